@@ -1,0 +1,151 @@
+//! The storage port: what the kernel asks of a disk, whichever database stands behind it.
+//!
+//! Everything is a table of byte keys and byte values; one [`WriteBatch`] is atomic and, once acknowledged, durable.
+//! The port never interprets a value.
+
+use thiserror::Error;
+
+/// A table of the node's own data. The discriminant is part of the stored format: never renumber.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Table {
+    /// Single rows: schema version, epoch, cursors of peers.
+    Meta = 0,
+    /// `seq u64 BE` -> the signed transaction as carried; append only, in the order recorded (dependencies first).
+    Ledger = 1,
+    /// `transaction id 32` -> `seq u64 BE`.
+    TxIndex = 2,
+    /// `flow id 16 | step u32 BE` -> one journal row; deleted when the flow ends.
+    Journal = 3,
+    /// `peer 32 | seq u64 BE` -> a session message not yet acknowledged.
+    Outbox = 4,
+    /// `peer 32 | seq u64 BE` -> a transaction id not yet answered by that participant.
+    Deliveries = 5,
+    /// `hash of user and client id 32` -> flow id and, once ended, its outcome.
+    ClientIds = 6,
+    /// Fetched back chains that wait for their verification; wiped at start.
+    Staging = 7,
+    /// Notary: `state ref 36` -> consuming transaction id.
+    NotaryStates = 8,
+    /// Notary: `transaction id 32` -> who asked, with the request's signature.
+    NotaryTxs = 9,
+    /// Small attachments (contract descriptors): `hash 32` -> bytes.
+    Attachments = 10,
+}
+
+impl Table {
+    /// Every table, in the order of its number.
+    pub const ALL: [Table; 11] = [
+        Table::Meta,
+        Table::Ledger,
+        Table::TxIndex,
+        Table::Journal,
+        Table::Outbox,
+        Table::Deliveries,
+        Table::ClientIds,
+        Table::Staging,
+        Table::NotaryStates,
+        Table::NotaryTxs,
+        Table::Attachments,
+    ];
+
+    /// The table's name on disk.
+    pub fn name(self) -> &'static str {
+        match self {
+            Table::Meta => "meta",
+            Table::Ledger => "ledger",
+            Table::TxIndex => "tx_index",
+            Table::Journal => "journal",
+            Table::Outbox => "outbox",
+            Table::Deliveries => "deliveries",
+            Table::ClientIds => "client_ids",
+            Table::Staging => "staging",
+            Table::NotaryStates => "notary_states",
+            Table::NotaryTxs => "notary_txs",
+            Table::Attachments => "attachments",
+        }
+    }
+}
+
+/// One row to put (`value` is `Some`) or to delete (`None`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Write {
+    /// The table.
+    pub table: Table,
+    /// The key; layouts are those of [`Table`].
+    pub key: Vec<u8>,
+    /// The value, or `None` to delete the row.
+    pub value: Option<Vec<u8>>,
+}
+
+/// Rows that become durable together or not at all. Later writes of the same key win.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WriteBatch {
+    /// The rows in order.
+    pub writes: Vec<Write>,
+}
+
+impl WriteBatch {
+    /// Adds a row to put.
+    pub fn put(&mut self, table: Table, key: impl Into<Vec<u8>>, value: impl Into<Vec<u8>>) {
+        self.writes.push(Write {
+            table,
+            key: key.into(),
+            value: Some(value.into()),
+        });
+    }
+
+    /// Adds a row to delete.
+    pub fn delete(&mut self, table: Table, key: impl Into<Vec<u8>>) {
+        self.writes.push(Write {
+            table,
+            key: key.into(),
+            value: None,
+        });
+    }
+
+    /// True when nothing is to be written.
+    pub fn is_empty(&self) -> bool {
+        self.writes.is_empty()
+    }
+
+    /// Keys and values together, in bytes.
+    pub fn size_bytes(&self) -> usize {
+        self.writes
+            .iter()
+            .map(|w| w.key.len() + w.value.as_ref().map_or(0, Vec::len))
+            .sum()
+    }
+}
+
+/// The store could not read or write: a failure of the world, never an answer.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("{code}: {message}")]
+pub struct StoreFailure {
+    /// A stable code, `store.*`.
+    pub code: &'static str,
+    /// What failed, with the path.
+    pub message: String,
+    /// What to do.
+    pub hint: &'static str,
+}
+
+/// Reads of what is durable (or at least submitted before, where a backend makes it visible earlier).
+pub trait Reads {
+    /// The value of a key.
+    fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StoreFailure>;
+
+    /// Up to `limit` rows with `from <= key` (and `key < to` where given), in ascending key order.
+    #[allow(clippy::type_complexity)]
+    fn scan(
+        &self,
+        table: Table,
+        from: &[u8],
+        to: Option<&[u8]>,
+        limit: usize,
+    ) -> Result<Vec<(Vec<u8>, Vec<u8>)>, StoreFailure>;
+
+    /// The row with the greatest key.
+    #[allow(clippy::type_complexity)]
+    fn last(&self, table: Table) -> Result<Option<(Vec<u8>, Vec<u8>)>, StoreFailure>;
+}
