@@ -1,0 +1,57 @@
+# Tallystick. `make` alone lists what there is.
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+
+CARGO ?= cargo
+BENCHES := ledger
+# Seconds for each fuzz target.
+FUZZ_SECONDS ?= 30
+
+.PHONY: help setup demo test bench check fmt-check clippy doc layering deps docs docs-check fuzz clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## install what the build needs besides cargo (Debian packages, only if missing)
+	@scripts/setup
+
+demo: setup ## a notary and two nodes pay each other under load; KEEP=1 leaves them up
+	@$(CARGO) run --release --locked --package tally -- demo
+
+test: setup ## all tests, one optimised profile, with the time of each suite
+	@$(CARGO) xtask test
+
+bench: setup ## all benchmarks; one line of JSON, last on stdout
+	@$(CARGO) xtask bench $(BENCHES)
+
+bench-ledger: setup ## issue and pay at full speed; one line of JSON, last on stdout
+	@$(CARGO) xtask bench ledger
+
+check: setup fmt-check clippy doc layering deps docs-check ## everything that can be judged without running; changes nothing
+
+fmt-check: ## formatting
+	$(CARGO) fmt --all --check
+
+clippy: ## lints, warnings denied
+	$(CARGO) clippy --release --locked --workspace --all-targets -- -D warnings
+
+doc: ## API documentation builds, warnings denied
+	RUSTDOCFLAGS=-Dwarnings $(CARGO) doc --release --locked --workspace --no-deps
+
+layering: ## arrows between crates, purity of the pure ones
+	@$(CARGO) xtask layering
+
+deps: ## licences and sources of dependencies
+	@$(CARGO) xtask deps
+
+docs: ## write the generated pages under docs/
+	@$(CARGO) xtask docs
+
+docs-check: ## the generated pages are up to date
+	@$(CARGO) xtask docs --check
+
+fuzz: setup ## every fuzz target for FUZZ_SECONDS (30) each
+	@$(CARGO) xtask fuzz $(FUZZ_SECONDS)
+
+clean: ## remove what was built
+	$(CARGO) clean

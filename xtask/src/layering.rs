@@ -1,0 +1,341 @@
+//! The layering test: arrows between our crates point one way, and pure crates name nothing of the outside world.
+//!
+//! `ARCHITECTURE.md` says the same in words; this file is what is enforced.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use crate::metadata::{self, Package};
+use crate::source;
+
+/// Who may depend on whom. A crate that is not listed is refused, so that a new one is placed on purpose.
+const EDGES: &[(&str, &[&str])] = &[
+    ("primitives", &[]),
+    ("ledger", &["primitives"]),
+    ("vault", &["primitives", "ledger"]),
+    ("notary", &["primitives", "ledger"]),
+    ("flow", &["primitives", "ledger"]),
+    ("chain", &["primitives"]),
+    ("finance", &["primitives", "ledger", "vault", "flow"]),
+    (
+        "kernel",
+        &["primitives", "ledger", "vault", "notary", "flow"],
+    ),
+    (
+        "store",
+        &[
+            "primitives",
+            "ledger",
+            "vault",
+            "notary",
+            "flow",
+            "kernel",
+            "chain",
+        ],
+    ),
+    ("net", &["primitives", "ledger"]),
+    ("api", &[]),
+    (
+        "node",
+        &[
+            "primitives",
+            "ledger",
+            "vault",
+            "notary",
+            "flow",
+            "chain",
+            "finance",
+            "kernel",
+            "store",
+            "net",
+            "api",
+        ],
+    ),
+    ("client", &["api"]),
+    ("perf", &["primitives", "api", "client"]),
+    (
+        "sim",
+        &[
+            "primitives",
+            "ledger",
+            "vault",
+            "notary",
+            "flow",
+            "chain",
+            "finance",
+            "kernel",
+        ],
+    ),
+    (
+        "tally",
+        &["primitives", "ledger", "api", "client", "node", "perf"],
+    ),
+];
+
+/// Edges that only tests may use, beside those of [`EDGES`].
+const TEST_EDGES: &[(&str, &[&str])] = &[
+    ("kernel", &["finance"]),
+    ("node", &["client"]),
+    ("store", &["finance"]),
+    ("tally", &["store", "finance", "flow", "net", "kernel"]),
+];
+
+/// Crates that decide and never act.
+const PURE: &[&str] = &[
+    "primitives",
+    "ledger",
+    "vault",
+    "notary",
+    "flow",
+    "chain",
+    "finance",
+    "kernel",
+];
+
+/// What pure crates may take from the registry, tests aside.
+const PURE_REGISTRY: &[&str] = &[
+    "aws-lc-rs",
+    "ed25519-zebra",
+    "p256",
+    "serde",
+    "serde_json",
+    "sha2",
+    "thiserror",
+    "zeroize",
+];
+
+/// Runs the chore.
+pub fn run() -> Result<()> {
+    let packages = metadata::packages()?;
+    let ours: Vec<&Package> = packages
+        .iter()
+        .filter(|package| package.source.is_none() && package.name != "xtask")
+        .collect();
+    let mut faults: Vec<String> = ours
+        .iter()
+        .flat_map(|package| edge_faults(package))
+        .collect();
+    let mut files = 0;
+    for package in &ours {
+        if PURE.contains(&package.name.as_str()) {
+            let folder = package
+                .manifest
+                .parent()
+                .context("a manifest without a folder")?;
+            files += scan(&folder.join("src"), &mut faults)?;
+        }
+    }
+    if !faults.is_empty() {
+        bail!("{}", faults.join("\n"));
+    }
+    println!(
+        "layering: {} crates, {files} files of pure crates, nothing forbidden",
+        ours.len()
+    );
+    Ok(())
+}
+
+/// What is wrong with the dependencies of one of our crates.
+fn edge_faults(package: &Package) -> Vec<String> {
+    let lookup = |table: &'static [(&'static str, &'static [&'static str])]| {
+        table
+            .iter()
+            .find(|(name, _)| *name == package.name)
+            .map(|(_, targets)| *targets)
+    };
+    let Some(allowed) = lookup(EDGES) else {
+        return vec![format!(
+            "crate {} has no place in the layering; add it to xtask/src/layering.rs and ARCHITECTURE.md",
+            package.name
+        )];
+    };
+    let for_tests = lookup(TEST_EDGES).unwrap_or_default();
+    let pure = PURE.contains(&package.name.as_str());
+    let mut faults = Vec::new();
+    for dependency in &package.dependencies {
+        let name = dependency.name.as_str();
+        if dependency.local {
+            if !allowed.contains(&name) && !(dependency.dev && for_tests.contains(&name)) {
+                faults.push(format!(
+                    "forbidden edge: {} -> {name}{}",
+                    package.name,
+                    if dependency.dev { " (tests)" } else { "" }
+                ));
+            }
+        } else if pure && !dependency.dev && !PURE_REGISTRY.contains(&name) {
+            faults.push(format!(
+                "pure crate {} depends on {name}, which is not on the list of xtask/src/layering.rs",
+                package.name
+            ));
+        }
+    }
+    faults
+}
+
+/// Reads every source file of a pure crate; returns how many.
+fn scan(folder: &Path, faults: &mut Vec<String>) -> Result<usize> {
+    let mut texts = BTreeMap::new();
+    read_tree(folder, &mut texts)?;
+    let tests: Vec<PathBuf> = texts
+        .iter()
+        .flat_map(|(path, text)| {
+            source::test_modules(text)
+                .into_iter()
+                .flat_map(|module| module_files(path, &module))
+                .collect::<Vec<_>>()
+        })
+        .collect();
+    let mut count = 0;
+    for (path, text) in &texts {
+        if tests.iter().any(|test| path.starts_with(test)) {
+            continue;
+        }
+        count += 1;
+        for hit in source::forbidden(text) {
+            let shown = path.strip_prefix(metadata::root()).unwrap_or(path);
+            faults.push(format!(
+                "{}:{}: a pure crate names {}",
+                shown.display(),
+                hit.line,
+                hit.name
+            ));
+        }
+    }
+    Ok(count)
+}
+
+/// Where the module `name`, declared in `file`, can live: a file or a folder.
+fn module_files(file: &Path, name: &str) -> Vec<PathBuf> {
+    let folder = file.parent().unwrap_or(file);
+    let stem = file
+        .file_stem()
+        .and_then(|stem| stem.to_str())
+        .unwrap_or("");
+    let base = if matches!(stem, "lib" | "main" | "mod") {
+        folder.to_path_buf()
+    } else {
+        folder.join(stem)
+    };
+    vec![base.join(format!("{name}.rs")), base.join(name)]
+}
+
+fn read_tree(folder: &Path, texts: &mut BTreeMap<PathBuf, String>) -> Result<()> {
+    for entry in fs::read_dir(folder).with_context(|| folder.display().to_string())? {
+        let path = entry?.path();
+        if path.is_dir() {
+            read_tree(&path, texts)?;
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+            texts.insert(path, text);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metadata::Dependency;
+
+    fn check(name: &str, dependency: &str, local: bool, dev: bool, expected: &[&str]) {
+        let package = Package {
+            name: name.into(),
+            version: "0.1.0".into(),
+            license: None,
+            source: None,
+            manifest: "x/Cargo.toml".into(),
+            dependencies: vec![Dependency {
+                name: dependency.into(),
+                dev,
+                local,
+            }],
+        };
+        let found = edge_faults(&package);
+        assert_eq!(found.len(), expected.len(), "{found:?}");
+        for (fault, part) in found.iter().zip(expected) {
+            assert!(fault.contains(part), "{fault}");
+        }
+    }
+
+    #[test]
+    fn edges() {
+        check("ledger", "primitives", true, false, &[]);
+        check(
+            "ledger",
+            "store",
+            true,
+            false,
+            &["forbidden edge: ledger -> store"],
+        );
+        check(
+            "flow",
+            "notary",
+            true,
+            false,
+            &["forbidden edge: flow -> notary"],
+        );
+        check(
+            "client",
+            "node",
+            true,
+            false,
+            &["forbidden edge: client -> node"],
+        );
+        check(
+            "kernel",
+            "store",
+            true,
+            true,
+            &["forbidden edge: kernel -> store (tests)"],
+        );
+        check("kernel", "finance", true, true, &[]);
+        check("newcomer", "primitives", true, false, &["has no place"]);
+    }
+
+    #[test]
+    fn registry() {
+        check("vault", "thiserror", false, false, &[]);
+        check("vault", "tokio", false, false, &["depends on tokio"]);
+        check("vault", "proptest", false, true, &[]);
+        check("node", "tokio", false, false, &[]);
+    }
+
+    #[test]
+    fn modules_of_a_file() {
+        assert_eq!(
+            module_files(Path::new("src/lib.rs"), "tests")[0],
+            Path::new("src/tests.rs")
+        );
+        assert_eq!(
+            module_files(Path::new("src/a/mod.rs"), "tests")[0],
+            Path::new("src/a/tests.rs")
+        );
+        assert_eq!(
+            module_files(Path::new("src/a.rs"), "tests")[1],
+            Path::new("src/a/tests")
+        );
+    }
+
+    #[test]
+    fn every_edge_points_to_a_placed_crate_and_there_is_no_cycle() {
+        let mut placed: Vec<&str> = Vec::new();
+        let mut waiting: Vec<_> = EDGES.to_vec();
+        while !waiting.is_empty() {
+            let before = waiting.len();
+            waiting.retain(|(name, targets)| {
+                let ready = targets.iter().all(|target| placed.contains(target));
+                if ready {
+                    placed.push(name);
+                }
+                !ready
+            });
+            assert!(
+                waiting.len() < before,
+                "a cycle or an unplaced crate among {waiting:?}"
+            );
+        }
+    }
+}

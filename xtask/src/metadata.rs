@@ -1,0 +1,83 @@
+//! What `cargo metadata` says about the workspace, reduced to what the chores ask.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+/// One package of the dependency graph.
+#[derive(Clone, Debug)]
+pub struct Package {
+    /// Its name.
+    pub name: String,
+    /// Its version, as written.
+    pub version: String,
+    /// The SPDX expression of its licence, if it declares one.
+    pub license: Option<String>,
+    /// Where cargo fetches it; `None` for a package of this workspace.
+    pub source: Option<String>,
+    /// Path of its manifest.
+    pub manifest: PathBuf,
+    /// What it declares as dependencies.
+    pub dependencies: Vec<Dependency>,
+}
+
+/// One declared dependency.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dependency {
+    /// The package asked for.
+    pub name: String,
+    /// Only tests need it.
+    pub dev: bool,
+    /// It is a folder of this repository.
+    pub local: bool,
+}
+
+/// The repository's root folder.
+pub fn root() -> PathBuf {
+    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    here.parent().map_or(here.clone(), PathBuf::from)
+}
+
+/// Every package of the graph, the lock file unchanged.
+pub fn packages() -> Result<Vec<Package>> {
+    let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .args(["metadata", "--format-version", "1", "--locked"])
+        .current_dir(root())
+        .output()
+        .context("cargo metadata does not start")?;
+    if !output.status.success() {
+        bail!(
+            "cargo metadata failed: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+    let document: Value = serde_json::from_slice(&output.stdout)?;
+    let list = document["packages"]
+        .as_array()
+        .context("cargo metadata names no packages")?;
+    list.iter().map(package).collect()
+}
+
+fn package(value: &Value) -> Result<Package> {
+    let text = |field: &str| value[field].as_str().map(str::to_owned);
+    let dependencies = value["dependencies"]
+        .as_array()
+        .context("a package without a dependency list")?
+        .iter()
+        .map(|entry| Dependency {
+            name: entry["name"].as_str().unwrap_or_default().to_owned(),
+            dev: entry["kind"].as_str() == Some("dev"),
+            local: entry["source"].is_null(),
+        })
+        .collect();
+    Ok(Package {
+        name: text("name").context("a package without a name")?,
+        version: text("version").context("a package without a version")?,
+        license: text("license"),
+        source: text("source"),
+        manifest: PathBuf::from(text("manifest_path").context("a package without a manifest")?),
+        dependencies,
+    })
+}

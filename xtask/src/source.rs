@@ -1,0 +1,402 @@
+//! A reader of Rust source just good enough to ask which outside names it uses, tests, comments and strings aside.
+
+/// A forbidden name in a file.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Hit {
+    /// Line, from 1.
+    pub line: usize,
+    /// What was named.
+    pub name: String,
+}
+
+/// Modules of `std` that act on the world.
+const STD: &[&str] = &["fs", "net", "process", "env", "thread", "os"];
+
+/// Names that are never deterministic, or belong to the shell.
+const NAMES: &[&str] = &[
+    "tokio",
+    "SystemTime",
+    "Instant",
+    "UNIX_EPOCH",
+    "thread_rng",
+    "OsRng",
+    "getrandom",
+    "SystemRandom",
+    "RandomState",
+    "f32",
+    "f64",
+    "println",
+    "eprintln",
+    "dbg",
+];
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Token<'a> {
+    line: usize,
+    text: &'a str,
+}
+
+/// Every forbidden name outside `#[cfg(test)]` items.
+pub fn forbidden(text: &str) -> Vec<Hit> {
+    let tokens = without_tests(&tokens(text));
+    let mut hits = Vec::new();
+    for (at, token) in tokens.iter().enumerate() {
+        if NAMES.contains(&token.text) {
+            hits.push(Hit {
+                line: token.line,
+                name: token.text.to_owned(),
+            });
+        }
+        if token.text == "std" && is(&tokens, at + 1, ":") && is(&tokens, at + 2, ":") {
+            for part in first_segments(&tokens[at + 3..]) {
+                if STD.contains(&part.text) {
+                    hits.push(Hit {
+                        line: part.line,
+                        name: format!("std::{}", part.text),
+                    });
+                }
+            }
+        }
+    }
+    hits
+}
+
+/// Names of the modules declared as `#[cfg(test)] mod name;`, which live in files of their own.
+pub fn test_modules(text: &str) -> Vec<String> {
+    let tokens = tokens(text);
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < tokens.len() {
+        if let Some(after) = test_attribute(&tokens, at) {
+            let mut item = after;
+            while is(&tokens, item, "#") {
+                item = matching(&tokens, item + 1) + 1;
+            }
+            while is(&tokens, item, "pub") || is(&tokens, item, "(") {
+                item = if is(&tokens, item, "(") {
+                    matching(&tokens, item) + 1
+                } else {
+                    item + 1
+                };
+            }
+            if is(&tokens, item, "mod") && is(&tokens, item + 2, ";") {
+                found.push(tokens[item + 1].text.to_owned());
+            }
+            at = after;
+        } else {
+            at += 1;
+        }
+    }
+    found
+}
+
+/// After `std::`: the next segment, or the first segments of a `{..}` group.
+fn first_segments<'t, 'a>(tokens: &'t [Token<'a>]) -> Vec<&'t Token<'a>> {
+    match tokens.first() {
+        Some(first) if first.text == "{" => {
+            let end = matching(tokens, 0).min(tokens.len());
+            let mut depth = 0usize;
+            let mut fresh = true;
+            let mut found = Vec::new();
+            for token in &tokens[1..end] {
+                match token.text {
+                    "{" => depth += 1,
+                    "}" => depth = depth.saturating_sub(1),
+                    "," => fresh |= depth == 0,
+                    _ if fresh && depth == 0 => {
+                        found.push(token);
+                        fresh = false;
+                    }
+                    _ => {}
+                }
+            }
+            found
+        }
+        Some(first) => vec![first],
+        None => Vec::new(),
+    }
+}
+
+/// Drops every item that stands under an attribute `#[cfg(.. test ..)]`, and the whole file under `#![cfg(test)]`.
+fn without_tests<'a>(tokens: &[Token<'a>]) -> Vec<Token<'a>> {
+    let mut kept = Vec::new();
+    let mut at = 0;
+    while at < tokens.len() {
+        if is(tokens, at, "#")
+            && is(tokens, at + 1, "!")
+            && is(tokens, at + 2, "[")
+            && names_test(tokens, at + 2)
+        {
+            return Vec::new();
+        }
+        match test_attribute(tokens, at) {
+            Some(after) => at = end_of_item(tokens, after),
+            None => {
+                kept.push(tokens[at].clone());
+                at += 1;
+            }
+        }
+    }
+    kept
+}
+
+/// If an attribute `#[cfg(test)]`, `#[cfg(all(test, ..))]` or `#[test]` starts here, the index after it.
+fn test_attribute(tokens: &[Token<'_>], at: usize) -> Option<usize> {
+    (is(tokens, at, "#") && is(tokens, at + 1, "[") && names_test(tokens, at + 1))
+        .then(|| matching(tokens, at + 1) + 1)
+}
+
+fn names_test(tokens: &[Token<'_>], bracket: usize) -> bool {
+    let end = matching(tokens, bracket).min(tokens.len());
+    let inside = &tokens[bracket + 1..end.max(bracket + 1)];
+    let mentions = |word: &str| inside.iter().any(|token| token.text == word);
+    match inside.first().map(|token| token.text) {
+        Some("test") => inside.len() == 1,
+        Some("cfg") => mentions("test") && !mentions("not") && !mentions("any"),
+        _ => false,
+    }
+}
+
+/// The index after the item that starts at `at`: its `;`, or its first balanced `{..}`.
+fn end_of_item(tokens: &[Token<'_>], mut at: usize) -> usize {
+    while at < tokens.len() {
+        match tokens[at].text {
+            ";" => return at + 1,
+            "{" => return matching(tokens, at) + 1,
+            "(" | "[" => at = matching(tokens, at) + 1,
+            _ => at += 1,
+        }
+    }
+    at
+}
+
+/// The index of the bracket that closes the one at `open`, or the end.
+fn matching(tokens: &[Token<'_>], open: usize) -> usize {
+    let mut depth = 0usize;
+    for (at, token) in tokens.iter().enumerate().skip(open) {
+        match token.text {
+            "{" | "(" | "[" => depth += 1,
+            "}" | ")" | "]" => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    return at;
+                }
+            }
+            _ => {}
+        }
+    }
+    tokens.len()
+}
+
+fn is(tokens: &[Token<'_>], at: usize, text: &str) -> bool {
+    tokens.get(at).is_some_and(|token| token.text == text)
+}
+
+/// Words and single punctuation marks; comments, strings and characters left out.
+fn tokens(text: &str) -> Vec<Token<'_>> {
+    let bytes = text.as_bytes();
+    let mut found = Vec::new();
+    let (mut at, mut line) = (0, 1);
+    while at < bytes.len() {
+        let start = at;
+        match bytes[at] {
+            b'/' if bytes.get(at + 1) == Some(&b'/') => at = find(bytes, at, b"\n"),
+            b'/' if bytes.get(at + 1) == Some(&b'*') => at = after_block_comment(bytes, at),
+            b'"' => at = after_string(bytes, at),
+            b'r' | b'b' | b'c' if raw_string(bytes, at).is_some() => {
+                at = raw_string(bytes, at).unwrap_or(at + 1);
+            }
+            b'\'' => at = after_quote(bytes, at),
+            byte if word(byte) => {
+                while at < bytes.len() && word(bytes[at]) {
+                    at += 1;
+                }
+                found.push(Token {
+                    line,
+                    text: &text[start..at],
+                });
+            }
+            byte => {
+                at += 1;
+                if byte.is_ascii_punctuation() {
+                    found.push(Token {
+                        line,
+                        text: &text[start..at],
+                    });
+                }
+            }
+        }
+        line += bytes[start..at.min(bytes.len())]
+            .iter()
+            .filter(|byte| **byte == b'\n')
+            .count();
+    }
+    found
+}
+
+fn word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
+}
+
+fn find(bytes: &[u8], from: usize, what: &[u8]) -> usize {
+    bytes[from..]
+        .windows(what.len())
+        .position(|window| window == what)
+        .map_or(bytes.len(), |offset| from + offset)
+}
+
+fn after_block_comment(bytes: &[u8], mut at: usize) -> usize {
+    let mut depth = 0usize;
+    while at + 1 < bytes.len() {
+        match &bytes[at..at + 2] {
+            b"/*" => {
+                depth += 1;
+                at += 2;
+            }
+            b"*/" => {
+                depth -= 1;
+                at += 2;
+                if depth == 0 {
+                    return at;
+                }
+            }
+            _ => at += 1,
+        }
+    }
+    bytes.len()
+}
+
+fn after_string(bytes: &[u8], mut at: usize) -> usize {
+    at += 1;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'\\' => at += 2,
+            b'"' => return at + 1,
+            _ => at += 1,
+        }
+    }
+    bytes.len()
+}
+
+/// If a prefixed string (`b".."`, `r".."`, `br#".."#`, `c".."`) starts here, the index after it.
+fn raw_string(bytes: &[u8], start: usize) -> Option<usize> {
+    if start > 0 && word(bytes[start - 1]) {
+        return None;
+    }
+    let mut at = start;
+    let mut raw = false;
+    while at < start + 2 && matches!(bytes.get(at), Some(b'r' | b'b' | b'c')) {
+        raw |= bytes[at] == b'r';
+        at += 1;
+    }
+    let mut hashes = 0;
+    while raw && bytes.get(at) == Some(&b'#') {
+        hashes += 1;
+        at += 1;
+    }
+    if bytes.get(at) != Some(&b'"') {
+        return None;
+    }
+    if !raw {
+        return Some(after_string(bytes, at));
+    }
+    let mut close = vec![b'"'];
+    close.resize(hashes + 1, b'#');
+    Some((find(bytes, at + 1, &close) + close.len()).min(bytes.len()))
+}
+
+/// A character literal, or just the mark of a lifetime.
+fn after_quote(bytes: &[u8], at: usize) -> usize {
+    if bytes.get(at + 1) == Some(&b'\\') {
+        return (find(bytes, at + 3, b"'") + 1).min(bytes.len());
+    }
+    let width = match bytes.get(at + 1) {
+        Some(0xf0..) => 4,
+        Some(0xe0..) => 3,
+        Some(0xc0..) => 2,
+        _ => 1,
+    };
+    if bytes.get(at + 1 + width) == Some(&b'\'') {
+        at + width + 2
+    } else {
+        at + 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: &[&str]) {
+        let names: Vec<String> = forbidden(text).into_iter().map(|hit| hit.name).collect();
+        assert_eq!(names, expected, "{text}");
+    }
+
+    #[test]
+    fn names() {
+        check("use std::collections::BTreeMap;", &[]);
+        check("use std::fs;", &["std::fs"]);
+        check("use std::{fmt, fs::File, net};", &["std::fs", "std::net"]);
+        check("use std::{io::{self, fs}, fmt};", &[]);
+        check("let t = std::time::Instant::now();", &["Instant"]);
+        check("fn f(x: f64) {}", &["f64"]);
+        check("async fn f() { tokio::spawn(g()).await }", &["tokio"]);
+        check("let now = env.std.fs;", &[]);
+    }
+
+    #[test]
+    fn comments_and_strings_are_no_names() {
+        check("// tokio\n/* std::fs /* f64 */ */ fn f() {}", &[]);
+        check(r##"let a = "tokio"; let b = r#"std::fs "x" "#;"##, &[]);
+        check(
+            r#"let a = b"tokio \" f64"; let c = '"'; let d = f32;"#,
+            &["f32"],
+        );
+        check(
+            "fn f<'a>(x: &'a str) { let q = '\\''; let t = tokio; }",
+            &["tokio"],
+        );
+    }
+
+    #[test]
+    fn tests_may_use_anything() {
+        check(
+            "#[cfg(test)] mod tests { use std::fs; fn f() { tokio(); } } fn g() {}",
+            &[],
+        );
+        check(
+            "#[cfg(test)]\n#[allow(x)]\nmod tests;\nuse std::fs;",
+            &["std::fs"],
+        );
+        check(
+            "#[cfg(all(test, unix))] use std::fs; fn f() -> f32 {}",
+            &["f32"],
+        );
+        check("#[cfg(not(test))] use std::fs;", &["std::fs"]);
+        check(
+            "#[test] fn f(a: [u8; 2]) { std::fs::read() } fn g() {}",
+            &[],
+        );
+        check("#![cfg(test)] use std::fs;", &[]);
+        check("#[derive(test)] struct S { x: f64 }", &["f64"]);
+    }
+
+    #[test]
+    fn lines() {
+        let hits = forbidden("//! x\n/* a\n b */\nlet a = \"\n\";\nlet t: f64;");
+        assert_eq!(hits[0].line, 6);
+    }
+
+    #[test]
+    fn modules() {
+        assert_eq!(
+            test_modules("#[cfg(test)] mod tests; mod other;"),
+            ["tests"]
+        );
+        assert_eq!(
+            test_modules("#[cfg(test)] pub(crate) mod fakes;"),
+            ["fakes"]
+        );
+        assert_eq!(test_modules("#[cfg(test)] mod tests { }"), [""; 0]);
+    }
+}
