@@ -1,1 +1,23 @@
-//! store
+//! The only disk of the node: the embedded store behind the kernel's storage port, and the vault's SQLite view.
+//!
+//! - [`Embedded`]: one directory, eleven tables, atomic durable batches, reads.
+//! - [`Committer`]: the one writer; groups what was queued while the last commit was syncing.
+//! - [`VaultView`]: a SQLite view fed from the ledger's sequence, which can be dropped and rebuilt.
+//!
+//! Invariants: nothing is acknowledged before it is on disk; after one failed write or sync nothing more is accepted
+//! until the store is opened again; the store never interprets a value.
+
+mod committer;
+mod embedded;
+mod failure;
+mod keyspaces;
+mod options;
+mod priority;
+mod queue;
+mod stats;
+
+pub use committer::{Class, CommitHandle, Committer, CommitterOptions};
+pub use embedded::Embedded;
+pub use failure::OpenError;
+pub use options::Options;
+pub use stats::{CommitStats, CommitTotals, Distribution};

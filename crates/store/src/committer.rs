@@ -1,0 +1,295 @@
+//! Group commit: one thread that writes, in one atomic and synced batch, what queued while the last commit was syncing.
+//!
+//! ```text
+//! submit ──► queue (normal, bulk) ──► [ one batch, one sync ] ──► completions, in order
+//!              ▲ blocks when full           │ fails
+//!                                           ▼
+//!                                poisoned: everything fails, until the store is opened again
+//! ```
+//!
+//! # Invariants
+//! - A completion with `Ok` runs only after its rows, and those of every earlier submission of its class, are on disk.
+//! - Completions of one class run in the order of submission.
+//! - An empty submission completes after the earlier ones and needs no sync.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use kernel::port::{StoreFailure, WriteBatch};
+
+use crate::embedded::Embedded;
+use crate::failure::closed;
+use crate::priority;
+use crate::queue::{OnDurable, Queue, Submission};
+use crate::stats::CommitStats;
+
+/// How the committer groups.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommitterOptions {
+    /// Most bytes of keys and values in one commit (a single larger submission is committed alone).
+    pub group_bytes_max: usize,
+    /// Most bytes that may wait; a submitter blocks while they do.
+    pub queue_bytes_max: usize,
+    /// How long to wait for more before a commit, in microseconds. 0, the default, never waits.
+    pub linger_us: u64,
+    /// Ask the system for a better priority of the commit thread.
+    pub raise_priority: bool,
+}
+
+impl Default for CommitterOptions {
+    fn default() -> Self {
+        Self {
+            group_bytes_max: 1 << 20,
+            queue_bytes_max: 16 << 20,
+            linger_us: 0,
+            raise_priority: true,
+        }
+    }
+}
+
+/// How a submission shares the disk with others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// Steps of flows, the notary's batches: first come, first served.
+    Normal,
+    /// Resolution, import, large writes: at most half of a commit while normal ones wait. Ordered only among
+    /// themselves: a normal submission must never depend on a bulk one that has not completed.
+    Bulk,
+}
+
+/// The running commit thread. Dropping it finishes what is queued, then stops.
+pub struct Committer {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Submits batches; cheap to clone.
+#[derive(Clone)]
+pub struct CommitHandle {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    store: Embedded,
+    options: CommitterOptions,
+    state: Mutex<State>,
+    /// Something was submitted, or the committer closes.
+    arrived: Condvar,
+    /// The queue has room again.
+    room: Condvar,
+    stats: CommitStats,
+}
+
+#[derive(Default)]
+struct State {
+    queue: Queue,
+    closing: bool,
+    /// Submissions are refused with this: the store failed or was closed.
+    refusal: Option<StoreFailure>,
+}
+
+impl Committer {
+    /// Starts the commit thread of an open store.
+    pub fn start(store: Embedded, options: CommitterOptions) -> std::io::Result<Self> {
+        let shared = Arc::new(Shared {
+            store,
+            options,
+            state: Mutex::default(),
+            arrived: Condvar::new(),
+            room: Condvar::new(),
+            stats: CommitStats::default(),
+        });
+        let thread = std::thread::Builder::new().name("commit".into()).spawn({
+            let shared = Arc::clone(&shared);
+            move || shared.run()
+        })?;
+        Ok(Self {
+            shared,
+            thread: Some(thread),
+        })
+    }
+
+    /// A handle to submit with.
+    pub fn handle(&self) -> CommitHandle {
+        CommitHandle {
+            shared: Arc::clone(&self.shared),
+        }
+    }
+}
+
+impl Drop for Committer {
+    fn drop(&mut self) {
+        self.shared.lock().closing = true;
+        self.shared.arrived.notify_all();
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            tracing::error!("the commit thread panicked");
+        }
+    }
+}
+
+impl CommitHandle {
+    /// Queues a batch. `on_durable` runs once, on the commit thread, with the number and the outcome; keep it short.
+    /// Blocks while `queue_bytes_max` bytes wait.
+    pub fn submit(
+        &self,
+        number: u64,
+        class: Class,
+        batch: WriteBatch,
+        on_durable: impl FnOnce(u64, Result<(), StoreFailure>) + Send + 'static,
+    ) {
+        let submission = Submission {
+            number,
+            bytes: batch.size_bytes(),
+            batch,
+            submitted: Instant::now(),
+            on_durable: Box::new(on_durable),
+        };
+        let shared = &self.shared;
+        let mut state = shared.lock();
+        while state.refusal.is_none() && state.queue.bytes() >= shared.options.queue_bytes_max {
+            state = shared
+                .room
+                .wait(state)
+                .unwrap_or_else(|poisoned| poisoned.into_inner());
+        }
+        if let Some(refusal) = &state.refusal {
+            let refusal = refusal.clone();
+            drop(state);
+            shared.complete(submission, Err(refusal));
+            return;
+        }
+        let idle = state.queue.is_empty();
+        state.queue.push(submission, class == Class::Bulk);
+        drop(state);
+        if idle {
+            shared.arrived.notify_one();
+        }
+    }
+
+    /// Submits and waits until the batch is durable.
+    pub fn commit(&self, class: Class, batch: WriteBatch) -> Result<(), StoreFailure> {
+        let (sender, receiver) = std::sync::mpsc::sync_channel(1);
+        self.submit(0, class, batch, move |_, outcome| {
+            // The receiver waits below; it cannot be gone.
+            let _ = sender.send(outcome);
+        });
+        receiver
+            .recv()
+            .unwrap_or_else(|_| Err(closed(self.shared.store.path())))
+    }
+
+    /// Why submissions are refused, once they are.
+    pub fn failure(&self) -> Option<StoreFailure> {
+        self.shared.lock().refusal.clone()
+    }
+
+    /// Counters for metrics.
+    pub fn stats(&self) -> &CommitStats {
+        &self.shared.stats
+    }
+
+    /// Bytes that wait for a commit.
+    pub fn queued_bytes(&self) -> usize {
+        self.shared.lock().queue.bytes()
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // The state is consistent between any two statements that hold the lock.
+        self.state
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn run(&self) {
+        if self.options.raise_priority {
+            let granted = priority::raise();
+            tracing::info!(?granted, "commit thread priority");
+        }
+        while let Some(group) = self.next_group() {
+            self.commit(group);
+        }
+    }
+
+    /// The next group, or nothing when closing with an empty queue.
+    fn next_group(&self) -> Option<Vec<Submission>> {
+        let mut state = self.lock();
+        while state.queue.is_empty() {
+            if state.closing {
+                state
+                    .refusal
+                    .get_or_insert_with(|| closed(self.store.path()));
+                self.room.notify_all();
+                return None;
+            }
+            state = self
+                .arrived
+                .wait(state)
+                .unwrap_or_else(|poisoned| poisoned.into_inner());
+        }
+        if self.options.linger_us > 0 && !state.closing {
+            drop(state);
+            std::thread::sleep(Duration::from_micros(self.options.linger_us));
+            state = self.lock();
+        }
+        let was_full = state.queue.bytes() >= self.options.queue_bytes_max;
+        let group = state.queue.take(self.options.group_bytes_max);
+        drop(state);
+        if was_full {
+            self.room.notify_all();
+        }
+        Some(group)
+    }
+
+    fn commit(&self, mut group: Vec<Submission>) {
+        let batches: Vec<WriteBatch> = group
+            .iter_mut()
+            .map(|submission| std::mem::take(&mut submission.batch))
+            .filter(|batch| !batch.is_empty())
+            .collect();
+        if !batches.is_empty() {
+            let started = Instant::now();
+            if let Err(failure) = self.store.write(&batches) {
+                self.fail(group, failure);
+                return;
+            }
+            let rows = batches.iter().map(|batch| batch.writes.len() as u64).sum();
+            let bytes = group.iter().map(|submission| submission.bytes as u64).sum();
+            self.stats
+                .commit(group.len() as u64, rows, bytes, started.elapsed());
+        }
+        for submission in group {
+            self.complete(submission, Ok(()));
+        }
+    }
+
+    /// Refuses everything from now on, and fails what waits.
+    fn fail(&self, group: Vec<Submission>, failure: StoreFailure) {
+        tracing::error!(code = failure.code, message = %failure.message, hint = failure.hint, "the store refuses writes");
+        let mut state = self.lock();
+        state.refusal = Some(failure.clone());
+        let waiting = state.queue.drain();
+        drop(state);
+        self.room.notify_all();
+        for submission in group.into_iter().chain(waiting) {
+            self.complete(submission, Err(failure.clone()));
+        }
+    }
+
+    fn complete(&self, submission: Submission, outcome: Result<(), StoreFailure>) {
+        match &outcome {
+            Ok(()) => self.stats.completed(submission.submitted.elapsed()),
+            Err(_) => self.stats.failed(),
+        }
+        let number = submission.number;
+        let on_durable: OnDurable = submission.on_durable;
+        let run = std::panic::AssertUnwindSafe(move || on_durable(number, outcome));
+        if std::panic::catch_unwind(run).is_err() {
+            tracing::error!(number, "the completion of a commit panicked");
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! What can go wrong with the disk, as stable codes.
+
+use std::path::{Path, PathBuf};
+
+use kernel::port::StoreFailure;
+use thiserror::Error;
+
+const FAILED_HINT: &str =
+    "Free disk space or repair the disk, then restart the node; everything acknowledged is kept.";
+const READ_HINT: &str =
+    "Check the disk (dmesg, smartctl); restore the directory from a backup if a file is damaged.";
+const CLOSED_HINT: &str = "Start the node again.";
+const LOCKED_HINT: &str = "Stop the other process, or give this node a directory of its own.";
+const NEWER_HINT: &str = "Run the newer version again; a store is never converted downwards.";
+const UNKNOWN_HINT: &str =
+    "Check the configured directory; point it to an empty one to start afresh.";
+const CORRUPT_HINT: &str =
+    "Keep a copy of the directory, check the disk, then restore from a backup.";
+const OPEN_HINT: &str =
+    "Check that the path exists, is a directory, is writable and has free space.";
+
+/// Why a store could not be opened.
+#[derive(Debug, Error)]
+pub enum OpenError {
+    /// Another process has it open.
+    #[error("{path} is in use by another process")]
+    Locked {
+        /// The store's directory.
+        path: PathBuf,
+    },
+    /// Written by a newer program.
+    #[error("{path} has schema version {found}, this program knows {known}")]
+    NewerVersion {
+        /// The store's directory.
+        path: PathBuf,
+        /// The version on disk.
+        found: u32,
+        /// The newest version this program reads.
+        known: u32,
+    },
+    /// Not a store, or one of an unknown kind.
+    #[error("{path} is not a store this program knows: {reason}")]
+    UnknownFormat {
+        /// The store's directory.
+        path: PathBuf,
+        /// What was found.
+        reason: String,
+    },
+    /// Files that fail their checks.
+    #[error("{path} is damaged: {reason}")]
+    Corrupt {
+        /// The store's directory or file.
+        path: PathBuf,
+        /// What was found.
+        reason: String,
+    },
+    /// The file system refused.
+    #[error("cannot open {path}: {source}")]
+    Io {
+        /// The store's directory or file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+impl OpenError {
+    /// The stable code.
+    pub fn code(&self) -> &'static str {
+        match self {
+            OpenError::Locked { .. } => "store.locked",
+            OpenError::NewerVersion { .. } => "store.newer_version",
+            OpenError::UnknownFormat { .. } => "store.unknown_format",
+            OpenError::Corrupt { .. } => "store.corrupt",
+            OpenError::Io { .. } => "store.open_failed",
+        }
+    }
+
+    /// What to do.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            OpenError::Locked { .. } => LOCKED_HINT,
+            OpenError::NewerVersion { .. } => NEWER_HINT,
+            OpenError::UnknownFormat { .. } => UNKNOWN_HINT,
+            OpenError::Corrupt { .. } => CORRUPT_HINT,
+            OpenError::Io { .. } => OPEN_HINT,
+        }
+    }
+}
+
+/// A write or sync failed: the store is poisoned.
+pub(crate) fn write_failed(path: &Path, reason: impl std::fmt::Display) -> StoreFailure {
+    StoreFailure {
+        code: "store.failed",
+        message: format!("writing to {} failed: {reason}", path.display()),
+        hint: FAILED_HINT,
+    }
+}
+
+/// A read failed.
+pub(crate) fn read_failed(path: &Path, reason: impl std::fmt::Display) -> StoreFailure {
+    StoreFailure {
+        code: "store.read_failed",
+        message: format!("reading from {} failed: {reason}", path.display()),
+        hint: READ_HINT,
+    }
+}
+
+/// The committer was stopped.
+pub(crate) fn closed(path: &Path) -> StoreFailure {
+    StoreFailure {
+        code: "store.closed",
+        message: format!("the store at {} is closed", path.display()),
+        hint: CLOSED_HINT,
+    }
+}
