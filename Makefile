@@ -7,7 +7,7 @@ BENCHES := ledger
 # Seconds for each fuzz target.
 FUZZ_SECONDS ?= 30
 
-.PHONY: help setup demo test bench check fmt-check clippy doc layering deps docs docs-check fuzz clean
+.PHONY: help setup demo test bench bench-ledger check fmt-check clippy doc layering deps docs docs-check fuzz clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

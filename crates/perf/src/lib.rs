@@ -1,1 +1,10 @@
-//! perf
+//! The laboratory: brings networks up as real processes, drives them at set load, measures, audits, reports.
+//!
+//! It sees a node only as its users do: through the public API, its process and its files. It never links a node's code.
+//!
+//! Modules in reading order: [`topology`] (what runs), [`load`] (what drives it), [`measure`] (instruments),
+//! [`machine`] (the machine's own limits).
+
+pub mod load;
+pub mod measure;
+pub mod topology;

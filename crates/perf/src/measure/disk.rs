@@ -1,0 +1,73 @@
+//! How much a folder holds: the live files, nothing compacted by hand first.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// Bytes under a folder.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DiskUse {
+    /// What the files hold, a hole or a reserved tail counted only as far as the file system gave it blocks.
+    pub live_bytes: u64,
+    /// What the file system gave them.
+    pub allocated_bytes: u64,
+}
+
+impl DiskUse {
+    /// Adds up every file under `folder`. A file that disappears meanwhile counts as gone.
+    pub fn of(folder: &Path) -> io::Result<Self> {
+        let mut sum = Self::default();
+        sum.add_folder(folder)?;
+        Ok(sum)
+    }
+
+    fn add_folder(&mut self, folder: &Path) -> io::Result<()> {
+        let entries = match fs::read_dir(folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            other => other?,
+        };
+        for entry in entries {
+            let entry = entry?;
+            let metadata = match entry.metadata() {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                other => other?,
+            };
+            if metadata.is_dir() {
+                self.add_folder(&entry.path())?;
+            } else if metadata.is_file() {
+                let allocated = metadata.blocks().saturating_mul(512);
+                self.allocated_bytes = self.allocated_bytes.saturating_add(allocated);
+                self.live_bytes = self
+                    .live_bytes
+                    .saturating_add(metadata.len().min(allocated));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        fs::create_dir(folder.path().join("inner")).expect("a folder");
+        fs::write(folder.path().join("a"), vec![1; 10_000]).expect("a file");
+        fs::write(folder.path().join("inner/b"), vec![2; 500]).expect("a file");
+        let hole = fs::File::create(folder.path().join("hole")).expect("a file");
+        hole.set_len(1 << 30).expect("a hole");
+        for name in ["a", "inner/b"] {
+            // Blocks are given when the file is synced.
+            let file = fs::File::open(folder.path().join(name)).expect("it is there");
+            file.sync_all().expect("synced");
+        }
+        let sum = DiskUse::of(folder.path()).expect("readable");
+        assert_eq!(sum.live_bytes, 10_500);
+        assert!(sum.allocated_bytes >= 10_500 && sum.allocated_bytes < 1 << 20);
+        let missing = DiskUse::of(&folder.path().join("missing")).expect("counts as empty");
+        assert_eq!(missing, DiskUse::default());
+    }
+}

@@ -1,0 +1,94 @@
+//! How long things took, as percentiles. Bounded memory whatever the number of samples.
+
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+
+/// The longest latency that is told apart; a longer one counts as this long.
+const LONGEST_US: u64 = 3_600_000_000;
+
+/// A histogram of latencies with three significant digits, from 1 us to an hour.
+#[derive(Clone, Debug)]
+pub struct Latencies {
+    micros: Histogram<u64>,
+}
+
+impl Default for Latencies {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Latencies {
+    /// No samples yet.
+    pub fn new() -> Self {
+        let micros = Histogram::new_with_bounds(1, LONGEST_US, 3)
+            .expect("the bounds are constants that the histogram accepts");
+        Self { micros }
+    }
+
+    /// Adds one sample.
+    pub fn record(&mut self, took: Duration) {
+        let micros = u64::try_from(took.as_micros()).unwrap_or(LONGEST_US);
+        self.micros.saturating_record(micros.clamp(1, LONGEST_US));
+    }
+
+    /// Adds every sample of another histogram.
+    pub fn merge(&mut self, other: &Latencies) {
+        self.micros
+            .add(&other.micros)
+            .expect("both histograms have the same bounds");
+    }
+
+    /// How many samples there are.
+    pub fn count(&self) -> u64 {
+        self.micros.len()
+    }
+
+    /// The latency that `share` (0 to 1) of the samples do not exceed, in milliseconds; 0 without samples.
+    pub fn quantile_ms(&self, share: f64) -> f64 {
+        self.micros.value_at_quantile(share) as f64 / 1000.0
+    }
+
+    /// The median in milliseconds.
+    pub fn p50_ms(&self) -> f64 {
+        self.quantile_ms(0.50)
+    }
+
+    /// The 95th percentile in milliseconds.
+    pub fn p95_ms(&self) -> f64 {
+        self.quantile_ms(0.95)
+    }
+
+    /// The 99th percentile in milliseconds.
+    pub fn p99_ms(&self) -> f64 {
+        self.quantile_ms(0.99)
+    }
+
+    /// Forgets every sample.
+    pub fn clear(&mut self) {
+        self.micros.reset();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles() {
+        let mut latencies = Latencies::new();
+        assert_eq!((latencies.count(), latencies.p50_ms()), (0, 0.0));
+        for ms in 1..=100 {
+            latencies.record(Duration::from_millis(ms));
+        }
+        assert!((latencies.p50_ms() - 50.0).abs() < 0.1);
+        assert!((latencies.p99_ms() - 99.0).abs() < 0.2);
+        let mut both = Latencies::new();
+        both.record(Duration::from_secs(100_000));
+        both.record(Duration::ZERO);
+        both.merge(&latencies);
+        assert_eq!(both.count(), 102);
+        assert!(both.quantile_ms(1.0) <= 3_610_000.0);
+    }
+}

@@ -1,0 +1,371 @@
+//! One node as a real process that we started: ready line, log file, stop, kill -9, and never left behind.
+
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use thiserror::Error;
+
+/// How often an exit is looked for while stopping.
+const POLL: Duration = Duration::from_millis(2);
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// A name for people.
+    pub name: String,
+    /// The executable.
+    pub binary: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// Extra environment variables.
+    pub environment: Vec<(String, String)>,
+    /// Where its standard error and output are appended.
+    pub log: PathBuf,
+    /// The process is ready when a line of its standard output contains this.
+    pub ready_marker: String,
+}
+
+/// A running (or stopped) process. Dropping it kills the process.
+#[derive(Debug)]
+pub struct NodeProcess {
+    program: Program,
+    running: Option<Running>,
+}
+
+#[derive(Debug)]
+struct Running {
+    child: Child,
+    started: Instant,
+    ready: Receiver<Instant>,
+}
+
+/// Why a process is not as it should be.
+#[derive(Debug, Error)]
+pub enum ProcessError {
+    /// The executable or its log could not be opened.
+    #[error("{name} does not start: {source} (log: {log})")]
+    Start {
+        /// Which process.
+        name: String,
+        /// Its log file.
+        log: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// It ended before it was ready.
+    #[error("{name} ended before it was ready; the end of its log {log}:\n{tail}")]
+    Ended {
+        /// Which process.
+        name: String,
+        /// Its log file.
+        log: PathBuf,
+        /// The last lines of the log.
+        tail: String,
+    },
+    /// It did not become ready in time.
+    #[error("{name} is not ready after {seconds} s; the end of its log {log}:\n{tail}")]
+    NotReady {
+        /// Which process.
+        name: String,
+        /// How long we waited.
+        seconds: u64,
+        /// Its log file.
+        log: PathBuf,
+        /// The last lines of the log.
+        tail: String,
+    },
+    /// It is running already, or not running.
+    #[error("{name} is {state}")]
+    State {
+        /// Which process.
+        name: String,
+        /// In words.
+        state: &'static str,
+    },
+    /// A signal could not be sent or the exit not be awaited.
+    #[error("{name} cannot be stopped: {source}")]
+    Stop {
+        /// Which process.
+        name: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+impl NodeProcess {
+    /// A process that is not running yet.
+    pub fn new(program: Program) -> Self {
+        Self {
+            program,
+            running: None,
+        }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.program.name
+    }
+
+    /// Its log file.
+    pub fn log(&self) -> &Path {
+        &self.program.log
+    }
+
+    /// Its process id while it runs.
+    pub fn pid(&self) -> Option<u32> {
+        self.running.as_ref().map(|running| running.child.id())
+    }
+
+    /// Sets an environment variable for the starts to come.
+    pub fn set_environment(&mut self, name: &str, value: &str) {
+        self.program.environment.retain(|(known, _)| known != name);
+        self.program
+            .environment
+            .push((name.to_owned(), value.to_owned()));
+    }
+
+    /// Starts it, in a process group of its own so that a Ctrl-C reaches only us.
+    pub fn start(&mut self) -> Result<(), ProcessError> {
+        if self.running.is_some() {
+            return Err(self.state("running already"));
+        }
+        let running = self.spawn().map_err(|source| ProcessError::Start {
+            name: self.program.name.clone(),
+            log: self.program.log.clone(),
+            source,
+        })?;
+        self.running = Some(running);
+        Ok(())
+    }
+
+    fn spawn(&self) -> std::io::Result<Running> {
+        let program = &self.program;
+        let log = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(&program.log)?;
+        let copy = log.try_clone()?;
+        let started = Instant::now();
+        let mut child = Command::new(&program.binary)
+            .args(&program.arguments)
+            .envs(program.environment.iter().cloned())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(log)
+            .process_group(0)
+            .spawn()?;
+        let stdout = child.stdout.take();
+        let (sender, ready) = channel();
+        let marker = program.ready_marker.clone();
+        std::thread::spawn(move || {
+            if let Some(stdout) = stdout {
+                copy_lines(BufReader::new(stdout), copy, &marker, |at| {
+                    // Nobody may be waiting any more; the line is in the log all the same.
+                    let _ = sender.send(at);
+                });
+            }
+        });
+        Ok(Running {
+            child,
+            started,
+            ready,
+        })
+    }
+
+    /// Waits for the ready line; returns how long it took since the start.
+    pub fn wait_ready(&mut self, deadline: Duration) -> Result<Duration, ProcessError> {
+        let Some(running) = &mut self.running else {
+            return Err(self.state("not running"));
+        };
+        match running.ready.recv_timeout(deadline) {
+            Ok(at) => Ok(at.saturating_duration_since(running.started)),
+            Err(RecvTimeoutError::Timeout) => Err(ProcessError::NotReady {
+                name: self.program.name.clone(),
+                seconds: deadline.as_secs(),
+                log: self.program.log.clone(),
+                tail: tail(&self.program.log),
+            }),
+            Err(RecvTimeoutError::Disconnected) => {
+                self.kill();
+                Err(ProcessError::Ended {
+                    name: self.program.name.clone(),
+                    log: self.program.log.clone(),
+                    tail: tail(&self.program.log),
+                })
+            }
+        }
+    }
+
+    /// Kill -9, and waits until the process is gone. Does nothing to a process that is not running.
+    pub fn kill(&mut self) {
+        if let Some(mut running) = self.running.take() {
+            // Both fail only for a process that is gone already.
+            let _ = running.child.kill();
+            let _ = running.child.wait();
+        }
+    }
+
+    /// Asks it to finish what it has and end (SIGTERM); after `patience` it is killed. Returns its exit status.
+    pub fn stop(&mut self, patience: Duration) -> Result<ExitStatus, ProcessError> {
+        let name = self.program.name.clone();
+        let Some(mut running) = self.running.take() else {
+            return Err(self.state("not running"));
+        };
+        let failed = |source| ProcessError::Stop { name, source };
+        terminate(running.child.id());
+        let start = Instant::now();
+        while start.elapsed() < patience {
+            match running.child.try_wait() {
+                Ok(Some(status)) => return Ok(status),
+                Ok(None) => std::thread::sleep(POLL),
+                Err(source) => return Err(failed(source)),
+            }
+        }
+        // It may end just now; then there is nothing to kill.
+        let _ = running.child.kill();
+        running.child.wait().map_err(failed)
+    }
+
+    /// Whether it has ended by itself since it was started.
+    pub fn has_ended(&mut self) -> bool {
+        match &mut self.running {
+            Some(running) => !matches!(running.child.try_wait(), Ok(None)),
+            None => true,
+        }
+    }
+
+    /// Gives the process up: it goes on after us and is nobody's to kill.
+    pub fn leave_running(&mut self) {
+        self.running = None;
+    }
+
+    fn state(&self, state: &'static str) -> ProcessError {
+        ProcessError::State {
+            name: self.program.name.clone(),
+            state,
+        }
+    }
+}
+
+impl Drop for NodeProcess {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Sends SIGTERM to a process of ours that has not been waited for, so that its id cannot be another's.
+fn terminate(pid: u32) {
+    if let Some(pid) = i32::try_from(pid)
+        .ok()
+        .and_then(rustix::process::Pid::from_raw)
+    {
+        // A process that has just ended needs no signal.
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+    }
+}
+
+/// Copies standard output to the log and reports the first line with the marker.
+fn copy_lines(from: impl BufRead, mut to: File, marker: &str, ready: impl Fn(Instant)) {
+    let mut seen = false;
+    for line in from.lines().map_while(Result::ok) {
+        if !seen && line.contains(marker) {
+            seen = true;
+            ready(Instant::now());
+        }
+        // A full disk must not stop the process whose output this is.
+        let _ = writeln!(to, "{line}");
+    }
+}
+
+/// The last lines of a log.
+pub(super) fn tail(log: &Path) -> String {
+    let text = std::fs::read(log).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text[text.len().saturating_sub(8_000)..]).into_owned();
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(15)..].join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn process(folder: &Path, script: &str) -> NodeProcess {
+        NodeProcess::new(Program {
+            name: "fake".into(),
+            binary: "/bin/sh".into(),
+            arguments: vec!["-c".into(), script.into()],
+            environment: Vec::new(),
+            log: folder.join("log"),
+            ready_marker: "ready".into(),
+        })
+    }
+
+    const SOON: Duration = Duration::from_secs(20);
+
+    #[test]
+    fn becomes_ready_and_stops() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut process = process(
+            folder.path(),
+            "trap 'echo bye; exit 7' TERM; echo hello; echo ready; while :; do sleep 0.01; done",
+        );
+        assert!(process.has_ended());
+        process.start().expect("sh is there");
+        assert!(matches!(process.start(), Err(ProcessError::State { .. })));
+        process.wait_ready(SOON).expect("it says so");
+        assert!(!process.has_ended() && process.pid().is_some());
+        let log = std::fs::read_to_string(process.log()).expect("a log");
+        assert!(log.starts_with("hello\n"), "{log}");
+        process.kill();
+        assert!(process.has_ended() && process.pid().is_none());
+        process.start().expect("again");
+        process.wait_ready(SOON).expect("again");
+    }
+
+    #[test]
+    fn stops_by_itself_when_asked() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut process = process(
+            folder.path(),
+            "trap 'exit 7' TERM; echo ready; while :; do sleep 0.01; done",
+        );
+        process.start().expect("sh is there");
+        process.wait_ready(SOON).expect("it says so");
+        let status = process.stop(SOON).expect("it ends");
+        assert_eq!(status.code(), Some(7));
+    }
+
+    #[test]
+    fn an_early_end_shows_the_log() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut process = process(folder.path(), "echo what went wrong >&2; exit 3");
+        process.start().expect("sh is there");
+        let error = process.wait_ready(SOON).expect_err("it never is");
+        assert!(error.to_string().contains("what went wrong"), "{error}");
+    }
+
+    #[test]
+    fn not_ready_in_time() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut process = process(folder.path(), "exec sleep 60");
+        process.start().expect("sh is there");
+        let error = process
+            .wait_ready(Duration::from_millis(10))
+            .expect_err("it never is");
+        assert!(matches!(error, ProcessError::NotReady { .. }));
+    }
+
+    #[test]
+    fn a_missing_program_is_named() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut process = process(folder.path(), "");
+        process.program.binary = folder.path().join("missing");
+        let error = process.start().expect_err("no such file");
+        assert!(error.to_string().starts_with("fake does not start"));
+    }
+}
