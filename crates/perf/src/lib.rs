@@ -7,4 +7,5 @@
 
 pub mod load;
 pub mod measure;
+pub mod report;
 pub mod topology;
