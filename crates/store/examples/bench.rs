@@ -66,7 +66,7 @@ fn random_states(store: &Embedded, rows: u64) {
             for _ in 0..500 {
                 batch.put(Table::NotaryStates, keys.bytes(36), keys.bytes(32));
             }
-            store.write(&[batch]).expect("the disk works");
+            store.write(vec![batch]).expect("the disk works");
         }
     });
 }
@@ -133,7 +133,7 @@ fn short_lived(store: &Embedded, rows: u64) {
                     );
                 }
             }
-            store.write(&[batch]).expect("the disk works");
+            store.write(vec![batch]).expect("the disk works");
         }
     });
 }
@@ -148,7 +148,7 @@ fn ledger(store: &Embedded, rows: u64) {
                 batch.put(Table::Ledger, key, values.bytes(1000));
                 batch.put(Table::TxIndex, values.bytes(32), key);
             }
-            store.write(&[batch]).expect("the disk works");
+            store.write(vec![batch]).expect("the disk works");
         }
     });
 }

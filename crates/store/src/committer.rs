@@ -253,14 +253,18 @@ impl Shared {
             .collect();
         if !batches.is_empty() {
             let started = Instant::now();
-            if let Err(failure) = self.store.write(&batches) {
-                self.fail(group, failure);
-                return;
-            }
             let rows = batches.iter().map(|batch| batch.writes.len() as u64).sum();
             let bytes = group.iter().map(|submission| submission.bytes as u64).sum();
-            self.stats
-                .commit(group.len() as u64, rows, bytes, started.elapsed());
+            match self.store.write(batches) {
+                Ok(times) => {
+                    self.stats
+                        .commit(group.len() as u64, rows, bytes, started.elapsed(), times)
+                }
+                Err(failure) => {
+                    self.fail(group, failure);
+                    return;
+                }
+            }
         }
         for submission in group {
             self.complete(submission, Ok(()));

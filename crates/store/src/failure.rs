@@ -10,6 +10,7 @@ const FAILED_HINT: &str =
 const READ_HINT: &str =
     "Check the disk (dmesg, smartctl); restore the directory from a backup if a file is damaged.";
 const CLOSED_HINT: &str = "Start the node again.";
+const BAD_ROW_HINT: &str = "Send less at once: a key has 1 to 65535 bytes, a commit at most 1 GiB.";
 const LOCKED_HINT: &str = "Stop the other process, or give this node a directory of its own.";
 const NEWER_HINT: &str = "Run the newer version again; a store is never converted downwards.";
 const UNKNOWN_HINT: &str =
@@ -103,6 +104,15 @@ pub(crate) fn read_failed(path: &Path, reason: impl std::fmt::Display) -> StoreF
         code: "store.read_failed",
         message: format!("reading from {} failed: {reason}", path.display()),
         hint: READ_HINT,
+    }
+}
+
+/// A row that cannot be stored; nothing was written.
+pub(crate) fn bad_row(what: String) -> StoreFailure {
+    StoreFailure {
+        code: "store.bad_row",
+        message: format!("the store cannot hold {what}"),
+        hint: BAD_ROW_HINT,
     }
 }
 

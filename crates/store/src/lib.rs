@@ -7,17 +7,21 @@
 //! Invariants: nothing is acknowledged before it is on disk; after one failed write or sync nothing more is accepted
 //! until the store is opened again; the store never interprets a value.
 
+mod background;
 mod committer;
+mod directory;
 mod embedded;
 mod failure;
-mod keyspaces;
+mod log;
+mod memory;
 mod options;
 mod priority;
 mod queue;
+mod sorted;
 mod stats;
 
 pub use committer::{Class, CommitHandle, Committer, CommitterOptions};
-pub use embedded::Embedded;
+pub use embedded::{Embedded, WriteTimes};
 pub use failure::OpenError;
 pub use options::Options;
 pub use stats::{CommitStats, CommitTotals, Distribution};

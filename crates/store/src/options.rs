@@ -1,16 +1,15 @@
 //! What the store may use of memory and disk.
 
-/// Budgets of the embedded store. The defaults keep a busy node's store under about 50 MiB resident.
+/// Budgets of the embedded store. The defaults keep a busy node's store at about 60 MB resident.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Block cache, in bytes.
+    /// Blocks of table files kept in memory, in bytes.
     pub cache_bytes: u64,
-    /// Rows kept in memory before they are written to tables, for each of the large tables, in bytes.
-    pub memtable_bytes: u64,
-    /// Journal files kept before the tables that pin them are flushed, in bytes.
-    pub journal_bytes: u64,
-    /// Threads that flush and compact.
-    pub worker_threads: usize,
+    /// Rows kept in memory before they are flushed to tables, in bytes, all tables together. While one such set is
+    /// flushed the next may grow to the same size.
+    pub memtable_bytes: usize,
+    /// Length of a log segment, in bytes. Up to three are on disk, up to two are replayed when opening.
+    pub log_bytes: u64,
     /// Table files kept open.
     pub open_files: usize,
 }
@@ -19,9 +18,8 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             cache_bytes: 8 << 20,
-            memtable_bytes: 4 << 20,
-            journal_bytes: 64 << 20,
-            worker_threads: 1,
+            memtable_bytes: 12 << 20,
+            log_bytes: 16 << 20,
             open_files: 128,
         }
     }

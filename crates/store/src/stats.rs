@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
+use crate::embedded::WriteTimes;
+
 /// Buckets of a [`Distribution`]: bucket `i` counts values in `[2^(i-1), 2^i)`, bucket 0 counts zero.
 pub const BUCKETS: usize = 32;
 
@@ -17,6 +19,8 @@ pub struct CommitStats {
     rows_per_commit: Buckets,
     submissions_per_commit: Buckets,
     commit_us: Buckets,
+    sync_us: Buckets,
+    apply_us: Buckets,
     wait_us: Buckets,
 }
 
@@ -37,8 +41,12 @@ pub struct CommitTotals {
     pub rows_per_commit: Distribution,
     /// Submissions in each commit.
     pub submissions_per_commit: Distribution,
-    /// Time of each commit, write and sync, in microseconds.
+    /// Time of each commit, all of it, in microseconds.
     pub commit_us: Distribution,
+    /// Time of each commit's sync alone, in microseconds.
+    pub sync_us: Distribution,
+    /// Time to make each commit's rows visible, in microseconds.
+    pub apply_us: Distribution,
     /// Time from submission until durable, in microseconds.
     pub wait_us: Distribution,
 }
@@ -110,17 +118,28 @@ impl CommitStats {
             rows_per_commit: self.rows_per_commit.read(),
             submissions_per_commit: self.submissions_per_commit.read(),
             commit_us: self.commit_us.read(),
+            sync_us: self.sync_us.read(),
+            apply_us: self.apply_us.read(),
             wait_us: self.wait_us.read(),
         }
     }
 
-    pub(crate) fn commit(&self, submissions: u64, rows: u64, bytes: u64, took: Duration) {
+    pub(crate) fn commit(
+        &self,
+        submissions: u64,
+        rows: u64,
+        bytes: u64,
+        took: Duration,
+        times: WriteTimes,
+    ) {
         self.commits.fetch_add(1, Relaxed);
         self.rows.fetch_add(rows, Relaxed);
         self.bytes.fetch_add(bytes, Relaxed);
         self.rows_per_commit.add(rows);
         self.submissions_per_commit.add(submissions);
         self.commit_us.add(micros(took));
+        self.sync_us.add(micros(times.sync));
+        self.apply_us.add(micros(times.apply));
     }
 
     pub(crate) fn completed(&self, waited: Duration) {

@@ -1,0 +1,198 @@
+//! One record: the rows of one commit, as bytes.
+//!
+//! ```text
+//! checksum u64 | sequence u64 | payload length u32 | 0 u32 | payload | padding to 8
+//! payload = rows: table u8 (+ 0x80 when deleted) | key length u16 | value length u32 | key | value
+//! ```
+//! Little endian. The checksum is XXH3-64, seeded with the segment's salt, over everything after it but the padding.
+
+use kernel::port::Table;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+/// Bytes before the payload.
+pub(crate) const PREFIX_BYTES: usize = 24;
+/// Largest payload; one commit can never be larger.
+pub(crate) const PAYLOAD_BYTES_MAX: usize = 1 << 30;
+/// Longest key.
+pub(crate) const KEY_BYTES_MAX: usize = u16::MAX as usize;
+
+const ROW_PREFIX_BYTES: usize = 7;
+const DELETED: u8 = 0x80;
+
+/// A record being put together; the buffer is reused.
+#[derive(Default)]
+pub(crate) struct Record {
+    buffer: Vec<u8>,
+}
+
+/// One row of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Row<'a> {
+    pub(crate) table: Table,
+    pub(crate) key: &'a [u8],
+    pub(crate) value: Option<&'a [u8]>,
+}
+
+impl Record {
+    /// Starts an empty record.
+    pub(crate) fn clear(&mut self) {
+        self.buffer.clear();
+        self.buffer.resize(PREFIX_BYTES, 0);
+    }
+
+    /// Adds a row. Keys and values within [`KEY_BYTES_MAX`] and [`PAYLOAD_BYTES_MAX`]: the caller has checked.
+    pub(crate) fn push(&mut self, row: Row<'_>) {
+        let deleted = if row.value.is_none() { DELETED } else { 0 };
+        let value = row.value.unwrap_or_default();
+        let key_bytes = u16::try_from(row.key.len()).unwrap_or(u16::MAX);
+        let value_bytes = u32::try_from(value.len()).unwrap_or(u32::MAX);
+        self.buffer.push(row.table as u8 | deleted);
+        self.buffer.extend_from_slice(&key_bytes.to_le_bytes());
+        self.buffer.extend_from_slice(&value_bytes.to_le_bytes());
+        self.buffer.extend_from_slice(row.key);
+        self.buffer.extend_from_slice(value);
+    }
+
+    /// Completes the record and gives its bytes, padding included.
+    pub(crate) fn seal(&mut self, sequence: u64, salt: u64) -> &[u8] {
+        let payload = u32::try_from(self.buffer.len() - PREFIX_BYTES).unwrap_or(u32::MAX);
+        self.buffer[8..16].copy_from_slice(&sequence.to_le_bytes());
+        self.buffer[16..20].copy_from_slice(&payload.to_le_bytes());
+        self.buffer[20..24].fill(0);
+        let checksum = xxh3_64_with_seed(&self.buffer[8..], salt);
+        self.buffer[..8].copy_from_slice(&checksum.to_le_bytes());
+        self.buffer.resize(self.buffer.len().next_multiple_of(8), 0);
+        &self.buffer
+    }
+
+    /// Gives memory of an unusually large record back.
+    pub(crate) fn shrink(&mut self, limit_bytes: usize) {
+        if self.buffer.capacity() > limit_bytes {
+            self.buffer = Vec::new();
+        }
+    }
+}
+
+/// What the first bytes of a record say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Prefix {
+    pub(crate) checksum: u64,
+    pub(crate) sequence: u64,
+    pub(crate) payload_bytes: usize,
+}
+
+impl Prefix {
+    /// Reads a prefix; `None` where it cannot be one.
+    pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
+        let word = |at: usize| {
+            bytes
+                .get(at..at + 8)
+                .map(|b| u64::from_le_bytes(b.try_into().unwrap_or_default()))
+        };
+        let (checksum, sequence, lengths) = (word(0)?, word(8)?, word(16)?);
+        let payload_bytes = usize::try_from(lengths).ok()?;
+        (sequence > 0 && payload_bytes <= PAYLOAD_BYTES_MAX).then_some(Self {
+            checksum,
+            sequence,
+            payload_bytes,
+        })
+    }
+
+    /// The record's length in the file.
+    pub(crate) fn record_bytes(&self) -> usize {
+        (PREFIX_BYTES + self.payload_bytes).next_multiple_of(8)
+    }
+
+    /// Whether `record`, from its first byte, carries the checksum.
+    pub(crate) fn is_intact(&self, record: &[u8], salt: u64) -> bool {
+        record
+            .get(8..PREFIX_BYTES + self.payload_bytes)
+            .is_some_and(|covered| xxh3_64_with_seed(covered, salt) == self.checksum)
+    }
+}
+
+/// The rows of an intact payload; `None` at one that is not well formed, which only another program can have written.
+pub(crate) fn rows(mut payload: &[u8]) -> impl Iterator<Item = Option<Row<'_>>> {
+    std::iter::from_fn(move || {
+        if payload.is_empty() {
+            return None;
+        }
+        let row = split_row(payload);
+        payload = row.map_or(&[], |(_, rest)| rest);
+        Some(row.map(|(row, _)| row))
+    })
+}
+
+fn split_row(bytes: &[u8]) -> Option<(Row<'_>, &[u8])> {
+    let (prefix, rest) = bytes.split_at_checked(ROW_PREFIX_BYTES)?;
+    let key_bytes = u16::from_le_bytes([prefix[1], prefix[2]]) as usize;
+    let value_bytes = u32::from_le_bytes([prefix[3], prefix[4], prefix[5], prefix[6]]) as usize;
+    let (key, rest) = rest.split_at_checked(key_bytes)?;
+    let (value, rest) = rest.split_at_checked(value_bytes)?;
+    let table = *Table::ALL.get((prefix[0] & !DELETED) as usize)?;
+    let value = (prefix[0] & DELETED == 0).then_some(value);
+    Some((Row { table, key, value }, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROWS: [Row<'static>; 3] = [
+        Row {
+            table: Table::Ledger,
+            key: b"key",
+            value: Some(b"value"),
+        },
+        Row {
+            table: Table::Outbox,
+            key: b"k",
+            value: None,
+        },
+        Row {
+            table: Table::Attachments,
+            key: b"",
+            value: Some(b""),
+        },
+    ];
+
+    fn sealed() -> Vec<u8> {
+        let mut record = Record::default();
+        record.clear();
+        ROWS.into_iter().for_each(|row| record.push(row));
+        record.seal(7, 42).to_vec()
+    }
+
+    #[test]
+    fn there_and_back() {
+        let bytes = sealed();
+        let prefix = Prefix::read(&bytes).expect("a prefix");
+        assert_eq!((prefix.sequence, prefix.record_bytes()), (7, bytes.len()));
+        assert!(prefix.is_intact(&bytes, 42));
+        assert!(!prefix.is_intact(&bytes, 43), "another segment's salt");
+        let read: Option<Vec<Row<'_>>> =
+            rows(&bytes[PREFIX_BYTES..PREFIX_BYTES + prefix.payload_bytes]).collect();
+        assert_eq!(read.expect("well formed"), ROWS);
+    }
+
+    #[test]
+    fn every_flipped_bit_is_noticed() {
+        let bytes = sealed();
+        let end = PREFIX_BYTES + Prefix::read(&bytes).expect("a prefix").payload_bytes;
+        for bit in 0..end * 8 {
+            let mut damaged = bytes.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            let intact =
+                Prefix::read(&damaged).is_some_and(|prefix| prefix.is_intact(&damaged, 42));
+            assert!(!intact, "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn truncated_rows_end_the_reading() {
+        let bytes = sealed();
+        let end = PREFIX_BYTES + Prefix::read(&bytes).expect("a prefix").payload_bytes;
+        let read: Option<Vec<Row<'_>>> = rows(&bytes[PREFIX_BYTES..end - 1]).collect();
+        assert_eq!(read, None);
+    }
+}

@@ -1,0 +1,212 @@
+//! One segment in its slot: appending, syncing, replaying, retiring.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use super::header::{HEADER_BYTES, Header};
+use super::record::{PREFIX_BYTES, Prefix, Row, rows};
+
+/// Zeroes are written ahead of the records in pieces of this size, while a slot is used for the first time.
+const EXTEND_BYTES: u64 = 1 << 20;
+
+/// Why a log cannot be read.
+#[derive(Debug, Error)]
+pub(crate) enum LogError {
+    #[error("{path}: {source}")]
+    Io { path: PathBuf, source: io::Error },
+    #[error("{path}: {reason}")]
+    Damaged { path: PathBuf, reason: String },
+    #[error("{path}: log version {found}")]
+    OtherVersion { path: PathBuf, found: u32 },
+}
+
+/// One use of a slot file.
+pub(crate) struct Segment {
+    pub(crate) header: Header,
+    pub(crate) path: PathBuf,
+    file: File,
+    /// Where the next record goes.
+    end: u64,
+    /// The file's length; what lies behind `end` is zeroes or an earlier segment's.
+    file_bytes: u64,
+    /// The header is on its way to the disk.
+    started: bool,
+}
+
+impl Segment {
+    /// A new segment in a slot; nothing is written before the first record.
+    pub(crate) fn new(path: PathBuf, file: File, header: Header) -> io::Result<Self> {
+        let file_bytes = file.metadata()?.len();
+        Ok(Self {
+            header,
+            path,
+            file,
+            end: HEADER_BYTES as u64,
+            file_bytes,
+            started: false,
+        })
+    }
+
+    /// A segment found on disk; [`Segment::replay`] finds its end.
+    pub(crate) fn found(path: PathBuf, file: File, header: Header) -> io::Result<Self> {
+        let mut segment = Self::new(path, file, header)?;
+        segment.started = true;
+        Ok(segment)
+    }
+
+    /// Bytes in use.
+    pub(crate) fn used_bytes(&self) -> u64 {
+        self.end
+    }
+
+    /// Writes a sealed record behind the others. Not durable before [`Segment::sync`].
+    pub(crate) fn append(&mut self, record: &[u8]) -> io::Result<()> {
+        let end = self.end + record.len() as u64;
+        if end > self.file_bytes {
+            let to = end.next_multiple_of(EXTEND_BYTES);
+            let zeroes = vec![0; EXTEND_BYTES as usize];
+            while self.file_bytes < to {
+                let piece = (to - self.file_bytes).min(EXTEND_BYTES);
+                self.file
+                    .write_all_at(&zeroes[..piece as usize], self.file_bytes)?;
+                self.file_bytes += piece;
+            }
+        }
+        if !self.started {
+            self.file.write_all_at(&self.header.encode(), 0)?;
+            self.started = true;
+        }
+        self.file.write_all_at(record, self.end)?;
+        self.end = end;
+        Ok(())
+    }
+
+    /// Makes what was appended durable. `fdatasync` suffices: it covers the data and, while the file grows, its length.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
+    /// Marks the segment as no longer needed, durably, and gives its slot back, cut to `slot_bytes` if it grew beyond.
+    pub(crate) fn retire(mut self, slot_bytes: u64) -> io::Result<(PathBuf, File)> {
+        self.header.retired = true;
+        self.file.write_all_at(&self.header.encode(), 0)?;
+        if self.file_bytes > slot_bytes.next_multiple_of(EXTEND_BYTES) * 2 {
+            self.file
+                .set_len(slot_bytes.next_multiple_of(EXTEND_BYTES))?;
+        }
+        self.file.sync_data()?;
+        Ok((self.path, self.file))
+    }
+
+    /// Hands every row to `on_row` in order and returns the sequence of the last record.
+    ///
+    /// Of the newest segment the last record may be torn: it was never acknowledged and is left out. A valid record
+    /// behind a damaged one proves damage to acknowledged data and is an error.
+    pub(crate) fn replay(
+        &mut self,
+        is_newest: bool,
+        on_row: &mut dyn FnMut(Row<'_>),
+    ) -> Result<u64, LogError> {
+        let path = self.path.clone();
+        let io = |source| LogError::Io {
+            path: path.clone(),
+            source,
+        };
+        let mut reader = BufReader::with_capacity(256 << 10, &self.file);
+        reader
+            .seek(SeekFrom::Start(HEADER_BYTES as u64))
+            .map_err(io)?;
+        let mut expected = self.header.first_sequence;
+        let mut record = Vec::new();
+        let (mut end, mut last_start) = (HEADER_BYTES as u64, None);
+        while let Some(prefix) =
+            read_record(&mut reader, end, self.file_bytes, &mut record).map_err(io)?
+        {
+            if prefix.sequence != expected || !prefix.is_intact(&record, self.header.salt) {
+                break;
+            }
+            for row in rows(&record[PREFIX_BYTES..PREFIX_BYTES + prefix.payload_bytes]) {
+                let row = row.ok_or_else(|| LogError::Damaged {
+                    path: path.clone(),
+                    reason: format!("record {expected} holds rows of an unknown kind"),
+                })?;
+                on_row(row);
+            }
+            last_start = Some(end);
+            end += prefix.record_bytes() as u64;
+            expected += 1;
+        }
+        drop(reader);
+        self.end = end;
+        if is_newest {
+            self.refuse_damage(expected)?;
+            self.rewrite_tail(last_start).map_err(io)?;
+        }
+        Ok(expected - 1)
+    }
+
+    /// Looks for an intact later record behind the end.
+    fn refuse_damage(&self, expected: u64) -> Result<(), LogError> {
+        let io = |source| LogError::Io {
+            path: self.path.clone(),
+            source,
+        };
+        let mut rest = vec![0; (self.file_bytes.saturating_sub(self.end)) as usize];
+        self.file.read_exact_at(&mut rest, self.end).map_err(io)?;
+        let latest = expected + (rest.len() / PREFIX_BYTES) as u64;
+        let later = (0..rest.len()).step_by(8).find(|at| {
+            Prefix::read(&rest[*at..]).is_some_and(|prefix| {
+                (expected + 1..=latest).contains(&prefix.sequence)
+                    && prefix.is_intact(&rest[*at..], self.header.salt)
+            })
+        });
+        match later {
+            None => Ok(()),
+            Some(at) => Err(LogError::Damaged {
+                path: self.path.clone(),
+                reason: format!(
+                    "record {expected} at byte {} is damaged, but a later one at byte {} is intact",
+                    self.end,
+                    self.end + at as u64
+                ),
+            }),
+        }
+    }
+
+    /// Writes the last record and the header once more and syncs. If their sync failed before a restart, the system may
+    /// hold them in memory as clean; only a new write reaches the disk.
+    fn rewrite_tail(&mut self, last_start: Option<u64>) -> io::Result<()> {
+        if let Some(start) = last_start {
+            let mut record = vec![0; (self.end - start) as usize];
+            self.file.read_exact_at(&mut record, start)?;
+            self.file.write_all_at(&record, start)?;
+        }
+        self.file.write_all_at(&self.header.encode(), 0)?;
+        self.file.sync_data()
+    }
+}
+
+/// Reads the record that starts at `at` into `record`; `None` where the file has none that fits.
+fn read_record(
+    reader: &mut impl Read,
+    at: u64,
+    file_bytes: u64,
+    record: &mut Vec<u8>,
+) -> io::Result<Option<Prefix>> {
+    let left = usize::try_from(file_bytes.saturating_sub(at)).unwrap_or(usize::MAX);
+    if left < PREFIX_BYTES {
+        return Ok(None);
+    }
+    record.resize(PREFIX_BYTES, 0);
+    reader.read_exact(record)?;
+    let Some(prefix) = Prefix::read(record).filter(|prefix| prefix.record_bytes() <= left) else {
+        return Ok(None);
+    };
+    record.resize(prefix.record_bytes(), 0);
+    reader.read_exact(&mut record[PREFIX_BYTES..])?;
+    Ok(Some(prefix))
+}

@@ -1,0 +1,254 @@
+//! The log as a whole: the active segment, those that still await their flush, and the free slots.
+
+use std::fs::{File, OpenOptions};
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use super::header::{HEADER_BYTES, Header, Sector};
+use super::record::{Record, Row};
+use super::segment::{LogError, Segment};
+use crate::directory::sync_directory;
+
+/// The write-ahead log of one store.
+pub(crate) struct Log {
+    directory: PathBuf,
+    active: Segment,
+    sealed: Vec<Segment>,
+    free: Vec<(PathBuf, File)>,
+    slots: usize,
+    next_sequence: u64,
+    first_live: u64,
+}
+
+impl Log {
+    /// Opens the log and hands every row that may not be in a table yet to `on_row`, in the order of the commits.
+    pub(crate) fn open(
+        directory: &Path,
+        on_row: &mut dyn FnMut(Row<'_>),
+    ) -> Result<Self, LogError> {
+        let io = |source| LogError::Io {
+            path: directory.to_path_buf(),
+            source,
+        };
+        let found = find_slots(directory)?;
+        let slots = found.len();
+        let (mut live, mut free, first_live) = split(directory, found)?;
+        let mut next_sequence = live
+            .first()
+            .map_or(1, |segment| segment.header.first_sequence);
+        let count = live.len();
+        for (i, segment) in live.iter_mut().enumerate() {
+            if segment.header.first_sequence != next_sequence {
+                return Err(LogError::Damaged {
+                    path: segment.path.clone(),
+                    reason: format!(
+                        "starts at record {}, expected {next_sequence}",
+                        segment.header.first_sequence
+                    ),
+                });
+            }
+            next_sequence = segment.replay(i + 1 == count, on_row)? + 1;
+            // A killed process leaves writes in the system's memory: they must be durable before anyone sees them.
+            segment.sync().map_err(io)?;
+        }
+        let mut log = Self {
+            directory: directory.to_path_buf(),
+            active: match live.pop() {
+                Some(segment) => segment,
+                None => first_segment(directory, &mut free, slots).map_err(io)?,
+            },
+            sealed: live,
+            free,
+            slots,
+            next_sequence,
+            first_live,
+        };
+        log.slots = log.slots.max(1);
+        sync_directory(directory).map_err(io)?;
+        Ok(log)
+    }
+
+    /// Nothing has ever been written.
+    pub(crate) fn is_new(&self) -> bool {
+        self.next_sequence == 1
+    }
+
+    /// Bytes in the active segment.
+    pub(crate) fn active_bytes(&self) -> u64 {
+        self.active.used_bytes()
+    }
+
+    /// Writes a record behind the others. Not durable before [`Log::sync`].
+    pub(crate) fn append(&mut self, record: &mut Record) -> io::Result<()> {
+        let bytes = record.seal(self.next_sequence, self.active.header.salt);
+        self.active.append(bytes)?;
+        self.next_sequence += 1;
+        Ok(())
+    }
+
+    /// Makes what was appended durable.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        self.active.sync()
+    }
+
+    /// Seals the active segment; the next record starts a new one.
+    pub(crate) fn rotate(&mut self) -> io::Result<()> {
+        let (path, file) = match self.free.pop() {
+            Some(slot) => slot,
+            None => {
+                let slot = create_slot(&self.directory, self.slots)?;
+                self.slots += 1;
+                slot
+            }
+        };
+        let header = header(
+            self.active.header.id + 1,
+            self.first_live,
+            self.next_sequence,
+        );
+        let next = Segment::new(path, file, header)?;
+        self.sealed.push(std::mem::replace(&mut self.active, next));
+        Ok(())
+    }
+
+    /// The segments to retire once everything written before the last rotation is in tables.
+    pub(crate) fn take_sealed(&mut self) -> Vec<Segment> {
+        std::mem::take(&mut self.sealed)
+    }
+
+    /// Takes slots back; every segment up to `last_id` is retired.
+    pub(crate) fn reuse(&mut self, slots: Vec<(PathBuf, File)>, last_id: u64) {
+        self.free.extend(slots);
+        self.first_live = self.first_live.max(last_id + 1);
+    }
+}
+
+struct Found {
+    path: PathBuf,
+    file: File,
+    header: Option<Header>,
+}
+
+fn find_slots(directory: &Path) -> Result<Vec<Found>, LogError> {
+    let io = |path: &Path, source| LogError::Io {
+        path: path.to_path_buf(),
+        source,
+    };
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(directory).map_err(|e| io(directory, e))? {
+        let path = entry.map_err(|e| io(directory, e))?.path();
+        if path.extension().is_none_or(|extension| extension != "log") {
+            continue;
+        }
+        let file = open_slot(&path).map_err(|e| io(&path, e))?;
+        let mut sector = [0; HEADER_BYTES];
+        let whole = file.metadata().map_err(|e| io(&path, e))?.len() >= HEADER_BYTES as u64;
+        if whole {
+            file.read_exact_at(&mut sector, 0)
+                .map_err(|e| io(&path, e))?;
+        }
+        let header = match Header::decode(&sector) {
+            Sector::Valid(header) => Some(header),
+            Sector::OtherVersion(found) => return Err(LogError::OtherVersion { path, found }),
+            Sector::Unusable if sector == [0; HEADER_BYTES] => None,
+            Sector::Unusable => {
+                return Err(LogError::Damaged {
+                    path,
+                    reason: "its header is damaged".into(),
+                });
+            }
+        };
+        found.push(Found { path, file, header });
+    }
+    found.sort_by_key(|slot| slot.header.map_or(0, |header| header.id));
+    Ok(found)
+}
+
+type Split = (Vec<Segment>, Vec<(PathBuf, File)>, u64);
+
+/// The live segments in order, the free slots (durably marked so), and the id of the first live one.
+fn split(directory: &Path, found: Vec<Found>) -> Result<Split, LogError> {
+    let damaged = |reason: String| LogError::Damaged {
+        path: directory.to_path_buf(),
+        reason,
+    };
+    let headers: Vec<Header> = found.iter().filter_map(|slot| slot.header).collect();
+    let newest = headers.last().copied();
+    if newest.is_some_and(|newest| newest.retired) {
+        return Err(damaged("the newest segment is missing".into()));
+    }
+    if let Some(newest) = newest {
+        for id in newest.first_live..newest.id {
+            if !headers.iter().any(|header| header.id == id) {
+                return Err(damaged(format!("segment {id} is missing")));
+            }
+        }
+    }
+    // Segments are retired from the oldest on, so those before a retired one are obsolete, marked or not.
+    let last_retired = headers
+        .iter()
+        .filter(|header| header.retired)
+        .map(|header| header.id)
+        .max();
+    let first_live = newest.map_or(1, |newest| {
+        newest.first_live.max(last_retired.unwrap_or(0) + 1)
+    });
+    let (mut live, mut free) = (Vec::new(), Vec::new());
+    for slot in found {
+        let io = |source| LogError::Io {
+            path: slot.path.clone(),
+            source,
+        };
+        match slot.header {
+            None => free.push((slot.path, slot.file)),
+            Some(header) if header.id >= first_live => {
+                live.push(Segment::found(slot.path.clone(), slot.file, header).map_err(io)?);
+            }
+            Some(header) => {
+                let obsolete = Segment::found(slot.path.clone(), slot.file, header).map_err(io)?;
+                free.push(obsolete.retire(u64::MAX / 4).map_err(io)?);
+            }
+        }
+    }
+    Ok((live, free, first_live))
+}
+
+fn first_segment(
+    directory: &Path,
+    free: &mut Vec<(PathBuf, File)>,
+    slots: usize,
+) -> io::Result<Segment> {
+    let (path, file) = match free.pop() {
+        Some(slot) => slot,
+        None => create_slot(directory, slots)?,
+    };
+    Segment::new(path, file, header(1, 1, 1))
+}
+
+fn header(id: u64, first_live: u64, first_sequence: u64) -> Header {
+    Header {
+        id,
+        first_live,
+        first_sequence,
+        // Not secret, only different from any other segment's and not to be guessed from outside.
+        salt: RandomState::new().hash_one(id),
+        retired: false,
+    }
+}
+
+fn open_slot(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).open(path)
+}
+
+fn create_slot(directory: &Path, number: usize) -> io::Result<(PathBuf, File)> {
+    let path = directory.join(format!("{number}.log"));
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create_new(true)
+        .open(&path)?;
+    sync_directory(directory)?;
+    Ok((path, file))
+}

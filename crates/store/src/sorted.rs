@@ -1,0 +1,202 @@
+//! A table's rows on disk: a log-structured merge tree of sorted, immutable, checksummed files.
+//!
+//! The tree never sees a commit, only whole flushes; each is synced, with its directory and its manifest, before
+//! [`Sorted::ingest`] returns.
+
+use std::ops::Bound;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use kernel::port::Table;
+use lsm_tree::compaction::Leveled;
+use lsm_tree::config::{
+    BlockSizePolicy, BloomConstructionPolicy, CompressionPolicy, FilterPolicy, FilterPolicyEntry,
+    PinningPolicy,
+};
+use lsm_tree::{
+    AbstractTree, AnyTree, Cache, CompressionType, Config, DescriptorTable, Guard, SeqNo,
+    SequenceNumberCounter,
+};
+
+use crate::memory::Rows;
+
+/// Files that may wait at the top of the tree before they are merged.
+const TOP_FILES: u8 = 4;
+/// Above so many runs at the top, flushes wait for merges: look-ups must search every one of them.
+pub(crate) const TOP_RUNS_MAX: usize = 16;
+/// A merge stops changing anything long before this.
+const MERGES_MAX: usize = 16;
+const FILE_BYTES: u64 = 32 << 20;
+
+/// One table's tree.
+pub(crate) struct Sorted {
+    path: PathBuf,
+    tree: AnyTree,
+    sequence: SequenceNumberCounter,
+}
+
+impl Sorted {
+    /// Opens or creates the tree of a table.
+    pub(crate) fn open(
+        folder: &Path,
+        table: Table,
+        cache: &Arc<Cache>,
+        files: &Arc<DescriptorTable>,
+    ) -> lsm_tree::Result<Self> {
+        let path = folder.join(table.name());
+        let (sequence, visible) = (
+            SequenceNumberCounter::default(),
+            SequenceNumberCounter::default(),
+        );
+        let config = Config::new(&path, sequence.clone(), visible.clone())
+            .use_cache(Arc::clone(cache))
+            .use_descriptor_table(Some(Arc::clone(files)));
+        let tree = tuned(config, table).open()?;
+        let next = tree
+            .get_highest_persisted_seqno()
+            .map_or(1, |highest| highest + 1);
+        sequence.fetch_max(next);
+        visible.fetch_max(next);
+        Ok(Self {
+            path,
+            tree,
+            sequence,
+        })
+    }
+
+    /// There is no row and no deletion in it.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.tree.table_count() == 0
+    }
+
+    /// About how many rows and deletions it holds.
+    pub(crate) fn rows_approximate(&self) -> usize {
+        self.tree.approximate_len()
+    }
+
+    /// Bytes of its files.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.tree.disk_space()
+    }
+
+    /// Runs that every look-up searches before the merged ones.
+    pub(crate) fn top_runs(&self) -> usize {
+        self.tree.l0_run_count()
+    }
+
+    /// Looks a key up.
+    pub(crate) fn get(&self, key: &[u8]) -> lsm_tree::Result<Option<Vec<u8>>> {
+        Ok(self.tree.get(key, SeqNo::MAX)?.map(|value| value.to_vec()))
+    }
+
+    /// Rows in `[from, to)`, ascending.
+    #[allow(clippy::type_complexity)]
+    pub(crate) fn range(
+        &self,
+        from: &[u8],
+        to: Option<&[u8]>,
+    ) -> impl Iterator<Item = lsm_tree::Result<(Vec<u8>, Vec<u8>)>> {
+        let bounds = (
+            Bound::Included(from),
+            to.map_or(Bound::Unbounded, Bound::Excluded),
+        );
+        self.tree
+            .range::<&[u8], _>(bounds, SeqNo::MAX, None)
+            .map(|guard| {
+                guard
+                    .into_inner()
+                    .map(|(key, value)| (key.to_vec(), value.to_vec()))
+            })
+    }
+
+    /// Rows, descending.
+    #[allow(clippy::type_complexity)]
+    pub(crate) fn descending(&self) -> impl Iterator<Item = lsm_tree::Result<(Vec<u8>, Vec<u8>)>> {
+        self.tree.iter(SeqNo::MAX, None).rev().map(|guard| {
+            guard
+                .into_inner()
+                .map(|(key, value)| (key.to_vec(), value.to_vec()))
+        })
+    }
+
+    /// Adds rows and deletions on top, durably.
+    pub(crate) fn ingest(&self, rows: &Rows) -> lsm_tree::Result<()> {
+        let hides_nothing = self.is_empty();
+        if hides_nothing && rows.values().all(Option::is_none) {
+            return Ok(());
+        }
+        let mut ingestion = self.tree.ingestion()?;
+        for (key, value) in rows {
+            match value {
+                Some(value) => ingestion.write(key.as_slice(), value.as_slice())?,
+                None if hides_nothing => {}
+                None => ingestion.write_tombstone(key.as_slice())?,
+            }
+        }
+        ingestion.finish()
+    }
+
+    /// Merges until the levels are in shape.
+    pub(crate) fn merge(&self) -> lsm_tree::Result<()> {
+        let strategy = Arc::new(
+            Leveled::default()
+                .with_l0_threshold(TOP_FILES)
+                .with_table_target_size(FILE_BYTES),
+        );
+        for _ in 0..MERGES_MAX {
+            let before = self.shape();
+            self.tree.compact(strategy.clone(), self.sequence.get())?;
+            if self.shape() == before {
+                break;
+            }
+        }
+        self.forget_old_versions()
+    }
+
+    /// Merges everything into the last level, which drops deletions and what they hide.
+    pub(crate) fn merge_all(&self) -> lsm_tree::Result<()> {
+        self.tree.major_compact(FILE_BYTES, self.sequence.get())?;
+        self.forget_old_versions()
+    }
+
+    fn forget_old_versions(&self) -> lsm_tree::Result<()> {
+        self.tree
+            .get_version_history_lock()
+            .maintenance(&self.path, self.sequence.get())
+    }
+
+    fn shape(&self) -> [usize; 8] {
+        std::array::from_fn(|level| match level {
+            7 => self.tree.l0_run_count(),
+            level => self.tree.level_table_count(level).unwrap_or(0),
+        })
+    }
+}
+
+/// Filters where keys are random and mostly looked up in vain, compression where values repeat.
+fn tuned(config: Config, table: Table) -> Config {
+    let config = config
+        .filter_block_pinning_policy(PinningPolicy::all(true))
+        .index_block_pinning_policy(PinningPolicy::all(true));
+    match table {
+        Table::Ledger => config
+            .data_block_size_policy(BlockSizePolicy::all(16 * 1024))
+            .data_block_compression_policy(CompressionPolicy::all(CompressionType::Lz4))
+            .filter_policy(FilterPolicy::all(FilterPolicyEntry::None)),
+        Table::TxIndex | Table::NotaryStates | Table::NotaryTxs | Table::ClientIds => config
+            .data_block_compression_policy(CompressionPolicy::disabled())
+            .filter_policy(FilterPolicy::all(bloom())),
+        Table::Meta
+        | Table::Journal
+        | Table::Outbox
+        | Table::Deliveries
+        | Table::Staging
+        | Table::Attachments => config
+            .data_block_compression_policy(CompressionPolicy::disabled())
+            .filter_policy(FilterPolicy::all(bloom())),
+    }
+}
+
+fn bloom() -> FilterPolicyEntry {
+    FilterPolicyEntry::Bloom(BloomConstructionPolicy::BitsPerKey(10.0))
+}
