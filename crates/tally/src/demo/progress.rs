@@ -1,0 +1,122 @@
+//! Progress bars on standard error: a stretch of load with its live rate and latencies, or a step with a spinner.
+
+use std::io::IsTerminal;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use perf::load::Live;
+use perf::report::number;
+
+/// How often a bar is drawn.
+const EVERY: Duration = Duration::from_millis(200);
+/// Characters for the name of a bar.
+const NAME_WIDTH: usize = 22;
+
+/// Whether terminal escapes are welcome on standard error (<https://no-color.org>).
+pub fn colour() -> bool {
+    std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// A step without a measure: a spinner, then one line that says how it went.
+pub struct Step {
+    bar: ProgressBar,
+    name: String,
+    started: Instant,
+}
+
+impl Step {
+    /// Shows the step as begun.
+    pub fn begin(name: &str) -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        if let Ok(style) = ProgressStyle::with_template("  {spinner} {msg}") {
+            bar.set_style(style);
+        }
+        bar.set_message(name.to_owned());
+        bar.enable_steady_tick(EVERY);
+        Self {
+            bar,
+            name: name.to_owned(),
+            started: Instant::now(),
+        }
+    }
+
+    /// Shows the step as done, with what came of it.
+    pub fn done(self, result: &str) {
+        self.bar.finish_and_clear();
+        let took = self.started.elapsed();
+        eprintln!("  {} {:<NAME_WIDTH$} {result} ({:.1} s)", tick(), self.name, took.as_secs_f64());
+    }
+}
+
+/// The mark of something done.
+pub fn tick() -> &'static str {
+    if colour() { "\u{1b}[32m✓\u{1b}[0m" } else { "✓" }
+}
+
+/// Draws the bar of a stretch of load until dropped; the last state stays as a line.
+pub struct LoadBar {
+    stop: Option<tokio::sync::oneshot::Sender<()>>,
+}
+
+impl LoadBar {
+    /// A bar for `duration` of load that `live` counts.
+    pub fn begin(name: &str, duration: Duration, live: Arc<Live>) -> Self {
+        let (stop, stopped) = tokio::sync::oneshot::channel();
+        tokio::spawn(draw(name.to_owned(), duration, live, stopped));
+        Self { stop: Some(stop) }
+    }
+
+    /// Takes the bar away.
+    pub fn end(mut self) {
+        if let Some(stop) = self.stop.take() {
+            // The drawing task may have ended with the runtime.
+            let _ = stop.send(());
+        }
+    }
+}
+
+async fn draw(
+    name: String,
+    duration: Duration,
+    live: Arc<Live>,
+    mut stopped: tokio::sync::oneshot::Receiver<()>,
+) {
+    let length = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+    let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr());
+    let template = if colour() {
+        "  {prefix} {bar:30.green/dim} {msg}"
+    } else {
+        "  {prefix} {bar:30} {msg}"
+    };
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style.progress_chars("━╸ "));
+    }
+    bar.set_prefix(format!("{name:<NAME_WIDTH$}"));
+    let start = Instant::now();
+    let (mut before, mut before_at) = (0u64, start);
+    loop {
+        tokio::select! {
+            _ = &mut stopped => break,
+            () = tokio::time::sleep(EVERY) => {}
+        }
+        let reading = live.read();
+        let now = Instant::now();
+        let seconds = now.duration_since(before_at).as_secs_f64();
+        let rate = reading.completed.saturating_sub(before) as f64 / seconds.max(0.001);
+        (before, before_at) = (reading.completed, now);
+        let passed = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
+        bar.set_position(passed.min(length));
+        bar.set_message(format!(
+            "{:>8} /s  p50 {} ms  p99 {} ms{}",
+            number(rate),
+            number(reading.p50_ms),
+            number(reading.p99_ms),
+            match reading.failed {
+                0 => String::new(),
+                failed => format!("  {} failed", number(failed as f64)),
+            }
+        ));
+    }
+    bar.finish_and_clear();
+}
