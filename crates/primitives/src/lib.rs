@@ -1,1 +1,25 @@
-//! primitives
+//! What everything else is built from: hashes, Merkle trees, the canonical codec, keys and signatures, times, error codes.
+//!
+//! Pure: it reads no clock, draws no randomness, touches neither disk nor network. Everything that is hashed or signed
+//! anywhere in the project is hashed and signed here, under a named [`Domain`] or [`SignatureContext`], so that no byte string means two things.
+
+mod checker;
+pub mod codec;
+mod error;
+mod hash;
+mod hasher;
+pub mod hex;
+mod keys;
+mod merkle;
+mod partial_tree;
+mod timestamp;
+
+pub use checker::{SignatureChecker, SignedMessage};
+pub use codec::{ByteBuf, Decode, DecodeError, Decoder, Encode, Encoder};
+pub use error::{Coded, ERRORS, ErrorInfo};
+pub use hash::{Domain, Hash, ParseHashError};
+pub use hasher::Hasher;
+pub use keys::{CompositeKey, KeyError, KeyPair, PublicKey, Scheme, Signature, SignatureContext};
+pub use merkle::{MerkleError, MerkleProof, merkle_proofs, merkle_root};
+pub use partial_tree::PartialTree;
+pub use timestamp::Timestamp;

@@ -1,0 +1,87 @@
+//! Decoded Ed25519 keys: decoding one costs a square root in the field, a quarter of a batched check.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use curve25519_dalek::edwards::{CompressedEdwardsY, EdwardsPoint};
+
+/// Two generations of decoded keys. When the young one is full it becomes the old one, and the old one goes: keys in use
+/// move back to the young one as they are met, so what is dropped was not met for at least half the capacity.
+pub(super) struct KeyCache {
+    young: HashMap<[u8; 32], EdwardsPoint>,
+    old: HashMap<[u8; 32], EdwardsPoint>,
+    generation_max: usize,
+}
+
+impl KeyCache {
+    /// Holds at most `capacity` keys (at least two).
+    pub(super) fn new(capacity: usize) -> Self {
+        Self {
+            young: HashMap::new(),
+            old: HashMap::new(),
+            generation_max: (capacity / 2).max(1),
+        }
+    }
+
+    /// The point that the bytes encode, in any encoding that ZIP 215 accepts; nothing if they encode none.
+    pub(super) fn point(&mut self, key: &[u8; 32]) -> Option<EdwardsPoint> {
+        if let Some(point) = self.young.get(key) {
+            return Some(*point);
+        }
+        let point = match self.old.get(key) {
+            Some(point) => *point,
+            None => CompressedEdwardsY(*key).decompress()?,
+        };
+        if self.young.len() >= self.generation_max {
+            self.old = std::mem::take(&mut self.young);
+        }
+        self.young.insert(*key, point);
+        Some(point)
+    }
+}
+
+impl fmt::Debug for KeyCache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "KeyCache({} + {})", self.young.len(), self.old.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{KeyPair, PublicKey, Scheme};
+
+    fn key(number: u8) -> [u8; 32] {
+        match KeyPair::from_seed(Scheme::Ed25519, [number; 32]).public() {
+            PublicKey::Ed25519(bytes) => *bytes,
+            _ => unreachable!("asked for Ed25519"),
+        }
+    }
+
+    #[test]
+    fn bounded_and_right() {
+        let mut cache = KeyCache::new(8);
+        let hot = key(0);
+        for round in 0..3 {
+            for number in 1..20 {
+                assert_eq!(
+                    cache.point(&key(number)),
+                    CompressedEdwardsY(key(number)).decompress(),
+                    "round {round}"
+                );
+                assert!(cache.point(&hot).is_some());
+                assert!(cache.young.contains_key(&hot));
+                assert!(cache.young.len() + cache.old.len() <= 8);
+            }
+        }
+    }
+
+    #[test]
+    fn no_point_is_not_kept() {
+        let mut cache = KeyCache::new(8);
+        let mut bytes = [0; 32];
+        bytes[0] = 2;
+        assert_eq!(cache.point(&bytes), None);
+        assert!(cache.young.is_empty());
+    }
+}

@@ -1,0 +1,409 @@
+//! Reads canonical CBOR and refuses everything else.
+
+use super::encoder::{FALSE, NULL, TRUE, major};
+use super::{Decode, DecodeError};
+
+/// How deeply items may be nested where they are skipped or read by a recursive type.
+pub const DEPTH_MAX: u32 = 32;
+
+/// What a list reserves at once, in bytes; beyond it grows with what is really there.
+const RESERVE_BYTES_MAX: usize = 4096;
+
+/// A position in canonical CBOR.
+#[derive(Clone, Debug)]
+pub struct Decoder<'a> {
+    input: &'a [u8],
+    at: usize,
+    depth: u32,
+}
+
+impl<'a> Decoder<'a> {
+    /// At the start of the input.
+    #[must_use]
+    pub fn new(input: &'a [u8]) -> Self {
+        Self {
+            input,
+            at: 0,
+            depth: 0,
+        }
+    }
+
+    /// Bytes read so far.
+    #[must_use]
+    pub fn offset(&self) -> usize {
+        self.at
+    }
+
+    /// Bytes not read yet.
+    #[must_use]
+    pub fn remaining(&self) -> usize {
+        self.input.len() - self.at
+    }
+
+    /// Refuses input that goes on.
+    pub fn finish(&self) -> Result<(), DecodeError> {
+        if self.remaining() == 0 {
+            Ok(())
+        } else {
+            Err(DecodeError::Trailing { offset: self.at })
+        }
+    }
+
+    /// The error of an item just read that breaks a rule of its type.
+    #[must_use]
+    pub fn invalid(&self, reason: &'static str) -> DecodeError {
+        DecodeError::Invalid {
+            offset: self.at,
+            reason,
+        }
+    }
+
+    /// An unsigned integer.
+    pub fn u64(&mut self) -> Result<u64, DecodeError> {
+        self.head_of(major::UNSIGNED, "an unsigned integer")
+    }
+
+    /// An unsigned integer of 32 bits.
+    pub fn u32(&mut self) -> Result<u32, DecodeError> {
+        self.unsigned()
+    }
+
+    /// An unsigned integer of 16 bits.
+    pub fn u16(&mut self) -> Result<u16, DecodeError> {
+        self.unsigned()
+    }
+
+    /// An unsigned integer of 8 bits.
+    pub fn u8(&mut self) -> Result<u8, DecodeError> {
+        self.unsigned()
+    }
+
+    /// An integer of 64 bits.
+    pub fn i64(&mut self) -> Result<i64, DecodeError> {
+        let offset = self.at;
+        let (major, value) = self.head()?;
+        let magnitude = i64::try_from(value).map_err(|_| DecodeError::OutOfRange { offset })?;
+        match major {
+            major::UNSIGNED => Ok(magnitude),
+            major::NEGATIVE => Ok(!magnitude),
+            _ => Err(DecodeError::WrongType {
+                offset,
+                expected: "an integer",
+            }),
+        }
+    }
+
+    /// A byte string.
+    pub fn bytes(&mut self) -> Result<&'a [u8], DecodeError> {
+        let offset = self.at;
+        let length = self.head_of(major::BYTES, "a byte string")?;
+        self.take(offset, length)
+    }
+
+    /// A byte string of at most `limit` bytes.
+    pub fn bytes_within(&mut self, limit: usize) -> Result<&'a [u8], DecodeError> {
+        let offset = self.at;
+        within(offset, self.bytes()?, limit)
+    }
+
+    /// A byte string of exactly `N` bytes.
+    pub fn byte_array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
+        let offset = self.at;
+        let bytes = self.bytes()?;
+        bytes.try_into().map_err(|_| DecodeError::WrongLength {
+            offset,
+            expected: N,
+            found: bytes.len(),
+        })
+    }
+
+    /// A text string.
+    pub fn text(&mut self) -> Result<&'a str, DecodeError> {
+        let offset = self.at;
+        let length = self.head_of(major::TEXT, "a text string")?;
+        let bytes = self.take(offset, length)?;
+        std::str::from_utf8(bytes).map_err(|_| DecodeError::BadText { offset })
+    }
+
+    /// A text string of at most `limit` bytes.
+    pub fn text_within(&mut self, limit: usize) -> Result<&'a str, DecodeError> {
+        let offset = self.at;
+        let text = self.text()?;
+        within(offset, text.as_bytes(), limit)?;
+        Ok(text)
+    }
+
+    /// True or false.
+    pub fn bool(&mut self) -> Result<bool, DecodeError> {
+        let offset = self.at;
+        match self.first()? {
+            FALSE => {
+                self.at += 1;
+                Ok(false)
+            }
+            TRUE => {
+                self.at += 1;
+                Ok(true)
+            }
+            _ => Err(DecodeError::WrongType {
+                offset,
+                expected: "true or false",
+            }),
+        }
+    }
+
+    /// Null.
+    pub fn null(&mut self) -> Result<(), DecodeError> {
+        if self.peek_null() {
+            self.at += 1;
+            Ok(())
+        } else {
+            self.first()?;
+            Err(DecodeError::WrongType {
+                offset: self.at,
+                expected: "null",
+            })
+        }
+    }
+
+    /// Whether null comes next; reads nothing.
+    #[must_use]
+    pub fn peek_null(&self) -> bool {
+        self.input.get(self.at) == Some(&NULL)
+    }
+
+    /// The head of an array: how many items follow, never more than the rest of the input could hold.
+    pub fn array(&mut self) -> Result<usize, DecodeError> {
+        let offset = self.at;
+        let count = self.head_of(major::ARRAY, "an array")?;
+        self.bounded(offset, count, self.remaining())
+    }
+
+    /// The head of an array of at most `limit` items.
+    pub fn array_within(&mut self, limit: usize) -> Result<usize, DecodeError> {
+        let offset = self.at;
+        let count = self.head_of(major::ARRAY, "an array")?;
+        self.bounded(offset, count, self.remaining().min(limit))
+    }
+
+    /// The head of an array of exactly so many items.
+    pub fn expect_array(&mut self, expected: usize) -> Result<(), DecodeError> {
+        let offset = self.at;
+        let found = self.array()?;
+        if found == expected {
+            Ok(())
+        } else {
+            Err(DecodeError::WrongLength {
+                offset,
+                expected,
+                found,
+            })
+        }
+    }
+
+    /// The head of a map: how many pairs follow. The caller checks that keys ascend; `BTreeMap` does.
+    pub fn map(&mut self) -> Result<usize, DecodeError> {
+        let offset = self.at;
+        let count = self.head_of(major::MAP, "a map")?;
+        self.bounded(offset, count, self.remaining() / 2)
+    }
+
+    /// A list of at most `limit` values: an array, or a byte string where the values are bytes.
+    pub fn vec_of<T: Decode>(&mut self, limit: usize) -> Result<Vec<T>, DecodeError> {
+        T::decode_all(self, limit)
+    }
+
+    /// An array of at most `limit` values.
+    pub(super) fn array_items<T: Decode>(&mut self, limit: usize) -> Result<Vec<T>, DecodeError> {
+        let count = self.array_within(limit)?;
+        let reserve = RESERVE_BYTES_MAX / size_of::<T>().max(1);
+        let mut values = Vec::with_capacity(count.min(reserve));
+        for _ in 0..count {
+            values.push(T::decode(self)?);
+        }
+        Ok(values)
+    }
+
+    /// Runs `read` one level deeper: what a type that contains itself calls to stay within [`DEPTH_MAX`].
+    pub fn nested<T>(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<T, DecodeError>,
+    ) -> Result<T, DecodeError> {
+        if self.depth >= DEPTH_MAX {
+            return Err(DecodeError::TooDeep { offset: self.at });
+        }
+        self.depth += 1;
+        let result = read(self);
+        self.depth -= 1;
+        result
+    }
+
+    /// Reads past one item, checking that it is canonical.
+    pub fn skip(&mut self) -> Result<(), DecodeError> {
+        let offset = self.at;
+        let first = self.first()?;
+        if first >> 5 == major::SIMPLE {
+            return match first {
+                FALSE | TRUE | NULL => {
+                    self.at += 1;
+                    Ok(())
+                }
+                _ => Err(DecodeError::NotCanonical {
+                    offset,
+                    what: "a simple value or float outside the format",
+                }),
+            };
+        }
+        match first >> 5 {
+            major::BYTES => self.bytes().map(drop),
+            major::TEXT => self.text().map(drop),
+            major::ARRAY => {
+                let count = self.array()?;
+                self.nested(|d| (0..count).try_for_each(|_| d.skip()))
+            }
+            major::MAP => {
+                let count = self.map()?;
+                self.nested(|d| d.skip_pairs(count))
+            }
+            _ => self.head().map(drop),
+        }
+    }
+
+    /// The bytes of one item, checked to be canonical.
+    pub fn raw(&mut self) -> Result<&'a [u8], DecodeError> {
+        let from = self.at;
+        self.skip()?;
+        Ok(&self.input[from..self.at])
+    }
+
+    fn skip_pairs(&mut self, count: usize) -> Result<(), DecodeError> {
+        let mut before: Option<&[u8]> = None;
+        for _ in 0..count {
+            let offset = self.at;
+            let key = self.raw()?;
+            check_ascending(offset, before, key)?;
+            before = Some(key);
+            self.skip()?;
+        }
+        Ok(())
+    }
+
+    fn unsigned<T: TryFrom<u64>>(&mut self) -> Result<T, DecodeError> {
+        let offset = self.at;
+        T::try_from(self.u64()?).map_err(|_| DecodeError::OutOfRange { offset })
+    }
+
+    fn first(&self) -> Result<u8, DecodeError> {
+        self.input
+            .get(self.at)
+            .copied()
+            .ok_or(DecodeError::Truncated { offset: self.at })
+    }
+
+    fn take(&mut self, offset: usize, length: u64) -> Result<&'a [u8], DecodeError> {
+        let rest = &self.input[self.at..];
+        let taken = usize::try_from(length)
+            .ok()
+            .and_then(|length| rest.get(..length))
+            .ok_or(DecodeError::Truncated { offset })?;
+        self.at += taken.len();
+        Ok(taken)
+    }
+
+    fn bounded(&self, offset: usize, found: u64, limit: usize) -> Result<usize, DecodeError> {
+        match usize::try_from(found) {
+            Ok(count) if count <= limit => Ok(count),
+            _ => Err(DecodeError::TooLong {
+                offset,
+                limit,
+                found,
+            }),
+        }
+    }
+
+    fn head_of(&mut self, wanted: u8, expected: &'static str) -> Result<u64, DecodeError> {
+        let offset = self.at;
+        if self.first()? >> 5 != wanted {
+            return Err(DecodeError::WrongType { offset, expected });
+        }
+        Ok(self.head()?.1)
+    }
+
+    /// The head of an item that is not a simple value: its major type and its argument in the shortest form.
+    fn head(&mut self) -> Result<(u8, u64), DecodeError> {
+        let offset = self.at;
+        let first = self.first()?;
+        let (major, info) = (first >> 5, first & 31);
+        if major == major::TAG || major == major::SIMPLE {
+            return Err(DecodeError::WrongType {
+                offset,
+                expected: "an integer, a string, an array or a map",
+            });
+        }
+        if info < 24 {
+            self.at += 1;
+            return Ok((major, u64::from(info)));
+        }
+        let (width, least) = match info {
+            24 => (1, 24),
+            25 => (2, 0x100),
+            26 => (4, 0x1_0000),
+            27 => (8, 0x1_0000_0000),
+            31 => {
+                return Err(DecodeError::NotCanonical {
+                    offset,
+                    what: "an indefinite length",
+                });
+            }
+            _ => {
+                return Err(DecodeError::NotCanonical {
+                    offset,
+                    what: "a reserved length",
+                });
+            }
+        };
+        let argument = self
+            .input
+            .get(self.at + 1..)
+            .and_then(|rest| rest.get(..width))
+            .ok_or(DecodeError::Truncated { offset })?;
+        let value = argument
+            .iter()
+            .fold(0, |value, byte| value << 8 | u64::from(*byte));
+        if value < least {
+            return Err(DecodeError::NotCanonical {
+                offset,
+                what: "a number or length not in its shortest form",
+            });
+        }
+        self.at += 1 + width;
+        Ok((major, value))
+    }
+}
+
+fn within(offset: usize, bytes: &[u8], limit: usize) -> Result<&[u8], DecodeError> {
+    if bytes.len() <= limit {
+        Ok(bytes)
+    } else {
+        Err(DecodeError::TooLong {
+            offset,
+            limit,
+            found: bytes.len() as u64,
+        })
+    }
+}
+
+/// Keys of a map ascend by their encoded bytes, so none comes twice.
+pub(super) fn check_ascending(
+    offset: usize,
+    before: Option<&[u8]>,
+    key: &[u8],
+) -> Result<(), DecodeError> {
+    if before.is_some_and(|before| before >= key) {
+        return Err(DecodeError::NotCanonical {
+            offset,
+            what: "map keys not in ascending order",
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,106 @@
+//! Private keys that sign, deterministically in either scheme.
+
+use std::fmt;
+use std::sync::Arc;
+
+use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
+use p256::ecdsa::signature::Signer as _;
+
+use super::{PublicKey, Scheme, Signature, SignatureContext};
+use crate::{Domain, Hash};
+
+/// A private key with its public key. Cheap to clone; the secret is wiped with the last clone and never printed.
+#[derive(Clone)]
+pub struct KeyPair {
+    secret: Arc<Secret>,
+    public: PublicKey,
+}
+
+enum Secret {
+    Ed25519(Ed25519KeyPair),
+    EcdsaP256(p256::ecdsa::SigningKey),
+}
+
+impl KeyPair {
+    /// The key that a seed stands for: the seed itself in Ed25519 (RFC 8032), a scalar derived from it in P-256.
+    #[must_use]
+    pub fn from_seed(scheme: Scheme, seed: [u8; 32]) -> Self {
+        match scheme {
+            Scheme::Ed25519 => {
+                let pair = Ed25519KeyPair::from_seed_unchecked(&seed)
+                    .expect("every seed of 32 bytes is an Ed25519 key");
+                let public = pair
+                    .public_key()
+                    .as_ref()
+                    .try_into()
+                    .expect("an Ed25519 public key has 32 bytes");
+                Self {
+                    public: PublicKey::Ed25519(public),
+                    secret: Arc::new(Secret::Ed25519(pair)),
+                }
+            }
+            Scheme::EcdsaP256 => {
+                let key = p256_key(&seed);
+                let point = key.verifying_key().to_sec1_point(true);
+                let public = point
+                    .as_bytes()
+                    .try_into()
+                    .expect("a compressed P-256 point has 33 bytes");
+                Self {
+                    public: PublicKey::EcdsaP256(public),
+                    secret: Arc::new(Secret::EcdsaP256(key)),
+                }
+            }
+        }
+    }
+
+    /// The public key.
+    #[must_use]
+    pub fn public(&self) -> &PublicKey {
+        &self.public
+    }
+
+    /// The scheme.
+    #[must_use]
+    pub fn scheme(&self) -> Scheme {
+        match *self.secret {
+            Secret::Ed25519(_) => Scheme::Ed25519,
+            Secret::EcdsaP256(_) => Scheme::EcdsaP256,
+        }
+    }
+
+    /// Signs a message in a context. The same message always gives the same signature.
+    #[must_use]
+    pub fn sign(&self, context: SignatureContext, message: &Hash) -> Signature {
+        let scheme = self.scheme();
+        let signed = Signature::signed_hash(scheme, context, message);
+        let bytes = match &*self.secret {
+            Secret::Ed25519(pair) => pair
+                .sign(signed.as_bytes())
+                .as_ref()
+                .try_into()
+                .expect("an Ed25519 signature has 64 bytes"),
+            Secret::EcdsaP256(key) => {
+                let signature: p256::ecdsa::Signature = key.sign(signed.as_bytes());
+                signature.normalize_s().to_bytes().into()
+            }
+        };
+        Signature::new(scheme, bytes)
+    }
+}
+
+/// The first number of a derived sequence that is a scalar of the curve; all but one in 2^32 seeds give the first.
+fn p256_key(seed: &[u8; 32]) -> p256::ecdsa::SigningKey {
+    (0u8..=u8::MAX)
+        .find_map(|counter| {
+            let scalar = Hash::of(Domain::Derive, &[b"p256", seed, &[counter]]);
+            p256::ecdsa::SigningKey::from_slice(scalar.as_bytes()).ok()
+        })
+        .expect("256 numbers in a row outside the curve's order have a chance of 2^-8192")
+}
+
+impl fmt::Debug for KeyPair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "KeyPair({})", self.public)
+    }
+}
