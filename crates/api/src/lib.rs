@@ -1,1 +1,34 @@
-//! api
+//! The HTTP API's requests, answers and error codes, as types. No domain logic, no transport: both sides of the wire
+//! import this and nothing else of ours.
+//!
+//! Everything is JSON. Amounts and sequence numbers are integers; ids, hashes and keys are text (lower-case hexadecimal
+//! unless a type says otherwise); times are milliseconds since the Unix epoch, with `_ms` in the name.
+//!
+//! Modules in reading order: [`paths`] (where), [`flows`] (start a flow, learn what came of it), [`stream`] (the same for
+//! busy clients), [`ledger`], [`vault`], [`notary`], [`network`], [`node`] (what can be read), [`problem`] and [`codes`]
+//! (what can go wrong).
+
+pub mod codes;
+pub mod flows;
+pub mod ledger;
+pub mod network;
+pub mod node;
+pub mod notary;
+pub mod paths;
+pub mod problem;
+pub mod stream;
+pub mod vault;
+
+pub use codes::{ERRORS, ErrorInfo};
+pub use flows::{
+    FlowFailure, FlowList, FlowStatus, FlowSummary, Outcome, RawJson, StartFlow, Wait,
+};
+pub use ledger::{
+    CommandView, LedgerEntry, LedgerPage, SignatureView, StateView, TimeWindowView, TransactionView,
+};
+pub use network::{NetworkView, NotaryView, PartyView};
+pub use node::{Drain, FlowInfo, Health, NodeState, NodeView};
+pub use notary::{ConsumedEntry, ConsumedPage};
+pub use problem::Problem;
+pub use stream::{StreamAnswer, StreamStart};
+pub use vault::{Balance, Balances, Fungible, StateEntry, StatesPage};

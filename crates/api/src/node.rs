@@ -1,0 +1,110 @@
+//! The node itself.
+
+use serde::{Deserialize, Serialize};
+
+use crate::network::NotaryView;
+
+/// Whether a node takes work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NodeState {
+    /// It recovers.
+    Starting,
+    /// It takes work.
+    Ready,
+    /// It finishes what it has.
+    Draining,
+    /// It has finished; it only answers.
+    Drained,
+    /// Its store failed; it refuses writes until restarted.
+    Failed,
+}
+
+impl NodeState {
+    /// As it is written in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            NodeState::Starting => "starting",
+            NodeState::Ready => "ready",
+            NodeState::Draining => "draining",
+            NodeState::Drained => "drained",
+            NodeState::Failed => "failed",
+        }
+    }
+}
+
+/// The answer of `GET /health`: 200 when ready, else 503.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Health {
+    /// The process answers.
+    pub live: bool,
+    /// It takes work.
+    pub ready: bool,
+    /// Whether and why.
+    pub state: NodeState,
+    /// The last recorded position.
+    pub ledger_seq: u64,
+    /// The position that the vault's view has reached.
+    pub view_seq: u64,
+    /// How far the view is behind.
+    pub view_lag: u64,
+    /// What an operator should know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+/// The answer of `GET /v1/node`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeView {
+    /// The legal name.
+    pub name: String,
+    /// The party's id.
+    pub party_id: String,
+    /// The party's key.
+    pub key: String,
+    /// What kind of notary it is, if it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notary: Option<NotaryView>,
+    /// Where other nodes reach it.
+    pub addresses: Vec<String>,
+    /// The software's version.
+    pub version: String,
+    /// The protocols' version.
+    pub platform_version: u32,
+    /// Whether it takes work.
+    pub state: NodeState,
+    /// Since it was started.
+    pub uptime_ms: u64,
+    /// Flows that have not ended.
+    pub flows_in_flight: u64,
+    /// Starts that wait for a place.
+    pub flows_queued: u64,
+    /// The last recorded position.
+    pub ledger_seq: u64,
+    /// The position that the vault's view has reached.
+    pub view_seq: u64,
+    /// Names of the nodes connected to it now.
+    pub peers: Vec<String>,
+    /// Flows that can be started.
+    pub flows: Vec<FlowInfo>,
+}
+
+/// A flow that can be started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FlowInfo {
+    /// Its name.
+    pub name: String,
+    /// Its versions; a start takes the last unless it names one.
+    pub versions: Vec<u32>,
+    /// Names of its arguments' fields.
+    pub arguments: Vec<String>,
+}
+
+/// The answer of `POST /v1/drain`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Drain {
+    /// Draining or drained.
+    pub state: NodeState,
+    /// Flows that have not ended.
+    pub flows_in_flight: u64,
+}

@@ -1,0 +1,68 @@
+//! Where everything is. A `{name}` stands for one path segment.
+
+/// `POST`: start a flow. `GET`: live flows, paged by `after` and `limit`.
+pub const FLOWS: &str = "/v1/flows";
+/// `GET`: a flow's outcome or state; `wait` and `timeout_ms` say how long to wait for it.
+pub const FLOW: &str = "/v1/flows/{flow_id}";
+/// `POST`: cancel a flow.
+pub const FLOW_CANCEL: &str = "/v1/flows/{flow_id}/cancel";
+/// `DELETE`: forget a client id and the outcome kept for it.
+pub const CLIENT: &str = "/v1/clients/{client_id}";
+/// `POST`: the stream form: lines of starts in, lines of answers out.
+pub const STREAM: &str = "/v1/stream";
+/// `GET`: sums of unconsumed fungible states.
+pub const BALANCES: &str = "/v1/balances";
+/// `GET`: unconsumed states, paged by `after` and `limit`.
+pub const STATES: &str = "/v1/states";
+/// `GET`: a transaction, readable.
+pub const TRANSACTION: &str = "/v1/transactions/{transaction_id}";
+/// `GET`: what was recorded, in order, paged by `after` and `limit`.
+pub const LEDGER: &str = "/v1/ledger";
+/// `GET`, notaries only: consumed states, paged by `after` and `limit`.
+pub const CONSUMED: &str = "/v1/notary/consumed";
+/// `GET`: this node.
+pub const NODE: &str = "/v1/node";
+/// `GET`: the network.
+pub const NETWORK: &str = "/v1/network";
+/// `POST`: accept no more starts, finish what runs.
+pub const DRAIN: &str = "/v1/drain";
+/// `GET`, without a token: is the node up, and does it take work.
+pub const HEALTH: &str = "/health";
+/// `GET`: counters in Prometheus text format.
+pub const METRICS: &str = "/metrics";
+
+/// A path with its `{name}` replaced by a segment, percent-encoded.
+pub fn with(path: &str, segment: &str) -> String {
+    let Some((before, rest)) = path.split_once('{') else {
+        return path.to_owned();
+    };
+    let after = rest.split_once('}').map_or("", |(_, after)| after);
+    let mut filled = String::with_capacity(path.len() + segment.len());
+    filled.push_str(before);
+    for byte in segment.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            filled.push(char::from(byte));
+        } else {
+            filled.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    filled.push_str(after);
+    filled
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn segments_are_encoded() {
+        for (path, segment, expected) in [
+            (FLOW, "00ff", "/v1/flows/00ff"),
+            (FLOW_CANCEL, "00ff", "/v1/flows/00ff/cancel"),
+            (CLIENT, "a/b ?é", "/v1/clients/a%2Fb%20%3F%C3%A9"),
+            (NODE, "ignored", "/v1/node"),
+        ] {
+            assert_eq!(with(path, segment), expected);
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! What the node owns: sums and unconsumed states. Answers wait until the vault's view shows what was committed.
+
+use serde::{Deserialize, Serialize};
+
+/// The answer of `GET /v1/balances`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Balances {
+    /// The ledger position that the view had reached.
+    pub view_seq: u64,
+    /// In order of symbol, then issuer.
+    pub balances: Vec<Balance>,
+}
+
+/// The sum of one token.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Balance {
+    /// The token's id.
+    pub token: String,
+    /// Such as `GBP`.
+    pub symbol: String,
+    /// Who issued it.
+    pub issuer: String,
+    /// In minor units, as text because a sum may not fit a JSON number everywhere.
+    pub quantity: String,
+    /// How many unconsumed states make it up.
+    pub states: u64,
+}
+
+/// The answer of `GET /v1/states`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StatesPage {
+    /// The ledger position that the view had reached.
+    pub view_seq: u64,
+    /// Unconsumed states of this node, in order of recording.
+    pub states: Vec<StateEntry>,
+    /// Give this as `after` for the next page; absent on the last one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<u64>,
+}
+
+/// An unconsumed state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StateEntry {
+    /// Its number in the view; pages are in this order.
+    pub number: u64,
+    /// Transaction id, `:`, index.
+    pub state_ref: String,
+    /// Its contract.
+    pub contract: String,
+    /// Its value, if it is fungible.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fungible: Option<Fungible>,
+    /// The thing it is a version of, if it is linear.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub linear_id: Option<String>,
+    /// The notary's party id.
+    pub notary: String,
+}
+
+/// The value of a fungible state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fungible {
+    /// The token's id.
+    pub token: String,
+    /// Such as `GBP`.
+    pub symbol: String,
+    /// Who issued it.
+    pub issuer: String,
+    /// In minor units.
+    pub quantity: u64,
+}
