@@ -6,6 +6,7 @@
 //! [`machine`] (the machine's own limits).
 
 pub mod load;
+pub mod machine;
 pub mod measure;
 pub mod report;
 pub mod topology;

@@ -1,0 +1,45 @@
+//! How many durable commits a second the disk under a folder takes, one after another.
+
+use std::fs::OpenOptions;
+use std::io::{Seek, SeekFrom, Write};
+use std::path::Path;
+use std::time::Duration;
+
+const COMMIT_BYTES: usize = 4096;
+/// The file is written once before, so that a commit changes data only, as in a log that reuses its files.
+const FILE_COMMITS: usize = 1024;
+
+/// Writes 4 KiB and syncs, again and again, through a file written before; the file is removed at the end.
+pub(super) fn commits_per_s(folder: &Path, slice: Duration) -> std::io::Result<f64> {
+    let path = folder.join("commit-probe");
+    let mut file = OpenOptions::new()
+        .create(true)
+        .truncate(true)
+        .write(true)
+        .open(&path)?;
+    file.write_all(&vec![0; COMMIT_BYTES * FILE_COMMITS])?;
+    file.sync_all()?;
+    let block = [0x5a; COMMIT_BYTES];
+    let mut next = 0;
+    let mut failure = None;
+    let rate = super::rate(slice, || {
+        let written = (|| {
+            if next % FILE_COMMITS == 0 {
+                file.seek(SeekFrom::Start(0))?;
+            }
+            file.write_all(&block)?;
+            file.sync_data()
+        })();
+        next += 1;
+        match written {
+            Ok(()) => 1,
+            Err(error) => {
+                failure = Some(error);
+                0
+            }
+        }
+    });
+    drop(file);
+    std::fs::remove_file(&path)?;
+    failure.map_or(Ok(rate), Err)
+}
