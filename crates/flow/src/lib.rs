@@ -1,1 +1,41 @@
-//! flow
+//! Durable multi-party flows: ordinary async functions whose progress survives a crash.
+//!
+//! The [`FlowEngine`] polls flows by hand and journals the results of their effects; after a restart it replays the
+//! journal. Around it stand the pure machines that carry messages between nodes: the outbox of session messages,
+//! the deliveries of final transactions, and outstanding requests. No I/O, no clock, no random source anywhere.
+//!
+//! Reading order: `flow` (what an application writes), `context`, `effect`, `journal`, `engine`, `library`, `messaging`.
+
+mod arguments;
+mod cell;
+mod context;
+mod digest;
+mod effect;
+mod engine;
+mod error;
+mod flow;
+mod id;
+mod journal;
+pub mod library;
+mod message;
+pub mod messaging;
+mod options;
+mod registry;
+mod session;
+mod session_state;
+mod shared;
+mod start;
+
+pub use arguments::ArgumentField;
+pub use context::FlowContext;
+pub use effect::{EffectKind, EffectRequest, EffectResult, Rehydrate, Service};
+pub use engine::{EngineAction, FlowEngine, FlowStatus, Kill, Loaded, MissingVersion, Stage};
+pub use error::{ERRORS, FlowError};
+pub use flow::{Flow, Responder};
+pub use id::{FlowId, ParseFlowIdError, SessionId};
+pub use journal::ROW_VERSION;
+pub use message::{SessionBody, SessionMessage, VERSIONS_OFFERED_MAX};
+pub use options::{EFFECTS_OF_A_SCOPE_MAX, FlowLimits, SUB_FLOWS_MAX};
+pub use registry::{FlowDescription, FlowRegistry};
+pub use session::Session;
+pub use start::{Origin, StartRecord};

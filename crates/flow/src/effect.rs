@@ -1,0 +1,281 @@
+//! Effects: what a flow asks of the world, and what the world answers.
+
+use ledger::{PartyId, SelectionRequest, SignedTransaction, StateAndRef, StateRef, TxId};
+use primitives::{Encode, Hash, PublicKey, Signature, SignatureContext, SignedMessage, Timestamp};
+
+use crate::FlowError;
+use crate::digest::Digest;
+
+/// A service of another node that answers requests; every one is idempotent at the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Service {
+    /// Notarise a transaction: a `NotaryRequest` in, a `NotaryResponse` out.
+    Notarise = 1,
+    /// Fetch transactions of a back chain.
+    Transactions = 2,
+    /// Fetch attachments.
+    Attachments = 3,
+}
+
+primitives::variants!(Service { 1 => Notarise, 2 => Transactions, 3 => Attachments });
+
+/// What a flow asks for. The number of the effect and the flow's id name it for good, across restarts.
+#[derive(Clone, Debug)]
+pub enum EffectRequest {
+    /// Ask another node's service; re-sent until answered. Answered by [`EffectResult::Response`].
+    Request {
+        /// Whom.
+        party: PartyId,
+        /// What.
+        service: Service,
+        /// The request, encoded.
+        body: Vec<u8>,
+        /// The answer may not be given up once the request is durable (a notary may have signed).
+        irrevocable: bool,
+    },
+    /// Select and lock states of this flow. Answered by [`EffectResult::States`].
+    SelectStates(SelectionRequest),
+    /// Resolve and verify a transaction. Answered by [`EffectResult::Done`].
+    Verify {
+        /// The transaction.
+        transaction: SignedTransaction,
+        /// Who has its back chain; nobody if it is all here.
+        from: Option<PartyId>,
+        /// Keys whose signatures may still be missing.
+        missing_allowed: Vec<PublicKey>,
+    },
+    /// Check signatures, gathered with those of other flows. Answered by [`EffectResult::Done`].
+    CheckSignatures(Vec<SignedMessage>),
+    /// Record a verified transaction and owe it to participants, in the batch of this step. Answered by
+    /// [`EffectResult::Done`]; recording what is recorded already succeeds.
+    Record {
+        /// The transaction with all its signatures.
+        transaction: SignedTransaction,
+        /// Who has to receive it.
+        deliver_to: Vec<PartyId>,
+    },
+    /// Sign a hash with one of the node's keys. Answered by [`EffectResult::Signature`].
+    Sign {
+        /// The key.
+        key: PublicKey,
+        /// The context that the signature covers.
+        context: SignatureContext,
+        /// What is signed.
+        message: Hash,
+    },
+    /// Wait until a moment. Answered by [`EffectResult::Done`].
+    Sleep {
+        /// The absolute deadline, the same after a restart.
+        until: Timestamp,
+    },
+    /// Wait until the transaction is recorded here. Answered by [`EffectResult::Transaction`].
+    AwaitTransaction(TxId),
+    /// Look a recorded transaction up. Answered by [`EffectResult::Transaction`].
+    Transaction(TxId),
+    /// Look states up in recorded transactions. Answered by [`EffectResult::States`], in the order asked.
+    States(Vec<StateRef>),
+    /// Something outside the ledger, at least once: the flow's id and the effect's number are its idempotency key.
+    /// Answered by [`EffectResult::External`].
+    External {
+        /// The operation's registered name.
+        name: String,
+        /// Its arguments, encoded.
+        body: Vec<u8>,
+    },
+}
+
+/// The kind of an effect; stored in journals, never renumber.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum EffectKind {
+    /// [`EffectRequest::Request`].
+    Request = 1,
+    /// [`EffectRequest::SelectStates`].
+    SelectStates = 2,
+    /// [`EffectRequest::Verify`].
+    Verify = 3,
+    /// [`EffectRequest::CheckSignatures`].
+    CheckSignatures = 4,
+    /// [`EffectRequest::Record`].
+    Record = 5,
+    /// [`EffectRequest::Sign`].
+    Sign = 6,
+    /// [`EffectRequest::Sleep`].
+    Sleep = 7,
+    /// [`EffectRequest::AwaitTransaction`].
+    AwaitTransaction = 8,
+    /// [`EffectRequest::Transaction`].
+    Transaction = 9,
+    /// [`EffectRequest::States`].
+    States = 10,
+    /// [`EffectRequest::External`].
+    External = 11,
+    /// A sub-flow; answered by the engine itself.
+    SubFlow = 12,
+}
+
+impl EffectKind {
+    pub(crate) fn from_number(number: u8) -> Option<EffectKind> {
+        use EffectKind::*;
+        [
+            Request,
+            SelectStates,
+            Verify,
+            CheckSignatures,
+            Record,
+            Sign,
+            Sleep,
+            AwaitTransaction,
+            Transaction,
+            States,
+            External,
+            SubFlow,
+        ]
+        .into_iter()
+        .find(|kind| *kind as u8 == number)
+    }
+
+    /// The name shown to operators.
+    pub fn name(self) -> &'static str {
+        match self {
+            EffectKind::Request => "request",
+            EffectKind::SelectStates => "select states",
+            EffectKind::Verify => "verify",
+            EffectKind::CheckSignatures => "check signatures",
+            EffectKind::Record => "record",
+            EffectKind::Sign => "sign",
+            EffectKind::Sleep => "sleep",
+            EffectKind::AwaitTransaction => "await transaction",
+            EffectKind::Transaction => "transaction",
+            EffectKind::States => "states",
+            EffectKind::External => "external",
+            EffectKind::SubFlow => "sub-flow",
+        }
+    }
+
+    /// Whether a result is of the shape that answers this kind.
+    pub(crate) fn is_answered_by(self, result: &EffectResult) -> bool {
+        use EffectKind as K;
+        match result {
+            EffectResult::Failed(_) => true,
+            EffectResult::Response(_) => self == K::Request,
+            EffectResult::States(_) => matches!(self, K::SelectStates | K::States),
+            EffectResult::Done => {
+                matches!(self, K::Verify | K::CheckSignatures | K::Record | K::Sleep)
+            }
+            EffectResult::Signature(_) => self == K::Sign,
+            EffectResult::Transaction(found) => {
+                self == K::Transaction || (self == K::AwaitTransaction && found.is_some())
+            }
+            EffectResult::External(_) => self == K::External,
+        }
+    }
+}
+
+impl EffectRequest {
+    /// The kind.
+    pub fn kind(&self) -> EffectKind {
+        match self {
+            EffectRequest::Request { .. } => EffectKind::Request,
+            EffectRequest::SelectStates(_) => EffectKind::SelectStates,
+            EffectRequest::Verify { .. } => EffectKind::Verify,
+            EffectRequest::CheckSignatures(_) => EffectKind::CheckSignatures,
+            EffectRequest::Record { .. } => EffectKind::Record,
+            EffectRequest::Sign { .. } => EffectKind::Sign,
+            EffectRequest::Sleep { .. } => EffectKind::Sleep,
+            EffectRequest::AwaitTransaction(_) => EffectKind::AwaitTransaction,
+            EffectRequest::Transaction(_) => EffectKind::Transaction,
+            EffectRequest::States(_) => EffectKind::States,
+            EffectRequest::External { .. } => EffectKind::External,
+        }
+    }
+
+    /// The digest of the arguments; transactions by their id, which commits to their content.
+    pub(crate) fn digest(&self) -> u64 {
+        let d = Digest::new(self.kind() as u64);
+        match self {
+            EffectRequest::Request {
+                party,
+                service,
+                body,
+                irrevocable,
+            } => d
+                .bytes(party.as_bytes())
+                .word(*service as u64)
+                .word(u64::from(*irrevocable))
+                .bytes(body),
+            EffectRequest::SelectStates(request) => {
+                let notary = request.notary.as_ref().map_or(&[][..], |n| n.as_bytes());
+                d.bytes(request.token.as_bytes())
+                    .word(request.quantity)
+                    .bytes(notary)
+            }
+            EffectRequest::Verify {
+                transaction,
+                from,
+                missing_allowed,
+            } => {
+                let from = from.as_ref().map_or(&[][..], |p| p.as_bytes());
+                d.bytes(transaction.id().as_bytes())
+                    .bytes(from)
+                    .word(missing_allowed.len() as u64)
+            }
+            EffectRequest::CheckSignatures(messages) => messages.iter().fold(d, |d, m| {
+                d.word(m.context as u64).bytes(m.message.as_bytes())
+            }),
+            EffectRequest::Record {
+                transaction,
+                deliver_to,
+            } => deliver_to
+                .iter()
+                .fold(d.bytes(transaction.id().as_bytes()), |d, p| {
+                    d.bytes(p.as_bytes())
+                }),
+            EffectRequest::Sign {
+                key,
+                context,
+                message,
+            } => d
+                .bytes(&key.to_bytes())
+                .word(*context as u64)
+                .bytes(message.as_bytes()),
+            EffectRequest::Sleep { until } => d.word(until.as_ms()),
+            EffectRequest::AwaitTransaction(id) | EffectRequest::Transaction(id) => {
+                d.bytes(id.as_bytes())
+            }
+            EffectRequest::States(refs) => refs
+                .iter()
+                .fold(d, |d, r| d.bytes(r.tx.as_bytes()).word(r.index.into())),
+            EffectRequest::External { name, body } => d.bytes(name.as_bytes()).bytes(body),
+        }
+        .value()
+    }
+}
+
+/// What an effect came to.
+#[derive(Clone, Debug)]
+pub enum EffectResult {
+    /// A service's answer, encoded.
+    Response(Vec<u8>),
+    /// States, in the order asked or selected.
+    States(Vec<StateAndRef>),
+    /// It is done: verified, checked, recorded, woken.
+    Done,
+    /// A signature.
+    Signature(Signature),
+    /// A recorded transaction, if there is one.
+    Transaction(Option<SignedTransaction>),
+    /// An external operation's answer, encoded.
+    External(Vec<u8>),
+    /// It failed; the flow may catch that.
+    Failed(FlowError),
+}
+
+/// Reads back what a journal holds by reference. Reads of committed data only.
+pub trait Rehydrate {
+    /// The states, in the order asked; `None` if one of them is not in the ledger.
+    fn states(&self, refs: &[StateRef]) -> Option<Vec<StateAndRef>>;
+    /// A recorded transaction.
+    fn transaction(&self, id: &TxId) -> Option<SignedTransaction>;
+}

@@ -1,0 +1,55 @@
+//! Killing: at the next suspension, but never between a notary's signature and its recording.
+
+use super::{EngineAction, FlowEngine, Live};
+use crate::error::KILLED;
+use crate::{FlowError, FlowId};
+
+/// What became of a request to kill.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kill {
+    /// The flow has ended with `flow.killed`.
+    Done,
+    /// An irrevocable request is out: the flow will be killed once it was refused, or its outcome recorded.
+    Waiting,
+    /// There is no such flow.
+    Unknown,
+}
+
+impl FlowEngine {
+    /// Kills a flow, parked ones too.
+    pub fn kill(&mut self, flow: FlowId, out: &mut Vec<EngineAction>) -> Kill {
+        match self.flows.get_mut(&flow) {
+            None => Kill::Unknown,
+            Some(Live::Running(running)) => {
+                let mut cell = running.shared.cell();
+                if !cell.is_unsettled() {
+                    drop(cell);
+                    self.kill_now(flow, out);
+                    return Kill::Done;
+                }
+                if !cell.kill {
+                    cell.kill = true;
+                    cell.journal(|row| row.kill_asked());
+                    drop(cell);
+                    if !running.touched {
+                        running.touched = true;
+                        self.touched.push(flow);
+                    }
+                }
+                Kill::Waiting
+            }
+            Some(Live::Loaded(_)) | Some(Live::Parked(_)) => {
+                self.discard(flow, killed(), out);
+                Kill::Done
+            }
+        }
+    }
+
+    pub(super) fn kill_now(&mut self, flow: FlowId, out: &mut Vec<EngineAction>) {
+        self.finish(flow, Err(killed()), out);
+    }
+}
+
+fn killed() -> FlowError {
+    FlowError::listed(&KILLED, "the flow was killed")
+}

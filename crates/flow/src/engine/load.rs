@@ -1,0 +1,139 @@
+//! Recovery, first phase: read a flow's journal and say what it holds locked, before any flow runs.
+
+use std::collections::BTreeSet;
+
+use ledger::{PartyId, StateRef};
+
+use super::{FlowEngine, Live};
+use crate::error::JOURNAL_UNREADABLE;
+use crate::journal::{Entry, ORIGIN_SESSION, Outcome, decode_row};
+use crate::{EffectKind, FlowError, FlowId, SessionId, StartRecord};
+
+/// What a journal says before its flow runs.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// How the flow started, if that can be read.
+    pub start: Option<StartRecord>,
+    /// The states it selected and has not consumed: they stay locked, whatever becomes of the flow.
+    pub locked: Vec<StateRef>,
+    /// Why it will be parked, if it is known already.
+    pub unreadable: Option<FlowError>,
+}
+
+/// A flow whose journal has been read.
+pub(super) struct LoadedFlow {
+    pub(super) start: Option<StartRecord>,
+    pub(super) rows: Vec<Vec<Entry>>,
+    pub(super) row_count: u32,
+    pub(super) sessions: Vec<KnownSession>,
+    pub(super) unreadable: Option<FlowError>,
+}
+
+/// A session that a journal mentions.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct KnownSession {
+    pub(super) number: u32,
+    pub(super) id: SessionId,
+    pub(super) peer: PartyId,
+    pub(super) initiated: bool,
+}
+
+impl FlowEngine {
+    /// Reads a flow's journal, rows in order of their steps. Nothing runs before [`resume`](FlowEngine::resume).
+    /// A parked flow is loaded again in the same way, to try once more.
+    pub fn load(&mut self, flow: FlowId, rows: &[(u32, Vec<u8>)]) -> Loaded {
+        let mut loaded = LoadedFlow {
+            start: None,
+            rows: Vec::with_capacity(rows.len()),
+            row_count: rows.last().map_or(0, |(step, _)| step.saturating_add(1)),
+            sessions: Vec::new(),
+            unreadable: None,
+        };
+        for (expected, (step, row)) in (0u32..).zip(rows) {
+            let entries = if *step == expected {
+                decode_row(row).map_err(|error| format!("row {step} does not decode: {error}"))
+            } else {
+                Err(format!("row {expected} is missing"))
+            };
+            match entries {
+                Ok(entries) => loaded.rows.push(entries),
+                Err(text) => {
+                    loaded.unreadable = Some(FlowError::listed(&JOURNAL_UNREADABLE, text));
+                    break;
+                }
+            }
+        }
+        loaded.take_start(flow);
+        loaded.find_sessions(flow);
+        let report = Loaded {
+            start: loaded.start.clone(),
+            locked: locked(&loaded.rows),
+            unreadable: loaded.unreadable.clone(),
+        };
+        self.flows.insert(flow, Live::Loaded(Box::new(loaded)));
+        report
+    }
+}
+
+impl LoadedFlow {
+    fn take_start(&mut self, flow: FlowId) {
+        if let Some(Entry::Start(start)) = self.rows.first().and_then(|row| row.first())
+            && start.id == flow
+        {
+            self.start = Some((**start).clone());
+        } else if self.unreadable.is_none() {
+            let text = "the first row does not begin with this flow's start record";
+            self.unreadable = Some(FlowError::listed(&JOURNAL_UNREADABLE, text));
+        }
+    }
+
+    fn find_sessions(&mut self, flow: FlowId) {
+        if let Some(origin) = self.start.as_ref().and_then(|start| start.origin) {
+            let (id, peer) = (origin.session, origin.peer);
+            self.sessions.push(KnownSession {
+                number: ORIGIN_SESSION,
+                id,
+                peer,
+                initiated: false,
+            });
+        }
+        for entry in self.rows.iter().flatten() {
+            if let Entry::Opened {
+                session: number,
+                peer,
+            } = entry
+            {
+                let id = SessionId {
+                    initiator: flow,
+                    number: *number,
+                };
+                let (number, peer) = (*number, *peer);
+                self.sessions.push(KnownSession {
+                    number,
+                    id,
+                    peer,
+                    initiated: true,
+                });
+            }
+        }
+    }
+}
+
+/// The states selected and not yet consumed by a recorded transaction, also within sub-flows that have ended.
+fn locked(rows: &[Vec<Entry>]) -> Vec<StateRef> {
+    let mut locked = BTreeSet::new();
+    for entry in rows.iter().flatten() {
+        if let Entry::Result { kind, result, .. } = entry {
+            match (kind, result) {
+                (EffectKind::SelectStates, Outcome::States(refs)) => {
+                    locked.extend(refs.iter().copied())
+                }
+                (_, Outcome::Recorded(consumed)) => consumed.iter().for_each(|r| {
+                    locked.remove(r);
+                }),
+                _ => {}
+            }
+        }
+    }
+    locked.into_iter().collect()
+}

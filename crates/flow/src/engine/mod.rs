@@ -1,0 +1,208 @@
+//! The flow engine: polls flows by hand, journals their inputs, and replays them after a restart.
+//!
+//! ```text
+//!  start ─────────┐                                    ┌── Effect, Cancel    to the node's services
+//!  complete ──────┤   one input, one poll              ├── SendSession       to the outbox of a peer
+//!  on_session ────┼──> flow ──> what it asked for ──>  ├── Ended, Forget     to the client; the journal is deleted
+//!  kill ──────────┤                                    ├── Parked            to the operator
+//!  resume ────────┘                                    └── Progress
+//!  end_of_round ────> one Journal row for each flow that gained something
+//! ```
+//!
+//! # Invariants
+//! - Everything emitted in a round leaves the node only after the round's batch (with its journal rows) is durable.
+//!   Replay relies on it: what was sent before the last row is not sent again.
+//! - The engine never calls out. An effect may be completed while the actions of the same call are being worked off.
+//! - Nothing that is in a journal or comes from a peer makes it panic; a flow that does is ended or parked alone.
+
+mod actions;
+mod kill;
+mod load;
+mod parked;
+mod replay;
+mod run;
+mod sessions;
+mod status;
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::Arc;
+
+use ledger::{NetworkMap, Party};
+use primitives::Timestamp;
+
+pub use actions::EngineAction;
+pub use kill::Kill;
+pub use load::Loaded;
+pub use status::{FlowStatus, MissingVersion, Stage};
+
+use crate::error::DUPLICATE_FLOW;
+use crate::registry::FlowFuture;
+use crate::shared::{Environment, Shared};
+use crate::{EffectResult, FlowError, FlowId, FlowLimits, FlowRegistry, StartRecord};
+use load::LoadedFlow;
+use parked::ParkedFlow;
+
+/// The engine of one node (or of one shard of its flows).
+pub struct FlowEngine {
+    registry: Arc<FlowRegistry>,
+    environment: Arc<Environment>,
+    now: Timestamp,
+    flows: HashMap<FlowId, Live, BuildHasherDefault<IdHasher>>,
+    touched: Vec<FlowId>,
+    responders: usize,
+}
+
+/// A flow that has not ended.
+enum Live {
+    Running(Box<Running>),
+    Loaded(Box<LoadedFlow>),
+    Parked(Box<ParkedFlow>),
+}
+
+/// A flow that runs.
+struct Running {
+    start: StartRecord,
+    future: FlowFuture,
+    shared: Arc<Shared>,
+    /// How many rows its journal has.
+    rows: u32,
+    /// Whether it is among the touched flows of this round.
+    touched: bool,
+}
+
+impl FlowEngine {
+    /// An engine without flows. The seeds of responders are derived from `secret`, which the shell draws at each start.
+    pub fn new(
+        registry: Arc<FlowRegistry>,
+        me: Party,
+        network: Arc<NetworkMap>,
+        secret: [u8; 32],
+        limits: FlowLimits,
+    ) -> FlowEngine {
+        let my_id = me.id();
+        FlowEngine {
+            registry,
+            environment: Arc::new(Environment {
+                me,
+                my_id,
+                network,
+                secret,
+                limits,
+            }),
+            now: Timestamp::from_ms(0),
+            flows: HashMap::default(),
+            touched: Vec::new(),
+            responders: 0,
+        }
+    }
+
+    /// The registered flows.
+    pub fn registry(&self) -> &FlowRegistry {
+        &self.registry
+    }
+
+    /// Sets the time that flows see; call it before each round. It never steps back.
+    pub fn set_now(&mut self, now: Timestamp) {
+        self.now = self.now.max(now);
+    }
+
+    /// Sets the network map for flows that start from now on.
+    pub fn set_network(&mut self, network: Arc<NetworkMap>) {
+        let old = &self.environment;
+        self.environment = Arc::new(Environment {
+            me: old.me.clone(),
+            my_id: old.my_id,
+            network,
+            secret: old.secret,
+            limits: old.limits,
+        });
+    }
+
+    /// How many flows have not ended, parked ones included.
+    pub fn live(&self) -> usize {
+        self.flows.len()
+    }
+
+    /// Whether a flow has not ended.
+    pub fn is_live(&self, flow: &FlowId) -> bool {
+        self.flows.contains_key(flow)
+    }
+
+    /// Starts a flow. An error means that nothing was started: an unknown flow, arguments that do not decode, an id in use.
+    pub fn start(
+        &mut self,
+        record: StartRecord,
+        out: &mut Vec<EngineAction>,
+    ) -> Result<(), FlowError> {
+        if self.flows.contains_key(&record.id) {
+            let text = format!("flow {} is already live", record.id);
+            return Err(FlowError::listed(&DUPLICATE_FLOW, text));
+        }
+        let id = record.id;
+        let running = self.make(record)?;
+        running
+            .shared
+            .cell()
+            .journal(|row| row.start(&running.start));
+        self.insert(running);
+        self.poll(id, out);
+        Ok(())
+    }
+
+    /// Delivers the result of an effect. One that no flow waits for is ignored: the flow has ended or given it up.
+    pub fn complete(
+        &mut self,
+        flow: FlowId,
+        effect: u32,
+        result: EffectResult,
+        out: &mut Vec<EngineAction>,
+    ) {
+        let Some(Live::Running(running)) = self.flows.get(&flow) else {
+            return;
+        };
+        if running.shared.cell().answer(effect, result) {
+            self.poll(flow, out);
+        }
+    }
+
+    /// Ends a round: one row for each flow that gained something and has not ended.
+    pub fn end_of_round(&mut self, out: &mut Vec<EngineAction>) {
+        for flow in std::mem::take(&mut self.touched) {
+            let (step, row) = match self.flows.get_mut(&flow) {
+                Some(Live::Running(running)) => {
+                    running.touched = false;
+                    let Some(row) = running.shared.cell().take_row() else {
+                        continue;
+                    };
+                    running.rows += 1;
+                    (running.rows - 1, row)
+                }
+                Some(Live::Parked(parked)) => match parked.take_row() {
+                    Some(step_and_row) => step_and_row,
+                    None => continue,
+                },
+                _ => continue,
+            };
+            out.push(EngineAction::Journal { flow, step, row });
+        }
+    }
+}
+
+/// Flow ids are hashes already.
+#[derive(Default)]
+struct IdHasher(u64);
+
+impl Hasher for IdHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.0 = self.0.rotate_left(23) ^ u64::from_le_bytes(word);
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! Recovery, second phase: run a flow through the inputs of its journal, then let it go on.
+
+use std::collections::{HashMap, HashSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::task::Poll;
+
+use super::load::LoadedFlow;
+use super::run::drain;
+use super::{EngineAction, FlowEngine, Live, Running};
+use crate::cell::{Replay, plain_result};
+use crate::error::{JOURNAL_UNREADABLE, JOURNAL_UNRESOLVED, REPLAY_MISMATCHED};
+use crate::journal::{Entry, Outcome, scope_of};
+use crate::{EffectResult, FlowError, FlowId, Rehydrate, SessionBody};
+
+impl FlowEngine {
+    /// Replays a loaded flow and lets it go on, or parks it.
+    pub fn resume(&mut self, flow: FlowId, ledger: &dyn Rehydrate, out: &mut Vec<EngineAction>) {
+        let loaded = match self.flows.remove(&flow) {
+            Some(Live::Loaded(loaded)) => *loaded,
+            Some(other) => {
+                self.flows.insert(flow, other);
+                return;
+            }
+            None => return,
+        };
+        match self.replay(&loaded, ledger) {
+            Ok(running) => {
+                {
+                    let mut cell = running.shared.cell();
+                    cell.go_live();
+                    drain(flow, &mut cell, out);
+                }
+                self.insert(running);
+            }
+            Err(reason) => self.park(flow, loaded, reason, out),
+        }
+    }
+
+    fn replay(&self, loaded: &LoadedFlow, ledger: &dyn Rehydrate) -> Result<Running, FlowError> {
+        if let Some(reason) = &loaded.unreadable {
+            return Err(reason.clone());
+        }
+        let start = loaded.start.clone().ok_or_else(|| {
+            FlowError::listed(&JOURNAL_UNREADABLE, "the journal has no start record")
+        })?;
+        let mut running = self.make(start)?;
+        running.rows = loaded.row_count;
+        let plan = plan(&loaded.rows);
+        let ended = plan.ended.clone();
+        {
+            let mut cell = running.shared.cell();
+            cell.scopes_started = plan.scopes.values().copied().max().unwrap_or(0);
+            cell.now = self.now;
+            cell.replay = Some(Box::new(plan));
+        }
+        let replayed = feed(&mut running, &loaded.rows, &ended, ledger);
+        if let Err(reason) = replayed {
+            running.shared.cell().end(None);
+            let Running { future, .. } = running;
+            let _ = catch_unwind(AssertUnwindSafe(move || drop(future)));
+            return Err(reason);
+        }
+        Ok(running)
+    }
+}
+
+/// What has to be known before the first poll.
+fn plan(rows: &[Vec<Entry>]) -> Replay {
+    let mut facts = HashMap::new();
+    let mut scopes = HashMap::new();
+    let mut parents = HashMap::new();
+    let mut over = HashSet::new();
+    for entry in rows.iter().flatten() {
+        match entry {
+            Entry::Fact { effect, value } => {
+                facts.insert(*effect, *value);
+            }
+            Entry::Scope { effect, scope } => {
+                scopes.insert(*effect, *scope);
+                parents.insert(*scope, scope_of(*effect));
+            }
+            Entry::SubFlowEnded { effect, .. } => {
+                over.extend(scopes.get(effect).copied());
+            }
+            _ => {}
+        }
+    }
+    // A scope has ended if it or one above it has. A journal that lies may hold a circle: the walk is bounded.
+    let ended = parents
+        .keys()
+        .copied()
+        .filter(|scope| {
+            let mut at = *scope;
+            for _ in 0..=parents.len() {
+                if over.contains(&at) {
+                    return true;
+                }
+                match parents.get(&at) {
+                    Some(parent) if *parent != 0 => at = *parent,
+                    _ => return false,
+                }
+            }
+            false
+        })
+        .collect();
+    Replay {
+        facts,
+        scopes,
+        ended,
+    }
+}
+
+fn mismatch(text: impl Into<String>) -> FlowError {
+    FlowError::listed(&REPLAY_MISMATCHED, text)
+}
+
+/// Feeds the inputs, each followed by one poll, as they came.
+fn feed(
+    running: &mut Running,
+    rows: &[Vec<Entry>],
+    ended: &HashSet<u16>,
+    ledger: &dyn Rehydrate,
+) -> Result<(), FlowError> {
+    step(running)?;
+    for entry in rows.iter().flatten().skip(1) {
+        if feed_one(running, entry, ended, ledger)? {
+            step(running)?;
+        }
+        diverged(running)?;
+    }
+    Ok(())
+}
+
+fn diverged(running: &Running) -> Result<(), FlowError> {
+    running
+        .shared
+        .cell()
+        .diverged
+        .take()
+        .map_or(Ok(()), |reason| Err(mismatch(reason)))
+}
+
+fn step(running: &mut Running) -> Result<(), FlowError> {
+    match running.poll_once() {
+        Poll::Pending => diverged(running),
+        Poll::Ready(Ok(_)) => Err(mismatch("the flow ended earlier than it did before")),
+        Poll::Ready(Err(error)) => Err(mismatch(format!(
+            "the flow failed where it did not fail before: {error}"
+        ))),
+    }
+}
+
+/// Delivers one entry; whether it is an input that calls for a poll.
+fn feed_one(
+    running: &Running,
+    entry: &Entry,
+    ended: &HashSet<u16>,
+    ledger: &dyn Rehydrate,
+) -> Result<bool, FlowError> {
+    let skipped = |number: &u32| ended.contains(&scope_of(*number));
+    let mut cell = running.shared.cell();
+    let input = match entry {
+        Entry::Start(_) => return Err(mismatch("a second start record")),
+        Entry::Fact { .. } | Entry::Scope { .. } | Entry::Opened { .. } => false,
+        Entry::Result { effect, .. } if skipped(effect) => false,
+        Entry::Result {
+            effect,
+            kind,
+            digest,
+            result,
+        } => {
+            if !cell.expects(*effect, *kind, *digest) {
+                let text = format!(
+                    "the journal answers effect {effect} ('{}'), which the flow did not ask for in this way",
+                    kind.name()
+                );
+                return Err(mismatch(text));
+            }
+            let result = rehydrate(result, ledger)?;
+            cell.answer(*effect, result)
+        }
+        Entry::Received { session, .. }
+        | Entry::PeerEnded { session, .. }
+        | Entry::Confirmed { session, .. }
+            if skipped(session) =>
+        {
+            false
+        }
+        Entry::Received {
+            session,
+            index,
+            payload,
+            last,
+        } => {
+            let (index, payload, last) = (*index, payload.clone(), *last);
+            cell.arrive(
+                *session,
+                SessionBody::Data {
+                    index,
+                    payload,
+                    last,
+                },
+            )
+        }
+        Entry::PeerEnded {
+            session,
+            index,
+            error,
+        } => cell.arrive(
+            *session,
+            SessionBody::End {
+                index: *index,
+                error: error.clone(),
+            },
+        ),
+        Entry::Confirmed { session, version } => {
+            cell.arrive(*session, SessionBody::Confirm { version: *version })
+        }
+        Entry::SubFlowEnded { effect, .. } if skipped(effect) => false,
+        Entry::SubFlowEnded {
+            effect,
+            digest,
+            result,
+        } => {
+            if !cell.answer_sub_flow(*effect, *digest, result.clone()) {
+                return Err(mismatch(format!(
+                    "the flow did not start the sub-flow of effect {effect}"
+                )));
+            }
+            true
+        }
+        Entry::KillAsked => {
+            cell.kill = true;
+            false
+        }
+        Entry::Check { value } => {
+            cell.check(*value);
+            false
+        }
+    };
+    Ok(input)
+}
+
+/// A journaled result with what it refers to.
+fn rehydrate(outcome: &Outcome, ledger: &dyn Rehydrate) -> Result<EffectResult, FlowError> {
+    let unresolved = |text: String| FlowError::listed(&JOURNAL_UNRESOLVED, text);
+    match outcome {
+        Outcome::States(refs) => ledger
+            .states(refs)
+            .map(EffectResult::States)
+            .ok_or_else(|| {
+                unresolved(format!("one of {} states is not in the ledger", refs.len()))
+            }),
+        Outcome::Transaction(Some(id)) => ledger
+            .transaction(id)
+            .map(|transaction| EffectResult::Transaction(Some(transaction)))
+            .ok_or_else(|| unresolved(format!("transaction {id} is not in the ledger"))),
+        other => Ok(plain_result(other.clone())),
+    }
+}

@@ -1,0 +1,150 @@
+//! Making, polling and ending flows.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use super::{EngineAction, FlowEngine, Live, Running};
+use crate::cell::{Cell, Output};
+use crate::error::PANICKED;
+use crate::journal::ORIGIN_SESSION;
+use crate::shared::Shared;
+use crate::{FlowContext, FlowError, FlowId, Session, StartRecord};
+
+impl FlowEngine {
+    /// Makes a flow ready to be polled for the first time.
+    pub(super) fn make(&self, start: StartRecord) -> Result<Running, FlowError> {
+        let cell = Cell::new(start.id, self.now, self.environment.limits);
+        let shared = Arc::new(Shared::new(
+            start.id,
+            start.seed,
+            self.environment.clone(),
+            cell,
+        ));
+        let version = start.version;
+        let future = match start.origin {
+            None => self
+                .registry
+                .run_flow(&start.flow, version, &start.args, &|name| {
+                    FlowContext::new(shared.clone(), name, version)
+                }),
+            Some(origin) => self.registry.run_responder(&start.flow, version, &|name| {
+                shared
+                    .cell()
+                    .origin_session(origin.session, origin.peer, version);
+                let session = Session::new(shared.clone(), ORIGIN_SESSION, origin.peer);
+                (FlowContext::new(shared.clone(), name, version), session)
+            }),
+        }?;
+        Ok(Running {
+            start,
+            future,
+            shared,
+            rows: 0,
+            touched: false,
+        })
+    }
+
+    pub(super) fn insert(&mut self, running: Running) {
+        self.responders += usize::from(running.start.origin.is_some());
+        self.flows
+            .insert(running.start.id, Live::Running(Box::new(running)));
+    }
+
+    /// Polls a running flow once, after an input.
+    pub(super) fn poll(&mut self, flow: FlowId, out: &mut Vec<EngineAction>) {
+        let Some(Live::Running(running)) = self.flows.get_mut(&flow) else {
+            return;
+        };
+        if !running.touched {
+            running.touched = true;
+            self.touched.push(flow);
+        }
+        running.shared.cell().now = self.now;
+        match running.poll_once() {
+            Poll::Pending => {
+                let mut cell = running.shared.cell();
+                if cell.kill && !cell.is_unsettled() {
+                    cell.outputs
+                        .retain(|output| !matches!(output, Output::Effect { .. }));
+                    drop(cell);
+                    self.kill_now(flow, out);
+                } else {
+                    drain(flow, &mut cell, out);
+                }
+            }
+            Poll::Ready(outcome) => self.finish(flow, outcome, out),
+        }
+    }
+
+    /// Ends a running flow.
+    pub(super) fn finish(
+        &mut self,
+        flow: FlowId,
+        outcome: Result<Vec<u8>, FlowError>,
+        out: &mut Vec<EngineAction>,
+    ) {
+        let Some(Live::Running(running)) = self.flows.remove(&flow) else {
+            return;
+        };
+        let Running {
+            start,
+            future,
+            shared,
+            rows,
+            ..
+        } = *running;
+        self.responders -= usize::from(start.origin.is_some());
+        {
+            let mut cell = shared.cell();
+            cell.end(outcome.as_ref().err().map(FlowError::for_counterparty));
+            drain(flow, &mut cell, out);
+        }
+        // What a flow holds may panic when it is dropped; the outcome stands.
+        let _ = catch_unwind(AssertUnwindSafe(move || drop(future)));
+        if rows > 0 {
+            out.push(EngineAction::Forget { flow, steps: rows });
+        }
+        out.push(EngineAction::Ended {
+            flow,
+            start: Box::new(start),
+            outcome,
+        });
+    }
+}
+
+impl Running {
+    /// Polls the flow; a panic becomes its failure.
+    pub(super) fn poll_once(&mut self) -> Poll<Result<Vec<u8>, FlowError>> {
+        let mut task = Context::from_waker(Waker::noop());
+        let future = &mut self.future;
+        catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(&mut task))).unwrap_or_else(|panic| {
+            let text = format!("the flow panicked: {}", panic_text(&*panic));
+            Poll::Ready(Err(FlowError::listed(&PANICKED, text)))
+        })
+    }
+}
+
+/// Hands over what a flow put out.
+pub(super) fn drain(flow: FlowId, cell: &mut Cell, out: &mut Vec<EngineAction>) {
+    out.extend(cell.outputs.drain(..).map(|output| match output {
+        Output::Effect { effect, request } => EngineAction::Effect {
+            flow,
+            effect,
+            request,
+        },
+        Output::Cancel { effect } => EngineAction::Cancel { flow, effect },
+        Output::Send { peer, message } => EngineAction::SendSession { peer, message },
+        Output::Progress { step } => EngineAction::Progress { flow, step },
+    }));
+}
+
+pub(super) fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let text = panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no text");
+    text.chars().take(500).collect()
+}

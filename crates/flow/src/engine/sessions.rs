@@ -1,0 +1,184 @@
+//! Session messages from peers: to the flow they belong to, or to a new responder.
+
+use ledger::PartyId;
+
+use super::{EngineAction, FlowEngine, Live};
+use crate::error::{SESSION_UNKNOWN, TOO_MANY_RESPONDERS};
+use crate::journal::ORIGIN_SESSION;
+use crate::session_state::overflow;
+use crate::{FlowError, FlowId, Origin, SessionBody, SessionId, SessionMessage, StartRecord};
+use primitives::{Domain, Hash};
+
+impl FlowEngine {
+    /// Takes a session message from a peer. The outbox below has ordered and de-duplicated it; the engine does so again.
+    pub fn on_session(
+        &mut self,
+        peer: PartyId,
+        message: SessionMessage,
+        out: &mut Vec<EngineAction>,
+    ) {
+        let SessionMessage {
+            session,
+            to_initiator,
+            body,
+        } = message;
+        if let SessionBody::Init {
+            flow,
+            versions,
+            first,
+        } = body
+        {
+            if !to_initiator {
+                self.open_responder(peer, session, flow, &versions, first, out);
+            }
+            return;
+        }
+        let (flow, number) = if to_initiator {
+            (session.initiator, session.number)
+        } else {
+            (FlowId::responder(&peer, &session), ORIGIN_SESSION)
+        };
+        self.route(flow, number, peer, session, to_initiator, body, out);
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn route(
+        &mut self,
+        flow: FlowId,
+        number: u32,
+        peer: PartyId,
+        session: SessionId,
+        to_initiator: bool,
+        body: SessionBody,
+        out: &mut Vec<EngineAction>,
+    ) {
+        let has_data = matches!(body, SessionBody::Data { .. });
+        match self.flows.get_mut(&flow) {
+            Some(Live::Running(running)) => {
+                let mut cell = running.shared.cell();
+                if cell.session_from(number, &session, &peer, to_initiator) {
+                    let input = cell.arrive(number, body);
+                    drop(cell);
+                    if input {
+                        self.poll(flow, out);
+                    }
+                    return;
+                }
+            }
+            Some(Live::Parked(parked)) => {
+                let known = parked.sessions.iter().any(|known| {
+                    known.number == number
+                        && known.id == session
+                        && known.peer == peer
+                        && known.initiated == to_initiator
+                });
+                if known {
+                    if parked.keep(number, body, self.environment.limits.parked_bytes_max) {
+                        if !self.touched.contains(&flow) {
+                            self.touched.push(flow);
+                        }
+                    } else {
+                        out.push(refusal(peer, session, to_initiator, overflow_error()));
+                    }
+                    return;
+                }
+            }
+            Some(Live::Loaded(_)) | None => {}
+        }
+        if has_data {
+            let error =
+                FlowError::listed(&SESSION_UNKNOWN, "this node knows nothing of the session");
+            out.push(refusal(peer, session, to_initiator, error));
+        }
+    }
+
+    fn open_responder(
+        &mut self,
+        peer: PartyId,
+        session: SessionId,
+        flow: String,
+        versions: &[u32],
+        first: Option<Vec<u8>>,
+        out: &mut Vec<EngineAction>,
+    ) {
+        let id = FlowId::responder(&peer, &session);
+        if self.flows.contains_key(&id) {
+            return;
+        }
+        let version = if self.responders >= self.environment.limits.responders_max {
+            Err(FlowError::listed(
+                &TOO_MANY_RESPONDERS,
+                format!("{} responder flows are live", self.responders),
+            ))
+        } else {
+            self.registry.negotiate(&flow, versions)
+        };
+        let started = version.and_then(|version| {
+            let record = StartRecord {
+                id,
+                flow,
+                version,
+                args: Vec::new(),
+                seed: self.responder_seed(&id),
+                at: self.now,
+                origin: Some(Origin { peer, session }),
+                caller: Vec::new(),
+            };
+            Ok((version, self.make(record)?))
+        });
+        let (version, running) = match started {
+            Ok(started) => started,
+            Err(error) => {
+                out.push(refusal(peer, session, false, error));
+                return;
+            }
+        };
+        {
+            let mut cell = running.shared.cell();
+            cell.journal(|row| row.start(&running.start));
+            if versions.len() > 1 {
+                cell.confirm_version(version);
+            }
+        }
+        self.insert(running);
+        self.poll(id, out);
+        if let Some(payload) = first {
+            let body = SessionBody::Data {
+                index: 0,
+                payload,
+                last: false,
+            };
+            self.route(id, ORIGIN_SESSION, peer, session, false, body, out);
+        }
+    }
+
+    /// The seed of a responder: nobody outside can know it without this node's secret.
+    fn responder_seed(&self, id: &FlowId) -> [u8; 32] {
+        let parts: [&[u8]; 3] = [b"responder seed", &self.environment.secret, id.as_bytes()];
+        *Hash::of(Domain::Derive, &parts).as_bytes()
+    }
+}
+
+fn overflow_error() -> FlowError {
+    FlowError::from_rejection(overflow())
+}
+
+/// Tells the other side of a session that there is nobody here (any more).
+fn refusal(
+    peer: PartyId,
+    session: SessionId,
+    to_initiator: bool,
+    error: FlowError,
+) -> EngineAction {
+    let body = SessionBody::End {
+        index: 0,
+        error: Some(error.for_counterparty()),
+    };
+    // The answer goes the other way.
+    let message = SessionMessage {
+        session,
+        to_initiator: !to_initiator,
+        body,
+    };
+    EngineAction::SendSession { peer, message }
+}

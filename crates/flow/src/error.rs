@@ -1,0 +1,173 @@
+//! What a flow fails with: a stable code, a message and a hint, the same inside a flow, across a session and in a journal.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use ledger::Rejection;
+use primitives::{Coded, ErrorInfo};
+
+/// The failure of a flow or of one of its effects.
+///
+/// Every error with a stable code converts into it, so `?` works throughout a flow. It crosses a session with its code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowError {
+    /// Stable code, `domain.snake_case`.
+    pub code: Cow<'static, str>,
+    /// What happened.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Cow<'static, str>,
+}
+
+impl FlowError {
+    /// An error with its own code, for flows that reject for a reason of theirs.
+    pub fn new(
+        code: impl Into<Cow<'static, str>>,
+        message: impl Into<String>,
+        hint: impl Into<Cow<'static, str>>,
+    ) -> FlowError {
+        FlowError {
+            code: code.into(),
+            message: message.into(),
+            hint: hint.into(),
+        }
+    }
+
+    /// One of this crate's own errors, with the action of its page as the hint.
+    pub(crate) fn listed(info: &'static ErrorInfo, message: impl Into<String>) -> FlowError {
+        FlowError::new(info.code, message, info.action)
+    }
+
+    /// The error that a rejection carries.
+    pub fn from_rejection(rejection: Rejection) -> FlowError {
+        FlowError {
+            code: Cow::Owned(rejection.code),
+            message: rejection.message,
+            hint: Cow::Owned(rejection.hint),
+        }
+    }
+
+    /// The form that crosses sessions, journals and the API.
+    pub fn to_rejection(&self) -> Rejection {
+        Rejection {
+            code: self.code.clone().into_owned(),
+            message: self.message.clone(),
+            hint: self.hint.clone().into_owned(),
+        }
+    }
+
+    /// What a counterparty may see: a bug's details stay at home.
+    pub(crate) fn for_counterparty(&self) -> Rejection {
+        if self.code == PANICKED.code {
+            return FlowError::listed(&PANICKED, "the counterparty's flow failed").to_rejection();
+        }
+        self.to_rejection()
+    }
+}
+
+impl fmt::Display for FlowError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.code, self.message)?;
+        if !self.hint.is_empty() {
+            write!(f, "; {}", self.hint)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for FlowError {}
+
+impl<E: Coded> From<E> for FlowError {
+    fn from(error: E) -> FlowError {
+        FlowError::new(error.code(), error.to_string(), error.hint())
+    }
+}
+
+macro_rules! errors {
+    ($($(#[$doc:meta])* $name:ident = $code:literal, $cause:literal, $action:literal;)*) => {
+        $($(#[$doc])* pub(crate) const $name: ErrorInfo = ErrorInfo { code: $code, cause: $cause, action: $action };)*
+        /// Every error code of this crate, with its cause and what to do.
+        pub const ERRORS: &[ErrorInfo] = &[$($name),*];
+    };
+}
+
+errors! {
+    PANICKED = "flow.panicked",
+        "The flow's code panicked; the panic was contained and only this flow failed.",
+        "report the panic's text to the author of the flow; the node is unharmed";
+    KILLED = "flow.killed",
+        "The flow was killed by an operator or a client.",
+        "start it again if the work is still wanted";
+    UNKNOWN_FLOW = "flow.unknown",
+        "No flow of this name is registered on the node.",
+        "list the registered flows and check the spelling";
+    BAD_ARGUMENTS = "flow.bad_arguments",
+        "The arguments do not fit the flow's argument type.",
+        "compare the fields with the flow's description";
+    BAD_OUTPUT = "flow.bad_output",
+        "A stored result does not decode as the flow's output type.",
+        "start the binary that the flow ran on";
+    VERSION_UNSUPPORTED = "flow.version_unsupported",
+        "The counterparty has no responder for any of the versions offered, or the flow's version is not registered here.",
+        "agree on a version of the flow that both nodes have";
+    NO_RESPONDER = "flow.no_responder",
+        "The counterparty has no responder for this flow.",
+        "install the application on the counterparty's node";
+    TOO_MANY_RESPONDERS = "flow.too_many_responders",
+        "The node already runs as many responder flows as it admits.",
+        "try again later, or raise the limit of responder flows on the counterparty's node";
+    SESSION_ENDED = "flow.session_ended",
+        "The other side of the session ended, or this side closed it, before the message that was awaited or sent.",
+        "check that both sides of the flow agree on who speaks when";
+    SESSION_UNKNOWN = "flow.session_unknown",
+        "The other side knows nothing of this session: its flow is gone.",
+        "start the flow again";
+    SESSION_OVERFLOW = "flow.session_overflow",
+        "More messages arrived on a session than its flow was ready to take.",
+        "let the flow receive what it is sent, or send fewer messages at a time";
+    MESSAGE_TOO_LARGE = "flow.message_too_large",
+        "A session message is larger than the limit.",
+        "send less at a time, or send an attachment";
+    MESSAGE_MALFORMED = "flow.message_malformed",
+        "A session message or an answer does not decode as the type expected.",
+        "check that both sides run the same version of the flow";
+    LIMIT_EXCEEDED = "flow.limit_exceeded",
+        "The flow exceeds a limit of the engine: effects, sub-flows, sessions or outstanding effects.",
+        "split the work into several flows";
+    EFFECT_MISMATCHED = "flow.effect_mismatched",
+        "An effect was answered with a result of another kind.",
+        "report it: the node and the flow engine disagree";
+    REPLAY_MISMATCHED = "flow.replay_mismatched",
+        "The flow's code no longer does what its journal says it did; the flow is parked.",
+        "start the binary that the flow ran on, or kill the flow";
+    JOURNAL_UNREADABLE = "flow.journal_unreadable",
+        "A flow's journal does not decode; the flow is parked.",
+        "start the binary that wrote it, restore the store from a backup, or kill the flow";
+    JOURNAL_UNRESOLVED = "flow.journal_unresolved",
+        "A flow's journal refers to a transaction or state that the ledger does not hold; the flow is parked.",
+        "restore the store from a backup, or kill the flow";
+    DUPLICATE_FLOW = "flow.duplicate_id",
+        "A flow with this id is already live.",
+        "start it under another id";
+    NO_NOTARY = "flow.no_notary",
+        "The network map names no notary.",
+        "add a notary to the network, or name one in the flow's arguments";
+    UNKNOWN_PARTY = "flow.unknown_party",
+        "The network map does not list the party.",
+        "check the party's name and that its node has joined the network";
+    TIMED_OUT = "flow.timed_out",
+        "What the flow waited for did not come in time.",
+        "try again, or allow more time";
+    UNEXPECTED_SIGNER = "flow.unexpected_signer",
+        "A counterparty signed with a key that the transaction does not ask of it.",
+        "check the required signers of the transaction's commands";
+    SIGNATURE_MISSING = "flow.signature_missing",
+        "A required signature was not collected.",
+        "open a session with each party that has to sign";
+    PROPOSAL_REFUSED = "flow.proposal_refused",
+        "The counterparty's check of a proposed transaction refused it.",
+        "read the message: it says which term was not accepted";
+    NOTARY_ANSWER_INVALID = "flow.notary_answer_invalid",
+        "The notary's answer does not fit the request: another key, or a signature over something else.",
+        "report it to the operator of the notary";
+}

@@ -1,0 +1,343 @@
+//! The journal: the inputs a flow took, in order; a row holds those of one round.
+//!
+//! A row is a sequence of CBOR items: the format's version, then entries. What the ledger holds is written by reference.
+//! Decoding never trusts a row: whatever is in it, the worst outcome is a parked flow.
+
+use ledger::{PartyId, Rejection, StateRef, TxId};
+use primitives::{Decode, DecodeError, Decoder, Encode, Encoder, Signature};
+
+use crate::{EffectKind, EffectResult, FlowError, StartRecord};
+
+/// The version of the row format.
+pub const ROW_VERSION: u8 = 1;
+
+/// One entry of a journal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Entry {
+    /// How the flow started; the first entry of the first row.
+    Start(Box<StartRecord>),
+    /// An effect's result.
+    Result {
+        effect: u32,
+        kind: EffectKind,
+        digest: u64,
+        result: Outcome,
+    },
+    /// A value fixed when an effect was issued: a time, a deadline, a sub-flow's scope.
+    Fact { effect: u32, value: u64 },
+    /// A session was opened.
+    Opened { session: u32, peer: PartyId },
+    /// A message arrived.
+    Received {
+        session: u32,
+        index: u32,
+        payload: Vec<u8>,
+        last: bool,
+    },
+    /// The other side ended.
+    PeerEnded {
+        session: u32,
+        index: u32,
+        error: Option<Rejection>,
+    },
+    /// The other side picked a version.
+    Confirmed { session: u32, version: u32 },
+    /// A sub-flow ended; stands for all entries of its scope.
+    SubFlowEnded {
+        effect: u32,
+        digest: u64,
+        result: Result<Vec<u8>, Rejection>,
+    },
+    /// Somebody asked to kill the flow while it could not be.
+    KillAsked,
+    /// A sub-flow started in a scope of its own.
+    Scope { effect: u32, scope: u16 },
+    /// The digest of all that the flow itself (not its sub-flows) asked for and sent so far; ends a row.
+    Check { value: u64 },
+}
+
+/// A result as the journal holds it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Response(Vec<u8>),
+    States(Vec<StateRef>),
+    Done,
+    /// Recorded; the states that the transaction consumed.
+    Recorded(Vec<StateRef>),
+    Signature(Signature),
+    Transaction(Option<TxId>),
+    External(Vec<u8>),
+    Failed(Rejection),
+}
+
+/// Writes a row, entry by entry.
+pub(crate) struct RowWriter {
+    encoder: Encoder,
+    entries: u32,
+}
+
+impl RowWriter {
+    pub(crate) fn new() -> RowWriter {
+        let mut encoder = Encoder::with_capacity(256);
+        encoder.u64(ROW_VERSION.into());
+        RowWriter {
+            encoder,
+            entries: 0,
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entries == 0
+    }
+
+    /// The finished row.
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        self.encoder.into_bytes()
+    }
+
+    fn entry(&mut self, tag: u64, fields: usize) -> &mut Encoder {
+        self.entries += 1;
+        self.encoder.array(fields + 1);
+        self.encoder.u64(tag);
+        &mut self.encoder
+    }
+
+    pub(crate) fn start(&mut self, record: &StartRecord) {
+        record.encode(self.entry(0, 1));
+    }
+
+    pub(crate) fn result(
+        &mut self,
+        effect: u32,
+        kind: EffectKind,
+        digest: u64,
+        result: &EffectResult,
+        consumed: &[StateRef],
+    ) {
+        let e = self.entry(1, 4);
+        e.u64(effect.into());
+        e.u64(kind as u64);
+        e.u64(digest);
+        match result {
+            EffectResult::Response(bytes) => tagged_bytes(e, 0, bytes),
+            EffectResult::States(states) => {
+                e.array(2);
+                e.u64(1);
+                e.array(states.len());
+                states.iter().for_each(|s| s.reference.encode(e));
+            }
+            EffectResult::Done if kind == EffectKind::Record => {
+                e.array(2);
+                e.u64(3);
+                encode_list(consumed, e);
+            }
+            EffectResult::Done => {
+                e.array(1);
+                e.u64(2);
+            }
+            EffectResult::Signature(signature) => {
+                e.array(2);
+                e.u64(4);
+                signature.encode(e);
+            }
+            EffectResult::Transaction(found) => {
+                e.array(2);
+                e.u64(5);
+                match found {
+                    Some(transaction) => transaction.id().encode(e),
+                    None => e.null(),
+                }
+            }
+            EffectResult::External(bytes) => tagged_bytes(e, 6, bytes),
+            EffectResult::Failed(error) => {
+                e.array(2);
+                e.u64(7);
+                error.to_rejection().encode(e);
+            }
+        }
+    }
+
+    pub(crate) fn fact(&mut self, effect: u32, value: u64) {
+        let e = self.entry(2, 2);
+        e.u64(effect.into());
+        e.u64(value);
+    }
+
+    pub(crate) fn opened(&mut self, session: u32, peer: &PartyId) {
+        let e = self.entry(3, 2);
+        e.u64(session.into());
+        peer.encode(e);
+    }
+
+    pub(crate) fn received(&mut self, session: u32, index: u32, payload: &[u8], last: bool) {
+        let e = self.entry(4, 4);
+        e.u64(session.into());
+        e.u64(index.into());
+        e.bytes(payload);
+        e.bool(last);
+    }
+
+    pub(crate) fn peer_ended(&mut self, session: u32, index: u32, error: Option<&Rejection>) {
+        let e = self.entry(5, 3);
+        e.u64(session.into());
+        e.u64(index.into());
+        match error {
+            Some(error) => error.encode(e),
+            None => e.null(),
+        }
+    }
+
+    pub(crate) fn confirmed(&mut self, session: u32, version: u32) {
+        let e = self.entry(6, 2);
+        e.u64(session.into());
+        e.u64(version.into());
+    }
+
+    pub(crate) fn sub_flow_ended(
+        &mut self,
+        effect: u32,
+        digest: u64,
+        result: Result<&[u8], &FlowError>,
+    ) {
+        let e = self.entry(7, 3);
+        e.u64(effect.into());
+        e.u64(digest);
+        match result {
+            Ok(bytes) => tagged_bytes(e, 0, bytes),
+            Err(error) => {
+                e.array(2);
+                e.u64(1);
+                error.to_rejection().encode(e);
+            }
+        }
+    }
+
+    pub(crate) fn kill_asked(&mut self) {
+        self.entry(8, 0);
+    }
+
+    pub(crate) fn scope(&mut self, effect: u32, scope: u16) {
+        let e = self.entry(9, 2);
+        e.u64(effect.into());
+        e.u64(scope.into());
+    }
+
+    pub(crate) fn check(&mut self, value: u64) {
+        self.entry(10, 1).u64(value);
+    }
+}
+
+fn tagged_bytes(e: &mut Encoder, tag: u64, bytes: &[u8]) {
+    e.array(2);
+    e.u64(tag);
+    e.bytes(bytes);
+}
+
+fn encode_list<T: Encode>(items: &[T], e: &mut Encoder) {
+    e.array(items.len());
+    items.iter().for_each(|item| item.encode(e));
+}
+
+/// The entries of one row.
+pub(crate) fn decode_row(row: &[u8]) -> Result<Vec<Entry>, DecodeError> {
+    let mut d = Decoder::new(row);
+    if d.u8()? != ROW_VERSION {
+        return Err(d.invalid("journal row of another version"));
+    }
+    let mut entries = Vec::new();
+    while d.remaining() > 0 {
+        entries.push(Entry::decode(&mut d)?);
+    }
+    Ok(entries)
+}
+
+impl Decode for Entry {
+    fn decode(d: &mut Decoder<'_>) -> Result<Entry, DecodeError> {
+        let fields = d.array()?;
+        let entry = match (d.u64()?, fields) {
+            (0, 2) => Entry::Start(Box::new(StartRecord::decode(d)?)),
+            (1, 5) => Entry::Result {
+                effect: d.u32()?,
+                kind: decode_kind(d)?,
+                digest: d.u64()?,
+                result: Outcome::decode(d)?,
+            },
+            (2, 3) => Entry::Fact {
+                effect: d.u32()?,
+                value: d.u64()?,
+            },
+            (3, 3) => Entry::Opened {
+                session: d.u32()?,
+                peer: PartyId::decode(d)?,
+            },
+            (4, 5) => Entry::Received {
+                session: d.u32()?,
+                index: d.u32()?,
+                payload: d.bytes()?.to_vec(),
+                last: d.bool()?,
+            },
+            (5, 4) => Entry::PeerEnded {
+                session: d.u32()?,
+                index: d.u32()?,
+                error: Option::decode(d)?,
+            },
+            (6, 3) => Entry::Confirmed {
+                session: d.u32()?,
+                version: d.u32()?,
+            },
+            (7, 4) => Entry::SubFlowEnded {
+                effect: d.u32()?,
+                digest: d.u64()?,
+                result: decode_ended(d)?,
+            },
+            (8, 1) => Entry::KillAsked,
+            (9, 3) => Entry::Scope {
+                effect: d.u32()?,
+                scope: d.u16()?,
+            },
+            (10, 2) => Entry::Check { value: d.u64()? },
+            _ => return Err(d.invalid("unknown journal entry")),
+        };
+        Ok(entry)
+    }
+}
+
+fn decode_kind(d: &mut Decoder<'_>) -> Result<EffectKind, DecodeError> {
+    let number = d.u8()?;
+    EffectKind::from_number(number).ok_or_else(|| d.invalid("unknown effect kind"))
+}
+
+fn decode_ended(d: &mut Decoder<'_>) -> Result<Result<Vec<u8>, Rejection>, DecodeError> {
+    d.expect_array(2)?;
+    match d.u64()? {
+        0 => Ok(Ok(d.bytes()?.to_vec())),
+        1 => Ok(Err(Rejection::decode(d)?)),
+        _ => Err(d.invalid("unknown sub-flow result")),
+    }
+}
+
+impl Decode for Outcome {
+    fn decode(d: &mut Decoder<'_>) -> Result<Outcome, DecodeError> {
+        let fields = d.array()?;
+        let outcome = match (d.u64()?, fields) {
+            (0, 2) => Outcome::Response(d.bytes()?.to_vec()),
+            (1, 2) => Outcome::States(Vec::decode(d)?),
+            (2, 1) => Outcome::Done,
+            (3, 2) => Outcome::Recorded(Vec::decode(d)?),
+            (4, 2) => Outcome::Signature(Signature::decode(d)?),
+            (5, 2) => Outcome::Transaction(Option::decode(d)?),
+            (6, 2) => Outcome::External(d.bytes()?.to_vec()),
+            (7, 2) => Outcome::Failed(Rejection::decode(d)?),
+            _ => return Err(d.invalid("unknown effect result")),
+        };
+        Ok(outcome)
+    }
+}
+
+/// The number of the scope an effect or session belongs to: 0 is the flow itself, others are sub-flows.
+pub(crate) fn scope_of(number: u32) -> u16 {
+    (number >> 16) as u16
+}
+
+/// What a responder calls the session that started it.
+pub(crate) const ORIGIN_SESSION: u32 = 0;

@@ -1,0 +1,11 @@
+//! The flow library: plain async functions that flows call.
+//!
+//! # Correctness
+//! A flow in flight replays through these functions, so their effects are part of its version. What they ask for, and in
+//! which order, never changes: a better way is a new function beside the old one.
+
+mod finality;
+mod signatures;
+
+pub use finality::{finality, notarise, receive_finality};
+pub use signatures::{collect_signatures, receive_proposal, sign_proposal, sign_transaction};

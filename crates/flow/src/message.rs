@@ -1,0 +1,158 @@
+//! What crosses a session between two nodes' engines; carried by the outbox, in order and once.
+
+use ledger::Rejection;
+use primitives::{Decode, DecodeError, Decoder, Encode, Encoder};
+
+use crate::SessionId;
+
+/// One message of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionMessage {
+    /// The session.
+    pub session: SessionId,
+    /// Whether it goes to the side that opened the session.
+    pub to_initiator: bool,
+    /// What it says.
+    pub body: SessionBody,
+}
+
+/// What a message of a session says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SessionBody {
+    /// Opens the session; may carry the first message.
+    Init {
+        /// The flow whose responder is wanted.
+        flow: String,
+        /// The versions the initiator can speak; the responder picks the highest it has too.
+        versions: Vec<u32>,
+        /// The message with index 0.
+        first: Option<Vec<u8>>,
+    },
+    /// Says which version was picked; sent only where several were offered.
+    Confirm {
+        /// The version.
+        version: u32,
+    },
+    /// A message of the application.
+    Data {
+        /// Its index among this side's messages, from 0.
+        index: u32,
+        /// Its bytes.
+        payload: Vec<u8>,
+        /// Nothing follows: this side's flow has ended well.
+        last: bool,
+    },
+    /// This side has ended.
+    End {
+        /// How many messages it had sent.
+        index: u32,
+        /// Why, unless it ended well.
+        error: Option<Rejection>,
+    },
+}
+
+/// At most so many versions may be offered.
+pub const VERSIONS_OFFERED_MAX: usize = 16;
+
+impl Encode for SessionMessage {
+    fn encode(&self, e: &mut Encoder) {
+        e.array(3);
+        self.session.encode(e);
+        e.bool(self.to_initiator);
+        match &self.body {
+            SessionBody::Init {
+                flow,
+                versions,
+                first,
+            } => {
+                e.array(4);
+                e.u64(0);
+                e.text(flow);
+                e.array(versions.len());
+                versions.iter().for_each(|v| e.u64(u64::from(*v)));
+                encode_optional(first.as_deref(), e);
+            }
+            SessionBody::Confirm { version } => {
+                e.array(2);
+                e.u64(1);
+                e.u64(u64::from(*version));
+            }
+            SessionBody::Data {
+                index,
+                payload,
+                last,
+            } => {
+                e.array(4);
+                e.u64(2);
+                e.u64(u64::from(*index));
+                e.bytes(payload);
+                e.bool(*last);
+            }
+            SessionBody::End { index, error } => {
+                e.array(3);
+                e.u64(3);
+                e.u64(u64::from(*index));
+                error.encode(e);
+            }
+        }
+    }
+}
+
+impl Decode for SessionMessage {
+    fn decode(d: &mut Decoder<'_>) -> Result<SessionMessage, DecodeError> {
+        d.expect_array(3)?;
+        let session = SessionId::decode(d)?;
+        let to_initiator = d.bool()?;
+        let fields = d.array()?;
+        let tag = d.u64()?;
+        let body = match (tag, fields) {
+            (0, 4) => {
+                let flow = d.text()?.to_owned();
+                let count = d.array()?;
+                if count > VERSIONS_OFFERED_MAX {
+                    return Err(d.invalid("too many versions offered"));
+                }
+                let mut versions = Vec::with_capacity(count);
+                for _ in 0..count {
+                    versions.push(d.u32()?);
+                }
+                SessionBody::Init {
+                    flow,
+                    versions,
+                    first: decode_optional(d)?,
+                }
+            }
+            (1, 2) => SessionBody::Confirm { version: d.u32()? },
+            (2, 4) => SessionBody::Data {
+                index: d.u32()?,
+                payload: d.bytes()?.to_vec(),
+                last: d.bool()?,
+            },
+            (3, 3) => SessionBody::End {
+                index: d.u32()?,
+                error: Option::decode(d)?,
+            },
+            _ => return Err(d.invalid("unknown session message")),
+        };
+        Ok(SessionMessage {
+            session,
+            to_initiator,
+            body,
+        })
+    }
+}
+
+fn encode_optional(bytes: Option<&[u8]>, e: &mut Encoder) {
+    match bytes {
+        Some(bytes) => e.bytes(bytes),
+        None => e.null(),
+    }
+}
+
+fn decode_optional(d: &mut Decoder<'_>) -> Result<Option<Vec<u8>>, DecodeError> {
+    if d.peek_null() {
+        d.null()?;
+        return Ok(None);
+    }
+    Ok(Some(d.bytes()?.to_vec()))
+}

@@ -1,0 +1,22 @@
+//! Messaging between nodes as pure machines: events in, actions out; the kernel performs the actions.
+//!
+//! | machine | carries | durable at the sender | order |
+//! |---|---|---|---|
+//! | [`Outbox`] and [`Inbox`] | session messages | rows until acknowledged | one stream per peer |
+//! | [`Deliveries`] | final transactions to participants | rows until answered | as recorded, answered singly |
+//! | [`Requests`] | idempotent requests to services | the asking flow's journal | none |
+//!
+//! A peer that is away costs rows in the store and nothing else.
+
+mod back_off;
+mod delivery;
+mod inbox;
+mod outbox;
+mod requests;
+mod stream;
+
+pub use back_off::BackOff;
+pub use delivery::{Deliveries, DeliveryAction, DeliveryOptions, PendingDelivery};
+pub use inbox::{INBOX_EARLY_MAX, Inbox, InboxAction};
+pub use outbox::{Outbox, OutboxAction, OutboxOptions};
+pub use requests::{RequestAction, RequestId, RequestOptions, Requests};

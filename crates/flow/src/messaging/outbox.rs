@@ -1,0 +1,268 @@
+//! The sending side of session messages: one numbered stream per peer, durable until acknowledged.
+//!
+//! ```text
+//!  push ──> Store ──> Send (after the batch is durable) ──> ack ──> Delete
+//!                └─ window full or peer away: a row only, read back by Refill ─┘
+//! ```
+//!
+//! # Invariants
+//! - Messages leave in the order of their numbers; a number is never given out twice, also after a restart. The last row
+//!   acknowledged is therefore kept until a later one is: it holds the counter.
+//! - In memory are at most a window of messages sent and not acknowledged; for a peer that is away, none.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ledger::PartyId;
+use primitives::Timestamp;
+
+use super::BackOff;
+use super::back_off::{later, spread};
+use super::stream::{Stream, WindowLimits};
+
+/// Limits of the outbox.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutboxOptions {
+    /// Messages sent to one peer and not acknowledged.
+    pub window_messages_max: usize,
+    /// Their bytes; one message may exceed it alone.
+    pub window_bytes_max: usize,
+    /// When a window without acknowledgement is sent again.
+    pub resend: BackOff,
+}
+
+impl Default for OutboxOptions {
+    fn default() -> OutboxOptions {
+        OutboxOptions {
+            window_messages_max: 1_024,
+            window_bytes_max: 8 << 20,
+            resend: BackOff {
+                first_ms: 10_000,
+                max_ms: 300_000,
+            },
+        }
+    }
+}
+
+impl OutboxOptions {
+    fn window(&self) -> WindowLimits {
+        WindowLimits {
+            items_max: self.window_messages_max,
+            bytes_max: self.window_bytes_max,
+        }
+    }
+}
+
+/// What the outbox asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OutboxAction {
+    /// Write a row in this round's batch.
+    Store {
+        /// The peer.
+        peer: PartyId,
+        /// The message's number.
+        seq: u64,
+        /// The message.
+        bytes: Vec<u8>,
+    },
+    /// Send a message once this round's batch is durable.
+    Send {
+        /// The peer.
+        peer: PartyId,
+        /// The message's number.
+        seq: u64,
+        /// The message.
+        bytes: Vec<u8>,
+    },
+    /// Delete rows, in any later batch.
+    Delete {
+        /// The peer.
+        peer: PartyId,
+        /// The first row.
+        from: u64,
+        /// The last row, inclusive.
+        upto: u64,
+    },
+    /// Read rows after `after` in order, once this round's batch is durable, and answer with [`Outbox::refilled`].
+    Refill {
+        /// The peer.
+        peer: PartyId,
+        /// Rows with greater numbers are wanted.
+        after: u64,
+        /// At most so many.
+        limit: usize,
+    },
+}
+
+/// The streams to all peers.
+#[derive(Debug, Default)]
+pub struct Outbox {
+    options: OutboxOptions,
+    peers: BTreeMap<PartyId, Peer>,
+    deadlines: BTreeSet<(Timestamp, PartyId)>,
+}
+
+#[derive(Debug)]
+struct Peer {
+    stream: Stream<Vec<u8>>,
+    /// The peer has everything up to here.
+    acked: u64,
+    /// The first row that is in the store; rows before it are deleted.
+    first_row: u64,
+}
+
+impl Outbox {
+    /// An outbox without streams.
+    pub fn new(options: OutboxOptions) -> Outbox {
+        Outbox {
+            options,
+            ..Outbox::default()
+        }
+    }
+
+    /// At start: the first and last row in the store for a peer.
+    pub fn load(&mut self, peer: PartyId, first_row: u64, last_row: u64) {
+        let stream = Stream::new(self.options.window(), first_row, last_row);
+        self.peers.insert(
+            peer,
+            Peer {
+                stream,
+                acked: first_row.saturating_sub(1),
+                first_row,
+            },
+        );
+    }
+
+    /// Takes a new message.
+    pub fn push(
+        &mut self,
+        peer: PartyId,
+        bytes: Vec<u8>,
+        now: Timestamp,
+        out: &mut Vec<OutboxAction>,
+    ) {
+        let seq = self.peer(peer).stream.push(&bytes, bytes.len());
+        out.push(OutboxAction::Store { peer, seq, bytes });
+        self.go_on(peer, now, out);
+    }
+
+    /// The peer is connected.
+    pub fn peer_up(&mut self, peer: PartyId, now: Timestamp, out: &mut Vec<OutboxAction>) {
+        self.disarm(peer);
+        self.peer(peer).stream.peer_up();
+        self.go_on(peer, now, out);
+    }
+
+    /// The peer is away.
+    pub fn peer_down(&mut self, peer: PartyId) {
+        self.disarm(peer);
+        self.peer(peer).stream.peer_down();
+    }
+
+    /// The peer has durably taken everything up to a number. Whether that can be true: a number never given out means
+    /// that this node's store is older than the peer's.
+    pub fn ack(
+        &mut self,
+        peer: PartyId,
+        upto: u64,
+        now: Timestamp,
+        out: &mut Vec<OutboxAction>,
+    ) -> bool {
+        let known = self.peer(peer);
+        if upto > known.stream.last() {
+            return false;
+        }
+        if upto <= known.acked {
+            return true;
+        }
+        known.acked = upto;
+        known.stream.remove_upto(upto);
+        let from = known.first_row.max(1);
+        if from < upto {
+            known.first_row = upto;
+            out.push(OutboxAction::Delete {
+                peer,
+                from,
+                upto: upto - 1,
+            });
+        }
+        self.disarm(peer);
+        self.go_on(peer, now, out);
+        true
+    }
+
+    /// Rows that were read for a refill, in order; also when there were none.
+    pub fn refilled(
+        &mut self,
+        peer: PartyId,
+        rows: Vec<(u64, Vec<u8>)>,
+        now: Timestamp,
+        out: &mut Vec<OutboxAction>,
+    ) {
+        let rows = rows.into_iter().map(|(seq, bytes)| {
+            let size = bytes.len();
+            (seq, bytes, size)
+        });
+        self.peer(peer).stream.refilled(rows);
+        self.go_on(peer, now, out);
+    }
+
+    /// The next moment at which [`timer`](Outbox::timer) has something to do.
+    pub fn next_deadline(&self) -> Option<Timestamp> {
+        self.deadlines.first().map(|(at, _)| *at)
+    }
+
+    /// Sends windows again that were not acknowledged in time.
+    pub fn timer(&mut self, now: Timestamp, out: &mut Vec<OutboxAction>) {
+        while let Some((at, peer)) = self.deadlines.first().copied() {
+            if at > now {
+                break;
+            }
+            self.disarm(peer);
+            self.peer(peer).stream.send_again();
+            self.go_on(peer, now, out);
+        }
+    }
+
+    /// Messages not acknowledged, for a gauge.
+    pub fn pending(&self, peer: &PartyId) -> u64 {
+        self.peers
+            .get(peer)
+            .map_or(0, |known| known.stream.last() - known.acked)
+    }
+
+    fn peer(&mut self, peer: PartyId) -> &mut Peer {
+        let window = self.options.window();
+        self.peers.entry(peer).or_insert_with(|| Peer {
+            stream: Stream::new(window, 0, 0),
+            acked: 0,
+            first_row: 0,
+        })
+    }
+
+    /// Sends what came into the window, asks for rows, sets the timer.
+    fn go_on(&mut self, peer: PartyId, now: Timestamp, out: &mut Vec<OutboxAction>) {
+        let resend = self.options.resend;
+        let stream = &mut self.peer(peer).stream;
+        for (seq, bytes, _) in stream.take_unsent() {
+            out.push(OutboxAction::Send {
+                peer,
+                seq,
+                bytes: bytes.clone(),
+            });
+        }
+        if let Some((after, limit)) = stream.refill() {
+            out.push(OutboxAction::Refill { peer, after, limit });
+        }
+        if stream.deadline.is_none() && stream.in_flight() > 0 {
+            let at = later(now, resend.delay_ms(stream.attempts, spread(&peer)));
+            stream.deadline = Some(at);
+            self.deadlines.insert((at, peer));
+        }
+    }
+
+    fn disarm(&mut self, peer: PartyId) {
+        if let Some(at) = self.peer(peer).stream.deadline.take() {
+            self.deadlines.remove(&(at, peer));
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! Outstanding requests to other nodes' services: sent until answered, by timer and whenever the peer comes back.
+//!
+//! Requests are idempotent at the server and live in the asking flow's journal, so nothing here is durable: after a
+//! restart the flows ask again, under the same ids.
+//!
+//! # Invariants
+//! - At most `in_flight_max` requests are out at one peer; the others wait in the order asked.
+//! - A request is forgotten only when it is answered or its flow no longer waits for it.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use ledger::PartyId;
+use primitives::Timestamp;
+
+use super::BackOff;
+use super::back_off::later;
+use crate::digest::Digest;
+use crate::{FlowId, Service};
+
+/// Limits of requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestOptions {
+    /// Requests out at one peer.
+    pub in_flight_max: usize,
+    /// When a request without an answer is sent again.
+    pub resend: BackOff,
+}
+
+impl Default for RequestOptions {
+    fn default() -> RequestOptions {
+        RequestOptions {
+            in_flight_max: 4_096,
+            resend: BackOff {
+                first_ms: 30_000,
+                max_ms: 600_000,
+            },
+        }
+    }
+}
+
+/// The name of a request, the same after a restart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RequestId {
+    /// The flow that asks.
+    pub flow: FlowId,
+    /// The number of its effect.
+    pub effect: u32,
+}
+
+primitives::record!(RequestId { flow, effect });
+
+/// What the requests ask for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RequestAction {
+    /// Send a request, once the batch of the round in which it was asked is durable.
+    Send {
+        /// The peer.
+        peer: PartyId,
+        /// The request.
+        id: RequestId,
+        /// The service.
+        service: Service,
+        /// Its arguments.
+        body: Vec<u8>,
+    },
+}
+
+/// All outstanding requests.
+#[derive(Debug, Default)]
+pub struct Requests {
+    options: RequestOptions,
+    peers: BTreeMap<PartyId, Peer>,
+    outstanding: HashMap<RequestId, Outstanding>,
+    by_flow: BTreeSet<RequestId>,
+    deadlines: BTreeSet<(Timestamp, RequestId)>,
+    asked: u64,
+}
+
+#[derive(Debug, Default)]
+struct Peer {
+    up: bool,
+    in_flight: usize,
+    /// Not sent since the peer came up, in the order asked.
+    queue: BTreeMap<u64, RequestId>,
+}
+
+#[derive(Debug)]
+struct Outstanding {
+    peer: PartyId,
+    service: Service,
+    body: Vec<u8>,
+    order: u64,
+    in_flight: bool,
+    attempts: u32,
+    deadline: Option<Timestamp>,
+}
+
+impl Requests {
+    /// No requests.
+    pub fn new(options: RequestOptions) -> Requests {
+        Requests {
+            options,
+            ..Requests::default()
+        }
+    }
+
+    /// Asks. A second request under the same id is ignored.
+    pub fn ask(
+        &mut self,
+        id: RequestId,
+        peer: PartyId,
+        service: Service,
+        body: Vec<u8>,
+        now: Timestamp,
+        out: &mut Vec<RequestAction>,
+    ) {
+        if self.outstanding.contains_key(&id) {
+            return;
+        }
+        let order = self.asked;
+        self.asked += 1;
+        let request = Outstanding {
+            peer,
+            service,
+            body,
+            order,
+            in_flight: false,
+            attempts: 0,
+            deadline: None,
+        };
+        self.outstanding.insert(id, request);
+        self.by_flow.insert(id);
+        self.peers.entry(peer).or_default().queue.insert(order, id);
+        self.fill(peer, now, out);
+    }
+
+    /// An answer came from a peer; whether it answers an outstanding request to it.
+    pub fn answered(
+        &mut self,
+        id: &RequestId,
+        peer: &PartyId,
+        now: Timestamp,
+        out: &mut Vec<RequestAction>,
+    ) -> bool {
+        if self
+            .outstanding
+            .get(id)
+            .is_none_or(|request| request.peer != *peer)
+        {
+            return false;
+        }
+        self.remove(id);
+        self.fill(*peer, now, out);
+        true
+    }
+
+    /// The server asks for patience: the request is queued there and will take about so long.
+    pub fn wait(&mut self, id: &RequestId, peer: &PartyId, eta_ms: u64, now: Timestamp) {
+        let back_off = self.options.resend;
+        let Some(request) = self.outstanding.get_mut(id) else {
+            return;
+        };
+        if request.peer != *peer || !request.in_flight {
+            return;
+        }
+        let patience = BackOff {
+            first_ms: eta_ms,
+            max_ms: back_off.max_ms,
+        };
+        let delay = patience
+            .delay_ms(0, jitter(id))
+            .max(back_off.delay_ms(request.attempts, jitter(id)));
+        let at = later(now, delay);
+        if let Some(old) = request.deadline.replace(at) {
+            self.deadlines.remove(&(old, *id));
+        }
+        self.deadlines.insert((at, *id));
+    }
+
+    /// A flow no longer waits for one answer.
+    pub fn cancel(&mut self, id: &RequestId, now: Timestamp, out: &mut Vec<RequestAction>) {
+        if let Some(peer) = self.remove(id) {
+            self.fill(peer, now, out);
+        }
+    }
+
+    /// A flow has ended: it waits for none of its answers.
+    pub fn cancel_flow(&mut self, flow: FlowId, now: Timestamp, out: &mut Vec<RequestAction>) {
+        let first = RequestId { flow, effect: 0 };
+        let last = RequestId {
+            flow,
+            effect: u32::MAX,
+        };
+        let ids: Vec<RequestId> = self.by_flow.range(first..=last).copied().collect();
+        ids.iter().for_each(|id| self.cancel(id, now, out));
+    }
+
+    /// The peer is connected: everything not answered is sent, as far as the cap allows.
+    pub fn peer_up(&mut self, peer: PartyId, now: Timestamp, out: &mut Vec<RequestAction>) {
+        self.peer_down(peer);
+        self.peers.entry(peer).or_default().up = true;
+        self.fill(peer, now, out);
+    }
+
+    /// The peer is away: what was out waits again, in the order asked.
+    pub fn peer_down(&mut self, peer: PartyId) {
+        let Some(known) = self.peers.get_mut(&peer) else {
+            return;
+        };
+        known.up = false;
+        known.in_flight = 0;
+        for (id, request) in &mut self.outstanding {
+            if request.peer == peer && request.in_flight {
+                request.in_flight = false;
+                known.queue.insert(request.order, *id);
+                if let Some(at) = request.deadline.take() {
+                    self.deadlines.remove(&(at, *id));
+                }
+            }
+        }
+    }
+
+    /// The next moment at which [`timer`](Requests::timer) has something to do.
+    pub fn next_deadline(&self) -> Option<Timestamp> {
+        self.deadlines.first().map(|(at, _)| *at)
+    }
+
+    /// Sends requests again that were not answered in time.
+    pub fn timer(&mut self, now: Timestamp, out: &mut Vec<RequestAction>) {
+        while let Some((at, id)) = self.deadlines.first().copied() {
+            if at > now {
+                break;
+            }
+            self.deadlines.remove(&(at, id));
+            if let Some(request) = self.outstanding.get_mut(&id) {
+                request.attempts = request.attempts.saturating_add(1);
+                self.send(id, now, out);
+            }
+        }
+    }
+
+    /// Requests not answered, for a gauge.
+    pub fn outstanding(&self) -> usize {
+        self.outstanding.len()
+    }
+
+    /// Sends from the queue as far as the cap allows.
+    fn fill(&mut self, peer: PartyId, now: Timestamp, out: &mut Vec<RequestAction>) {
+        loop {
+            let Some(known) = self.peers.get_mut(&peer) else {
+                return;
+            };
+            if !known.up || known.in_flight >= self.options.in_flight_max {
+                return;
+            }
+            let Some((_, id)) = known.queue.pop_first() else {
+                return;
+            };
+            known.in_flight += 1;
+            self.send(id, now, out);
+        }
+    }
+
+    fn send(&mut self, id: RequestId, now: Timestamp, out: &mut Vec<RequestAction>) {
+        let back_off = self.options.resend;
+        let Some(request) = self.outstanding.get_mut(&id) else {
+            return;
+        };
+        request.in_flight = true;
+        let at = later(now, back_off.delay_ms(request.attempts, jitter(&id)).max(1));
+        request.deadline = Some(at);
+        self.deadlines.insert((at, id));
+        let (peer, service, body) = (request.peer, request.service, request.body.clone());
+        out.push(RequestAction::Send {
+            peer,
+            id,
+            service,
+            body,
+        });
+    }
+
+    fn remove(&mut self, id: &RequestId) -> Option<PartyId> {
+        let request = self.outstanding.remove(id)?;
+        self.by_flow.remove(id);
+        if let Some(at) = request.deadline {
+            self.deadlines.remove(&(at, *id));
+        }
+        if let Some(known) = self.peers.get_mut(&request.peer) {
+            if request.in_flight {
+                known.in_flight = known.in_flight.saturating_sub(1);
+            } else {
+                known.queue.remove(&request.order);
+            }
+        }
+        Some(request.peer)
+    }
+}
+
+fn jitter(id: &RequestId) -> u64 {
+    Digest::new(id.effect.into()).bytes(&id.flow.0).value()
+}

@@ -1,0 +1,224 @@
+//! A numbered stream of rows to one peer: a bounded window in flight, a bounded tail in memory, the rest in the store.
+//!
+//! ```text
+//!   numbers:   ...answered | window (sent, unanswered) | only in the store | tail (in memory) | last
+//!                                                      ^ read
+//! ```
+//!
+//! # Invariants
+//! - The window grows only at `read`, in the order of numbers.
+//! - The tail is contiguous and ends at `last`; while nothing lies between it and `read`, the store is not read.
+//! - While the peer is away, both are empty.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use primitives::Timestamp;
+
+/// Limits of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct WindowLimits {
+    pub(super) items_max: usize,
+    pub(super) bytes_max: usize,
+}
+
+#[derive(Debug)]
+pub(super) struct Stream<T> {
+    limits: WindowLimits,
+    /// The last number given out.
+    last: u64,
+    /// Every number up to here is answered, or in the window.
+    read: u64,
+    up: bool,
+    /// While rows are being read: the last number that the answer can hold, and how many were asked for.
+    refilling: Option<(u64, usize)>,
+    window: BTreeMap<u64, (T, usize)>,
+    window_bytes: usize,
+    tail: VecDeque<(u64, T, usize)>,
+    tail_bytes: usize,
+    /// The first number that has not been sent since the peer came up, or since a timer.
+    unsent: u64,
+    pub(super) attempts: u32,
+    pub(super) deadline: Option<Timestamp>,
+}
+
+impl<T: Clone> Stream<T> {
+    /// A stream whose rows in the store are `first_row..=last_row`.
+    pub(super) fn new(limits: WindowLimits, first_row: u64, last_row: u64) -> Stream<T> {
+        Stream {
+            limits,
+            last: last_row,
+            read: first_row.saturating_sub(1),
+            up: false,
+            refilling: None,
+            window: BTreeMap::new(),
+            window_bytes: 0,
+            tail: VecDeque::new(),
+            tail_bytes: 0,
+            unsent: 0,
+            attempts: 0,
+            deadline: None,
+        }
+    }
+
+    pub(super) fn last(&self) -> u64 {
+        self.last
+    }
+
+    pub(super) fn in_flight(&self) -> usize {
+        self.window.len()
+    }
+
+    pub(super) fn has_backlog(&self) -> bool {
+        self.read < self.last
+    }
+
+    /// Gives a new row its number.
+    pub(super) fn push(&mut self, item: &T, bytes: usize) -> u64 {
+        self.last += 1;
+        if self.up {
+            self.tail.push_back((self.last, item.clone(), bytes));
+            self.tail_bytes += bytes;
+            self.take_tail();
+            while self.tail.len() > self.limits.items_max || self.tail_bytes > self.limits.bytes_max
+            {
+                let Some((_, _, bytes)) = self.tail.pop_front() else {
+                    break;
+                };
+                self.tail_bytes -= bytes;
+            }
+        }
+        self.last
+    }
+
+    /// The peer is connected: nothing has been sent to it yet.
+    pub(super) fn peer_up(&mut self) {
+        self.peer_down();
+        self.up = true;
+    }
+
+    /// The peer is away: back to the store's rows.
+    pub(super) fn peer_down(&mut self) {
+        if let Some((first, _)) = self.window.first_key_value() {
+            self.read = first - 1;
+        }
+        self.window.clear();
+        self.window_bytes = 0;
+        self.tail.clear();
+        self.tail_bytes = 0;
+        self.unsent = 0;
+        self.attempts = 0;
+        self.refilling = None;
+        self.up = false;
+    }
+
+    /// A row was answered; its item, if it was in the window.
+    pub(super) fn remove(&mut self, seq: u64) -> Option<T> {
+        let (item, bytes) = self.window.remove(&seq)?;
+        self.window_bytes -= bytes;
+        self.attempts = 0;
+        self.take_tail();
+        Some(item)
+    }
+
+    /// All rows up to a number were answered, in the window or not.
+    pub(super) fn remove_upto(&mut self, upto: u64) {
+        while let Some(entry) = self.window.first_entry() {
+            if *entry.key() > upto {
+                break;
+            }
+            self.window_bytes -= entry.remove().1;
+        }
+        while let Some((seq, _, bytes)) = self.tail.front() {
+            if *seq > upto {
+                break;
+            }
+            self.tail_bytes -= bytes;
+            self.tail.pop_front();
+        }
+        self.read = self.read.max(upto);
+        self.attempts = 0;
+        self.take_tail();
+    }
+
+    /// The rows to read, if there are some between the window and the tail and room for one: after which, how many.
+    pub(super) fn refill(&mut self) -> Option<(u64, usize)> {
+        let before_tail = self.tail.front().map_or(self.last, |(seq, ..)| seq - 1);
+        if !self.up || self.refilling.is_some() || self.read >= before_tail || !self.has_room(0) {
+            return None;
+        }
+        let limit = self
+            .limits
+            .items_max
+            .saturating_sub(self.window.len())
+            .max(1);
+        self.refilling = Some((self.last, limit));
+        Some((self.read, limit))
+    }
+
+    /// Takes rows that were read, in order. Numbers that are missing between them have been answered.
+    pub(super) fn refilled(&mut self, rows: impl ExactSizeIterator<Item = (u64, T, usize)>) {
+        let Some((asked_last, limit)) = self.refilling.take() else {
+            return;
+        };
+        let complete = rows.len() < limit;
+        for (seq, item, bytes) in rows {
+            if seq <= self.read {
+                continue;
+            }
+            if !self.has_room(bytes) {
+                return;
+            }
+            self.enter(seq, item, bytes);
+        }
+        if complete {
+            self.read = self.read.max(asked_last);
+        }
+        while let Some((seq, _, bytes)) = self.tail.front() {
+            if *seq > self.read {
+                break;
+            }
+            self.tail_bytes -= bytes;
+            self.tail.pop_front();
+        }
+        self.take_tail();
+    }
+
+    /// What of the window has not been sent; counts as sent from now on.
+    pub(super) fn take_unsent(&mut self) -> impl Iterator<Item = (u64, &T, usize)> {
+        let from = self.unsent;
+        self.unsent = self.read + 1;
+        self.window
+            .range(from..)
+            .map(|(seq, (item, bytes))| (*seq, item, *bytes))
+    }
+
+    /// The whole window is to be sent again.
+    pub(super) fn send_again(&mut self) {
+        self.unsent = 0;
+        self.attempts = self.attempts.saturating_add(1);
+    }
+
+    fn take_tail(&mut self) {
+        while let Some((seq, _, bytes)) = self.tail.front() {
+            if *seq != self.read + 1 || !self.has_room(*bytes) {
+                break;
+            }
+            if let Some((seq, item, bytes)) = self.tail.pop_front() {
+                self.tail_bytes -= bytes;
+                self.enter(seq, item, bytes);
+            }
+        }
+    }
+
+    fn enter(&mut self, seq: u64, item: T, bytes: usize) {
+        self.window.insert(seq, (item, bytes));
+        self.window_bytes += bytes;
+        self.read = seq;
+    }
+
+    fn has_room(&self, bytes: usize) -> bool {
+        self.window.is_empty()
+            || (self.window.len() < self.limits.items_max
+                && self.window_bytes + bytes <= self.limits.bytes_max)
+    }
+}

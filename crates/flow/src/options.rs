@@ -1,0 +1,39 @@
+//! The engine's limits: every collection of a flow has one.
+
+/// Limits of the engine. The defaults suit a node; tests make them small.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowLimits {
+    /// Effects of one flow that may be outstanding at once.
+    pub effects_outstanding_max: usize,
+    /// Sessions that one flow may have open.
+    pub sessions_max: usize,
+    /// Bytes of one session message.
+    pub session_message_bytes_max: usize,
+    /// Messages of one session that its flow has not received yet.
+    pub session_unread_max: usize,
+    /// Bytes of one session that its flow has not received yet.
+    pub session_unread_bytes_max: usize,
+    /// Live responder flows.
+    pub responders_max: usize,
+    /// Bytes of messages kept for one parked flow since the node started.
+    pub parked_bytes_max: usize,
+}
+
+impl Default for FlowLimits {
+    fn default() -> FlowLimits {
+        FlowLimits {
+            effects_outstanding_max: 1_024,
+            sessions_max: 1_024,
+            session_message_bytes_max: 8 << 20,
+            session_unread_max: 1_024,
+            session_unread_bytes_max: 32 << 20,
+            responders_max: 20_000,
+            parked_bytes_max: 4 << 20,
+        }
+    }
+}
+
+/// Effects that one scope (a flow, or one of its sub-flows) may have in its life.
+pub const EFFECTS_OF_A_SCOPE_MAX: u16 = u16::MAX;
+/// Sub-flows that one flow may start in its life.
+pub const SUB_FLOWS_MAX: u16 = u16::MAX;

@@ -1,0 +1,290 @@
+//! The flows a node can run: by name, with versions side by side, and their responders.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use primitives::{Decode, Encode};
+
+use crate::arguments::{ArgumentField, fields_of, from_json};
+use crate::error::{BAD_ARGUMENTS, BAD_OUTPUT, NO_RESPONDER, UNKNOWN_FLOW, VERSION_UNSUPPORTED};
+use crate::{Flow, FlowContext, FlowError, Responder, Session};
+
+/// A flow, running: its output encoded, or its failure.
+pub(crate) type FlowFuture = Pin<Box<dyn Future<Output = Result<Vec<u8>, FlowError>> + Send>>;
+
+/// Erases the types of a [`Flow`].
+trait AnyFlow: Send + Sync {
+    fn run(
+        &self,
+        make: &dyn Fn(&'static str) -> FlowContext,
+        args: &[u8],
+    ) -> Result<FlowFuture, FlowError>;
+    fn args_from_json(&self, json: &[u8]) -> Result<Vec<u8>, FlowError>;
+    fn args_to_json(&self, args: &[u8]) -> Result<String, FlowError>;
+    fn output_to_json(&self, output: &[u8]) -> Result<String, FlowError>;
+    fn fields(&self) -> &'static [&'static str];
+}
+
+/// Erases the types of a [`Responder`].
+trait AnyResponder: Send + Sync {
+    fn name(&self) -> &'static str;
+    fn run(&self, ctx: FlowContext, session: Session) -> FlowFuture;
+}
+
+struct Initiating<F>(PhantomData<fn() -> F>);
+struct Responding<R>(PhantomData<fn() -> R>);
+
+impl<F: Flow> AnyFlow for Initiating<F> {
+    fn run(
+        &self,
+        make: &dyn Fn(&'static str) -> FlowContext,
+        args: &[u8],
+    ) -> Result<FlowFuture, FlowError> {
+        let args = decode_args::<F>(args)?;
+        let ctx = make(F::NAME);
+        Ok(Box::pin(async move {
+            F::run(ctx, args).await.map(|output| output.to_bytes())
+        }))
+    }
+
+    fn args_from_json(&self, json: &[u8]) -> Result<Vec<u8>, FlowError> {
+        from_json::<F::Args>(json)
+            .map(|args| args.to_bytes())
+            .map_err(|text| FlowError::listed(&BAD_ARGUMENTS, format!("{}: {text}", F::NAME)))
+    }
+
+    fn args_to_json(&self, args: &[u8]) -> Result<String, FlowError> {
+        serde_json::to_string(&decode_args::<F>(args)?)
+            .map_err(|error| FlowError::listed(&BAD_ARGUMENTS, error.to_string()))
+    }
+
+    fn output_to_json(&self, output: &[u8]) -> Result<String, FlowError> {
+        let bad = |text: String| FlowError::listed(&BAD_OUTPUT, format!("{}: {text}", F::NAME));
+        let output = F::Output::from_bytes(output).map_err(|error| bad(error.to_string()))?;
+        serde_json::to_string(&output).map_err(|error| bad(error.to_string()))
+    }
+
+    fn fields(&self) -> &'static [&'static str] {
+        fields_of::<F::Args>()
+    }
+}
+
+fn decode_args<F: Flow>(args: &[u8]) -> Result<F::Args, FlowError> {
+    F::Args::from_bytes(args)
+        .map_err(|error| FlowError::listed(&BAD_ARGUMENTS, format!("{}: {error}", F::NAME)))
+}
+
+impl<R: Responder> AnyResponder for Responding<R> {
+    fn name(&self) -> &'static str {
+        R::NAME
+    }
+
+    fn run(&self, ctx: FlowContext, session: Session) -> FlowFuture {
+        Box::pin(async move { R::run(ctx, session).await.map(|()| Vec::new()) })
+    }
+}
+
+/// A registered flow, for listings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowDescription {
+    /// Its name.
+    pub name: &'static str,
+    /// The versions that can be in flight; new starts take the highest.
+    pub versions: Vec<u32>,
+    /// The fields of the highest version's arguments.
+    pub arguments: Vec<ArgumentField>,
+    /// The versions of its responder.
+    pub responds_to: Vec<u32>,
+}
+
+/// The flows a node can run.
+#[derive(Clone, Default)]
+pub struct FlowRegistry {
+    flows: BTreeMap<&'static str, BTreeMap<u32, Arc<dyn AnyFlow>>>,
+    responders: BTreeMap<&'static str, BTreeMap<u32, Arc<dyn AnyResponder>>>,
+}
+
+impl FlowRegistry {
+    /// An empty registry.
+    pub fn new() -> FlowRegistry {
+        FlowRegistry::default()
+    }
+
+    /// Registers one version of a flow; a second one of the same version replaces it.
+    pub fn register<F: Flow>(&mut self) -> &mut FlowRegistry {
+        let flow = Arc::new(Initiating::<F>(PhantomData));
+        self.flows
+            .entry(F::NAME)
+            .or_default()
+            .insert(F::VERSION, flow);
+        self
+    }
+
+    /// Registers the responder to one version of a flow.
+    pub fn register_responder<R: Responder>(&mut self) -> &mut FlowRegistry {
+        let responder = Arc::new(Responding::<R>(PhantomData));
+        self.responders
+            .entry(R::NAME)
+            .or_default()
+            .insert(R::VERSION, responder);
+        self
+    }
+
+    /// Every registered name, in order.
+    pub fn list(&self) -> Vec<FlowDescription> {
+        let mut names: Vec<&'static str> = self
+            .flows
+            .keys()
+            .chain(self.responders.keys())
+            .copied()
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        names.into_iter().map(|name| self.describe(name)).collect()
+    }
+
+    fn describe(&self, name: &'static str) -> FlowDescription {
+        let versions = self.flows.get(name);
+        let fields = versions
+            .and_then(|v| v.last_key_value())
+            .map_or(&[][..], |(_, f)| f.fields());
+        FlowDescription {
+            name,
+            versions: versions
+                .map(|v| v.keys().copied().collect())
+                .unwrap_or_default(),
+            arguments: fields.iter().map(|name| ArgumentField { name }).collect(),
+            responds_to: self
+                .responders
+                .get(name)
+                .map(|v| v.keys().copied().collect())
+                .unwrap_or_default(),
+        }
+    }
+
+    /// The version that a new start takes: the highest.
+    pub fn current_version(&self, name: &str) -> Result<u32, FlowError> {
+        self.versions(name)?
+            .last_key_value()
+            .map(|(v, _)| *v)
+            .ok_or_else(|| self.unknown(name))
+    }
+
+    /// Whether a version of a flow can run here.
+    pub fn has(&self, name: &str, version: u32) -> bool {
+        self.flows
+            .get(name)
+            .is_some_and(|versions| versions.contains_key(&version))
+    }
+
+    /// Whether a version of a responder can run here.
+    pub fn has_responder(&self, name: &str, version: u32) -> bool {
+        self.responders
+            .get(name)
+            .is_some_and(|versions| versions.contains_key(&version))
+    }
+
+    /// The arguments of a start, encoded, from JSON. `flow.bad_arguments` names the field and suggests one.
+    pub fn args_from_json(
+        &self,
+        name: &str,
+        version: u32,
+        json: &[u8],
+    ) -> Result<Vec<u8>, FlowError> {
+        self.flow(name, version)?.args_from_json(json)
+    }
+
+    /// Encoded arguments as JSON.
+    pub fn args_to_json(&self, name: &str, version: u32, args: &[u8]) -> Result<String, FlowError> {
+        self.flow(name, version)?.args_to_json(args)
+    }
+
+    /// An encoded output as JSON.
+    pub fn output_to_json(
+        &self,
+        name: &str,
+        version: u32,
+        output: &[u8],
+    ) -> Result<String, FlowError> {
+        self.flow(name, version)?.output_to_json(output)
+    }
+
+    /// The highest version that was offered and that a responder here has.
+    pub(crate) fn negotiate(&self, name: &str, offered: &[u32]) -> Result<u32, FlowError> {
+        let Some(versions) = self.responders.get(name) else {
+            let text = format!("no responder for '{name}' is registered");
+            return Err(FlowError::listed(&NO_RESPONDER, text));
+        };
+        let common = versions
+            .keys()
+            .rev()
+            .find(|version| offered.contains(version));
+        common.copied().ok_or_else(|| {
+            let have: Vec<u32> = versions.keys().copied().collect();
+            let text = format!("'{name}': offered versions {offered:?}, this node has {have:?}");
+            FlowError::listed(&VERSION_UNSUPPORTED, text)
+        })
+    }
+
+    /// Makes a flow's future; nothing runs yet. `make` gets the flow's name for good.
+    pub(crate) fn run_flow(
+        &self,
+        name: &str,
+        version: u32,
+        args: &[u8],
+        make: &dyn Fn(&'static str) -> FlowContext,
+    ) -> Result<FlowFuture, FlowError> {
+        self.flow(name, version)?.run(make, args)
+    }
+
+    /// Makes a responder's future; nothing runs yet.
+    pub(crate) fn run_responder(
+        &self,
+        name: &str,
+        version: u32,
+        make: &dyn Fn(&'static str) -> (FlowContext, Session),
+    ) -> Result<FlowFuture, FlowError> {
+        let responder = self
+            .responders
+            .get(name)
+            .and_then(|versions| versions.get(&version))
+            .ok_or_else(|| {
+                let text = format!("no responder for '{name}' version {version} is registered");
+                FlowError::listed(&VERSION_UNSUPPORTED, text)
+            })?;
+        let (ctx, session) = make(responder.name());
+        Ok(responder.run(ctx, session))
+    }
+
+    fn flow(&self, name: &str, version: u32) -> Result<&dyn AnyFlow, FlowError> {
+        let versions = self.versions(name)?;
+        versions.get(&version).map(|flow| &**flow).ok_or_else(|| {
+            let have: Vec<u32> = versions.keys().copied().collect();
+            let text =
+                format!("'{name}' version {version} is not registered; this node has {have:?}");
+            FlowError::listed(&VERSION_UNSUPPORTED, text)
+        })
+    }
+
+    fn versions(&self, name: &str) -> Result<&BTreeMap<u32, Arc<dyn AnyFlow>>, FlowError> {
+        self.flows.get(name).ok_or_else(|| self.unknown(name))
+    }
+
+    fn unknown(&self, name: &str) -> FlowError {
+        let known: Vec<&str> = self.flows.keys().copied().collect();
+        let mut text = format!("no flow '{name}' is registered");
+        if let Some(near) = crate::arguments::nearest(name, &known) {
+            text.push_str(&format!("; did you mean '{near}'?"));
+        }
+        FlowError::listed(&UNKNOWN_FLOW, text)
+    }
+}
+
+impl std::fmt::Debug for FlowRegistry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.list()).finish()
+    }
+}

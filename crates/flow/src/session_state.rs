@@ -1,0 +1,183 @@
+//! One side of a session, within a flow: order, duplicates, ends. Pure bookkeeping; the cell journals and sends.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::task::Poll;
+
+use ledger::{PartyId, Rejection};
+
+use crate::error::{SESSION_ENDED, SESSION_OVERFLOW};
+use crate::{FlowError, FlowLimits, SessionId};
+
+/// One side of a session.
+pub(crate) struct SessionState {
+    pub(crate) id: SessionId,
+    pub(crate) peer: PartyId,
+    /// Whether this side opened it.
+    pub(crate) initiated: bool,
+    /// How many messages this side has sent.
+    pub(crate) sent: u32,
+    /// This side has ended; nothing is sent or received any more.
+    pub(crate) closed: bool,
+    /// The version agreed on, once it is known.
+    pub(crate) version: Option<u32>,
+    received: u32,
+    unread: VecDeque<Vec<u8>>,
+    unread_bytes: usize,
+    early: BTreeMap<u32, Vec<u8>>,
+    end: Option<End>,
+}
+
+struct End {
+    index: u32,
+    error: Option<FlowError>,
+}
+
+/// What became of an arriving message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// Taken: journal it.
+    Taken,
+    /// A duplicate, or for a session that has ended: nothing to do.
+    Ignored,
+    /// More than the session may hold: it has ended for both sides.
+    Overflow,
+}
+
+impl SessionState {
+    pub(crate) fn new(id: SessionId, peer: PartyId, initiated: bool) -> SessionState {
+        SessionState {
+            id,
+            peer,
+            initiated,
+            sent: 0,
+            closed: false,
+            version: None,
+            received: 0,
+            unread: VecDeque::new(),
+            unread_bytes: 0,
+            early: BTreeMap::new(),
+            end: None,
+        }
+    }
+
+    /// Whether the other side still listens.
+    pub(crate) fn peer_listens(&self) -> bool {
+        self.end.is_none() && !self.closed
+    }
+
+    /// What is to become of an arriving message.
+    pub(crate) fn judge(&self, index: u32, bytes: usize, limits: &FlowLimits) -> Arrival {
+        let over = self.end.as_ref().is_some_and(|end| index >= end.index);
+        if self.closed || over || index < self.received || self.early.contains_key(&index) {
+            return Arrival::Ignored;
+        }
+        if self.unread.len() + self.early.len() >= limits.session_unread_max
+            || self.unread_bytes + bytes > limits.session_unread_bytes_max
+            || bytes > limits.session_message_bytes_max
+        {
+            return Arrival::Overflow;
+        }
+        Arrival::Taken
+    }
+
+    /// Takes a message that was judged to be taken.
+    pub(crate) fn data(&mut self, index: u32, payload: Vec<u8>, last: bool) {
+        if last {
+            self.end = Some(End {
+                index: index.saturating_add(1),
+                error: None,
+            });
+        }
+        self.unread_bytes += payload.len();
+        self.early.insert(index, payload);
+        while let Some(next) = self.early.remove(&self.received) {
+            self.unread.push_back(next);
+            self.received += 1;
+        }
+    }
+
+    /// Takes the end of the other side.
+    pub(crate) fn end(&mut self, index: u32, error: Option<Rejection>) -> Arrival {
+        if self.closed || self.end.is_some() {
+            return Arrival::Ignored;
+        }
+        self.end = Some(End {
+            index,
+            error: error.map(FlowError::from_rejection),
+        });
+        Arrival::Taken
+    }
+
+    /// Takes the version that the other side picked.
+    pub(crate) fn confirm(&mut self, version: u32) -> Arrival {
+        if self.closed || self.version.is_some() {
+            return Arrival::Ignored;
+        }
+        self.version = Some(version);
+        Arrival::Taken
+    }
+
+    /// The next message, in order.
+    pub(crate) fn receive(&mut self) -> Poll<Result<Vec<u8>, FlowError>> {
+        if let Some(payload) = self.unread.pop_front() {
+            self.unread_bytes -= payload.len();
+            return Poll::Ready(Ok(payload));
+        }
+        match self.gone() {
+            Some(error) => Poll::Ready(Err(error)),
+            None => Poll::Pending,
+        }
+    }
+
+    /// The version agreed on.
+    pub(crate) fn agreed(&self) -> Poll<Result<u32, FlowError>> {
+        match (self.version, self.gone()) {
+            (Some(version), _) => Poll::Ready(Ok(version)),
+            (None, Some(error)) => Poll::Ready(Err(error)),
+            (None, None) => Poll::Pending,
+        }
+    }
+
+    /// Why nothing comes any more, if nothing does.
+    fn gone(&self) -> Option<FlowError> {
+        if self.closed {
+            return Some(FlowError::listed(
+                &SESSION_ENDED,
+                "this side has closed the session",
+            ));
+        }
+        match &self.end {
+            Some(End {
+                error: Some(error), ..
+            }) => Some(error.clone()),
+            Some(End { index, error: None }) if self.received >= *index => Some(FlowError::listed(
+                &SESSION_ENDED,
+                "the other side has ended the session",
+            )),
+            _ => None,
+        }
+    }
+
+    /// Why nothing can be sent, if so.
+    pub(crate) fn deaf(&self) -> Option<FlowError> {
+        if self.closed {
+            return Some(FlowError::listed(
+                &SESSION_ENDED,
+                "this side has closed the session",
+            ));
+        }
+        self.end.as_ref().map(|end| match &end.error {
+            Some(error) => error.clone(),
+            None => FlowError::listed(&SESSION_ENDED, "the other side has ended the session"),
+        })
+    }
+}
+
+/// The error by which an overflowing session ends.
+pub(crate) fn overflow() -> Rejection {
+    FlowError::listed(
+        &SESSION_OVERFLOW,
+        "more messages arrived than the flow was ready to take",
+    )
+    .to_rejection()
+}

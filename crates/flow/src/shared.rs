@@ -1,0 +1,47 @@
+//! What a flow's context, its sessions and the engine hold together.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ledger::{NetworkMap, Party, PartyId};
+
+use crate::cell::Cell;
+use crate::{FlowId, FlowLimits};
+
+/// What every flow of a node sees of it.
+pub(crate) struct Environment {
+    pub(crate) me: Party,
+    pub(crate) my_id: PartyId,
+    pub(crate) network: Arc<NetworkMap>,
+    /// What the seeds of responders are derived from.
+    pub(crate) secret: [u8; 32],
+    pub(crate) limits: FlowLimits,
+}
+
+/// One running flow.
+pub(crate) struct Shared {
+    pub(crate) flow: FlowId,
+    pub(crate) seed: [u8; 32],
+    pub(crate) environment: Arc<Environment>,
+    cell: Mutex<Cell>,
+}
+
+impl Shared {
+    pub(crate) fn new(
+        flow: FlowId,
+        seed: [u8; 32],
+        environment: Arc<Environment>,
+        cell: Cell,
+    ) -> Shared {
+        Shared {
+            flow,
+            seed,
+            environment,
+            cell: Mutex::new(cell),
+        }
+    }
+
+    /// The cell. A panic inside a flow cannot leave it half changed: no code of a flow runs under the lock.
+    pub(crate) fn cell(&self) -> MutexGuard<'_, Cell> {
+        self.cell.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,68 @@
+//! The record by which a flow starts: all that a run depends on besides the results of its effects.
+
+use ledger::PartyId;
+use primitives::{Timestamp, record};
+
+use crate::{FlowId, SessionId};
+
+/// How a flow started; the first entry of its journal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StartRecord {
+    /// The flow's name for good.
+    pub id: FlowId,
+    /// The registered flow.
+    pub flow: String,
+    /// The version it runs on.
+    pub version: u32,
+    /// Its arguments, encoded; empty for a responder.
+    pub args: Vec<u8>,
+    /// Where its random values are derived from; drawn by the shell.
+    pub seed: [u8; 32],
+    /// When it started.
+    pub at: Timestamp,
+    /// The session that started it, if it is a responder.
+    pub origin: Option<Origin>,
+    /// Opaque to the engine: what the node must know to answer its client (user, client id).
+    pub caller: Vec<u8>,
+}
+
+/// The session a responder answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// The party that opened it.
+    pub peer: PartyId,
+    /// The session.
+    pub session: SessionId,
+}
+
+record!(Origin { peer, session });
+
+impl primitives::Encode for StartRecord {
+    fn encode(&self, e: &mut primitives::Encoder) {
+        e.array(8);
+        self.id.encode(e);
+        e.text(&self.flow);
+        e.u64(self.version.into());
+        e.bytes(&self.args);
+        e.bytes(&self.seed);
+        self.at.encode(e);
+        self.origin.encode(e);
+        e.bytes(&self.caller);
+    }
+}
+
+impl primitives::Decode for StartRecord {
+    fn decode(d: &mut primitives::Decoder<'_>) -> Result<StartRecord, primitives::DecodeError> {
+        d.expect_array(8)?;
+        Ok(StartRecord {
+            id: FlowId::decode(d)?,
+            flow: d.text()?.to_owned(),
+            version: d.u32()?,
+            args: d.bytes()?.to_vec(),
+            seed: <[u8; 32]>::decode(d)?,
+            at: Timestamp::decode(d)?,
+            origin: Option::decode(d)?,
+            caller: d.bytes()?.to_vec(),
+        })
+    }
+}
