@@ -4,13 +4,18 @@
 //! |---|---|
 //! | `layering` | reads `cargo metadata` and the pure crates' sources; fails on an edge or a name the design forbids |
 //! | `deps` | licences and sources of every dependency |
+//! | `docs [--check]` | writes (or compares) the pages generated from the code |
 //! | `test` | `cargo test` over the workspace, then the time of each suite |
 //! | `bench NAMES..` | runs `tally bench NAME` for each and merges their JSON lines into one |
+//! | `fuzz [SECONDS] [TARGETS..]` | runs the fuzz targets one after another |
 //!
 //! Chores only read the repository, unless their name says otherwise.
 
 mod bench;
 mod deps;
+mod docs;
+mod errors;
+mod fuzz;
 mod layering;
 mod metadata;
 mod source;
@@ -26,10 +31,12 @@ fn main() -> ExitCode {
     let outcome = match chore.as_str() {
         "layering" => layering::run(),
         "deps" => deps::run(),
+        "docs" => docs::run(&rest),
+        "fuzz" => fuzz::run(&rest),
         "test" => suites::run(&rest),
         "bench" => bench::run(&rest),
         _ => Err(anyhow::anyhow!(
-            "unknown chore {chore:?}; there are: layering, deps, test, bench"
+            "unknown chore {chore:?}; there are: layering, deps, docs, test, bench, fuzz"
         )),
     };
     match outcome {
