@@ -1,1 +1,38 @@
-//! client
+//! A typed, asynchronous client of a node's HTTP API: one HTTP/2 connection over TLS, opened when needed and again when lost.
+//!
+//! It knows the API's types and nothing of what is behind them. For a few calls use [`Client`]; to keep many flows outstanding
+//! use [`Stream`], which sends starts and receives answers as lines of one long request and costs a fraction of single calls.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), client::ClientError> {
+//! use api::{StartFlow, Wait};
+//! let client = client::Client::new(client::Endpoint {
+//!     address: "127.0.0.1:10443".into(),
+//!     server_name: "localhost".into(),
+//!     root_pem: std::fs::read_to_string("root.pem").unwrap_or_default(),
+//!     token: "secret".into(),
+//! })?;
+//! let stream = client.stream();
+//! let args = serde_json::json!({ "quantity": 100 });
+//! let start = StartFlow::new("cash.issue", &args).map_err(client::ClientError::arguments)?;
+//! let outcome = stream.start(&start.wait(Wait::Delivered)).await?;
+//! println!("{} {}", outcome.flow_id, outcome.status.as_str());
+//! # Ok(()) }
+//! ```
+//!
+//! Modules in reading order: `endpoint`, `client`, `stream`; below them `connection`, `body`, `channel`, `lines`; `error`.
+
+mod body;
+mod channel;
+#[allow(clippy::module_inception)]
+mod client;
+mod connection;
+mod endpoint;
+mod error;
+mod lines;
+mod stream;
+
+pub use client::Client;
+pub use endpoint::{Endpoint, Limits};
+pub use error::{ClientError, ERRORS};
+pub use stream::Stream;

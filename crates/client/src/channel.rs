@@ -1,0 +1,200 @@
+//! One opened stream request: starts out, answers in, and who waits for which.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use api::{Outcome, StreamAnswer, StreamStart, paths};
+use bytes::{BufMut, BytesMut};
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use hyper::{Method, Response};
+use tokio::sync::oneshot;
+
+use crate::body::{Outgoing, RequestBody};
+use crate::client::problem;
+use crate::connection::Connection;
+use crate::error::ClientError;
+use crate::lines::Lines;
+
+/// What a waiter gets.
+pub(crate) type Answer = Result<Outcome, ClientError>;
+
+/// See the module.
+pub(crate) struct Channel {
+    outgoing: Arc<Outgoing>,
+    waiting: Mutex<Waiting>,
+}
+
+/// Who waits. Once `ended` is set nobody can join, so nobody waits for ever.
+#[derive(Default)]
+struct Waiting {
+    next: u64,
+    by_number: HashMap<u64, oneshot::Sender<Answer>>,
+    ended: Option<ClientError>,
+}
+
+impl Channel {
+    /// Opens the stream; its answers are taken in by a task of their own.
+    pub(crate) async fn open(connection: Arc<Connection>) -> Result<Arc<Self>, ClientError> {
+        let channel = Arc::new(Self {
+            outgoing: Arc::default(),
+            waiting: Mutex::default(),
+        });
+        let body = RequestBody::Lines(Arc::clone(&channel.outgoing));
+        let response = connection.send(Method::POST, paths::STREAM, body).await?;
+        if !response.status().is_success() {
+            channel.outgoing.close();
+            let status = response.status();
+            let bytes = response
+                .into_body()
+                .collect()
+                .await
+                .map_err(|error| connection.lost(&error))?;
+            return Err(problem(status, &bytes.to_bytes()));
+        }
+        let reading = Arc::clone(&channel);
+        tokio::spawn(async move {
+            let end = reading.read(&connection, response).await;
+            reading.end(end);
+        });
+        Ok(channel)
+    }
+
+    /// Whether nothing can be started on it any more.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.lock().ended.is_some()
+    }
+
+    /// Sends a start; its answer comes through the receiver. Returns its number too.
+    pub(crate) fn start(
+        &self,
+        write: impl FnOnce(u64, &mut bytes::buf::Writer<&mut BytesMut>) -> serde_json::Result<()>,
+    ) -> Result<(u64, oneshot::Receiver<Answer>), ClientError> {
+        let (sender, receiver) = oneshot::channel();
+        let number = {
+            let mut waiting = self.lock();
+            if let Some(error) = &waiting.ended {
+                return Err(error.clone());
+            }
+            let number = waiting.next;
+            waiting.next += 1;
+            waiting.by_number.insert(number, sender);
+            number
+        };
+        let mut written = Ok(());
+        self.outgoing.write(|bytes| {
+            let before = bytes.len();
+            written = write(number, &mut bytes.writer());
+            match written {
+                Ok(()) => bytes.put_u8(b'\n'),
+                Err(_) => bytes.truncate(before),
+            }
+        });
+        if let Err(error) = written {
+            self.forget(number);
+            return Err(ClientError::arguments(error));
+        }
+        Ok((number, receiver))
+    }
+
+    /// Nobody waits for this answer any more.
+    pub(crate) fn forget(&self, number: u64) {
+        self.lock().by_number.remove(&number);
+    }
+
+    /// Ends the stream after what was started on it.
+    pub(crate) fn close(&self) {
+        self.outgoing.close();
+    }
+
+    /// Takes answers in until the stream ends; returns why it did.
+    async fn read(&self, connection: &Connection, response: Response<Incoming>) -> ClientError {
+        let mut body = response.into_body();
+        let mut lines = Lines::default();
+        let most = connection.limits.answer_bytes_max;
+        let mut answers: Vec<(u64, Answer)> = Vec::new();
+        loop {
+            let chunk = match body.frame().await {
+                Some(Ok(frame)) => frame.into_data().unwrap_or_default(),
+                Some(Err(error)) => return connection.lost(&error),
+                None => return connection.lost_because("the node ended the stream"),
+            };
+            let mut fault = None;
+            let fed = lines.feed(&chunk, most, |line| match read_line(line) {
+                Ok(Some(answer)) => answers.push(answer),
+                Ok(None) => {}
+                Err(error) => fault = Some(error),
+            });
+            self.hand_out(&mut answers);
+            if let Some(fault) = fault {
+                return fault;
+            }
+            if fed.is_err() {
+                return ClientError::BadAnswer(format!("a line longer than {most} bytes"));
+            }
+        }
+    }
+
+    fn hand_out(&self, answers: &mut Vec<(u64, Answer)>) {
+        let mut waiting = self.lock();
+        for (number, answer) in answers.drain(..) {
+            if let Some(sender) = waiting.by_number.remove(&number) {
+                // Whoever waited may have gone.
+                let _ = sender.send(answer);
+            }
+        }
+    }
+
+    fn end(&self, error: ClientError) {
+        let abandoned = {
+            let mut waiting = self.lock();
+            waiting.ended = Some(error.clone());
+            std::mem::take(&mut waiting.by_number)
+        };
+        for sender in abandoned.into_values() {
+            let _ = sender.send(Err(error.clone()));
+        }
+        self.outgoing.close();
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// An answer; `None` for an empty line. An answer to a line that we did not send properly ends the stream.
+fn read_line(line: &[u8]) -> Result<Option<(u64, Answer)>, ClientError> {
+    if line.is_empty() {
+        return Ok(None);
+    }
+    let answer: StreamAnswer = serde_json::from_slice(line)
+        .map_err(|error| ClientError::BadAnswer(format!("a line of the stream: {error}")))?;
+    let number = answer.n;
+    let answer = answer
+        .into_outcome()
+        .map_err(|failure| ClientError::Refused(Box::new(failure)));
+    match (number, answer) {
+        (Some(number), answer) => Ok(Some((number, answer))),
+        (None, Err(error)) => Err(error),
+        (None, Ok(_)) => Err(ClientError::BadAnswer(
+            "an outcome without a number".to_owned(),
+        )),
+    }
+}
+
+/// Writes a start as a line, without its end.
+pub(crate) fn write_start(
+    start: &api::StartFlow,
+    number: u64,
+    to: &mut bytes::buf::Writer<&mut BytesMut>,
+) -> serde_json::Result<()> {
+    let line = StreamStart {
+        n: number,
+        flow: start.flow.as_str().into(),
+        version: start.version,
+        args: &start.args,
+        client_id: start.client_id.as_deref().map(Into::into),
+        wait: start.wait,
+    };
+    serde_json::to_writer(to, &line)
+}

@@ -1,0 +1,246 @@
+//! Single calls.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use api::{
+    Balances, ConsumedPage, Drain, FlowList, Health, LedgerPage, NetworkView, NodeView, Outcome,
+    Problem, StartFlow, StatesPage, TransactionView, Wait, paths,
+};
+use bytes::Bytes;
+use http_body_util::{BodyExt, Limited};
+use hyper::{Method, StatusCode};
+use serde::de::DeserializeOwned;
+
+use crate::body::RequestBody;
+use crate::connection::Connection;
+use crate::endpoint::{Endpoint, Limits};
+use crate::error::ClientError;
+use crate::stream::Stream;
+
+/// A node's API. Cheap to clone; clones share one connection.
+#[derive(Clone)]
+pub struct Client {
+    connection: Arc<Connection>,
+}
+
+impl Client {
+    /// A client with the usual limits; connects at the first call.
+    pub fn new(endpoint: Endpoint) -> Result<Self, ClientError> {
+        Self::with_limits(endpoint, Limits::default())
+    }
+
+    /// A client; connects at the first call.
+    pub fn with_limits(endpoint: Endpoint, limits: Limits) -> Result<Self, ClientError> {
+        Ok(Self {
+            connection: Arc::new(Connection::new(&endpoint, limits)?),
+        })
+    }
+
+    /// The stream form, over this client's connection; opens at the first start, and again when it is lost.
+    pub fn stream(&self) -> Stream {
+        Stream::new(Arc::clone(&self.connection))
+    }
+
+    /// Starts a flow and waits as `start` says. The outcome may be *running* when the wait was short.
+    pub async fn start(&self, start: &StartFlow) -> Result<Outcome, ClientError> {
+        let body = serde_json::to_vec(start).map_err(ClientError::arguments)?;
+        self.call(Method::POST, paths::FLOWS, body, start.timeout_ms)
+            .await
+    }
+
+    /// A flow's outcome or state.
+    pub async fn flow(
+        &self,
+        flow_id: &str,
+        wait: Wait,
+        timeout_ms: Option<u64>,
+    ) -> Result<Outcome, ClientError> {
+        let mut path = format!(
+            "{}?wait={}",
+            paths::with(paths::FLOW, flow_id),
+            wait.as_str()
+        );
+        if let Some(ms) = timeout_ms {
+            path.push_str(&format!("&timeout_ms={ms}"));
+        }
+        self.call(Method::GET, &path, Vec::new(), timeout_ms).await
+    }
+
+    /// Cancels a flow.
+    pub async fn cancel(&self, flow_id: &str) -> Result<Outcome, ClientError> {
+        self.call(
+            Method::POST,
+            &paths::with(paths::FLOW_CANCEL, flow_id),
+            Vec::new(),
+            None,
+        )
+        .await
+    }
+
+    /// Live flows after an id.
+    pub async fn flows(&self, after: Option<&str>, limit: u32) -> Result<FlowList, ClientError> {
+        self.page(paths::FLOWS, after, limit).await
+    }
+
+    /// Forgets a client id and the outcome kept for it.
+    pub async fn forget_client_id(&self, client_id: &str) -> Result<(), ClientError> {
+        let path = paths::with(paths::CLIENT, client_id);
+        self.raw(Method::DELETE, &path, Vec::new(), None)
+            .await
+            .map(|_| ())
+    }
+
+    /// Sums of unconsumed fungible states.
+    pub async fn balances(&self) -> Result<Balances, ClientError> {
+        self.get(paths::BALANCES).await
+    }
+
+    /// Unconsumed states after a number.
+    pub async fn states(&self, after: Option<u64>, limit: u32) -> Result<StatesPage, ClientError> {
+        self.page(paths::STATES, after, limit).await
+    }
+
+    /// A transaction, readable.
+    pub async fn transaction(&self, id: &str) -> Result<TransactionView, ClientError> {
+        self.get(&paths::with(paths::TRANSACTION, id)).await
+    }
+
+    /// Recorded transactions after a position.
+    pub async fn ledger(&self, after: Option<u64>, limit: u32) -> Result<LedgerPage, ClientError> {
+        self.page(paths::LEDGER, after, limit).await
+    }
+
+    /// States that a notary has seen consumed, after a reference.
+    pub async fn consumed(
+        &self,
+        after: Option<&str>,
+        limit: u32,
+    ) -> Result<ConsumedPage, ClientError> {
+        self.page(paths::CONSUMED, after, limit).await
+    }
+
+    /// The node.
+    pub async fn node(&self) -> Result<NodeView, ClientError> {
+        self.get(paths::NODE).await
+    }
+
+    /// The network.
+    pub async fn network(&self) -> Result<NetworkView, ClientError> {
+        self.get(paths::NETWORK).await
+    }
+
+    /// Asks the node to accept no more starts and to finish what it has.
+    pub async fn drain(&self) -> Result<Drain, ClientError> {
+        self.call(Method::POST, paths::DRAIN, Vec::new(), None)
+            .await
+    }
+
+    /// Whether the node is up and takes work; a node that does not is no error here.
+    pub async fn health(&self) -> Result<Health, ClientError> {
+        let (_, bytes) = self
+            .exchange(Method::GET, paths::HEALTH, Vec::new(), None)
+            .await?;
+        parse(&bytes)
+    }
+
+    /// Counters in Prometheus text format.
+    pub async fn metrics(&self) -> Result<String, ClientError> {
+        let bytes = self
+            .raw(Method::GET, paths::METRICS, Vec::new(), None)
+            .await?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
+        self.call(Method::GET, path, Vec::new(), None).await
+    }
+
+    async fn page<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        after: Option<impl std::fmt::Display>,
+        limit: u32,
+    ) -> Result<T, ClientError> {
+        match after {
+            Some(after) => {
+                self.get(&format!("{path}?limit={limit}&after={after}"))
+                    .await
+            }
+            None => self.get(&format!("{path}?limit={limit}")).await,
+        }
+    }
+
+    async fn call<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        body: Vec<u8>,
+        wait_ms: Option<u64>,
+    ) -> Result<T, ClientError> {
+        parse(&self.raw(method, path, body, wait_ms).await?)
+    }
+
+    async fn raw(
+        &self,
+        method: Method,
+        path: &str,
+        body: Vec<u8>,
+        wait_ms: Option<u64>,
+    ) -> Result<Bytes, ClientError> {
+        let (status, bytes) = self.exchange(method, path, body, wait_ms).await?;
+        if status.is_success() {
+            return Ok(bytes);
+        }
+        Err(problem(status, &bytes))
+    }
+
+    async fn exchange(
+        &self,
+        method: Method,
+        path: &str,
+        body: Vec<u8>,
+        wait_ms: Option<u64>,
+    ) -> Result<(StatusCode, Bytes), ClientError> {
+        let limits = self.connection.limits;
+        let deadline = limits
+            .call_timeout
+            .saturating_add(Duration::from_millis(wait_ms.unwrap_or(0)));
+        let exchange = async {
+            let body = RequestBody::Whole((!body.is_empty()).then(|| Bytes::from(body)));
+            let response = self.connection.send(method, path, body).await?;
+            let status = response.status();
+            let answer = Limited::new(response.into_body(), limits.answer_bytes_max)
+                .collect()
+                .await
+                .map_err(|error| match error.downcast_ref::<hyper::Error>() {
+                    Some(error) => self.connection.lost(error),
+                    None => ClientError::BadAnswer(format!(
+                        "larger than {} bytes",
+                        limits.answer_bytes_max
+                    )),
+                })?;
+            Ok((status, answer.to_bytes()))
+        };
+        tokio::time::timeout(deadline, exchange)
+            .await
+            .map_err(|_| ClientError::Timeout {
+                seconds: deadline.as_secs(),
+            })?
+    }
+}
+
+fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ClientError> {
+    serde_json::from_slice(bytes).map_err(|error| ClientError::BadAnswer(error.to_string()))
+}
+
+/// An answer that is no success: a problem, or whatever else speaks HTTP at this address.
+pub(crate) fn problem(status: StatusCode, bytes: &[u8]) -> ClientError {
+    match serde_json::from_slice::<Problem>(bytes) {
+        Ok(problem) => ClientError::Problem(Box::new(problem)),
+        Err(_) => {
+            let text = String::from_utf8_lossy(&bytes[..bytes.len().min(200)]).into_owned();
+            ClientError::BadAnswer(format!("{status}: {text}"))
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Where a node's API is and how to trust it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+
+use crate::error::ClientError;
+
+/// Where a node's API is and how to trust it.
+#[derive(Clone)]
+pub struct Endpoint {
+    /// `host:port`.
+    pub address: String,
+    /// The name that the node's certificate must bear.
+    pub server_name: String,
+    /// The certificates to trust, PEM.
+    pub root_pem: String,
+    /// The bearer token.
+    pub token: String,
+}
+
+impl std::fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Endpoint")
+            .field("address", &self.address)
+            .field("server_name", &self.server_name)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How long and how much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// For TCP, TLS and HTTP/2 together.
+    pub connect_timeout: Duration,
+    /// For a single call, beyond the time it asks the node to wait.
+    pub call_timeout: Duration,
+    /// Starts outstanding on one [`crate::Stream`]; further ones wait.
+    pub outstanding_max: usize,
+    /// Largest answer to a single call and longest line of a stream, in bytes.
+    pub answer_bytes_max: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connect_timeout: Duration::from_secs(5),
+            call_timeout: Duration::from_secs(60),
+            outstanding_max: 4_096,
+            answer_bytes_max: 64 << 20,
+        }
+    }
+}
+
+impl Endpoint {
+    /// TLS 1.3 towards HTTP/2, trusting exactly the given roots.
+    pub(crate) fn tls(&self) -> Result<Arc<ClientConfig>, ClientError> {
+        let bad = |text: String| ClientError::BadEndpoint(text);
+        let mut roots = RootCertStore::empty();
+        for certificate in CertificateDer::pem_slice_iter(self.root_pem.as_bytes()) {
+            let certificate =
+                certificate.map_err(|error| bad(format!("the root certificate: {error}")))?;
+            roots
+                .add(certificate)
+                .map_err(|error| bad(format!("the root certificate: {error}")))?;
+        }
+        if roots.is_empty() {
+            return Err(bad("no certificate is in the PEM text".to_owned()));
+        }
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let mut config = ClientConfig::builder_with_provider(provider)
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .map_err(|error| bad(error.to_string()))?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        config.alpn_protocols = vec![b"h2".to_vec()];
+        Ok(Arc::new(config))
+    }
+
+    /// The server name, checked.
+    pub(crate) fn name(&self) -> Result<ServerName<'static>, ClientError> {
+        ServerName::try_from(self.server_name.clone()).map_err(|error| {
+            ClientError::BadEndpoint(format!("server name '{}': {error}", self.server_name))
+        })
+    }
+
+    /// The header that authenticates, checked.
+    pub(crate) fn authorization(&self) -> Result<hyper::header::HeaderValue, ClientError> {
+        let mut value = hyper::header::HeaderValue::try_from(format!(
+            "Bearer {}",
+            self.token.trim()
+        ))
+        .map_err(|_| {
+            ClientError::BadEndpoint("the token has characters that no header may have".to_owned())
+        })?;
+        value.set_sensitive(true);
+        Ok(value)
+    }
+}

@@ -1,0 +1,117 @@
+//! The stream form: many starts outstanding on one long request.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use api::{Outcome, StartFlow};
+use tokio::sync::Semaphore;
+
+use crate::channel::{Channel, write_start};
+use crate::connection::Connection;
+use crate::error::ClientError;
+
+/// Starts flows cheaply. Cheap to clone; clones share one stream, which ends when the last one is dropped.
+///
+/// When the connection is lost, the starts outstanding fail with `client.connection_lost` and the next start opens a new stream.
+#[derive(Clone)]
+pub struct Stream {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    connection: Arc<Connection>,
+    places: Semaphore,
+    current: Mutex<Option<Arc<Channel>>>,
+    /// Held while opening, so that many starters open one stream.
+    opening: tokio::sync::Mutex<()>,
+}
+
+impl Stream {
+    pub(crate) fn new(connection: Arc<Connection>) -> Self {
+        let places = Semaphore::new(
+            connection
+                .limits
+                .outstanding_max
+                .min(Semaphore::MAX_PERMITS),
+        );
+        Self {
+            shared: Arc::new(Shared {
+                connection,
+                places,
+                current: Mutex::new(None),
+                opening: tokio::sync::Mutex::new(()),
+            }),
+        }
+    }
+
+    /// Opens the stream now rather than at the first start.
+    pub async fn open(&self) -> Result<(), ClientError> {
+        self.shared.channel().await.map(|_| ())
+    }
+
+    /// Starts a flow and waits for what `start.wait` says (`timeout_ms` has no meaning here: drop the future instead).
+    ///
+    /// A flow that failed is an outcome; an error means that nothing is known to have been started.
+    pub async fn start(&self, start: &StartFlow) -> Result<Outcome, ClientError> {
+        let shared = &*self.shared;
+        let _place = match shared.places.try_acquire() {
+            Ok(place) => place,
+            Err(_) => shared
+                .places
+                .acquire()
+                .await
+                .map_err(|_| shared.connection.lost_because("the stream is closed"))?,
+        };
+        let channel = shared.channel().await?;
+        let (number, answer) = channel.start(|number, to| write_start(start, number, to))?;
+        let waiting = Forget {
+            channel: &channel,
+            number,
+        };
+        let answer = answer.await;
+        std::mem::forget(waiting);
+        answer.unwrap_or_else(|_| Err(shared.connection.lost_because("the stream is closed")))
+    }
+}
+
+impl Shared {
+    async fn channel(&self) -> Result<Arc<Channel>, ClientError> {
+        if let Some(channel) = self.live() {
+            return Ok(channel);
+        }
+        let _only_one = self.opening.lock().await;
+        if let Some(channel) = self.live() {
+            return Ok(channel);
+        }
+        let channel = Channel::open(Arc::clone(&self.connection)).await?;
+        *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&channel));
+        Ok(channel)
+    }
+
+    fn live(&self) -> Option<Arc<Channel>> {
+        let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        current
+            .as_ref()
+            .filter(|channel| !channel.has_ended())
+            .map(Arc::clone)
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        if let Some(channel) = &*self.current.lock().unwrap_or_else(PoisonError::into_inner) {
+            channel.close();
+        }
+    }
+}
+
+/// Takes a number back when its waiter goes away before the answer.
+struct Forget<'a> {
+    channel: &'a Channel,
+    number: u64,
+}
+
+impl Drop for Forget<'_> {
+    fn drop(&mut self) {
+        self.channel.forget(self.number);
+    }
+}
