@@ -5,6 +5,7 @@
 //! Modules in reading order: [`topology`] (what runs), [`load`] (what drives it), [`measure`] (instruments),
 //! [`machine`] (the machine's own limits).
 
+pub mod audit;
 pub mod load;
 pub mod machine;
 pub mod measure;

@@ -1,0 +1,97 @@
+//! What the audit knows of a network: the books of every node and the notary, and what the load was told.
+
+use std::collections::{BTreeMap, HashMap};
+
+use primitives::Hash;
+
+/// A state, by the transaction that made it and its index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StateId {
+    /// The transaction.
+    pub transaction: Hash,
+    /// The output's index.
+    pub index: u32,
+}
+
+impl std::fmt::Display for StateId {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "{}:{}", self.transaction, self.index)
+    }
+}
+
+impl std::str::FromStr for StateId {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (transaction, index) = text
+            .split_once(':')
+            .ok_or_else(|| format!("{text:?} is no state reference"))?;
+        Ok(Self {
+            transaction: transaction
+                .parse()
+                .map_err(|error| format!("{text:?} is no state reference: {error}"))?,
+            index: index
+                .parse()
+                .map_err(|error| format!("{text:?} is no state reference: {error}"))?,
+        })
+    }
+}
+
+/// One unconsumed fungible state of a vault.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Coin {
+    /// The state.
+    pub state: StateId,
+    /// The token's id.
+    pub token: String,
+    /// Minor units.
+    pub quantity: u64,
+}
+
+/// What one node's public API says.
+#[derive(Clone, Debug, Default)]
+pub struct NodeBooks {
+    /// The node's name.
+    pub name: String,
+    /// Every recorded transaction, in order.
+    pub ledger: Vec<Hash>,
+    /// Every unconsumed fungible state.
+    pub coins: Vec<Coin>,
+    /// Sums by token id.
+    pub balances: BTreeMap<String, u128>,
+}
+
+/// A transaction read in full.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spend {
+    /// The transaction.
+    pub id: Hash,
+    /// What it consumes.
+    pub inputs: Vec<StateId>,
+}
+
+/// Everything the audit compares.
+#[derive(Clone, Debug, Default)]
+pub struct Books {
+    /// The nodes, notary aside.
+    pub nodes: Vec<NodeBooks>,
+    /// The notary: consumed state to consuming transaction.
+    pub consumed: HashMap<StateId, Hash>,
+    /// Transactions read in full: all, or a sample.
+    pub spends: Vec<Spend>,
+    /// What the load was told.
+    pub acknowledged: Vec<Acknowledged>,
+    /// What must exist, by token id: issued less redeemed.
+    pub in_circulation: BTreeMap<String, u128>,
+    /// Whether every recorded transaction must have been acknowledged (nothing else ran).
+    pub nothing_else_ran: bool,
+}
+
+/// A flow that the load was told is delivered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Acknowledged {
+    /// What it recorded.
+    pub transactions: Vec<Hash>,
+    /// Positions in [`Books::nodes`] of all who must have recorded it.
+    pub participants: Vec<usize>,
+}

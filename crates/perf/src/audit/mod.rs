@@ -1,0 +1,10 @@
+//! The audit, through the public API alone: every vault and the notary agree, value is conserved, what was acknowledged is
+//! recorded by all, no state is consumed twice.
+
+mod books;
+mod collect;
+mod judge;
+
+pub use books::{Acknowledged, Books, Coin, NodeBooks, Spend, StateId};
+pub use collect::{CollectError, consumed, node_books, spends};
+pub use judge::{Verdict, judge};

@@ -1,0 +1,78 @@
+//! Work that is a flow: the same start again and again over a node's stream, complete when *delivered*.
+
+use api::{FlowStatus, StartFlow, Wait};
+use client::{ClientError, Stream};
+use primitives::Hash;
+
+use super::driver::{Fault, Work};
+
+/// Starts one flow again and again.
+pub struct FlowWork {
+    stream: Stream,
+    start: StartFlow,
+    client_ids: Option<String>,
+}
+
+impl FlowWork {
+    /// The same `start` each time, without a client id.
+    pub fn new(stream: Stream, start: StartFlow) -> Self {
+        Self {
+            stream,
+            start: start.wait(Wait::Delivered),
+            client_ids: None,
+        }
+    }
+
+    /// Gives each start the client id `prefix` and its number.
+    #[must_use]
+    pub fn with_client_ids(mut self, prefix: &str) -> Self {
+        self.client_ids = Some(prefix.to_owned());
+        self
+    }
+}
+
+impl Work for FlowWork {
+    /// The transactions it recorded.
+    type Done = Vec<Hash>;
+
+    async fn run(&self, number: u64) -> Result<Vec<Hash>, Fault> {
+        let outcome = match &self.client_ids {
+            None => self.stream.start(&self.start).await?,
+            Some(prefix) => {
+                let start = self.start.clone().client_id(format!("{prefix}{number}"));
+                self.stream.start(&start).await?
+            }
+        };
+        if let Some(error) = outcome.error {
+            return Err(Fault {
+                code: error.code,
+                message: error.message,
+            });
+        }
+        if outcome.status != FlowStatus::Delivered {
+            return Err(Fault {
+                code: format!("load.{}", outcome.status.as_str()),
+                message: format!("flow {} is not delivered", outcome.flow_id),
+            });
+        }
+        outcome
+            .transactions
+            .iter()
+            .map(|id| {
+                id.parse().map_err(|error| Fault {
+                    code: "load.bad_id".to_owned(),
+                    message: format!("{id:?}: {error}"),
+                })
+            })
+            .collect()
+    }
+}
+
+impl From<ClientError> for Fault {
+    fn from(error: ClientError) -> Self {
+        Self {
+            code: error.code().to_owned(),
+            message: error.to_string(),
+        }
+    }
+}
