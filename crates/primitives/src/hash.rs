@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+use crate::hasher::hash_parts;
 use crate::{Decode, DecodeError, Decoder, Encode, Encoder, Hasher, hex};
 
 /// What a hash is the hash of: the first byte of what is hashed. The numbers are part of the formats and never change.
@@ -60,12 +61,7 @@ impl Hash {
     /// Parts are not delimited: all but the last have a fixed length or carry it.
     #[must_use]
     pub fn of(domain: Domain, parts: &[&[u8]]) -> Self {
-        let mut hasher = Hasher::new();
-        hasher.update(&[domain as u8]);
-        for part in parts {
-            hasher.update(part);
-        }
-        hasher.finish()
+        hash_parts(domain as u8, parts)
     }
 
     /// SHA-256 of the bytes and nothing else: content addresses that other tools compute too.

@@ -1,7 +1,8 @@
 //! SHA-256 over parts, without an intermediate copy of the whole.
 //!
-//! Most of what this project hashes is shorter than two blocks, so the block loop is written here over the compression
-//! function of `sha2` (which uses the processor's SHA instructions where there are any).
+//! Most of what this project hashes is a few short parts, so the block loop is written here over the compression function
+//! of `sha2` (which uses the processor's SHA instructions where there are any): short content is laid out at once, padding
+//! and all, which takes a fifth less time than handing it to a buffer part by part.
 
 use sha2::block_api::compress256;
 
@@ -20,6 +21,15 @@ const INITIAL: [u32; 8] = [
 ];
 
 const BLOCK: usize = 64;
+
+/// Content with its padding up to this many blocks is laid out at once.
+const SHORT_BLOCKS: usize = 4;
+
+/// The length at the end of the padding.
+const LENGTH_BYTES: usize = 8;
+
+/// One bit, in a byte of its own, and the length.
+const PADDING_MIN: usize = 1 + LENGTH_BYTES;
 
 /// A SHA-256 in progress, for content that comes in pieces (attachments, documents).
 #[derive(Clone)]
@@ -70,21 +80,59 @@ impl Hasher {
     /// The hash of everything taken.
     #[must_use]
     pub fn finish(mut self) -> Hash {
-        let bits = self.length.wrapping_mul(8).to_be_bytes();
+        let bits: [u8; LENGTH_BYTES] = self.length.wrapping_mul(8).to_be_bytes();
         self.block[self.used] = 0x80;
         self.block[self.used + 1..].fill(0);
-        if self.used + 1 > BLOCK - bits.len() {
+        if self.used + PADDING_MIN > BLOCK {
             compress256(&mut self.state, &[self.block]);
             self.block = [0; BLOCK];
         }
-        self.block[BLOCK - bits.len()..].copy_from_slice(&bits);
+        self.block[BLOCK - LENGTH_BYTES..].copy_from_slice(&bits);
         compress256(&mut self.state, &[self.block]);
-        let mut hash = [0; 32];
-        for (bytes, word) in hash.as_chunks_mut::<4>().0.iter_mut().zip(self.state) {
-            *bytes = word.to_be_bytes();
-        }
-        Hash::from_bytes(hash)
+        hash_of_state(self.state)
     }
+}
+
+/// The hash of a first byte and then the parts, one after the other.
+pub(crate) fn hash_parts(first: u8, parts: &[&[u8]]) -> Hash {
+    let mut blocks = [[0; BLOCK]; SHORT_BLOCKS];
+    let content = blocks.as_flattened_mut();
+    content[0] = first;
+    let mut used = 1;
+    for part in parts {
+        let Some(place) = content.get_mut(used..used + part.len()) else {
+            return hash_long(first, parts);
+        };
+        place.copy_from_slice(part);
+        used += part.len();
+    }
+    let taken = (used + PADDING_MIN).div_ceil(BLOCK);
+    if taken > SHORT_BLOCKS {
+        return hash_long(first, parts);
+    }
+    content[used] = 0x80;
+    let end = taken * BLOCK;
+    content[end - LENGTH_BYTES..end].copy_from_slice(&(used as u64 * 8).to_be_bytes());
+    let mut state = INITIAL;
+    compress256(&mut state, &blocks[..taken]);
+    hash_of_state(state)
+}
+
+fn hash_long(first: u8, parts: &[&[u8]]) -> Hash {
+    let mut hasher = Hasher::new();
+    hasher.update(&[first]);
+    for part in parts {
+        hasher.update(part);
+    }
+    hasher.finish()
+}
+
+fn hash_of_state(state: [u32; 8]) -> Hash {
+    let mut hash = [0; 32];
+    for (bytes, word) in hash.as_chunks_mut::<4>().0.iter_mut().zip(state) {
+        *bytes = word.to_be_bytes();
+    }
+    Hash::from_bytes(hash)
 }
 
 impl Default for Hasher {

@@ -61,8 +61,9 @@ fn check_places(count: u32, places: impl Iterator<Item = u32>) -> Result<(), Mer
 }
 
 /// The revealed leaves that lie left and right of the split of a subtree.
-fn part(leaves: &[(u32, Hash)], middle: usize) -> (&[(u32, Hash)], &[(u32, Hash)]) {
-    leaves.split_at(leaves.partition_point(|(at, _)| (*at as usize) < middle))
+fn part(leaves: &[(u32, Hash)], middle: usize) -> [&[(u32, Hash)]; 2] {
+    let (left, right) = leaves.split_at(leaves.partition_point(|(at, _)| (*at as usize) < middle));
+    [left, right]
 }
 
 fn collect(subtree: &[Hash], first: usize, revealed: &[(u32, Hash)], hashes: &mut Vec<Hash>) {
@@ -70,7 +71,7 @@ fn collect(subtree: &[Hash], first: usize, revealed: &[(u32, Hash)], hashes: &mu
         hashes.extend(crate::merkle_root(subtree));
     } else if subtree.len() > 1 {
         let at = split(subtree.len());
-        let (left, right) = part(revealed, first + at);
+        let [left, right] = part(revealed, first + at);
         collect(&subtree[..at], first, left, hashes);
         collect(&subtree[at..], first + at, right, hashes);
     }
@@ -88,7 +89,7 @@ fn climb(
         [(_, leaf), ..] if count == 1 => Ok(*leaf),
         _ => {
             let at = split(count);
-            let (left, right) = part(revealed, first + at);
+            let [left, right] = part(revealed, first + at);
             let left = climb(first, at, left, hashes)?;
             let right = climb(first + at, count - at, right, hashes)?;
             Ok(node(&left, &right))

@@ -2,8 +2,8 @@
 
 use super::ed25519::{self, Prepared};
 
-/// Parts up to this size are checked one by one: the equation pays from here.
-const SINGLES_MAX: usize = 2;
+/// Of a part that holds a bad signature up to so many are checked one by one: halving it further would cost more.
+const KNOWN_BAD_SINGLES_MAX: usize = 4;
 
 /// What equations may cost, in signatures for each signature of the batch. One bad signature takes less than three; with
 /// many, single checks are cheaper, and a peer that sends nothing but bad ones costs at most this much more than they.
@@ -22,7 +22,8 @@ fn narrow(
     budget: &mut usize,
     known_bad: bool,
 ) -> bool {
-    if part.len() <= SINGLES_MAX || *budget < part.len() {
+    let singles_max = if known_bad { KNOWN_BAD_SINGLES_MAX } else { 1 };
+    if part.len() <= singles_max || *budget < part.len() {
         for (at, prepared) in part {
             verdicts[*at] = prepared.holds();
         }
