@@ -1,1 +1,82 @@
-//! ledger
+//! The ledger's model: parties, states, contracts, transactions, tear-offs, and what is said to notaries and networks.
+//!
+//! Types carry the stage: `TransactionBuilder -> WireTransaction` (well formed, hashed) `-> SignedTransaction ->
+//! CheckedSignatures` and `LedgerTransaction -> VerifiedTransaction`. Pure: it knows nothing of databases, sockets, clocks
+//! or randomness, and decides everything from its arguments.
+
+pub mod limits;
+
+// Who and what.
+mod contract_name;
+mod id;
+mod name;
+mod party;
+// Contracts and states.
+mod command;
+mod constraint;
+mod contract;
+mod descriptor;
+mod facts;
+mod registry;
+mod selection;
+mod state;
+mod time_window;
+// Transactions, by stage.
+mod builder;
+mod encumbrance;
+pub mod group;
+mod structure;
+mod wire;
+// Signatures.
+mod signature;
+mod signatures;
+mod signed;
+// Verification.
+mod contextual;
+mod transaction;
+// Tear-offs and notaries.
+mod checked_tear_off;
+mod notary_request;
+mod notary_response;
+mod tear_off;
+// The network.
+mod document;
+mod network_map;
+mod node_info;
+mod parameters;
+// Errors.
+mod errors;
+mod rejection;
+
+pub use builder::{BuildError, TransactionBuilder};
+pub use checked_tear_off::{CheckedTearOff, OpenedTearOff};
+pub use command::Command;
+pub use constraint::Constraint;
+pub use contextual::{ContextualError, NetworkRules, VerifiedTransaction};
+pub use contract::{Contract, ContractExecutor, ContractRejection};
+pub use contract_name::{ContractName, ContractNameError, ContractRef};
+pub use descriptor::{CodeKind, ContractDescriptor, DescriptorError, attachment_hash};
+pub use document::{Document, DocumentError, SignedDocument};
+pub use errors::ERRORS;
+pub use facts::{Fungible, StateFacts};
+pub use group::Group;
+pub use id::{PartyId, StateRef, TokenId, TxId};
+pub use name::{LegalName, NameError};
+pub use network_map::NetworkMap;
+pub use node_info::{NodeInfo, NotaryInfo, is_address};
+pub use notary_request::{NotaryRequest, consuming_hash};
+pub use notary_response::{NotaryError, NotaryResponse, StateConflict};
+pub use parameters::NetworkParameters;
+pub use party::Party;
+pub use registry::{ContractRegistry, RegistryError};
+pub use rejection::Rejection;
+pub use selection::SelectionRequest;
+pub use signature::{BatchProofError, TransactionSignature, batch_leaf};
+pub use signatures::{CheckedSignatures, PendingSignatures, SignatureError};
+pub use signed::SignedTransaction;
+pub use state::{StateAndRef, TransactionState};
+pub use structure::StructureError;
+pub use tear_off::{Component, FilteredGroup, FilteredTransaction, TearOffError};
+pub use time_window::{TimeWindow, TimeWindowError};
+pub use transaction::{LedgerTransaction, ResolveError};
+pub use wire::WireTransaction;

@@ -1,0 +1,118 @@
+//! Building transactions.
+
+use std::borrow::Borrow;
+
+use primitives::{Hash, PublicKey};
+
+use crate::structure::Components;
+use crate::{
+    Command, Constraint, ContractName, Party, StateAndRef, StateRef, StructureError, TimeWindow,
+    TransactionState, WireTransaction,
+};
+
+/// Why a transaction can't be built: the rule that it would break.
+pub type BuildError = StructureError;
+
+/// Gathers the components of a transaction; [`build`](TransactionBuilder::build) checks and hashes them. It needs nothing
+/// but data: states are resolved and attachments known before.
+#[derive(Clone, Debug)]
+pub struct TransactionBuilder {
+    components: Components,
+    notary: Party,
+}
+
+impl TransactionBuilder {
+    /// A transaction under a notary.
+    pub fn new(notary: Party) -> Self {
+        let components = Components {
+            notary: Some(notary.clone()),
+            ..Components::default()
+        };
+        Self { components, notary }
+    }
+
+    /// Consumes a state.
+    pub fn input(mut self, input: impl Borrow<StateAndRef>) -> Self {
+        self.components.inputs.push(input.borrow().reference);
+        self
+    }
+
+    /// Consumes states.
+    pub fn inputs<'a>(mut self, inputs: impl IntoIterator<Item = &'a StateAndRef>) -> Self {
+        self.components
+            .inputs
+            .extend(inputs.into_iter().map(|input| input.reference));
+        self
+    }
+
+    /// Reads a state without consuming it.
+    pub fn reference(mut self, reference: StateRef) -> Self {
+        self.components.references.push(reference);
+        self
+    }
+
+    /// Makes a state.
+    pub fn output(mut self, state: TransactionState) -> Self {
+        self.components.outputs.push(state);
+        self
+    }
+
+    /// Makes a state under the transaction's notary, without an encumbrance.
+    pub fn output_data(
+        self,
+        contract: ContractName,
+        constraint: Constraint,
+        data: Vec<u8>,
+    ) -> Self {
+        let notary = self.notary.clone();
+        self.output(TransactionState {
+            data,
+            contract,
+            constraint,
+            notary,
+            encumbrance: None,
+        })
+    }
+
+    /// Adds a command.
+    pub fn command(
+        mut self,
+        contract: ContractName,
+        value: Vec<u8>,
+        signers: Vec<PublicKey>,
+    ) -> Self {
+        self.components.commands.push(Command {
+            contract,
+            value,
+            signers,
+        });
+        self
+    }
+
+    /// Attaches a file or a contract's descriptor by its hash; the same one again is left out.
+    pub fn attachment(mut self, hash: Hash) -> Self {
+        if !self.components.attachments.contains(&hash) {
+            self.components.attachments.push(hash);
+        }
+        self
+    }
+
+    /// Sets the time window.
+    pub fn time_window(mut self, window: TimeWindow) -> Self {
+        self.components.time_window = Some(window);
+        self
+    }
+
+    /// Sets the hash of the network parameters in force.
+    pub fn parameters(mut self, hash: Hash) -> Self {
+        self.components.parameters = Some(hash);
+        self
+    }
+
+    /// Checks the transaction and computes its id. The salt must be random and never used twice: it hides what a tear-off
+    /// leaves out.
+    pub fn build(self, privacy_salt: [u8; 32]) -> Result<WireTransaction, BuildError> {
+        self.components.check()?;
+        WireTransaction::from_components(self.components, privacy_salt)
+    }
+}

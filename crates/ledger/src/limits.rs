@@ -1,0 +1,58 @@
+//! Every bound of the ledger's formats, in one place. A value outside its bound is refused when it is built and when it
+//! is decoded.
+
+/// Most bytes of an encoded transaction, signatures aside.
+pub const TRANSACTION_BYTES_MAX: usize = 10 * 1024 * 1024;
+/// Most bytes of one component (an output, a command, a list of signers, ...).
+pub const COMPONENT_BYTES_MAX: usize = 1024 * 1024;
+/// Most inputs and references of a transaction, together.
+pub const INPUTS_AND_REFERENCES_MAX: usize = 10_000;
+/// Most outputs of a transaction.
+pub const OUTPUTS_MAX: usize = 10_000;
+/// Most commands of a transaction.
+pub const COMMANDS_MAX: usize = 1_000;
+/// Most signers of one command.
+pub const COMMAND_SIGNERS_MAX: usize = 1_000;
+/// Most signers of all commands together, counted once for each command.
+pub const SIGNERS_MAX: usize = 10_000;
+/// Most attachments of a transaction.
+pub const ATTACHMENTS_MAX: usize = 1_000;
+/// Most signatures on a transaction.
+pub const SIGNATURES_MAX: usize = 10_000;
+/// Most hashes in the proof that a notary's signature over a batch covers a transaction (2^32 leaves).
+pub const BATCH_PROOF_HASHES_MAX: usize = 32;
+/// Most hashes that a partly revealed group of a tear-off carries for what stays hidden.
+pub const TEAR_OFF_HASHES_MAX: usize = 10_000;
+/// Most bytes of an encoded tear-off.
+pub const TEAR_OFF_BYTES_MAX: usize = 11 * 1024 * 1024;
+
+/// Most characters of a legal name's organisation.
+pub const ORGANISATION_CHARS_MAX: usize = 128;
+/// Most characters of any other attribute of a legal name.
+pub const NAME_ATTRIBUTE_CHARS_MAX: usize = 64;
+/// Most bytes of a legal name in its canonical form.
+pub const LEGAL_NAME_BYTES_MAX: usize = 1024;
+/// Most bytes of a contract's name.
+pub const CONTRACT_NAME_BYTES_MAX: usize = 64;
+/// Most bytes of a contract descriptor.
+pub const DESCRIPTOR_BYTES_MAX: usize = 16 * 1024;
+
+/// Most bytes of a stable error code.
+pub const CODE_BYTES_MAX: usize = 64;
+/// Most bytes of an error's message.
+pub const MESSAGE_BYTES_MAX: usize = 2_048;
+/// Most bytes of an error's hint.
+pub const HINT_BYTES_MAX: usize = 1_024;
+/// Most conflicts that a notary's refusal lists.
+pub const CONFLICTS_MAX: usize = 100;
+
+/// Most addresses of a node.
+pub const ADDRESSES_MAX: usize = 16;
+/// Most bytes of an address.
+pub const ADDRESS_BYTES_MAX: usize = 255;
+/// Most notaries of a network.
+pub const NOTARIES_MAX: usize = 100;
+/// Most nodes of a network map.
+pub const NODES_MAX: usize = 100_000;
+/// Most bytes of a signed network document.
+pub const DOCUMENT_BYTES_MAX: usize = 1024 * 1024;

@@ -1,0 +1,99 @@
+//! The network map: who is in the network and by which rules.
+
+use std::collections::BTreeMap;
+
+use primitives::PublicKey;
+
+use crate::limits::NODES_MAX;
+use crate::{LegalName, NetworkParameters, NetworkRules, NodeInfo, Party, PartyId};
+
+/// The nodes of a network and its parameters, as known at one moment. Only from documents that were checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NetworkMap {
+    parameters: NetworkParameters,
+    nodes: BTreeMap<PartyId, NodeInfo>,
+    by_key: BTreeMap<PublicKey, PartyId>,
+    rules: NetworkRules,
+}
+
+impl NetworkMap {
+    /// A map. Of several node infos of one party the one with the greatest serial counts; over 100,000 nodes the rest is
+    /// left out.
+    pub fn new(parameters: NetworkParameters, infos: impl IntoIterator<Item = NodeInfo>) -> Self {
+        let mut nodes: BTreeMap<PartyId, NodeInfo> = BTreeMap::new();
+        for info in infos {
+            let id = info.party.id();
+            let newer = nodes
+                .get(&id)
+                .is_none_or(|known| known.serial < info.serial);
+            if newer && (nodes.len() < NODES_MAX || nodes.contains_key(&id)) {
+                nodes.insert(id, info);
+            }
+        }
+        let by_key = nodes
+            .iter()
+            .map(|(id, info)| (info.party.key.clone(), *id))
+            .collect();
+        let rules = NetworkRules::from(&parameters);
+        Self {
+            parameters,
+            nodes,
+            by_key,
+            rules,
+        }
+    }
+
+    /// The parameters.
+    pub fn parameters(&self) -> &NetworkParameters {
+        &self.parameters
+    }
+
+    /// What verification needs of the parameters.
+    pub fn rules(&self) -> &NetworkRules {
+        &self.rules
+    }
+
+    /// All nodes.
+    pub fn nodes(&self) -> impl ExactSizeIterator<Item = (&PartyId, &NodeInfo)> {
+        self.nodes.iter()
+    }
+
+    /// A node.
+    pub fn node(&self, id: &PartyId) -> Option<&NodeInfo> {
+        self.nodes.get(id)
+    }
+
+    /// A party, or a notary that the parameters name.
+    pub fn party(&self, id: &PartyId) -> Option<&Party> {
+        let listed = self.nodes.get(id).map(|info| &info.party);
+        listed.or_else(|| {
+            self.parameters
+                .notaries
+                .iter()
+                .find(|notary| notary.id() == *id)
+        })
+    }
+
+    /// A party by its name.
+    pub fn by_name(&self, name: &LegalName) -> Option<&Party> {
+        self.party(&name.party_id())
+    }
+
+    /// The party that signs with a key.
+    pub fn by_key(&self, key: &PublicKey) -> Option<&Party> {
+        self.by_key.get(key).and_then(|id| self.party(id))
+    }
+
+    /// The default notary: the first that the parameters name.
+    pub fn notary(&self) -> Option<&Party> {
+        self.parameters.notaries.first()
+    }
+
+    /// Whether the party is a notary of this network.
+    pub fn is_notary(&self, id: &PartyId) -> bool {
+        self.parameters
+            .notaries
+            .iter()
+            .any(|notary| notary.id() == *id)
+    }
+}

@@ -1,0 +1,107 @@
+//! Node infos: where a party is reached.
+
+use primitives::{Decode, DecodeError, Decoder, Encode, Encoder};
+
+use crate::Party;
+use crate::limits::{ADDRESS_BYTES_MAX, ADDRESSES_MAX};
+
+/// What a node says of itself.
+///
+/// Encoded as `[party, [address (text), ...], platform version, serial, notary info or null]`. At least one address, at
+/// most 16, each of the form `host:port` and at most 255 bytes long.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeInfo {
+    /// Who runs it.
+    pub party: Party,
+    /// Where it listens, as `host:port`, best first.
+    pub addresses: Vec<String>,
+    /// The version of the protocols it speaks.
+    pub platform_version: u32,
+    /// Grows with every new node info of the same party.
+    pub serial: u64,
+    /// What kind of notary it is, if it is one.
+    pub notary: Option<NotaryInfo>,
+}
+
+/// What kind of notary a node is. Encoded as `[validating]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotaryInfo {
+    /// Whether it sees and verifies whole transactions.
+    pub validating: bool,
+}
+
+primitives::record!(NotaryInfo { validating });
+
+/// Whether an address has the form `host:port`.
+pub fn is_address(address: &str) -> bool {
+    let Some((host, port)) = address.rsplit_once(':') else {
+        return false;
+    };
+    let bracketed = host.starts_with('[') && host.ends_with(']');
+    !host.is_empty()
+        && address.len() <= ADDRESS_BYTES_MAX
+        && host.bytes().all(|b| b.is_ascii_graphic())
+        && (bracketed || !host.contains([':', '/', '[', ']', '@']))
+        && port
+            .parse::<u16>()
+            .is_ok_and(|p| p > 0 && port == p.to_string())
+}
+
+impl Encode for NodeInfo {
+    fn encode(&self, e: &mut Encoder) {
+        e.array(5);
+        self.party.encode(e);
+        self.addresses.encode(e);
+        self.platform_version.encode(e);
+        self.serial.encode(e);
+        self.notary.encode(e);
+    }
+}
+
+impl Decode for NodeInfo {
+    fn decode(d: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        d.expect_array(5)?;
+        let party = Party::decode(d)?;
+        let addresses: Vec<String> = d.vec_of(ADDRESSES_MAX)?;
+        if addresses.is_empty() || !addresses.iter().all(|address| is_address(address)) {
+            return Err(d.invalid("a node has 1 to 16 addresses of the form host:port"));
+        }
+        Ok(Self {
+            party,
+            addresses,
+            platform_version: d.u32()?,
+            serial: d.u64()?,
+            notary: Option::decode(d)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_host_and_port() {
+        for good in [
+            "localhost:1",
+            "127.0.0.1:65535",
+            "[::1]:80",
+            "a.example.org:10002",
+        ] {
+            assert!(is_address(good), "{good}");
+        }
+        for bad in [
+            "",
+            "localhost",
+            ":80",
+            "a:0",
+            "a:65536",
+            "a:080",
+            "::1:80",
+            "a b:1",
+            "u@h:1",
+        ] {
+            assert!(!is_address(bad), "{bad}");
+        }
+    }
+}

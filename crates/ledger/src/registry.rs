@@ -1,0 +1,198 @@
+//! The registry of native contracts.
+
+use std::collections::{BTreeMap, HashMap};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use primitives::{Coded, DecodeError, Hash, KeyPair, Scheme};
+use thiserror::Error;
+
+use crate::{
+    CodeKind, Constraint, Contract, ContractDescriptor, ContractExecutor, ContractName,
+    ContractNameError, ContractRejection, LedgerTransaction, StateFacts, TransactionState, errors,
+};
+
+/// The code of the rejection that a contract's panic becomes.
+pub(crate) const PANICKED: &str = "contract.panicked";
+/// The code of the rejection by an executor that does not know the code.
+const UNKNOWN: &str = "contract.unknown";
+
+/// The seed of the key that signs the descriptors of built-in contracts. It is published, so a state that should be safe
+/// whatever code nodes may one day run is constrained to the descriptor's hash, not to this key.
+const DEVELOPMENT_SEED: [u8; 32] = *b"tallystick built-in contracts v1";
+
+/// Why a contract can't be registered, or a state not described.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum RegistryError {
+    /// The contract's name is not one.
+    #[error(transparent)]
+    Name(#[from] ContractNameError),
+    /// This version is registered already.
+    #[error("version {1} of the contract {0} is registered already")]
+    Registered(ContractName, u32),
+    /// No version of the contract is registered.
+    #[error("no version of the contract {0} is registered")]
+    Unknown(ContractName),
+    /// A state is not its contract's.
+    #[error("a state of {0} does not decode: {1}")]
+    StateMalformed(ContractName, DecodeError),
+    /// The contract panicked over a state.
+    #[error("the contract {0} panicked over a state")]
+    Panicked(ContractName),
+}
+
+impl Coded for RegistryError {
+    fn code(&self) -> &'static str {
+        match self {
+            RegistryError::Name(error) => error.code(),
+            RegistryError::Registered(..) => "contract.registered_twice",
+            RegistryError::Unknown(_) => UNKNOWN,
+            RegistryError::StateMalformed(..) => "contract.state_malformed",
+            RegistryError::Panicked(_) => PANICKED,
+        }
+    }
+
+    fn hint(&self) -> &'static str {
+        errors::action(self.code())
+    }
+}
+
+struct Registered {
+    contract: Arc<dyn Contract>,
+    descriptor: Arc<ContractDescriptor>,
+}
+
+/// Native contracts by name and version, old versions beside new ones.
+#[derive(Default)]
+pub struct ContractRegistry {
+    by_hash: HashMap<Hash, Registered>,
+    /// Versions of each contract: the descriptor's hash and the constraint for new states.
+    versions: BTreeMap<ContractName, BTreeMap<u32, (Hash, Constraint)>>,
+}
+
+impl ContractRegistry {
+    /// An empty registry.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Registers a built-in contract: its descriptor is the same on every node, signed with a published key, and new states
+    /// are constrained to exactly this version. Returns the descriptor's hash.
+    pub fn register(&mut self, contract: Arc<dyn Contract>) -> Result<Hash, RegistryError> {
+        let key = KeyPair::from_seed(Scheme::Ed25519, DEVELOPMENT_SEED);
+        self.add(contract, &key, |hash, _| Constraint::Descriptor(hash))
+    }
+
+    /// Registers a contract under its author's key: new states may be decided about by any version the author signs.
+    pub fn register_signed(
+        &mut self,
+        contract: Arc<dyn Contract>,
+        author: &KeyPair,
+    ) -> Result<Hash, RegistryError> {
+        self.add(contract, author, |_, key| {
+            Constraint::SignedBy(key.public().clone())
+        })
+    }
+
+    fn add(
+        &mut self,
+        contract: Arc<dyn Contract>,
+        key: &KeyPair,
+        constraint: impl FnOnce(Hash, &KeyPair) -> Constraint,
+    ) -> Result<Hash, RegistryError> {
+        let name = ContractName::new(contract.name())?;
+        let version = contract.version();
+        let versions = self.versions.entry(name.clone()).or_default();
+        if versions.contains_key(&version) {
+            return Err(RegistryError::Registered(name, version));
+        }
+        let descriptor = ContractDescriptor::sign(name, version, CodeKind::Native, key);
+        let hash = descriptor.hash();
+        versions.insert(version, (hash, constraint(hash, key)));
+        self.by_hash.insert(
+            hash,
+            Registered {
+                contract,
+                descriptor: Arc::new(descriptor),
+            },
+        );
+        Ok(hash)
+    }
+
+    /// What new states of a contract use: the newest version's descriptor and constraint.
+    pub fn current(&self, name: &ContractName) -> Option<(Hash, Constraint)> {
+        self.versions
+            .get(name)?
+            .last_key_value()
+            .map(|(_, current)| current.clone())
+    }
+
+    /// The descriptors, by contract and version; attachments that every node has.
+    pub fn descriptors(&self) -> impl Iterator<Item = &Arc<ContractDescriptor>> {
+        let hashes = self.versions.values().flat_map(BTreeMap::values);
+        hashes
+            .filter_map(|(hash, _)| self.by_hash.get(hash))
+            .map(|r| &r.descriptor)
+    }
+
+    /// What a state's contract says of it: the version that the state is constrained to, or else the newest.
+    pub fn describe(&self, state: &TransactionState) -> Result<StateFacts, RegistryError> {
+        let name = &state.contract;
+        let exact = match &state.constraint {
+            Constraint::Descriptor(hash) => self
+                .by_hash
+                .get(hash)
+                .filter(|r| r.descriptor.name() == name),
+            _ => None,
+        };
+        let newest = || {
+            self.current(name)
+                .and_then(|(hash, _)| self.by_hash.get(&hash))
+        };
+        let registered = exact
+            .or_else(newest)
+            .ok_or_else(|| RegistryError::Unknown(name.clone()))?;
+        catch_unwind(AssertUnwindSafe(|| {
+            registered.contract.describe(&state.data)
+        }))
+        .map_err(|_| RegistryError::Panicked(name.clone()))?
+        .map_err(|error| RegistryError::StateMalformed(name.clone(), error))
+    }
+}
+
+impl ContractExecutor for ContractRegistry {
+    fn execute(
+        &self,
+        contract: &ContractName,
+        descriptor: &Hash,
+        tx: &LedgerTransaction,
+    ) -> Result<(), ContractRejection> {
+        let registered = self
+            .by_hash
+            .get(descriptor)
+            .filter(|registered| registered.descriptor.name() == contract)
+            .ok_or_else(|| {
+                ContractRejection::new(UNKNOWN, format!("{contract} is not registered here"))
+            })?;
+        catch_unwind(AssertUnwindSafe(|| registered.contract.verify(tx))).unwrap_or_else(|_| {
+            Err(ContractRejection::new(
+                PANICKED,
+                format!("the code of {contract} panicked"),
+            ))
+        })
+    }
+
+    fn descriptor(&self, hash: &Hash) -> Option<Arc<ContractDescriptor>> {
+        self.by_hash
+            .get(hash)
+            .map(|registered| registered.descriptor.clone())
+    }
+}
+
+impl std::fmt::Debug for ContractRegistry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_map()
+            .entries(self.versions.iter().map(|(n, v)| (n, v.keys())))
+            .finish()
+    }
+}

@@ -1,0 +1,120 @@
+//! Rejections as they cross a session, the API or a journal.
+
+use std::fmt;
+
+use primitives::{Coded, Decode, DecodeError, Decoder, Encode, Encoder};
+use serde::{Deserialize, Serialize};
+
+use crate::limits::{CODE_BYTES_MAX, HINT_BYTES_MAX, MESSAGE_BYTES_MAX};
+
+/// A valid answer that says no: a stable code, what happened, and what to do. Encoded as `[code, message, hint]`, three
+/// text strings of at most 64, 2048 and 1024 bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rejection {
+    /// `domain.snake_case`, stable.
+    pub code: String,
+    /// What happened, for people.
+    pub message: String,
+    /// What to do about it.
+    pub hint: String,
+}
+
+impl Rejection {
+    /// A rejection; texts over their limits are cut.
+    pub fn new(
+        code: impl Into<String>,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Self {
+        Self {
+            code: cut(code.into(), CODE_BYTES_MAX),
+            message: cut(message.into(), MESSAGE_BYTES_MAX),
+            hint: cut(hint.into(), HINT_BYTES_MAX),
+        }
+    }
+
+    /// The rejection that an error stands for.
+    pub fn of(error: &(impl Coded + ?Sized)) -> Self {
+        Self::new(error.code(), error.to_string(), error.hint())
+    }
+}
+
+impl From<&dyn Coded> for Rejection {
+    fn from(error: &dyn Coded) -> Self {
+        Self::of(error)
+    }
+}
+
+/// Cuts a text at a character boundary.
+fn cut(mut text: String, bytes_max: usize) -> String {
+    if text.len() > bytes_max {
+        let end = (0..=bytes_max)
+            .rev()
+            .find(|i| text.is_char_boundary(*i))
+            .unwrap_or(0);
+        text.truncate(end);
+    }
+    text
+}
+
+impl fmt::Display for Rejection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.code, self.message)?;
+        if self.hint.is_empty() {
+            Ok(())
+        } else {
+            write!(f, "; {}", self.hint)
+        }
+    }
+}
+
+impl std::error::Error for Rejection {}
+
+impl Encode for Rejection {
+    fn encode(&self, e: &mut Encoder) {
+        e.array(3);
+        for (text, bytes_max) in [
+            (&self.code, CODE_BYTES_MAX),
+            (&self.message, MESSAGE_BYTES_MAX),
+            (&self.hint, HINT_BYTES_MAX),
+        ] {
+            // The fields are public: what was made by hand is cut here.
+            let end = (0..=text.len().min(bytes_max))
+                .rev()
+                .find(|i| text.is_char_boundary(*i));
+            e.text(&text[..end.unwrap_or(0)]);
+        }
+    }
+}
+
+impl Decode for Rejection {
+    fn decode(d: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        d.expect_array(3)?;
+        Ok(Self {
+            code: d.text_within(CODE_BYTES_MAX)?.to_owned(),
+            message: d.text_within(MESSAGE_BYTES_MAX)?.to_owned(),
+            hint: d.text_within(HINT_BYTES_MAX)?.to_owned(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_texts_are_cut_at_a_character() {
+        let long = "é".repeat(3000);
+        let rejection = Rejection::new("a.b", long.clone(), "do");
+        assert_eq!(rejection.message.len(), 2048);
+        let by_hand = Rejection {
+            code: "a.b".into(),
+            message: long,
+            hint: "do".into(),
+        };
+        assert_eq!(
+            Rejection::from_bytes(&by_hand.to_bytes()).unwrap(),
+            rejection
+        );
+    }
+}

@@ -1,0 +1,133 @@
+//! Signatures on transactions.
+
+use primitives::{
+    Coded, Decode, DecodeError, Decoder, Domain, Encode, Encoder, Hash, KeyPair, MerkleError,
+    MerkleProof, PublicKey, Signature, SignatureContext, SignedMessage, merkle_proofs, merkle_root,
+};
+use thiserror::Error;
+
+use crate::limits::BATCH_PROOF_HASHES_MAX;
+use crate::{TxId, errors};
+
+/// One key's signature on a transaction: on its id alone, or, by a notary, on the root over a batch of ids.
+///
+/// Encoded as `[key, signature, batch proof or null]`. Alone, what is signed is the id's hash in the context
+/// `Transaction`. In a batch it is, in the context `NotaryBatch`, the Merkle root over the leaves
+/// `Hash::of(BatchLeaf, [id])`, to which the proof leads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TransactionSignature {
+    /// Who signed: a key of one scheme, never a composite key.
+    pub by: PublicKey,
+    /// The signature.
+    pub signature: Signature,
+    /// How the id leads to the root that was signed, if a batch was signed.
+    pub batch: Option<MerkleProof>,
+}
+
+/// A signature's batch proof leads nowhere.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("the batch proof of the signature by {by} leads to no root: {source}")]
+pub struct BatchProofError {
+    /// Who signed.
+    pub by: PublicKey,
+    /// What is wrong with the proof.
+    pub source: MerkleError,
+}
+
+impl Coded for BatchProofError {
+    fn code(&self) -> &'static str {
+        "tx.batch_proof_invalid"
+    }
+
+    fn hint(&self) -> &'static str {
+        errors::action(self.code())
+    }
+}
+
+/// The leaf that stands for a transaction in a notary's batch: `Hash::of(BatchLeaf, [id])`.
+pub fn batch_leaf(id: &TxId) -> Hash {
+    Hash::of(Domain::BatchLeaf, &[id.as_bytes()])
+}
+
+impl TransactionSignature {
+    /// Signs one transaction.
+    pub fn sign(id: &TxId, by: &KeyPair) -> Self {
+        let signature = by.sign(SignatureContext::Transaction, &id.hash());
+        Self {
+            by: by.public().clone(),
+            signature,
+            batch: None,
+        }
+    }
+
+    /// Signs a batch of transactions with one signature; the results are in the order of the ids.
+    pub fn sign_batch(ids: &[TxId], by: &KeyPair) -> Vec<Self> {
+        let leaves: Vec<Hash> = ids.iter().map(batch_leaf).collect();
+        let Some(root) = merkle_root(&leaves) else {
+            return Vec::new();
+        };
+        let signature = by.sign(SignatureContext::NotaryBatch, &root);
+        merkle_proofs(&leaves)
+            .into_iter()
+            .map(|proof| Self {
+                by: by.public().clone(),
+                signature,
+                batch: Some(proof),
+            })
+            .collect()
+    }
+
+    /// The check that the signature has to pass to be one on this transaction.
+    pub fn signed_message(&self, id: &TxId) -> Result<SignedMessage, BatchProofError> {
+        let (context, message) = match &self.batch {
+            None => (SignatureContext::Transaction, id.hash()),
+            Some(proof) => {
+                let root = proof
+                    .root(batch_leaf(id))
+                    .map_err(|source| BatchProofError {
+                        by: self.by.clone(),
+                        source,
+                    })?;
+                (SignatureContext::NotaryBatch, root)
+            }
+        };
+        Ok(SignedMessage {
+            key: self.by.clone(),
+            context,
+            message,
+            signature: self.signature,
+        })
+    }
+}
+
+impl Encode for TransactionSignature {
+    fn encode(&self, e: &mut Encoder) {
+        e.array(3);
+        self.by.encode(e);
+        self.signature.encode(e);
+        self.batch.encode(e);
+    }
+}
+
+impl Decode for TransactionSignature {
+    fn decode(d: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        d.expect_array(3)?;
+        let by = PublicKey::decode(d)?;
+        if by.scheme().is_none() {
+            return Err(d.invalid("a composite key signs nothing itself"));
+        }
+        let signature = Signature::decode(d)?;
+        let batch: Option<MerkleProof> = Option::decode(d)?;
+        if batch
+            .as_ref()
+            .is_some_and(|proof| proof.path.len() > BATCH_PROOF_HASHES_MAX)
+        {
+            return Err(d.invalid("a batch proof has too many hashes"));
+        }
+        Ok(Self {
+            by,
+            signature,
+            batch,
+        })
+    }
+}

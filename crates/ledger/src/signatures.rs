@@ -1,0 +1,201 @@
+//! The second stage of verification: the signatures.
+//!
+//! [`SignedTransaction::check_signatures`] decides everything but the cryptography and lists the checks that remain; the
+//! caller runs them, gathered with those of other transactions, and concludes with the verdicts.
+
+use std::collections::BTreeSet;
+
+use primitives::{Coded, PublicKey, SignatureChecker, SignedMessage};
+use thiserror::Error;
+
+use crate::{BatchProofError, SignedTransaction, TxId, errors};
+
+/// Why a transaction's signatures are refused.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SignatureError {
+    /// Required signatures are missing.
+    #[error("transaction {id} lacks signatures that fulfil {}", list(.keys))]
+    Missing {
+        /// The transaction.
+        id: TxId,
+        /// The required keys that are not fulfilled.
+        keys: Vec<PublicKey>,
+    },
+    /// A signature by a key that nobody asked for.
+    #[error("transaction {id} carries a signature by {key}, which is not required")]
+    Superfluous {
+        /// The transaction.
+        id: TxId,
+        /// The key.
+        key: PublicKey,
+    },
+    /// A signature is not its key's on this transaction.
+    #[error("the signature by {key} on transaction {id} is not valid")]
+    Bad {
+        /// The transaction.
+        id: TxId,
+        /// The key.
+        key: PublicKey,
+    },
+    /// A signature over a batch by a key that is not the notary's.
+    #[error(
+        "the signature by {key} on transaction {id} covers a batch, but the key is not the notary's"
+    )]
+    BatchNotByNotary {
+        /// The transaction.
+        id: TxId,
+        /// The key.
+        key: PublicKey,
+    },
+    /// A batch proof leads nowhere.
+    #[error(transparent)]
+    BatchProof(#[from] BatchProofError),
+}
+
+fn list(keys: &[PublicKey]) -> String {
+    let shown: Vec<String> = keys.iter().take(5).map(ToString::to_string).collect();
+    let more = if keys.len() > shown.len() {
+        ", ..."
+    } else {
+        ""
+    };
+    format!("{}{more}", shown.join(", "))
+}
+
+impl Coded for SignatureError {
+    fn code(&self) -> &'static str {
+        match self {
+            SignatureError::Missing { .. } => "tx.signature_missing",
+            SignatureError::Superfluous { .. } => "tx.signature_superfluous",
+            SignatureError::Bad { .. } => "tx.signature_bad",
+            SignatureError::BatchNotByNotary { .. } => "tx.batch_not_by_notary",
+            SignatureError::BatchProof(error) => error.code(),
+        }
+    }
+
+    fn hint(&self) -> &'static str {
+        errors::action(self.code())
+    }
+}
+
+/// The signatures of a transaction are the right ones; whether each is valid is for [`conclude`](Self::conclude) to hear.
+#[derive(Clone, Debug)]
+#[must_use = "the signatures are not checked yet"]
+pub struct PendingSignatures {
+    id: TxId,
+    messages: Vec<SignedMessage>,
+    missing: Vec<PublicKey>,
+}
+
+/// The signatures of a transaction are valid, and those that are missing were allowed to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckedSignatures {
+    id: TxId,
+    missing: Vec<PublicKey>,
+}
+
+impl CheckedSignatures {
+    /// The transaction.
+    pub fn id(&self) -> TxId {
+        self.id
+    }
+
+    /// The required keys whose signatures are still missing.
+    pub fn missing(&self) -> &[PublicKey] {
+        &self.missing
+    }
+}
+
+impl PendingSignatures {
+    /// The checks to run.
+    pub fn messages(&self) -> &[SignedMessage] {
+        &self.messages
+    }
+
+    /// Takes the verdicts, in the order of [`messages`](Self::messages). A verdict that is not there counts as bad.
+    pub fn conclude(self, verdicts: &[bool]) -> Result<CheckedSignatures, SignatureError> {
+        let mut verdicts = verdicts.iter();
+        for message in &self.messages {
+            if verdicts.next() != Some(&true) {
+                return Err(SignatureError::Bad {
+                    id: self.id,
+                    key: message.key.clone(),
+                });
+            }
+        }
+        Ok(CheckedSignatures {
+            id: self.id,
+            missing: self.missing,
+        })
+    }
+
+    /// Runs the checks of this transaction alone.
+    pub fn check_with(
+        self,
+        checker: &mut SignatureChecker,
+    ) -> Result<CheckedSignatures, SignatureError> {
+        let verdicts = checker.check_batch(&self.messages);
+        self.conclude(&verdicts)
+    }
+}
+
+impl SignedTransaction {
+    /// Decides which signatures count: every required key is fulfilled by the keys that signed, but for those (or parts of
+    /// those) in `missing_allowed`; no key signed that is not part of a required one; only the notary signed batches.
+    pub fn check_signatures(
+        &self,
+        missing_allowed: &[PublicKey],
+    ) -> Result<PendingSignatures, SignatureError> {
+        let id = self.id();
+        let wire = self.wire();
+        let required = wire.required_signers();
+        let mut welcome = BTreeSet::new();
+        for key in &required {
+            match key.scheme() {
+                Some(_) => {
+                    welcome.insert(key.clone());
+                }
+                None => welcome.extend(key.leaf_keys()),
+            }
+        }
+        let mut signers = BTreeSet::new();
+        let mut messages = Vec::with_capacity(self.signatures().len());
+        for signature in self.signatures() {
+            let key = &signature.by;
+            if !welcome.contains(key) {
+                return Err(SignatureError::Superfluous {
+                    id,
+                    key: key.clone(),
+                });
+            }
+            if signature.batch.is_some() && !wire.notary().is_some_and(|n| is_part_of(key, &n.key))
+            {
+                return Err(SignatureError::BatchNotByNotary {
+                    id,
+                    key: key.clone(),
+                });
+            }
+            messages.push(signature.signed_message(&id)?);
+            signers.insert(key.clone());
+        }
+        let mut missing = required;
+        missing.retain(|key| !key.is_fulfilled_by(&signers));
+        let keys: Vec<PublicKey> = missing
+            .iter()
+            .filter(|key| !missing_allowed.contains(key))
+            .cloned()
+            .collect();
+        if !keys.is_empty() {
+            return Err(SignatureError::Missing { id, keys });
+        }
+        Ok(PendingSignatures {
+            id,
+            messages,
+            missing,
+        })
+    }
+}
+
+fn is_part_of(key: &PublicKey, whole: &PublicKey) -> bool {
+    key == whole || (whole.scheme().is_none() && whole.leaf_keys().contains(key))
+}

@@ -1,0 +1,134 @@
+//! Transactions with signatures.
+
+use std::collections::BTreeSet;
+
+use primitives::{Decode, DecodeError, Decoder, Encode, Encoder, KeyPair, PublicKey};
+
+use crate::limits::SIGNATURES_MAX;
+use crate::{StructureError, TransactionSignature, TxId, WireTransaction};
+
+/// A transaction and the signatures gathered so far, one a key. Nothing is known of their validity: see
+/// [`check_signatures`](SignedTransaction::check_signatures).
+///
+/// Encoded as `[transaction, [signature, ...]]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SignedTransaction {
+    wire: WireTransaction,
+    signatures: Vec<TransactionSignature>,
+}
+
+impl SignedTransaction {
+    /// A transaction and signatures. Of several by one key the last is kept.
+    pub fn new(
+        wire: WireTransaction,
+        signatures: impl IntoIterator<Item = TransactionSignature>,
+    ) -> Self {
+        let mut signed = Self {
+            wire,
+            signatures: Vec::new(),
+        };
+        for signature in signatures {
+            signed.add(signature);
+        }
+        signed
+    }
+
+    /// Decodes a transaction that takes up the whole input; unlike `from_bytes` it says which rule is broken.
+    pub fn parse(bytes: &[u8]) -> Result<Self, StructureError> {
+        let mut d = Decoder::new(bytes);
+        d.expect_array(2)?;
+        let mut rest = d.clone();
+        let wire = WireTransaction::parse(rest.raw()?)?;
+        let signatures = read_signatures(&mut rest)?;
+        rest.finish()?;
+        Ok(Self { wire, signatures })
+    }
+
+    /// The id of the transaction.
+    pub fn id(&self) -> TxId {
+        self.wire.id()
+    }
+
+    /// The transaction.
+    pub fn wire(&self) -> &WireTransaction {
+        &self.wire
+    }
+
+    /// The signatures.
+    pub fn signatures(&self) -> &[TransactionSignature] {
+        &self.signatures
+    }
+
+    /// Adds a signature, or replaces the one by the same key.
+    pub fn add(&mut self, signature: TransactionSignature) {
+        match self
+            .signatures
+            .iter_mut()
+            .find(|other| other.by == signature.by)
+        {
+            Some(other) => *other = signature,
+            None => self.signatures.push(signature),
+        }
+    }
+
+    /// The transaction with one signature more.
+    pub fn with(mut self, signature: TransactionSignature) -> Self {
+        self.add(signature);
+        self
+    }
+
+    /// The transaction signed by one key more.
+    pub fn signed_by(self, key: &KeyPair) -> Self {
+        let signature = TransactionSignature::sign(&self.id(), key);
+        self.with(signature)
+    }
+
+    /// The required keys that the signatures, valid or not, do not fulfil yet.
+    pub fn missing_signers(&self) -> Vec<PublicKey> {
+        let signers: BTreeSet<PublicKey> = self
+            .signatures
+            .iter()
+            .map(|signature| signature.by.clone())
+            .collect();
+        let mut missing = self.wire.required_signers();
+        missing.retain(|key| !key.is_fulfilled_by(&signers));
+        missing
+    }
+}
+
+impl Encode for SignedTransaction {
+    fn encode(&self, e: &mut Encoder) {
+        e.array(2);
+        self.wire.encode(e);
+        self.signatures.encode(e);
+    }
+}
+
+impl Decode for SignedTransaction {
+    fn decode(d: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        d.expect_array(2)?;
+        let wire = WireTransaction::decode(d)?;
+        let signatures = read_signatures(d)?;
+        Ok(Self { wire, signatures })
+    }
+}
+
+fn read_signatures(d: &mut Decoder<'_>) -> Result<Vec<TransactionSignature>, DecodeError> {
+    let signatures: Vec<TransactionSignature> = d.vec_of(SIGNATURES_MAX)?;
+    const FEW: usize = 16;
+    let repeated = if signatures.len() <= FEW {
+        signatures
+            .iter()
+            .enumerate()
+            .any(|(i, s)| signatures[..i].iter().any(|t| t.by == s.by))
+    } else {
+        let mut seen = BTreeSet::new();
+        !signatures
+            .iter()
+            .all(|signature| seen.insert(&signature.by))
+    };
+    if repeated {
+        return Err(d.invalid("a key signs a transaction twice"));
+    }
+    Ok(signatures)
+}

@@ -1,0 +1,347 @@
+//! Tear-offs: a transaction of which only parts are shown, with proof that they are parts of it.
+
+use primitives::{
+    Coded, Decode, DecodeError, Decoder, Encode, Encoder, Hash, MerkleError, PartialTree,
+};
+use thiserror::Error;
+
+use crate::group::{
+    GROUPS, Group, TRANSACTION_VERSION, group_hash, group_of_leaves, leaf, nonce, transaction_id,
+};
+use crate::limits::{
+    COMPONENT_BYTES_MAX, INPUTS_AND_REFERENCES_MAX, TEAR_OFF_BYTES_MAX, TEAR_OFF_HASHES_MAX,
+};
+use crate::{StructureError, TxId, WireTransaction, errors};
+
+/// What a tear-off shows of one group.
+///
+/// Encoded as `[0, group hash]`, `[1, [component, ...]]` (each `[nonce, bytes]`) or
+/// `[2, count, [[index, nonce, bytes], ...], [hash, ...]]`, where the hashes are the roots of the largest subtrees without a
+/// shown leaf, left to right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FilteredGroup {
+    /// Nothing but its hash.
+    Hidden(Hash),
+    /// All of it: the group hash follows from the components, so none can be held back.
+    Whole(Vec<Component>),
+    /// Some components.
+    Part {
+        /// How many components the group has.
+        count: u32,
+        /// Those shown, by ascending index.
+        components: Vec<(u32, Component)>,
+        /// What is needed of the rest to compute the group's hash.
+        hashes: Vec<Hash>,
+    },
+}
+
+/// A component that is shown, with the nonce that goes into its leaf.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Component {
+    /// The nonce.
+    pub nonce: Hash,
+    /// The encoded component.
+    pub bytes: Vec<u8>,
+}
+
+primitives::record!(Component { nonce, bytes });
+
+/// A tear-off, unchecked. See [`verify`](Self::verify) for a notary's and [`open`](Self::open) for anybody's.
+///
+/// Encoded as `[version 1, transaction id, nine filtered groups]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FilteredTransaction {
+    id: TxId,
+    groups: [FilteredGroup; GROUPS],
+}
+
+/// Why a tear-off is refused.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum TearOffError {
+    /// It, or a component of it, does not decode.
+    #[error("the tear-off does not decode: {0}")]
+    Malformed(#[from] DecodeError),
+    /// A group that has to be shown whole is not.
+    #[error("the tear-off does not show all of the group {0:?}")]
+    Incomplete(Group),
+    /// A group's proof leads nowhere.
+    #[error("the proof of the group {group:?} leads to no root: {source}")]
+    BadProof {
+        /// The group.
+        group: Group,
+        /// What is wrong with it.
+        source: MerkleError,
+    },
+    /// The parts do not hash to the id.
+    #[error("the parts of the tear-off do not hash to the id {0}")]
+    IdMismatch(TxId),
+    /// Commands are shown, but not all signers.
+    #[error("the tear-off shows commands but not all signers")]
+    SignersHidden,
+    /// What it shows breaks a rule of transactions.
+    #[error("the transaction of the tear-off is not well formed: {0}")]
+    Structure(#[from] StructureError),
+}
+
+impl Coded for TearOffError {
+    fn code(&self) -> &'static str {
+        match self {
+            TearOffError::Malformed(_) => "tear_off.malformed",
+            TearOffError::Incomplete(_) => "tear_off.incomplete",
+            TearOffError::BadProof { .. } => "tear_off.bad_proof",
+            TearOffError::IdMismatch(_) => "tear_off.id_mismatch",
+            TearOffError::SignersHidden => "tear_off.signers_hidden",
+            TearOffError::Structure(error) => error.code(),
+        }
+    }
+
+    fn hint(&self) -> &'static str {
+        errors::action(self.code())
+    }
+}
+
+impl FilteredTransaction {
+    /// What a non-validating notary has to see: inputs, references, time window, notary and parameters, whole.
+    pub fn for_notary(wire: &WireTransaction) -> Self {
+        Self::from_groups(wire, |group| {
+            if Group::FOR_NOTARY.contains(&group) {
+                whole(wire, group)
+            } else {
+                FilteredGroup::Hidden(wire.group_hash(group))
+            }
+        })
+    }
+
+    /// Shows the components that `shows` picks by group and index. If any command is shown, all signers are.
+    pub fn of(wire: &WireTransaction, shows: impl Fn(Group, u32) -> bool) -> Self {
+        let indices = |group: Group| 0..wire.count(group) as u32;
+        let any_command = indices(Group::Commands).any(|index| shows(Group::Commands, index));
+        Self::from_groups(wire, |group| {
+            let all_signers = group == Group::Signers && any_command;
+            let picked: Vec<u32> = indices(group)
+                .filter(|index| all_signers || shows(group, *index))
+                .collect();
+            if picked.len() == wire.count(group) {
+                whole(wire, group)
+            } else if picked.is_empty() {
+                FilteredGroup::Hidden(wire.group_hash(group))
+            } else {
+                part(wire, group, &picked)
+            }
+        })
+    }
+
+    fn from_groups(wire: &WireTransaction, filter: impl FnMut(Group) -> FilteredGroup) -> Self {
+        Self {
+            id: wire.id(),
+            groups: Group::ALL.map(filter),
+        }
+    }
+
+    /// The id it claims to be a part of.
+    pub fn claimed_id(&self) -> TxId {
+        self.id
+    }
+
+    /// What it shows of a group.
+    pub fn group(&self, group: Group) -> &FilteredGroup {
+        &self.groups[group.index()]
+    }
+
+    /// A tear-off put together by hand.
+    pub fn from_parts(id: TxId, groups: [FilteredGroup; GROUPS]) -> Self {
+        Self { id, groups }
+    }
+
+    /// Checks that everything shown hashes to the id.
+    pub(crate) fn check_id(&self) -> Result<(), TearOffError> {
+        let mut hashes = [Hash::ZERO; GROUPS];
+        for (hash, group) in hashes.iter_mut().zip(Group::ALL) {
+            *hash = self
+                .group(group)
+                .hash(group)
+                .map_err(|source| TearOffError::BadProof { group, source })?;
+        }
+        if transaction_id(&hashes) != self.id {
+            return Err(TearOffError::IdMismatch(self.id));
+        }
+        Ok(())
+    }
+}
+
+fn shown(wire: &WireTransaction, group: Group, index: u32, bytes: &[u8]) -> Component {
+    Component {
+        nonce: nonce(wire.privacy_salt(), group, index),
+        bytes: bytes.to_vec(),
+    }
+}
+
+fn whole(wire: &WireTransaction, group: Group) -> FilteredGroup {
+    let components = (0u32..).zip(wire.components(group));
+    FilteredGroup::Whole(
+        components
+            .map(|(index, bytes)| shown(wire, group, index, bytes))
+            .collect(),
+    )
+}
+
+fn part(wire: &WireTransaction, group: Group, picked: &[u32]) -> FilteredGroup {
+    let all: Vec<Component> = (0u32..)
+        .zip(wire.components(group))
+        .map(|(index, bytes)| shown(wire, group, index, bytes))
+        .collect();
+    let leaves: Vec<Hash> = all.iter().map(Component::leaf).collect();
+    match PartialTree::new(&leaves, picked) {
+        Ok(tree) => FilteredGroup::Part {
+            count: tree.count,
+            components: picked
+                .iter()
+                .map(|index| (*index, all[*index as usize].clone()))
+                .collect(),
+            hashes: tree.hashes,
+        },
+        // Not reached: the indices ascend within the group.
+        Err(_) => FilteredGroup::Hidden(wire.group_hash(group)),
+    }
+}
+
+impl Component {
+    fn leaf(&self) -> Hash {
+        leaf(&self.nonce, &self.bytes)
+    }
+}
+
+impl FilteredGroup {
+    /// The group's hash, from what is shown.
+    fn hash(&self, group: Group) -> Result<Hash, MerkleError> {
+        match self {
+            FilteredGroup::Hidden(hash) => Ok(*hash),
+            FilteredGroup::Whole(components) => {
+                let leaves: Vec<Hash> = components.iter().map(Component::leaf).collect();
+                Ok(group_of_leaves(group, &leaves))
+            }
+            FilteredGroup::Part {
+                count,
+                components,
+                hashes,
+            } => {
+                let leaves = components
+                    .iter()
+                    .map(|(index, c)| (*index, c.leaf()))
+                    .collect();
+                let tree = PartialTree {
+                    count: *count,
+                    leaves,
+                    hashes: hashes.clone(),
+                };
+                Ok(group_hash(group, *count, &tree.root()?))
+            }
+        }
+    }
+}
+
+impl Encode for FilteredGroup {
+    fn encode(&self, e: &mut Encoder) {
+        match self {
+            FilteredGroup::Hidden(hash) => {
+                e.array(2);
+                e.u64(0);
+                hash.encode(e);
+            }
+            FilteredGroup::Whole(components) => {
+                e.array(2);
+                e.u64(1);
+                components.encode(e);
+            }
+            FilteredGroup::Part {
+                count,
+                components,
+                hashes,
+            } => {
+                e.array(4);
+                e.u64(2);
+                count.encode(e);
+                e.array(components.len());
+                for (index, component) in components {
+                    e.array(3);
+                    index.encode(e);
+                    component.nonce.encode(e);
+                    component.bytes.encode(e);
+                }
+                hashes.encode(e);
+            }
+        }
+    }
+}
+
+impl Decode for FilteredGroup {
+    fn decode(d: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        let fields = d.array()?;
+        match (d.u8()?, fields) {
+            (0, 2) => Ok(FilteredGroup::Hidden(Hash::decode(d)?)),
+            (1, 2) => {
+                let components: Vec<Component> = d.vec_of(INPUTS_AND_REFERENCES_MAX)?;
+                if components
+                    .iter()
+                    .any(|c| c.bytes.len() > COMPONENT_BYTES_MAX)
+                {
+                    return Err(d.invalid("a component has too many bytes"));
+                }
+                Ok(FilteredGroup::Whole(components))
+            }
+            (2, 4) => {
+                let count = d.u32()?;
+                let shown = d.array_within(INPUTS_AND_REFERENCES_MAX)?;
+                let mut components = Vec::new();
+                for _ in 0..shown {
+                    d.expect_array(3)?;
+                    let index = d.u32()?;
+                    let nonce = Hash::decode(d)?;
+                    let bytes = d.bytes_within(COMPONENT_BYTES_MAX)?.to_vec();
+                    components.push((index, Component { nonce, bytes }));
+                }
+                if components.is_empty() {
+                    return Err(d.invalid("a group of which nothing is shown is hidden"));
+                }
+                let hashes = d.vec_of(TEAR_OFF_HASHES_MAX)?;
+                Ok(FilteredGroup::Part {
+                    count,
+                    components,
+                    hashes,
+                })
+            }
+            _ => Err(d.invalid("a filtered group is hidden, whole or a part")),
+        }
+    }
+}
+
+impl Encode for FilteredTransaction {
+    fn encode(&self, e: &mut Encoder) {
+        e.array(3);
+        e.u64(u64::from(TRANSACTION_VERSION));
+        self.id.encode(e);
+        e.array(GROUPS);
+        for group in &self.groups {
+            group.encode(e);
+        }
+    }
+}
+
+impl Decode for FilteredTransaction {
+    fn decode(d: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        if d.clone().raw()?.len() > TEAR_OFF_BYTES_MAX {
+            return Err(d.invalid("a tear-off has too many bytes"));
+        }
+        d.expect_array(3)?;
+        if d.u8()? != TRANSACTION_VERSION {
+            return Err(d.invalid("a tear-off of a version that is not known"));
+        }
+        let id = TxId::decode(d)?;
+        d.expect_array(GROUPS)?;
+        let mut groups = [const { FilteredGroup::Hidden(Hash::ZERO) }; GROUPS];
+        for group in &mut groups {
+            *group = FilteredGroup::decode(d)?;
+        }
+        Ok(Self { id, groups })
+    }
+}
