@@ -215,7 +215,7 @@ fn small_order_and_non_canonical() {
         }
     }
     assert!(batch.iter().all(zebra));
-    check_all(&batch, &vec![true; 196]);
+    check_all(&batch, &[true; 196]);
     // Every other encoding as key and as commitment: whatever the verdict, it is the same everywhere.
     let mut odd = Vec::new();
     for encoding in non_canonical_encodings() {
