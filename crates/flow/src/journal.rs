@@ -54,6 +54,8 @@ pub(crate) enum Entry {
     Scope { effect: u32, scope: u16 },
     /// The digest of all that the flow itself (not its sub-flows) asked for and sent so far; ends a row.
     Check { value: u64 },
+    /// The rest of this row arrived while the flow was parked: it has not been run.
+    Deferred,
 }
 
 /// A result as the journal holds it.
@@ -222,6 +224,10 @@ impl RowWriter {
         e.u64(scope.into());
     }
 
+    pub(crate) fn deferred(&mut self) {
+        self.entry(11, 0);
+    }
+
     pub(crate) fn check(&mut self, value: u64) {
         self.entry(10, 1).u64(value);
     }
@@ -296,6 +302,7 @@ impl Decode for Entry {
                 scope: d.u16()?,
             },
             (10, 2) => Entry::Check { value: d.u64()? },
+            (11, 1) => Entry::Deferred,
             _ => return Err(d.invalid("unknown journal entry")),
         };
         Ok(entry)

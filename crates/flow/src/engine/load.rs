@@ -24,6 +24,8 @@ pub struct Loaded {
 pub(super) struct LoadedFlow {
     pub(super) start: Option<StartRecord>,
     pub(super) rows: Vec<Vec<Entry>>,
+    /// What arrived while the flow was parked, to be run after the rows.
+    pub(super) deferred: Vec<Entry>,
     pub(super) row_count: u32,
     pub(super) sessions: Vec<KnownSession>,
     pub(super) unreadable: Option<FlowError>,
@@ -45,6 +47,7 @@ impl FlowEngine {
         let mut loaded = LoadedFlow {
             start: None,
             rows: Vec::with_capacity(rows.len()),
+            deferred: Vec::new(),
             row_count: rows.last().map_or(0, |(step, _)| step.saturating_add(1)),
             sessions: Vec::new(),
             unreadable: None,
@@ -56,6 +59,9 @@ impl FlowEngine {
                 Err(format!("row {expected} is missing"))
             };
             match entries {
+                Ok(mut entries) if entries.first() == Some(&Entry::Deferred) => {
+                    loaded.deferred.append(&mut entries);
+                }
                 Ok(entries) => loaded.rows.push(entries),
                 Err(text) => {
                     loaded.unreadable = Some(FlowError::listed(&JOURNAL_UNREADABLE, text));

@@ -44,7 +44,11 @@ impl ParkedFlow {
             return false;
         }
         self.kept_bytes += size;
-        let row = self.row.get_or_insert_with(RowWriter::new);
+        let row = self.row.get_or_insert_with(|| {
+            let mut row = RowWriter::new();
+            row.deferred();
+            row
+        });
         match body {
             SessionBody::Data {
                 index,

@@ -31,8 +31,30 @@ impl FlowEngine {
                     drain(flow, &mut cell, out);
                 }
                 self.insert(running);
+                for entry in loaded.deferred {
+                    self.run_deferred(flow, entry, out);
+                }
             }
             Err(reason) => self.park(flow, loaded, reason, out),
+        }
+    }
+
+    /// Runs what arrived while the flow was parked. It is journaled anew; what was run after an earlier retry is a
+    /// duplicate by now.
+    fn run_deferred(&mut self, flow: FlowId, entry: Entry, out: &mut Vec<EngineAction>) {
+        let (session, body) = match entry {
+            Entry::Received { session, index, payload, last } => {
+                (session, SessionBody::Data { index, payload, last })
+            }
+            Entry::PeerEnded { session, index, error } => {
+                (session, SessionBody::End { index, error })
+            }
+            Entry::Confirmed { session, version } => (session, SessionBody::Confirm { version }),
+            _ => return,
+        };
+        let Some(Live::Running(running)) = self.flows.get(&flow) else { return };
+        if running.shared.cell().arrive(session, body) {
+            self.poll(flow, out);
         }
     }
 
@@ -160,7 +182,7 @@ fn feed_one(
     let skipped = |number: &u32| ended.contains(&scope_of(*number));
     let mut cell = running.shared.cell();
     let input = match entry {
-        Entry::Start(_) => return Err(mismatch("a second start record")),
+        Entry::Start(_) | Entry::Deferred => return Err(mismatch("an entry that cannot stand there")),
         Entry::Fact { .. } | Entry::Scope { .. } | Entry::Opened { .. } => false,
         Entry::Result { effect, .. } if skipped(effect) => false,
         Entry::Result {

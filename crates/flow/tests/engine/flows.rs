@@ -1,0 +1,291 @@
+//! The flows under test, and the parties they run between.
+
+
+
+use flow::{Flow, FlowContext, FlowError, FlowRegistry, Responder, Service, Session};
+
+use primitives::Decode;
+use serde::{Deserialize, Serialize};
+
+pub use crate::parties::{letter, network, party};
+use crate::program;
+
+pub fn registry() -> FlowRegistry {
+    let mut registry = FlowRegistry::new();
+    registry
+        .register::<Ask>()
+        .register::<Greet>()
+        .register::<Outer>()
+        .register::<Inner>()
+        .register::<Nap>()
+        .register::<Race>()
+        .register::<Panics>()
+        .register::<Talk>()
+        .register::<Offer>()
+        .register::<Pay>()
+        .register::<Split>()
+        .register::<program::Program>()
+        .register_responder::<Answer>()
+        .register_responder::<OfferOne>()
+        .register_responder::<OfferTwo>()
+        .register_responder::<program::ProgramAnswer>();
+    registry
+}
+
+
+pub async fn ask(ctx: &FlowContext, what: &str) -> Result<String, FlowError> {
+    let bytes = ctx.external(what, Vec::new()).await?;
+    Ok(String::from_bytes(&bytes)?)
+}
+
+#[derive(Serialize, Deserialize)]
+pub struct AskArgs {
+    pub amount: u64,
+    pub currency: String,
+}
+primitives::record!(AskArgs { amount, currency });
+
+/// One question.
+pub struct Ask;
+impl Flow for Ask {
+    const NAME: &'static str = "test.ask";
+    const VERSION: u32 = 3;
+    type Args = AskArgs;
+    type Output = String;
+
+    async fn run(ctx: FlowContext, args: AskArgs) -> Result<String, FlowError> {
+        let answer = ask(&ctx, "rate").await?;
+        Ok(format!("{} {} {answer}", args.amount, args.currency))
+    }
+}
+
+/// Two questions, one after the other, with a time and a random number between.
+pub struct Greet;
+impl Flow for Greet {
+    const NAME: &'static str = "test.greet";
+    const VERSION: u32 = 1;
+    type Args = String;
+    type Output = String;
+
+    async fn run(ctx: FlowContext, args: String) -> Result<String, FlowError> {
+        ctx.progress("asking");
+        let first = ask(&ctx, "first").await?;
+        let at = ctx.now().as_ms();
+        let random = ctx.random32()?[0];
+        let second = ask(&ctx, &format!("second {first}")).await?;
+        Ok(format!("{args} {first} {second} {at} {random}"))
+    }
+}
+
+/// A question, a sub-flow, a question.
+pub struct Outer;
+impl Flow for Outer {
+    const NAME: &'static str = "test.outer";
+    const VERSION: u32 = 1;
+    type Args = String;
+    type Output = String;
+
+    async fn run(ctx: FlowContext, args: String) -> Result<String, FlowError> {
+        let before = ask(&ctx, "before").await?;
+        let within = match ctx.sub_flow::<Inner>(args).await {
+            Ok(text) => text,
+            Err(error) => error.code.into_owned(),
+        };
+        let after = ask(&ctx, "after").await?;
+        Ok(format!("{before} {within} {after}"))
+    }
+}
+
+pub struct Inner;
+impl Flow for Inner {
+    const NAME: &'static str = "test.inner";
+    const VERSION: u32 = 7;
+    type Args = String;
+    type Output = String;
+
+    async fn run(ctx: FlowContext, args: String) -> Result<String, FlowError> {
+        if args == "at once" {
+            return Ok("nothing".into());
+        }
+        let one = ask(&ctx, "one").await?;
+        let two = ask(&ctx, "two").await?;
+        if args == "fail" {
+            return Err(FlowError::new("test.failed", "as told", "tell it otherwise"));
+        }
+        Ok(format!("{one}{two}"))
+    }
+}
+
+/// Sleeps, then ends.
+pub struct Nap;
+impl Flow for Nap {
+    const NAME: &'static str = "test.nap";
+    const VERSION: u32 = 1;
+    type Args = u64;
+    type Output = u64;
+
+    async fn run(ctx: FlowContext, ms: u64) -> Result<u64, FlowError> {
+        let before = ctx.now();
+        ctx.sleep_ms(ms).await?;
+        Ok(ctx.now().since_ms(before).unwrap_or(0))
+    }
+}
+
+/// A question with a time limit.
+pub struct Race;
+impl Flow for Race {
+    const NAME: &'static str = "test.race";
+    const VERSION: u32 = 1;
+    type Args = u64;
+    type Output = String;
+
+    async fn run(ctx: FlowContext, ms: u64) -> Result<String, FlowError> {
+        match ctx.timeout_ms(ms, ask(&ctx, "slow")).await {
+            Ok(answer) => Ok(answer),
+            Err(error) => ask(&ctx, &error.code).await,
+        }
+    }
+}
+
+pub struct Panics;
+impl Flow for Panics {
+    const NAME: &'static str = "test.panics";
+    const VERSION: u32 = 1;
+    type Args = String;
+    type Output = String;
+
+    async fn run(ctx: FlowContext, args: String) -> Result<String, FlowError> {
+        let session = ctx.open_session(&party('B').id())?;
+        session.send(&args).await?;
+        let _held = Bomb(args == "on drop");
+        ask(&ctx, "anything").await?;
+        panic!("at {args}");
+    }
+}
+
+struct Bomb(bool);
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        if self.0 && !std::thread::panicking() {
+            panic!("dropped");
+        }
+    }
+}
+
+/// Talks to the parties named by its letters: says hello and a second line, hears one answer of each.
+pub struct Talk;
+impl Flow for Talk {
+    const NAME: &'static str = "test.talk";
+    const VERSION: u32 = 1;
+    type Args = String;
+    type Output = String;
+
+    async fn run(ctx: FlowContext, args: String) -> Result<String, FlowError> {
+        let sessions: Vec<Session> = args
+            .chars()
+            .map(|letter| ctx.open_session(&party(letter).id()))
+            .collect::<Result<_, _>>()?;
+        ctx.send_all(&sessions, &"hello".to_owned()).await?;
+        let answers: Vec<String> = ctx.receive_all(&sessions).await?;
+        Ok(answers.join(" "))
+    }
+}
+
+/// Answers by asking its own world; some words make it behave otherwise.
+pub struct Answer;
+impl Responder for Answer {
+    const NAME: &'static str = Talk::NAME;
+    const VERSION: u32 = 1;
+
+    async fn run(ctx: FlowContext, session: Session) -> Result<(), FlowError> {
+        let word: String = session.receive().await?;
+        match word.as_str() {
+            "refuse" => Err(FlowError::new("test.refused", "not this word", "say another")),
+            "panic" => panic!("secret text"),
+            "twice" => {
+                let next: String = session.receive().await?;
+                session.send(&next).await
+            }
+            _ => {
+                let answer = ask(&ctx, &word).await?;
+                session.send(&answer).await
+            }
+        }
+    }
+}
+
+/// Offers two versions of a conversation.
+pub struct Offer;
+impl Flow for Offer {
+    const NAME: &'static str = "test.offer";
+    const VERSION: u32 = 3;
+    type Args = Vec<u32>;
+    type Output = u32;
+
+    async fn run(ctx: FlowContext, versions: Vec<u32>) -> Result<u32, FlowError> {
+        let session = ctx.open_session_offering(&party('B').id(), &versions)?;
+        session.version().await
+    }
+}
+
+pub struct OfferOne;
+impl Responder for OfferOne {
+    const NAME: &'static str = Offer::NAME;
+    const VERSION: u32 = 1;
+
+    async fn run(_: FlowContext, session: Session) -> Result<(), FlowError> {
+        session.receive::<String>().await.map(drop)
+    }
+}
+
+pub struct OfferTwo;
+impl Responder for OfferTwo {
+    const NAME: &'static str = Offer::NAME;
+    const VERSION: u32 = 2;
+
+    async fn run(_: FlowContext, session: Session) -> Result<(), FlowError> {
+        session.receive::<String>().await.map(drop)
+    }
+}
+
+/// Asks something irrevocable; `settled` if it is refused; then something more.
+pub struct Pay;
+impl Flow for Pay {
+    const NAME: &'static str = "test.pay";
+    const VERSION: u32 = 1;
+    type Args = String;
+    type Output = String;
+
+    async fn run(ctx: FlowContext, _: String) -> Result<String, FlowError> {
+        let answer = ctx.request(&party('N').id(), Service::Notarise, Vec::new(), true).await;
+        match answer.as_deref() {
+            Ok(b"refused") => ctx.settled(),
+            Ok(_) => {}
+            Err(_) => return ask(&ctx, "failed").await,
+        }
+        ask(&ctx, "more").await
+    }
+}
+
+/// Two branches side by side, one of them with a sub-flow.
+pub struct Split;
+impl Flow for Split {
+    const NAME: &'static str = "test.split";
+    const VERSION: u32 = 1;
+    type Args = String;
+    type Output = String;
+
+    async fn run(ctx: FlowContext, _: String) -> Result<String, FlowError> {
+        let branch = async |left: bool| -> Result<String, FlowError> {
+            if left {
+                let within = ctx.sub_flow::<Inner>("go".into()).await?;
+                Ok(format!("{within}{}", ask(&ctx, "left").await?))
+            } else {
+                let one = ask(&ctx, "right").await?;
+                Ok(format!("{one}{}", ask(&ctx, "right again").await?))
+            }
+        };
+        Ok(ctx.join_all(vec![branch(true), branch(false)]).await?.join("+"))
+    }
+}
+

@@ -1,0 +1,15 @@
+//! The engine from outside: one event a line, with what it has to cause.
+
+mod bench;
+mod errors;
+mod flows;
+mod json;
+mod kill;
+mod panics;
+mod parties;
+mod program;
+mod recovery;
+mod replay_properties;
+mod sessions;
+mod sub_flows;
+mod timers;

@@ -1,0 +1,74 @@
+//! Sub-flows: their own numbers, and skipped on replay once they have ended.
+
+use flow::EffectResult::Failed;
+use flow::FlowError;
+
+use crate::bench::Bench;
+
+#[test]
+fn an_ended_sub_flow_is_skipped_on_replay() {
+    let mut b = Bench::new();
+    b.start(1, "test.outer", &"go".to_owned(), &["effect 1 before"]);
+    b.round(&["journal 0"]);
+    b.text(1, 1, "a", &["effect 1/1 one"]);
+    b.round(&["journal 1"]);
+    b.crash(&["effect 1/1 one"]);
+    b.text(1, 0x1_0001, "b", &["effect 1/2 two"]);
+    b.round(&["journal 2"]);
+    b.crash(&["effect 1/2 two"]);
+    b.text(1, 0x1_0002, "c", &["effect 3 after"]);
+    b.round(&["journal 3"]);
+    b.crash(&["effect 3 after"]);
+    b.text(1, 3, "d", &["forget 4", "ended a bc d"]);
+}
+
+#[test]
+fn a_failed_sub_flow_fails_again_on_replay() {
+    let mut b = Bench::new();
+    b.start(1, "test.outer", &"fail".to_owned(), &["effect 1 before"]);
+    b.text(1, 1, "a", &["effect 1/1 one"]);
+    b.text(1, 0x1_0001, "b", &["effect 1/2 two"]);
+    b.text(1, 0x1_0002, "c", &["effect 3 after"]);
+    b.round(&["journal 0"]);
+    b.crash(&["effect 3 after"]);
+    b.text(1, 3, "d", &["forget 1", "ended a test.failed d"]);
+}
+
+#[test]
+fn an_effect_failed_within_is_the_sub_flows_failure() {
+    let mut b = Bench::new();
+    b.start(1, "test.outer", &"go".to_owned(), &["effect 1 before"]);
+    b.text(1, 1, "a", &["effect 1/1 one"]);
+    let error = FlowError::new("test.down", "down", "");
+    b.complete(1, 0x1_0001, Failed(error), &["effect 3 after"]);
+    b.round(&["journal 0"]);
+    b.crash(&["effect 3 after"]);
+    b.text(1, 3, "d", &["forget 1", "ended a test.down d"]);
+}
+
+#[test]
+fn a_sub_flow_that_waits_for_nothing_runs_again() {
+    let mut b = Bench::new();
+    b.start(1, "test.outer", &"at once".to_owned(), &["effect 1 before"]);
+    b.text(1, 1, "a", &["effect 3 after"]);
+    b.round(&["journal 0"]);
+    b.crash(&["effect 3 after"]);
+    b.text(1, 3, "d", &["forget 1", "ended a nothing d"]);
+}
+
+#[test]
+fn branches_keep_their_numbers_beside_a_skipped_sub_flow() {
+    let mut b = Bench::new();
+    b.start(1, "test.split", &String::new(), &["effect 1/1 one", "effect 2 right"]);
+    b.round(&["journal 0"]);
+    b.text(1, 0x1_0001, "a", &["effect 1/2 two"]);
+    b.round(&["journal 1"]);
+    b.text(1, 2, "x", &["effect 3 right again"]);
+    b.round(&["journal 2"]);
+    b.crash(&["effect 3 right again", "effect 1/2 two"]);
+    b.text(1, 0x1_0002, "b", &["effect 4 left"]);
+    b.round(&["journal 3"]);
+    b.crash(&["effect 3 right again", "effect 4 left"]);
+    b.text(1, 4, "c", &[]);
+    b.text(1, 3, "y", &["forget 4", "ended abc+xy"]);
+}
