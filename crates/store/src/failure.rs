@@ -3,7 +3,57 @@
 use std::path::{Path, PathBuf};
 
 use kernel::port::StoreFailure;
+use primitives::{Coded, ErrorInfo};
 use thiserror::Error;
+
+/// Every public error code of this crate.
+pub const ERRORS: &[ErrorInfo] = &[
+    ErrorInfo {
+        code: "store.failed",
+        cause: "A write or a sync failed (full disk, I/O error); nothing after it was acknowledged, and the store refuses writes.",
+        action: FAILED_HINT,
+    },
+    ErrorInfo {
+        code: "store.read_failed",
+        cause: "A row could not be read: an I/O error, or a table file that fails its checksum.",
+        action: READ_HINT,
+    },
+    ErrorInfo {
+        code: "store.bad_row",
+        cause: "A key is empty or too long, or a commit is too large.",
+        action: BAD_ROW_HINT,
+    },
+    ErrorInfo {
+        code: "store.closed",
+        cause: "The store was closed while something was still being submitted.",
+        action: CLOSED_HINT,
+    },
+    ErrorInfo {
+        code: "store.locked",
+        cause: "Another process has this store open.",
+        action: LOCKED_HINT,
+    },
+    ErrorInfo {
+        code: "store.newer_version",
+        cause: "The store was written by a newer version of this program.",
+        action: NEWER_HINT,
+    },
+    ErrorInfo {
+        code: "store.unknown_format",
+        cause: "The directory is not a store of this program, or its schema row is unreadable.",
+        action: UNKNOWN_HINT,
+    },
+    ErrorInfo {
+        code: "store.corrupt",
+        cause: "The store's files fail their checks and were not repaired by recovery.",
+        action: CORRUPT_HINT,
+    },
+    ErrorInfo {
+        code: "store.open_failed",
+        cause: "The directory could not be created, read or written.",
+        action: OPEN_HINT,
+    },
+];
 
 const FAILED_HINT: &str =
     "Free disk space or repair the disk, then restart the node; everything acknowledged is kept.";
@@ -65,9 +115,8 @@ pub enum OpenError {
     },
 }
 
-impl OpenError {
-    /// The stable code.
-    pub fn code(&self) -> &'static str {
+impl Coded for OpenError {
+    fn code(&self) -> &'static str {
         match self {
             OpenError::Locked { .. } => "store.locked",
             OpenError::NewerVersion { .. } => "store.newer_version",
@@ -77,8 +126,7 @@ impl OpenError {
         }
     }
 
-    /// What to do.
-    pub fn hint(&self) -> &'static str {
+    fn hint(&self) -> &'static str {
         match self {
             OpenError::Locked { .. } => LOCKED_HINT,
             OpenError::NewerVersion { .. } => NEWER_HINT,

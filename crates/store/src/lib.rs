@@ -19,9 +19,14 @@ mod priority;
 mod queue;
 mod sorted;
 mod stats;
+mod view;
 
 pub use committer::{Class, CommitHandle, Committer, CommitterOptions};
 pub use embedded::{Embedded, WriteTimes};
-pub use failure::OpenError;
+pub use failure::{ERRORS, OpenError};
 pub use options::Options;
 pub use stats::{CommitStats, CommitTotals, Distribution};
+pub use view::{
+    Balance, CoinCursor, ConsumedState, ProducedState, StateFilter, StateRow, TokenFacts,
+    VIEW_ERRORS, VaultReader, VaultView, ViewChange, ViewError, ViewOptions, ViewProgress,
+};

@@ -1,0 +1,84 @@
+//! The numbers of repeated things: found in a map, or in the database, or given now.
+
+use std::collections::HashMap;
+
+use rusqlite::types::ToSql;
+use rusqlite::{OptionalExtension, Transaction};
+
+/// Entries remembered; beyond, the map starts afresh.
+const ENTRIES_MAX: usize = 50_000;
+
+/// One dictionary table.
+pub(super) struct Dictionary {
+    select: &'static str,
+    insert: &'static str,
+    known: HashMap<Vec<u8>, i64>,
+}
+
+impl Dictionary {
+    pub(super) fn contracts() -> Self {
+        Self::new(
+            "SELECT id FROM contract WHERE name = ?1",
+            "INSERT INTO contract (name) VALUES (?1)",
+        )
+    }
+
+    pub(super) fn keys() -> Self {
+        Self::new(
+            "SELECT id FROM key WHERE bytes = ?1",
+            "INSERT INTO key (bytes) VALUES (?1)",
+        )
+    }
+
+    pub(super) fn tokens() -> Self {
+        Self::new(
+            "SELECT id FROM token WHERE hash = ?1",
+            "INSERT INTO token (hash, symbol, issuer) VALUES (?1, ?2, ?3)",
+        )
+    }
+
+    fn new(select: &'static str, insert: &'static str) -> Self {
+        Self {
+            select,
+            insert,
+            known: HashMap::new(),
+        }
+    }
+
+    /// Forgets everything: what was numbered in a transaction that failed has no number.
+    pub(super) fn clear(&mut self) {
+        self.known.clear();
+    }
+
+    /// The number of `value`, known in memory as `key`; `more` are the other columns of a new row.
+    pub(super) fn number(
+        &mut self,
+        transaction: &Transaction<'_>,
+        key: &[u8],
+        value: &dyn ToSql,
+        more: &[&dyn ToSql],
+    ) -> rusqlite::Result<i64> {
+        if let Some(id) = self.known.get(key) {
+            return Ok(*id);
+        }
+        let found = transaction
+            .prepare_cached(self.select)?
+            .query_row([value], |row| row.get(0))
+            .optional()?;
+        let id = match found {
+            Some(id) => id,
+            None => {
+                let values: Vec<&dyn ToSql> =
+                    std::iter::once(value).chain(more.iter().copied()).collect();
+                transaction
+                    .prepare_cached(self.insert)?
+                    .insert(values.as_slice())?
+            }
+        };
+        if self.known.len() >= ENTRIES_MAX {
+            self.known.clear();
+        }
+        self.known.insert(key.to_vec(), id);
+        Ok(id)
+    }
+}

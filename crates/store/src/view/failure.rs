@@ -1,0 +1,108 @@
+//! What can go wrong with the view. None of it concerns the ledger.
+
+use std::path::PathBuf;
+
+use primitives::{Coded, ErrorInfo};
+use thiserror::Error;
+
+const FAILED_HINT: &str =
+    "Free disk space or repair the disk, then restart the node; the view catches up by itself.";
+const DAMAGED_HINT: &str =
+    "Nothing is lost: the node drops the view and fills it again from the ledger.";
+const REFUSED_HINT: &str = "Report this: a change reached the view that its schema cannot hold.";
+
+/// The view's error codes.
+pub const VIEW_ERRORS: &[ErrorInfo] = &[
+    ErrorInfo {
+        code: "view.failed",
+        cause: "The vault's view could not be read or written (full disk, I/O error).",
+        action: FAILED_HINT,
+    },
+    ErrorInfo {
+        code: "view.damaged",
+        cause: "The vault's view is not a sound database of this version.",
+        action: DAMAGED_HINT,
+    },
+    ErrorInfo {
+        code: "view.refused",
+        cause: "A change does not fit the view's limits.",
+        action: REFUSED_HINT,
+    },
+];
+
+/// Why the view did not answer.
+#[derive(Debug, Error)]
+pub enum ViewError {
+    /// The world's: disk full, I/O error, no permission.
+    #[error("the view {path} failed: {reason}")]
+    Failed {
+        /// The database file.
+        path: PathBuf,
+        /// What SQLite or the system said.
+        reason: String,
+    },
+    /// The file is damaged or of another version; [`crate::VaultView::rebuild`] starts it afresh.
+    #[error("the view {path} is damaged: {reason}")]
+    Damaged {
+        /// The database file.
+        path: PathBuf,
+        /// What was found.
+        reason: String,
+    },
+    /// A change that cannot be stored.
+    #[error("the view {path} cannot hold {what}")]
+    Refused {
+        /// The database file.
+        path: PathBuf,
+        /// The change.
+        what: String,
+    },
+}
+
+impl Coded for ViewError {
+    fn code(&self) -> &'static str {
+        match self {
+            ViewError::Failed { .. } => "view.failed",
+            ViewError::Damaged { .. } => "view.damaged",
+            ViewError::Refused { .. } => "view.refused",
+        }
+    }
+
+    fn hint(&self) -> &'static str {
+        match self {
+            ViewError::Failed { .. } => FAILED_HINT,
+            ViewError::Damaged { .. } => DAMAGED_HINT,
+            ViewError::Refused { .. } => REFUSED_HINT,
+        }
+    }
+}
+
+impl ViewError {
+    pub(super) fn sqlite(path: &std::path::Path, error: rusqlite::Error) -> Self {
+        use rusqlite::ErrorCode;
+        let path = path.to_path_buf();
+        let reason = error.to_string();
+        let damaged = match &error {
+            rusqlite::Error::SqliteFailure(failure, _) => {
+                matches!(
+                    failure.code,
+                    ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase
+                ) || matches!(
+                    failure.code,
+                    ErrorCode::ConstraintViolation | ErrorCode::TypeMismatch
+                ) || (failure.code == ErrorCode::Unknown
+                    && failure.extended_code == rusqlite::ffi::SQLITE_ERROR)
+            }
+            rusqlite::Error::InvalidColumnType(..)
+            | rusqlite::Error::FromSqlConversionFailure(..)
+            | rusqlite::Error::IntegralValueOutOfRange(..)
+            | rusqlite::Error::QueryReturnedNoRows => true,
+            _ => false,
+        };
+        if damaged {
+            ViewError::Damaged { path, reason }
+        } else {
+            ViewError::Failed { path, reason }
+        }
+    }
+}

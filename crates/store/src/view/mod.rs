@@ -1,0 +1,22 @@
+//! The vault's view: a SQLite database fed in the order of the ledger's sequence.
+//!
+//! It holds nothing that the ledger does not: it may be dropped and is then filled again from the first transaction.
+//! Changes and the cursor (the last sequence they come from) are one SQLite transaction, so after any crash the view is
+//! at some earlier point, never at a wrong one. People may open the file read-only with tools they know; the SQL view
+//! `states` is made for them.
+
+mod dictionary;
+mod failure;
+mod progress;
+mod reader;
+mod rows;
+mod schema;
+mod writer;
+
+pub use failure::{VIEW_ERRORS, ViewError};
+pub use progress::ViewProgress;
+pub use reader::{CoinCursor, VaultReader};
+pub use rows::{
+    Balance, ConsumedState, ProducedState, StateFilter, StateRow, TokenFacts, ViewChange,
+};
+pub use writer::{VaultView, ViewOptions};

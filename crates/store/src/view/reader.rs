@@ -1,0 +1,208 @@
+//! Queries of the view, on a connection of their own: they never wait for the writer, nor it for them.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, params};
+
+use super::failure::ViewError;
+use super::rows::{Balance, StateFilter, StateRow, TokenFacts};
+use super::schema::{OUTPUT_BITS, magnitude, state_id};
+use super::writer::quantity_of;
+
+/// Excluded coins passed over for one page.
+const SKIPPED_MAX: usize = 100_000;
+
+/// A reader of the view. Each query sees one consistent point in time.
+pub struct VaultReader {
+    path: PathBuf,
+    connection: Connection,
+}
+
+/// Where a list of coins goes on: after this coin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CoinCursor {
+    /// The last coin's quantity.
+    pub quantity: u64,
+    /// The last coin's cursor.
+    pub cursor: i64,
+}
+
+const COLUMNS: &str = "s.id, s.tx, c.name, t.hash, t.symbol, t.issuer, s.quantity, o.bytes, s.participants, n.bytes, \
+                       s.recorded_at, s.data, s.consumed_seq";
+const JOINS: &str = "JOIN contract c ON c.id = s.contract LEFT JOIN token t ON t.id = s.token \
+                     LEFT JOIN key o ON o.id = s.owner JOIN key n ON n.id = s.notary";
+
+impl VaultReader {
+    pub(super) fn open(path: &Path, cache_bytes: u64) -> Result<Self, ViewError> {
+        let sqlite = |error| ViewError::sqlite(path, error);
+        let connection = Connection::open_with_flags(
+            path,
+            OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+        )
+        .map_err(sqlite)?;
+        let kib = i64::try_from(cache_bytes >> 10).unwrap_or(i64::MAX);
+        connection
+            .busy_timeout(std::time::Duration::from_secs(5))
+            .map_err(sqlite)?;
+        connection
+            .pragma_update(None, "cache_size", -kib)
+            .map_err(sqlite)?;
+        Ok(Self {
+            path: path.to_path_buf(),
+            connection,
+        })
+    }
+
+    /// The last sequence that is in the view.
+    pub fn upto(&self) -> Result<u64, ViewError> {
+        self.ask(|connection| {
+            let mut select = connection.prepare_cached("SELECT upto FROM cursor")?;
+            select.query_row([], |row| row.get::<_, i64>(0))
+        })
+        .map(|upto| u64::try_from(upto).unwrap_or(0))
+    }
+
+    /// What is held, token by token, ordered by symbol and issuer; tokens of which nothing is left are passed over.
+    pub fn balances(&self) -> Result<Vec<Balance>, ViewError> {
+        self.ask(|connection| {
+            let mut select = connection.prepare_cached(
+                "SELECT hash, symbol, issuer, quantity, states FROM token WHERE states > 0 ORDER BY symbol, issuer, hash",
+            )?;
+            select.query_map([], balance)?.collect()
+        })
+    }
+
+    /// What is held of one token.
+    pub fn balance(&self, token: &[u8; 32]) -> Result<Option<Balance>, ViewError> {
+        self.ask(|connection| {
+            let mut select = connection.prepare_cached(
+                "SELECT hash, symbol, issuer, quantity, states FROM token WHERE hash = ?1",
+            )?;
+            select.query_row([token.as_slice()], balance).optional()
+        })
+    }
+
+    /// Unconsumed states in the order of the ledger, after the cursor of the last one seen (0 to start), at most `limit`.
+    pub fn unconsumed(
+        &self,
+        filter: &StateFilter,
+        after: i64,
+        limit: usize,
+    ) -> Result<Vec<StateRow>, ViewError> {
+        self.ask(|connection| {
+            let mut select = connection.prepare_cached(&format!(
+                "SELECT {COLUMNS} FROM state s INDEXED BY state_unconsumed {JOINS} \
+                 WHERE s.id > ?1 AND s.consumed_seq IS NULL \
+                 AND (?2 IS NULL OR c.name = ?2) AND (?3 IS NULL OR t.hash = ?3) ORDER BY s.id LIMIT ?4"
+            ))?;
+            let token = filter.token.as_ref().map(<[u8; 32]>::as_slice);
+            select
+                .query_map(params![after, filter.contract, token, row_limit(limit)], state_row)?
+                .collect()
+        })
+    }
+
+    /// One state by its place, consumed or not: the sequence of its transaction (see the ledger's index) and its output.
+    pub fn state_at(&self, seq: u64, output: u32) -> Result<Option<StateRow>, ViewError> {
+        let Some(id) = state_id(seq, output) else {
+            return Ok(None);
+        };
+        self.ask(|connection| {
+            let mut select = connection.prepare_cached(&format!(
+                "SELECT {COLUMNS} FROM state s {JOINS} WHERE s.id = ?1"
+            ))?;
+            select.query_row([id], state_row).optional()
+        })
+    }
+
+    /// Unconsumed states of a token, at most `limit`, after `after` where given, without those for which `excluded`
+    /// answers true. Larger ones come first, in steps: within one step quantities differ by less than a quarter, and
+    /// the newer comes first.
+    pub fn coins(
+        &self,
+        token: &[u8; 32],
+        after: Option<CoinCursor>,
+        limit: usize,
+        mut excluded: impl FnMut(&[u8; 32], u32) -> bool,
+    ) -> Result<Vec<StateRow>, ViewError> {
+        let start = after.map_or((i64::MAX, i64::MAX), |at| {
+            (magnitude(at.quantity), at.cursor)
+        });
+        self.ask(|connection| {
+            let mut select = connection.prepare_cached(&format!(
+                "SELECT {COLUMNS} FROM state s INDEXED BY state_coin {JOINS} \
+                 WHERE s.token = (SELECT id FROM token WHERE hash = ?1) AND s.consumed_seq IS NULL \
+                 AND (s.magnitude, s.id) < (?2, ?3) ORDER BY s.magnitude DESC, s.id DESC LIMIT ?4"
+            ))?;
+            let most = row_limit(limit.saturating_add(SKIPPED_MAX));
+            let rows =
+                select.query_map(params![token.as_slice(), start.0, start.1, most], state_row)?;
+            let mut coins = Vec::new();
+            for row in rows {
+                if coins.len() == limit {
+                    break;
+                }
+                let row = row?;
+                if !excluded(&row.tx, row.output) {
+                    coins.push(row);
+                }
+            }
+            Ok(coins)
+        })
+    }
+
+    fn ask<T>(
+        &self,
+        query: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, ViewError> {
+        query(&self.connection).map_err(|error| ViewError::sqlite(&self.path, error))
+    }
+}
+
+fn row_limit(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
+}
+
+fn balance(row: &Row<'_>) -> rusqlite::Result<Balance> {
+    let quantity: String = row.get(3)?;
+    Ok(Balance {
+        token: TokenFacts {
+            id: row.get(0)?,
+            symbol: row.get(1)?,
+            issuer: row.get(2)?,
+        },
+        quantity: quantity
+            .parse()
+            .map_err(|_| rusqlite::Error::QueryReturnedNoRows)?,
+        states: row.get::<_, i64>(4)?.try_into().unwrap_or(0),
+    })
+}
+
+fn state_row(row: &Row<'_>) -> rusqlite::Result<StateRow> {
+    let id: i64 = row.get(0)?;
+    let token = match row.get::<_, Option<[u8; 32]>>(3)? {
+        Some(id) => Some(TokenFacts {
+            id,
+            symbol: row.get(4)?,
+            issuer: row.get(5)?,
+        }),
+        None => None,
+    };
+    Ok(StateRow {
+        cursor: id,
+        tx: row.get(1)?,
+        output: (id & ((1 << OUTPUT_BITS) - 1)) as u32,
+        seq: (id >> OUTPUT_BITS) as u64,
+        contract: row.get(2)?,
+        token,
+        quantity: quantity_of(row.get(6)?).unwrap_or(0),
+        owner: row.get(7)?,
+        participants: row.get(8)?,
+        notary: row.get(9)?,
+        recorded_at: row.get::<_, i64>(10)?.try_into().unwrap_or(0),
+        state: row.get(11)?,
+        consumed_seq: row
+            .get::<_, Option<i64>>(12)?
+            .and_then(|seq| seq.try_into().ok()),
+    })
+}

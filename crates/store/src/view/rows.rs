@@ -1,0 +1,112 @@
+//! What goes into the view and what comes out. Plain bytes and numbers: the view knows no contract.
+
+/// A change of the vault, in the order of the ledger.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ViewChange {
+    /// An output that is relevant here.
+    Produced(ProducedState),
+    /// An input; one that the view does not hold is passed over.
+    Consumed(ConsumedState),
+}
+
+/// A relevant output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProducedState {
+    /// The transaction's id.
+    pub tx: [u8; 32],
+    /// The output's index, below 65,536.
+    pub output: u32,
+    /// The transaction's sequence in the ledger.
+    pub seq: u64,
+    /// The contract's name.
+    pub contract: String,
+    /// What a fungible state is an amount of.
+    pub token: Option<TokenFacts>,
+    /// How much of it, in minor units.
+    pub quantity: u64,
+    /// The owner's key, encoded, where the state has one.
+    pub owner: Option<Vec<u8>>,
+    /// The participants' keys, encoded, where they are more than the owner.
+    pub participants: Option<Vec<u8>>,
+    /// The notary's party id.
+    pub notary: [u8; 32],
+    /// When the transaction was recorded, in ms since the Unix epoch.
+    pub recorded_at: u64,
+    /// The state, encoded.
+    pub state: Vec<u8>,
+}
+
+/// An issued token.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TokenFacts {
+    /// The token's id.
+    pub id: [u8; 32],
+    /// What people call it, "GBP".
+    pub symbol: String,
+    /// Who issued it.
+    pub issuer: String,
+}
+
+/// An input of a recorded transaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConsumedState {
+    /// The sequence in the ledger of the transaction that produced the state.
+    pub of_seq: u64,
+    /// The output's index.
+    pub output: u32,
+    /// The consuming transaction's sequence in the ledger.
+    pub seq: u64,
+    /// When it was recorded, in ms since the Unix epoch.
+    pub at: u64,
+}
+
+/// A state as the view holds it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StateRow {
+    /// Grows with the ledger's sequence; pages are cut by it.
+    pub cursor: i64,
+    /// The transaction's id.
+    pub tx: [u8; 32],
+    /// The output's index.
+    pub output: u32,
+    /// The transaction's sequence in the ledger.
+    pub seq: u64,
+    /// The contract's name.
+    pub contract: String,
+    /// What it is an amount of.
+    pub token: Option<TokenFacts>,
+    /// How much, in minor units; 0 where there is no token.
+    pub quantity: u64,
+    /// The owner's key, encoded.
+    pub owner: Option<Vec<u8>>,
+    /// The participants' keys, encoded, where they are more than the owner.
+    pub participants: Option<Vec<u8>>,
+    /// The notary's party id.
+    pub notary: [u8; 32],
+    /// When it was recorded, in ms since the Unix epoch.
+    pub recorded_at: u64,
+    /// The state, encoded.
+    pub state: Vec<u8>,
+    /// The sequence of the transaction that consumed it.
+    pub consumed_seq: Option<u64>,
+}
+
+/// What is held of one token, unconsumed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Balance {
+    /// The token.
+    pub token: TokenFacts,
+    /// The sum, in minor units.
+    pub quantity: u128,
+    /// In how many states.
+    pub states: u64,
+}
+
+/// Which unconsumed states to list; nothing set means all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StateFilter {
+    /// Only states of this contract.
+    pub contract: Option<String>,
+    /// Only states of this token.
+    pub token: Option<[u8; 32]>,
+}

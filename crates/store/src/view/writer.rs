@@ -1,0 +1,368 @@
+//! The view's one writer.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use rusqlite::types::Value;
+use rusqlite::{Connection, OpenFlags, Transaction, params};
+
+use super::dictionary::Dictionary;
+use super::failure::ViewError;
+use super::progress::ViewProgress;
+use super::reader::VaultReader;
+use super::rows::{ConsumedState, ProducedState, ViewChange};
+use super::schema::{APPLICATION_ID, CREATE, VERSION, magnitude, state_id};
+
+/// Budgets of the view.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ViewOptions {
+    /// Database pages the writer keeps in memory, in bytes.
+    pub cache_bytes: u64,
+    /// Database pages each reader keeps in memory, in bytes.
+    pub reader_cache_bytes: u64,
+    /// Length of SQLite's own log at which it is moved into the database, in bytes.
+    pub wal_bytes: u64,
+}
+
+impl Default for ViewOptions {
+    fn default() -> Self {
+        Self {
+            cache_bytes: 8 << 20,
+            reader_cache_bytes: 2 << 20,
+            wal_bytes: 8 << 20,
+        }
+    }
+}
+
+/// The view, open for writing. Feed it with [`VaultView::apply`]; ask through a [`VaultReader`].
+pub struct VaultView {
+    path: PathBuf,
+    options: ViewOptions,
+    connection: Connection,
+    contracts: Dictionary,
+    keys: Dictionary,
+    tokens: Dictionary,
+    progress: ViewProgress,
+    rebuilt: Option<String>,
+}
+
+/// What a group of changes does to a token's balance.
+#[derive(Default)]
+struct Delta {
+    quantity: i128,
+    states: i64,
+}
+
+impl VaultView {
+    /// Opens the view in the file `path`. One that is absent, damaged, of another version, or ahead of the ledger
+    /// (which ends at `ledger_end`) is started afresh: feed it from [`VaultView::upto`] on.
+    pub fn open(path: &Path, options: &ViewOptions, ledger_end: u64) -> Result<Self, ViewError> {
+        match Self::open_existing(path, options, ledger_end) {
+            Err(ViewError::Damaged { reason, .. }) => {
+                tracing::warn!(path = %path.display(), %reason, "the vault's view is dropped and filled again");
+                remove(path)?;
+                let mut view = Self::open_existing(path, options, ledger_end)?;
+                view.rebuilt = Some(reason);
+                Ok(view)
+            }
+            outcome => outcome,
+        }
+    }
+
+    fn open_existing(
+        path: &Path,
+        options: &ViewOptions,
+        ledger_end: u64,
+    ) -> Result<Self, ViewError> {
+        let sqlite = |error| ViewError::sqlite(path, error);
+        let connection = Connection::open_with_flags(
+            path,
+            OpenFlags::SQLITE_OPEN_READ_WRITE
+                | OpenFlags::SQLITE_OPEN_CREATE
+                | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+        )
+        .map_err(sqlite)?;
+        prepare(&connection, options).map_err(sqlite)?;
+        let upto = check(&connection)
+            .map_err(sqlite)?
+            .map_err(|reason| ViewError::Damaged {
+                path: path.to_path_buf(),
+                reason,
+            })?;
+        if upto > ledger_end {
+            return Err(ViewError::Damaged {
+                path: path.to_path_buf(),
+                reason: format!("it is at {upto}, ahead of the ledger's end {ledger_end}"),
+            });
+        }
+        let progress = ViewProgress::default();
+        progress.set(upto);
+        Ok(Self {
+            path: path.to_path_buf(),
+            options: options.clone(),
+            connection,
+            contracts: Dictionary::contracts(),
+            keys: Dictionary::keys(),
+            tokens: Dictionary::tokens(),
+            progress,
+            rebuilt: None,
+        })
+    }
+
+    /// The last sequence of the ledger that is in the view; 0 when it is empty.
+    pub fn upto(&self) -> u64 {
+        self.progress.upto()
+    }
+
+    /// Why the view was started afresh when it was opened, if it was.
+    pub fn rebuilt(&self) -> Option<&str> {
+        self.rebuilt.as_deref()
+    }
+
+    /// For those who wait until the view has come so far.
+    pub fn progress(&self) -> ViewProgress {
+        self.progress.clone()
+    }
+
+    /// A connection of its own for queries.
+    pub fn reader(&self) -> Result<VaultReader, ViewError> {
+        VaultReader::open(&self.path, self.options.reader_cache_bytes)
+    }
+
+    /// Adds the changes of all transactions after [`VaultView::upto`] up to and including `upto`, as one transaction.
+    pub fn apply(&mut self, upto: u64, changes: &[ViewChange]) -> Result<(), ViewError> {
+        let outcome = self.apply_all(upto, changes);
+        match outcome {
+            Ok(()) => self.progress.set(upto),
+            Err(_) => [&mut self.contracts, &mut self.keys, &mut self.tokens]
+                .into_iter()
+                .for_each(Dictionary::clear),
+        }
+        outcome
+    }
+
+    fn apply_all(&mut self, upto: u64, changes: &[ViewChange]) -> Result<(), ViewError> {
+        let path = self.path.clone();
+        let sqlite = |error| ViewError::sqlite(&path, error);
+        let refused = |what: String| ViewError::Refused {
+            path: path.clone(),
+            what,
+        };
+        if upto < self.progress.upto() {
+            return Err(refused(format!(
+                "sequence {upto} after {}",
+                self.progress.upto()
+            )));
+        }
+        let mut feed = Feed {
+            transaction: self.connection.transaction().map_err(sqlite)?,
+            contracts: &mut self.contracts,
+            keys: &mut self.keys,
+            tokens: &mut self.tokens,
+            deltas: BTreeMap::new(),
+        };
+        for change in changes {
+            match change {
+                ViewChange::Produced(state) => {
+                    let id = state_id(state.seq, state.output).ok_or_else(|| {
+                        refused(format!("output {} of sequence {}", state.output, state.seq))
+                    })?;
+                    feed.produce(id, state).map_err(sqlite)?;
+                }
+                ViewChange::Consumed(state) => feed.consume(state).map_err(sqlite)?,
+            }
+        }
+        feed.finish(upto).map_err(sqlite)
+    }
+
+    /// Drops everything; the view is at 0 and is to be fed from the ledger's beginning. Open readers must be opened anew.
+    pub fn rebuild(self) -> Result<Self, ViewError> {
+        let (path, options, progress) = (
+            self.path.clone(),
+            self.options.clone(),
+            self.progress.clone(),
+        );
+        drop(self);
+        remove(&path)?;
+        let mut view = Self::open_existing(&path, &options, u64::MAX)?;
+        progress.set(0);
+        view.progress = progress;
+        view.rebuilt = Some("it was asked to".into());
+        Ok(view)
+    }
+}
+
+/// One transaction of changes.
+struct Feed<'a> {
+    transaction: Transaction<'a>,
+    contracts: &'a mut Dictionary,
+    keys: &'a mut Dictionary,
+    tokens: &'a mut Dictionary,
+    deltas: BTreeMap<i64, Delta>,
+}
+
+impl Feed<'_> {
+    fn produce(&mut self, id: i64, state: &ProducedState) -> rusqlite::Result<()> {
+        let transaction = &self.transaction;
+        let contract =
+            self.contracts
+                .number(transaction, state.contract.as_bytes(), &state.contract, &[])?;
+        let notary = self
+            .keys
+            .number(transaction, &state.notary, &state.notary.as_slice(), &[])?;
+        let owner = match &state.owner {
+            Some(owner) => Some(self.keys.number(transaction, owner, owner, &[])?),
+            None => None,
+        };
+        let token = match &state.token {
+            Some(token) => {
+                let id = token.id.as_slice();
+                Some(
+                    self.tokens
+                        .number(transaction, id, &id, &[&token.symbol, &token.issuer])?,
+                )
+            }
+            None => None,
+        };
+        let quantity = token.map(|_| quantity_value(state.quantity));
+        transaction
+            .prepare_cached(
+                "INSERT INTO state (id, tx, contract, token, quantity, owner, notary, recorded_at, participants, data, \
+                 magnitude) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+            )?
+            .execute(params![
+                id,
+                state.tx.as_slice(),
+                contract,
+                token,
+                quantity,
+                owner,
+                notary,
+                clamped(state.recorded_at),
+                state.participants,
+                state.state,
+                token.map(|_| magnitude(state.quantity))
+            ])?;
+        if let Some(token) = token {
+            let delta = self.deltas.entry(token).or_default();
+            delta.quantity += i128::from(state.quantity);
+            delta.states += 1;
+        }
+        Ok(())
+    }
+
+    fn consume(&mut self, state: &ConsumedState) -> rusqlite::Result<()> {
+        let mut statement = self.transaction.prepare_cached(
+            "UPDATE state SET consumed_seq = ?1, consumed_at = ?2 \
+             WHERE id = ?3 AND consumed_seq IS NULL RETURNING token, quantity",
+        )?;
+        // A place that does not fit a key is not in the view.
+        let place = state_id(state.of_seq, state.output);
+        let mut rows = statement.query(params![clamped(state.seq), clamped(state.at), place])?;
+        while let Some(row) = rows.next()? {
+            let token: Option<i64> = row.get(0)?;
+            if let Some(token) = token {
+                let quantity = quantity_of(row.get(1)?).unwrap_or(0);
+                let delta = self.deltas.entry(token).or_default();
+                delta.quantity -= i128::from(quantity);
+                delta.states -= 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self, upto: u64) -> rusqlite::Result<()> {
+        for (token, delta) in &self.deltas {
+            let mut select = self
+                .transaction
+                .prepare_cached("SELECT quantity FROM token WHERE id = ?1")?;
+            let before: String = select.query_row([token], |row| row.get(0))?;
+            let before: i128 = before
+                .parse()
+                .map_err(|_| rusqlite::Error::QueryReturnedNoRows)?;
+            self.transaction
+                .prepare_cached(
+                    "UPDATE token SET quantity = ?2, states = states + ?3 WHERE id = ?1",
+                )?
+                .execute(params![
+                    token,
+                    (before + delta.quantity).to_string(),
+                    delta.states
+                ])?;
+        }
+        self.transaction
+            .prepare_cached("UPDATE cursor SET upto = ?1")?
+            .execute([clamped(upto)])?;
+        self.transaction.commit()
+    }
+}
+
+fn prepare(connection: &Connection, options: &ViewOptions) -> rusqlite::Result<()> {
+    connection.busy_timeout(std::time::Duration::from_secs(5))?;
+    connection.set_prepared_statement_cache_capacity(32);
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    // The ledger is durable; after a power cut the view is sound, merely somewhat behind.
+    connection.pragma_update(None, "synchronous", "NORMAL")?;
+    connection.pragma_update(None, "cache_size", -clamped(options.cache_bytes >> 10))?;
+    connection.pragma_update(None, "wal_autocheckpoint", clamped(options.wal_bytes >> 12))?;
+    connection.pragma_update(None, "journal_size_limit", clamped(options.wal_bytes))?;
+    connection.pragma_update(None, "temp_store", "MEMORY")
+}
+
+/// Creates the tables of an empty database, or checks that an existing one is ours. The cursor, or what is wrong.
+fn check(connection: &Connection) -> rusqlite::Result<Result<u64, String>> {
+    let pragma = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let tables: i64 =
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    if tables == 0 {
+        connection.execute_batch(&format!(
+            "BEGIN; {CREATE} PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION}; COMMIT;"
+        ))?;
+    }
+    let (application, version) = (pragma("application_id")?, pragma("user_version")?);
+    if application != APPLICATION_ID || version != VERSION {
+        return Ok(Err(format!(
+            "application {application:#x}, schema version {version}"
+        )));
+    }
+    let upto: i64 = connection.query_row("SELECT upto FROM cursor", [], |row| row.get(0))?;
+    Ok(u64::try_from(upto).map_err(|_| format!("its cursor is {upto}")))
+}
+
+fn remove(path: &Path) -> Result<(), ViewError> {
+    for suffix in ["", "-wal", "-shm"] {
+        let mut file = path.as_os_str().to_owned();
+        file.push(suffix);
+        match std::fs::remove_file(&file) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(ViewError::Failed {
+                    path: file.into(),
+                    reason: error.to_string(),
+                });
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn clamped(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// Quantities keep their order: integers, and above them eight bytes, big endian.
+fn quantity_value(quantity: u64) -> Value {
+    match i64::try_from(quantity) {
+        Ok(quantity) => Value::Integer(quantity),
+        Err(_) => Value::Blob(quantity.to_be_bytes().to_vec()),
+    }
+}
+
+/// The reverse of [`quantity_value`].
+pub(super) fn quantity_of(value: Value) -> Option<u64> {
+    match value {
+        Value::Integer(quantity) => u64::try_from(quantity).ok(),
+        Value::Blob(bytes) => Some(u64::from_be_bytes(bytes.try_into().ok()?)),
+        _ => None,
+    }
+}
