@@ -330,7 +330,9 @@ impl FlowContext {
                     name: F::NAME,
                     version: F::VERSION,
                 };
-                let result = Box::pin(F::run(ctx, args)).await;
+                let result = Box::pin(F::run(ctx, args))
+                    .await
+                    .map_err(FlowError::as_journaled);
                 guard.end(&result);
                 result
             }

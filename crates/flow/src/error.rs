@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use ledger::Rejection;
+use ledger::limits::{HINT_BYTES_MAX, MESSAGE_BYTES_MAX};
 use primitives::{Coded, ErrorInfo};
 
 /// The failure of a flow or of one of its effects.
@@ -49,11 +50,15 @@ impl FlowError {
 
     /// The form that crosses sessions, journals and the API.
     pub fn to_rejection(&self) -> Rejection {
-        Rejection {
-            code: self.code.clone().into_owned(),
-            message: self.message.clone(),
-            hint: self.hint.clone().into_owned(),
+        Rejection::new(self.code.clone(), self.message.clone(), self.hint.clone())
+    }
+
+    /// The same error as it comes back from a journal: long texts are cut.
+    pub(crate) fn as_journaled(self) -> FlowError {
+        if self.message.len() <= MESSAGE_BYTES_MAX && self.hint.len() <= HINT_BYTES_MAX {
+            return self;
         }
+        FlowError::from_rejection(self.to_rejection())
     }
 
     /// What a counterparty may see: a bug's details stay at home.

@@ -348,3 +348,18 @@ pub(crate) fn scope_of(number: u32) -> u16 {
 
 /// What a responder calls the session that started it.
 pub(crate) const ORIGIN_SESSION: u32 = 0;
+
+impl Outcome {
+    /// The result as the flow takes it, where the journal holds all of it.
+    pub(crate) fn plain(self) -> Option<EffectResult> {
+        Some(match self {
+            Outcome::Response(bytes) => EffectResult::Response(bytes),
+            Outcome::Done | Outcome::Recorded(_) => EffectResult::Done,
+            Outcome::Signature(signature) => EffectResult::Signature(signature),
+            Outcome::External(bytes) => EffectResult::External(bytes),
+            Outcome::Failed(error) => EffectResult::Failed(FlowError::from_rejection(error)),
+            Outcome::Transaction(None) => EffectResult::Transaction(None),
+            Outcome::Transaction(Some(_)) | Outcome::States(_) => return None,
+        })
+    }
+}

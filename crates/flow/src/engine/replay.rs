@@ -7,7 +7,7 @@ use std::task::Poll;
 use super::load::LoadedFlow;
 use super::run::drain;
 use super::{EngineAction, FlowEngine, Live, Running};
-use crate::cell::{Replay, plain_result};
+use crate::cell::Replay;
 use crate::error::{JOURNAL_UNREADABLE, JOURNAL_UNRESOLVED, REPLAY_MISMATCHED};
 use crate::journal::{Entry, Outcome, scope_of};
 use crate::{EffectResult, FlowError, FlowId, Rehydrate, SessionBody};
@@ -43,16 +43,30 @@ impl FlowEngine {
     /// duplicate by now.
     fn run_deferred(&mut self, flow: FlowId, entry: Entry, out: &mut Vec<EngineAction>) {
         let (session, body) = match entry {
-            Entry::Received { session, index, payload, last } => {
-                (session, SessionBody::Data { index, payload, last })
-            }
-            Entry::PeerEnded { session, index, error } => {
-                (session, SessionBody::End { index, error })
-            }
+            Entry::Received {
+                session,
+                index,
+                payload,
+                last,
+            } => (
+                session,
+                SessionBody::Data {
+                    index,
+                    payload,
+                    last,
+                },
+            ),
+            Entry::PeerEnded {
+                session,
+                index,
+                error,
+            } => (session, SessionBody::End { index, error }),
             Entry::Confirmed { session, version } => (session, SessionBody::Confirm { version }),
             _ => return,
         };
-        let Some(Live::Running(running)) = self.flows.get(&flow) else { return };
+        let Some(Live::Running(running)) = self.flows.get(&flow) else {
+            return;
+        };
         if running.shared.cell().arrive(session, body) {
             self.poll(flow, out);
         }
@@ -182,7 +196,9 @@ fn feed_one(
     let skipped = |number: &u32| ended.contains(&scope_of(*number));
     let mut cell = running.shared.cell();
     let input = match entry {
-        Entry::Start(_) | Entry::Deferred => return Err(mismatch("an entry that cannot stand there")),
+        Entry::Start(_) | Entry::Deferred => {
+            return Err(mismatch("an entry that cannot stand there"));
+        }
         Entry::Fact { .. } | Entry::Scope { .. } | Entry::Opened { .. } => false,
         Entry::Result { effect, .. } if skipped(effect) => false,
         Entry::Result {
@@ -265,18 +281,20 @@ fn feed_one(
 
 /// A journaled result with what it refers to.
 fn rehydrate(outcome: &Outcome, ledger: &dyn Rehydrate) -> Result<EffectResult, FlowError> {
-    let unresolved = |text: String| FlowError::listed(&JOURNAL_UNRESOLVED, text);
-    match outcome {
-        Outcome::States(refs) => ledger
-            .states(refs)
-            .map(EffectResult::States)
-            .ok_or_else(|| {
-                unresolved(format!("one of {} states is not in the ledger", refs.len()))
-            }),
-        Outcome::Transaction(Some(id)) => ledger
-            .transaction(id)
-            .map(|transaction| EffectResult::Transaction(Some(transaction)))
-            .ok_or_else(|| unresolved(format!("transaction {id} is not in the ledger"))),
-        other => Ok(plain_result(other.clone())),
-    }
+    let (result, what) = match outcome {
+        Outcome::States(refs) => (
+            ledger.states(refs).map(EffectResult::States),
+            format!("one of {} states", refs.len()),
+        ),
+        Outcome::Transaction(Some(id)) => {
+            let found = ledger
+                .transaction(id)
+                .map(|t| EffectResult::Transaction(Some(t)));
+            (found, format!("transaction {id}"))
+        }
+        plain => (plain.clone().plain(), "a result".to_owned()),
+    };
+    result.ok_or_else(|| {
+        FlowError::listed(&JOURNAL_UNRESOLVED, format!("{what} is not in the ledger"))
+    })
 }

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ledger::{
-    FilteredTransaction, NotaryRequest, NotaryResponse, Party, PartyId, SignedTransaction, TxId,
-};
+use ledger::{NotaryRequest, NotaryResponse, Party, PartyId, SignedTransaction, TxId};
 use primitives::{Decode, Encode, PublicKey, SignatureContext};
 
 use crate::error::NOTARY_ANSWER_INVALID;
@@ -44,16 +42,12 @@ pub async fn notarise(
     notary: &Party,
 ) -> Result<SignedTransaction, FlowError> {
     ctx.progress("notarising");
-    let message = NotaryRequest::signed_hash(&transaction.id(), &notary.id());
+    let message = NotaryRequest::message(&transaction.id(), &notary.id());
     let key = ctx.me().key.clone();
     let signature = ctx
         .sign(&key, SignatureContext::NotaryRequest, message)
         .await?;
-    let request = NotaryRequest {
-        tear_off: FilteredTransaction::for_notary(transaction.wire()),
-        requester: ctx.me().clone(),
-        signature,
-    };
+    let request = NotaryRequest::new(transaction.wire(), ctx.me(), signature);
     let answer = ctx
         .request(&notary.id(), Service::Notarise, request.to_bytes(), true)
         .await?;
@@ -67,7 +61,7 @@ pub async fn notarise(
             }
             let message = signature.signed_message(&transaction.id())?;
             ctx.check_signatures(vec![message]).await?;
-            Ok(transaction.with_signature(signature))
+            Ok(transaction.with(signature))
         }
         NotaryResponse::Refused(error) => {
             ctx.settled();
@@ -88,7 +82,5 @@ pub async fn receive_finality(
 /// The notary that has to sign, if one has to: where something is consumed, referred to, or bound to a time.
 fn notary_of(transaction: &SignedTransaction) -> Option<Party> {
     let wire = transaction.wire();
-    let needed =
-        !wire.inputs().is_empty() || !wire.references().is_empty() || wire.time_window().is_some();
-    wire.notary().filter(|_| needed).cloned()
+    wire.notary().filter(|_| wire.needs_notary()).cloned()
 }

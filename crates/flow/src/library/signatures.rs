@@ -27,7 +27,7 @@ pub async fn collect_signatures(
             return Err(FlowError::listed(&UNEXPECTED_SIGNER, text));
         }
         messages.push(signature.signed_message(&signed.id())?);
-        signed = signed.with_signature(signature);
+        signed = signed.with(signature);
     }
     ctx.check_signatures(messages).await?;
     let missing = missing_signers(&signed);
@@ -97,16 +97,12 @@ pub async fn sign_proposal(
 
 /// The required signers whose signatures are missing; the notary is none of them.
 fn missing_signers(transaction: &SignedTransaction) -> Vec<PublicKey> {
-    let signed: BTreeSet<PublicKey> = transaction
-        .signatures()
-        .iter()
-        .map(|signature| signature.by.clone())
-        .collect();
-    let required = transaction.wire().required_signers();
-    required
-        .into_iter()
-        .filter(|key| !key.is_fulfilled_by(&signed))
-        .collect()
+    let mut missing = transaction.missing_signers();
+    let wire = transaction.wire();
+    if let Some(notary) = wire.notary().filter(|_| wire.needs_notary()) {
+        missing.retain(|key| *key != notary.key);
+    }
+    missing
 }
 
 /// The plain keys that may still sign.

@@ -81,7 +81,9 @@ impl Bench {
     pub fn start(&mut self, n: u8, flow: &str, args: &impl Encode, expected: &[&str]) {
         let version = self.registry.current_version(flow).unwrap();
         self.tick();
-        self.engine.start(start_record(n, flow, version, args), &mut self.out).unwrap();
+        self.engine
+            .start(start_record(n, flow, version, args), &mut self.out)
+            .unwrap();
         self.expect(expected);
     }
 
@@ -93,12 +95,18 @@ impl Bench {
 
     /// Completes an external effect with a text.
     pub fn text(&mut self, n: u8, effect: u32, text: &str, expected: &[&str]) {
-        self.complete(n, effect, EffectResult::External(text.to_owned().to_bytes()), expected);
+        self.complete(
+            n,
+            effect,
+            EffectResult::External(text.to_owned().to_bytes()),
+            expected,
+        );
     }
 
     pub fn message(&mut self, from: char, message: SessionMessage, expected: &[&str]) {
         self.tick();
-        self.engine.on_session(flows::party(from).id(), message, &mut self.out);
+        self.engine
+            .on_session(flows::party(from).id(), message, &mut self.out);
         self.expect(expected);
     }
 
@@ -167,13 +175,21 @@ impl Bench {
 }
 
 pub fn engine(me: char, registry: &Arc<FlowRegistry>, limits: FlowLimits) -> FlowEngine {
-    FlowEngine::new(registry.clone(), flows::party(me), flows::network(), [9; 32], limits)
+    FlowEngine::new(
+        registry.clone(),
+        flows::party(me),
+        flows::network(),
+        [9; 32],
+        limits,
+    )
 }
 
 /// An action as a line.
 pub fn line(action: &EngineAction) -> String {
     match action {
-        EngineAction::Effect { effect, request, .. } => {
+        EngineAction::Effect {
+            effect, request, ..
+        } => {
             format!("effect {} {}", number(*effect), request_line(request))
         }
         EngineAction::Cancel { effect, .. } => format!("cancel {}", number(*effect)),
@@ -182,8 +198,13 @@ pub fn line(action: &EngineAction) -> String {
         EngineAction::SendSession { peer, message } => {
             format!("send {} {}", flows::letter(peer), message_line(message))
         }
-        EngineAction::Ended { outcome: Ok(bytes), .. } => format!("ended {}", text(bytes)),
-        EngineAction::Ended { outcome: Err(error), .. } => format!("failed {}", error.code),
+        EngineAction::Ended {
+            outcome: Ok(bytes), ..
+        } => format!("ended {}", text(bytes)),
+        EngineAction::Ended {
+            outcome: Err(error),
+            ..
+        } => format!("failed {}", error.code),
         EngineAction::Parked { reason, .. } => format!("parked {}", reason.code),
         EngineAction::Progress { step, .. } => format!("progress {step}"),
     }
@@ -201,8 +222,14 @@ fn request_line(request: &EffectRequest) -> String {
     match request {
         EffectRequest::External { name, .. } => name.clone(),
         EffectRequest::Sleep { until } => format!("sleep until {}", until.as_ms()),
-        EffectRequest::Request { party, irrevocable, .. } => {
-            let kind = if *irrevocable { "irrevocable" } else { "request" };
+        EffectRequest::Request {
+            party, irrevocable, ..
+        } => {
+            let kind = if *irrevocable {
+                "irrevocable"
+            } else {
+                "request"
+            };
             format!("{kind} {}", flows::letter(party))
         }
         other => other.kind().name().to_owned(),
@@ -212,16 +239,32 @@ fn request_line(request: &EffectRequest) -> String {
 fn message_line(message: &SessionMessage) -> String {
     let back = if message.to_initiator { "back " } else { "" };
     let body = match &message.body {
-        SessionBody::Init { flow, versions, first } => {
-            let first = first.as_ref().map_or(String::new(), |bytes| format!(" {}", text(bytes)));
+        SessionBody::Init {
+            flow,
+            versions,
+            first,
+        } => {
+            let first = first
+                .as_ref()
+                .map_or(String::new(), |bytes| format!(" {}", text(bytes)));
             format!("init {flow} {versions:?}{first}")
         }
         SessionBody::Confirm { version } => format!("confirm {version}"),
-        SessionBody::Data { index, payload, last } => {
-            format!("data {index} {}{}", text(payload), if *last { " last" } else { "" })
+        SessionBody::Data {
+            index,
+            payload,
+            last,
+        } => {
+            format!(
+                "data {index} {}{}",
+                text(payload),
+                if *last { " last" } else { "" }
+            )
         }
         SessionBody::End { error: None, .. } => "end".to_owned(),
-        SessionBody::End { error: Some(error), .. } => format!("end {}", error.code),
+        SessionBody::End {
+            error: Some(error), ..
+        } => format!("end {}", error.code),
     };
     format!("{back}{body}")
 }

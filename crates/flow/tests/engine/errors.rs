@@ -1,7 +1,7 @@
 //! What is refused, and how it reads.
 
-use flow::EffectResult::Done;
 use flow::ERRORS;
+use flow::EffectResult::Done;
 
 use crate::bench::{Bench, start_record};
 use crate::flows::AskArgs;
@@ -9,15 +9,36 @@ use crate::flows::AskArgs;
 #[test]
 fn refused_starts_start_nothing() {
     let mut b = Bench::new();
-    let mut refused = |record| b.engine.start(record, &mut b.out).unwrap_err().code.into_owned();
-    let args = AskArgs { amount: 1, currency: "GBP".into() };
-    assert_eq!(refused(start_record(1, "test.none", 1, &args)), "flow.unknown");
-    assert_eq!(refused(start_record(1, "test.ask", 2, &args)), "flow.version_unsupported");
-    assert_eq!(refused(start_record(1, "test.ask", 3, &7u64)), "flow.bad_arguments");
+    let mut refused = |record| {
+        b.engine
+            .start(record, &mut b.out)
+            .unwrap_err()
+            .code
+            .into_owned()
+    };
+    let args = AskArgs {
+        amount: 1,
+        currency: "GBP".into(),
+    };
+    assert_eq!(
+        refused(start_record(1, "test.none", 1, &args)),
+        "flow.unknown"
+    );
+    assert_eq!(
+        refused(start_record(1, "test.ask", 2, &args)),
+        "flow.version_unsupported"
+    );
+    assert_eq!(
+        refused(start_record(1, "test.ask", 3, &7u64)),
+        "flow.bad_arguments"
+    );
     assert_eq!(b.engine.live(), 0);
     b.start(1, "test.ask", &args, &["effect 1 rate"]);
     let record = start_record(1, "test.ask", 3, &args);
-    assert_eq!(b.engine.start(record, &mut b.out).unwrap_err().code, "flow.duplicate_id");
+    assert_eq!(
+        b.engine.start(record, &mut b.out).unwrap_err().code,
+        "flow.duplicate_id"
+    );
     b.text(1, 1, "2", &["ended 1 GBP 2"]);
     b.round(&[]);
 }
@@ -25,7 +46,12 @@ fn refused_starts_start_nothing() {
 #[test]
 fn an_answer_of_the_wrong_kind_is_an_error_of_the_flow() {
     let mut b = Bench::new();
-    b.start(1, "test.greet", &"hi".to_owned(), &["progress asking", "effect 1 first"]);
+    b.start(
+        1,
+        "test.greet",
+        &"hi".to_owned(),
+        &["progress asking", "effect 1 first"],
+    );
     b.complete(1, 1, Done, &["failed flow.effect_mismatched"]);
 }
 
@@ -33,7 +59,12 @@ fn an_answer_of_the_wrong_kind_is_an_error_of_the_flow() {
 fn answers_nobody_waits_for_are_ignored() {
     let mut b = Bench::new();
     b.text(1, 1, "x", &[]);
-    b.start(1, "test.greet", &"hi".to_owned(), &["progress asking", "effect 1 first"]);
+    b.start(
+        1,
+        "test.greet",
+        &"hi".to_owned(),
+        &["progress asking", "effect 1 first"],
+    );
     b.text(1, 2, "x", &[]);
     b.text(1, 1, "x", &["effect 4 second x"]);
     b.text(1, 1, "x", &[]);
@@ -43,7 +74,13 @@ fn answers_nobody_waits_for_are_ignored() {
 #[test]
 fn every_code_has_a_cause_and_an_action() {
     for (i, info) in ERRORS.iter().enumerate() {
-        assert!(info.code.starts_with("flow.") && !info.cause.is_empty() && !info.action.is_empty());
-        assert!(ERRORS[..i].iter().all(|other| other.code != info.code), "{}", info.code);
+        assert!(
+            info.code.starts_with("flow.") && !info.cause.is_empty() && !info.action.is_empty()
+        );
+        assert!(
+            ERRORS[..i].iter().all(|other| other.code != info.code),
+            "{}",
+            info.code
+        );
     }
 }

@@ -1,7 +1,5 @@
 //! The flows under test, and the parties they run between.
 
-
-
 use flow::{Flow, FlowContext, FlowError, FlowRegistry, Responder, Service, Session};
 
 use primitives::Decode;
@@ -31,7 +29,6 @@ pub fn registry() -> FlowRegistry {
         .register_responder::<program::ProgramAnswer>();
     registry
 }
-
 
 pub async fn ask(ctx: &FlowContext, what: &str) -> Result<String, FlowError> {
     let bytes = ctx.external(what, Vec::new()).await?;
@@ -110,7 +107,11 @@ impl Flow for Inner {
         let one = ask(&ctx, "one").await?;
         let two = ask(&ctx, "two").await?;
         if args == "fail" {
-            return Err(FlowError::new("test.failed", "as told", "tell it otherwise"));
+            return Err(FlowError::new(
+                "test.failed",
+                "as told",
+                "tell it otherwise",
+            ));
         }
         Ok(format!("{one}{two}"))
     }
@@ -200,7 +201,11 @@ impl Responder for Answer {
     async fn run(ctx: FlowContext, session: Session) -> Result<(), FlowError> {
         let word: String = session.receive().await?;
         match word.as_str() {
-            "refuse" => Err(FlowError::new("test.refused", "not this word", "say another")),
+            "refuse" => Err(FlowError::new(
+                "test.refused",
+                "not this word",
+                "say another",
+            )),
             "panic" => panic!("secret text"),
             "twice" => {
                 let next: String = session.receive().await?;
@@ -257,7 +262,9 @@ impl Flow for Pay {
     type Output = String;
 
     async fn run(ctx: FlowContext, _: String) -> Result<String, FlowError> {
-        let answer = ctx.request(&party('N').id(), Service::Notarise, Vec::new(), true).await;
+        let answer = ctx
+            .request(&party('N').id(), Service::Notarise, Vec::new(), true)
+            .await;
         match answer.as_deref() {
             Ok(b"refused") => ctx.settled(),
             Ok(_) => {}
@@ -285,7 +292,9 @@ impl Flow for Split {
                 Ok(format!("{one}{}", ask(&ctx, "right again").await?))
             }
         };
-        Ok(ctx.join_all(vec![branch(true), branch(false)]).await?.join("+"))
+        Ok(ctx
+            .join_all(vec![branch(true), branch(false)])
+            .await?
+            .join("+"))
     }
 }
-

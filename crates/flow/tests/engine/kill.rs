@@ -8,9 +8,18 @@ use crate::bench::Bench;
 #[test]
 fn at_once_where_nothing_irrevocable_is_out() {
     let mut b = Bench::new();
-    b.start(1, "test.talk", &"B".to_owned(), &["send B init test.talk [1] hello"]);
+    b.start(
+        1,
+        "test.talk",
+        &"B".to_owned(),
+        &["send B init test.talk [1] hello"],
+    );
     b.round(&["journal 0"]);
-    b.kill(1, Kill::Done, &["send B end flow.killed", "forget 1", "failed flow.killed"]);
+    b.kill(
+        1,
+        Kill::Done,
+        &["send B end flow.killed", "forget 1", "failed flow.killed"],
+    );
     b.kill(1, Kill::Unknown, &[]);
 }
 
@@ -36,6 +45,11 @@ fn at_the_next_suspension_after_a_refusal() {
     b.complete(1, 1, Response(b"refused".to_vec()), &["failed flow.killed"]);
     b.start(2, "test.pay", &String::new(), &["effect 1 irrevocable N"]);
     b.kill(2, Kill::Waiting, &[]);
-    b.complete(2, 1, Failed(FlowError::new("net.down", "", "")), &["failed flow.killed"]);
+    b.complete(
+        2,
+        1,
+        Failed(FlowError::new("net.down", "", "")),
+        &["failed flow.killed"],
+    );
     b.round(&[]);
 }

@@ -69,7 +69,9 @@ fn run(ctx: FlowContext, ops: Vec<Op>) -> Running {
         for op in ops {
             let next = match op {
                 Op::Ask => ask(&ctx, &format!("ask {}", digest(&seen))).await?,
-                Op::AskAndCatch => ask(&ctx, "catch").await.unwrap_or_else(|error| error.code.into_owned()),
+                Op::AskAndCatch => ask(&ctx, "catch")
+                    .await
+                    .unwrap_or_else(|error| error.code.into_owned()),
                 Op::Now => ctx.now().as_ms().to_string(),
                 Op::Random => ctx.random32()?[0].to_string(),
                 Op::Nap(ms) => {
@@ -84,9 +86,10 @@ fn run(ctx: FlowContext, ops: Vec<Op>) -> Running {
                     Ok(text) => text,
                     Err(error) => error.code.into_owned(),
                 },
-                Op::Both(left, right) => {
-                    ctx.join_all(vec![run(ctx.clone(), left), run(ctx.clone(), right)]).await?.join("|")
-                }
+                Op::Both(left, right) => ctx
+                    .join_all(vec![run(ctx.clone(), left), run(ctx.clone(), right)])
+                    .await?
+                    .join("|"),
                 Op::Open(who) => {
                     let letter = if who % 2 == 0 { 'B' } else { 'C' };
                     session = Some(ctx.open_session(&party(letter).id())?);

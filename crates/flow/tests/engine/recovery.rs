@@ -8,7 +8,12 @@ use crate::sessions::{data, init, session};
 #[test]
 fn a_flow_goes_on_where_it_was() {
     let mut b = Bench::new();
-    b.start(1, "test.greet", &"hi".to_owned(), &["progress asking", "effect 1 first"]);
+    b.start(
+        1,
+        "test.greet",
+        &"hi".to_owned(),
+        &["progress asking", "effect 1 first"],
+    );
     b.round(&["journal 0"]);
     b.round(&[]);
     b.crash(&["effect 1 first"]);
@@ -22,7 +27,12 @@ fn a_flow_goes_on_where_it_was() {
 #[test]
 fn what_was_not_durable_happens_again() {
     let mut b = Bench::new();
-    b.start(1, "test.greet", &"hi".to_owned(), &["progress asking", "effect 1 first"]);
+    b.start(
+        1,
+        "test.greet",
+        &"hi".to_owned(),
+        &["progress asking", "effect 1 first"],
+    );
     b.round(&["journal 0"]);
     b.text(1, 1, "x", &["effect 4 second x"]);
     b.crash(&["effect 1 first"]);
@@ -31,7 +41,12 @@ fn what_was_not_durable_happens_again() {
 #[test]
 fn a_flow_that_ends_in_its_first_round_writes_nothing() {
     let mut b = Bench::new();
-    b.start(1, "test.greet", &"hi".to_owned(), &["progress asking", "effect 1 first"]);
+    b.start(
+        1,
+        "test.greet",
+        &"hi".to_owned(),
+        &["progress asking", "effect 1 first"],
+    );
     b.text(1, 1, "x", &["effect 4 second x"]);
     b.text(1, 4, "y", &["ended hi x y 1002 31"]);
     b.round(&[]);
@@ -65,7 +80,12 @@ fn an_unreadable_journal_parks_one_flow() {
     ];
     for (code, spoil) in spoil {
         let mut b = Bench::new();
-        b.start(1, "test.greet", &"hi".to_owned(), &["progress asking", "effect 1 first"]);
+        b.start(
+            1,
+            "test.greet",
+            &"hi".to_owned(),
+            &["progress asking", "effect 1 first"],
+        );
         b.start(2, "test.outer", &"go".to_owned(), &["effect 1 before"]);
         b.round(&["journal 0", "journal 0"]);
         b.text(1, 1, "x", &["effect 4 second x"]);
@@ -90,10 +110,21 @@ fn a_parked_flow_keeps_its_messages_and_can_be_tried_again() {
     b.crash(&["parked flow.version_unsupported"]);
     let missing = b.engine.versions_missing();
     assert_eq!(missing.len(), 1);
-    assert_eq!((missing[0].name.as_str(), missing[0].version, missing[0].responder), ("test.talk", 1, true));
+    assert_eq!(
+        (
+            missing[0].name.as_str(),
+            missing[0].version,
+            missing[0].responder
+        ),
+        ("test.talk", 1, true)
+    );
     assert_eq!(missing[0].flows, [flow]);
     b.message('A', data(1, "late"), &[]);
-    b.message('C', data(1, "of somebody else"), &["send C back end flow.session_unknown"]);
+    b.message(
+        'C',
+        data(1, "of somebody else"),
+        &["send C back end flow.session_unknown"],
+    );
     b.round(&["journal 1"]);
     // A second crash while it is parked changes nothing.
     b.crash(&["parked flow.version_unsupported"]);
@@ -104,11 +135,30 @@ fn a_parked_flow_keeps_its_messages_and_can_be_tried_again() {
 #[test]
 fn a_parked_flow_can_be_killed() {
     let mut b = Bench::new();
-    b.start(1, "test.talk", &"BC".to_owned(), &["send B init test.talk [1]", "send C init test.talk [1]", "send B data 0 hello", "send C data 0 hello"]);
+    b.start(
+        1,
+        "test.talk",
+        &"BC".to_owned(),
+        &[
+            "send B init test.talk [1]",
+            "send C init test.talk [1]",
+            "send B data 0 hello",
+            "send C data 0 hello",
+        ],
+    );
     b.round(&["journal 0"]);
     b.journal.insert((id(1), 1), vec![9]);
     b.crash(&["parked flow.journal_unreadable"]);
-    b.kill(1, flow::Kill::Done, &["send B end flow.killed", "send C end flow.killed", "forget 2", "failed flow.killed"]);
+    b.kill(
+        1,
+        flow::Kill::Done,
+        &[
+            "send B end flow.killed",
+            "send C end flow.killed",
+            "forget 2",
+            "failed flow.killed",
+        ],
+    );
     assert_eq!(session().number, 1);
 }
 

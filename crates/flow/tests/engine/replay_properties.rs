@@ -19,9 +19,22 @@ struct Input {
 #[derive(Clone, Debug)]
 enum What {
     Start,
-    Answer { effect: u32, fails: bool, wakes: bool },
-    Message { to: char, session: SessionId, index: u32, last: bool },
-    End { to: char, session: SessionId, index: u32 },
+    Answer {
+        effect: u32,
+        fails: bool,
+        wakes: bool,
+    },
+    Message {
+        to: char,
+        session: SessionId,
+        index: u32,
+        last: bool,
+    },
+    End {
+        to: char,
+        session: SessionId,
+        index: u32,
+    },
 }
 
 /// What the world owes the flow.
@@ -35,9 +48,14 @@ struct World {
 impl World {
     fn note(&mut self, action: &EngineAction) {
         match action {
-            EngineAction::Effect { effect, request, .. } => {
+            EngineAction::Effect {
+                effect, request, ..
+            } => {
                 let wakes = matches!(request, flow::EffectRequest::Sleep { .. });
-                assert!(self.effects.insert(*effect, wakes).is_none(), "effect {effect} issued twice");
+                assert!(
+                    self.effects.insert(*effect, wakes).is_none(),
+                    "effect {effect} issued twice"
+                );
             }
             EngineAction::Cancel { effect, .. } => {
                 self.effects.remove(effect);
@@ -45,7 +63,8 @@ impl World {
             EngineAction::SendSession { peer, message } => {
                 if matches!(message.body, SessionBody::Init { .. }) {
                     let to = crate::flows::letter(peer);
-                    self.sessions.insert(message.session.number, (to, message.session, 0, true));
+                    self.sessions
+                        .insert(message.session.number, (to, message.session, 0, true));
                 }
             }
             EngineAction::Ended { .. } => self.ended = true,
@@ -56,8 +75,12 @@ impl World {
 
     /// The input that a number chooses.
     fn choose(&mut self, choice: u64) -> Option<What> {
-        let open: Vec<u32> =
-            self.sessions.iter().filter(|(_, s)| s.3).map(|(number, _)| *number).collect();
+        let open: Vec<u32> = self
+            .sessions
+            .iter()
+            .filter(|(_, s)| s.3)
+            .map(|(number, _)| *number)
+            .collect();
         let count = self.effects.len() + open.len();
         if count == 0 {
             return None;
@@ -66,7 +89,11 @@ impl World {
         let fine = (choice / count as u64) % 8;
         if let Some((effect, wakes)) = self.effects.iter().nth(index).map(|(e, w)| (*e, *w)) {
             self.effects.remove(&effect);
-            return Some(What::Answer { effect, fails: fine == 0 && !wakes, wakes });
+            return Some(What::Answer {
+                effect,
+                fails: fine == 0 && !wakes,
+                wakes,
+            });
         }
         let session = self.sessions.get_mut(&open[index - self.effects.len()])?;
         let (to, id, index, _) = *session;
@@ -74,13 +101,27 @@ impl World {
         match fine {
             0 => {
                 session.3 = false;
-                Some(What::End { to, session: id, index })
+                Some(What::End {
+                    to,
+                    session: id,
+                    index,
+                })
             }
             1 => {
                 session.3 = false;
-                Some(What::Message { to, session: id, index, last: true })
+                Some(What::Message {
+                    to,
+                    session: id,
+                    index,
+                    last: true,
+                })
             }
-            _ => Some(What::Message { to, session: id, index, last: false }),
+            _ => Some(What::Message {
+                to,
+                session: id,
+                index,
+                last: false,
+            }),
         }
     }
 }
@@ -92,7 +133,11 @@ fn apply(b: &mut Bench, input: &Input, ops: &[Op]) {
             let record = start_record(1, "test.program", 1, &Ops { ops: ops.to_vec() });
             b.engine.start(record, &mut b.out).unwrap();
         }
-        What::Answer { effect, fails, wakes } => {
+        What::Answer {
+            effect,
+            fails,
+            wakes,
+        } => {
             let result = match (fails, wakes) {
                 (true, _) => EffectResult::Failed(FlowError::new("test.down", "down", "")),
                 (_, true) => EffectResult::Done,
@@ -100,16 +145,38 @@ fn apply(b: &mut Bench, input: &Input, ops: &[Op]) {
             };
             b.engine.complete(id(1), *effect, result, &mut b.out);
         }
-        What::Message { to, session, index, last } => {
+        What::Message {
+            to,
+            session,
+            index,
+            last,
+        } => {
             let payload = format!("message {index}").to_bytes();
-            let body = SessionBody::Data { index: *index, payload, last: *last };
-            let message = SessionMessage { session: *session, to_initiator: true, body };
-            b.engine.on_session(crate::flows::party(*to).id(), message, &mut b.out);
+            let body = SessionBody::Data {
+                index: *index,
+                payload,
+                last: *last,
+            };
+            let message = SessionMessage {
+                session: *session,
+                to_initiator: true,
+                body,
+            };
+            b.engine
+                .on_session(crate::flows::party(*to).id(), message, &mut b.out);
         }
         What::End { to, session, index } => {
-            let body = SessionBody::End { index: *index, error: None };
-            let message = SessionMessage { session: *session, to_initiator: true, body };
-            b.engine.on_session(crate::flows::party(*to).id(), message, &mut b.out);
+            let body = SessionBody::End {
+                index: *index,
+                error: None,
+            };
+            let message = SessionMessage {
+                session: *session,
+                to_initiator: true,
+                body,
+            };
+            b.engine
+                .on_session(crate::flows::party(*to).id(), message, &mut b.out);
         }
     }
 }
@@ -126,8 +193,14 @@ fn live(ops: &[Op], choices: &[u64]) -> Vec<Round> {
     let mut b = Bench::new();
     let mut world = World::default();
     let mut rounds = Vec::new();
-    let mut inputs = vec![Input { at: 1_000, what: What::Start }];
-    for (n, choice) in std::iter::once(0).chain(choices.iter().copied()).enumerate() {
+    let mut inputs = vec![Input {
+        at: 1_000,
+        what: What::Start,
+    }];
+    for (n, choice) in std::iter::once(0)
+        .chain(choices.iter().copied())
+        .enumerate()
+    {
         let at = 1_000 + 10 * n as u64;
         if n > 0 {
             match world.choose(choice >> 8) {
@@ -164,8 +237,11 @@ fn check(ops: &[Op], choices: &[u64]) -> Result<(), TestCaseError> {
         let mut b = Bench::new();
         b.journal = at.journal.clone();
         b.engine = engine('A', &b.registry, b.limits);
-        let rows: Vec<(u32, Vec<u8>)> =
-            b.journal.iter().map(|((_, step), row)| (*step, row.clone())).collect();
+        let rows: Vec<(u32, Vec<u8>)> = b
+            .journal
+            .iter()
+            .map(|((_, step), row)| (*step, row.clone()))
+            .collect();
         if rows.is_empty() {
             prop_assert!(k + 1 == rounds.len(), "a live flow without a journal");
             continue;

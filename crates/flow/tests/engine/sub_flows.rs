@@ -59,7 +59,12 @@ fn a_sub_flow_that_waits_for_nothing_runs_again() {
 #[test]
 fn branches_keep_their_numbers_beside_a_skipped_sub_flow() {
     let mut b = Bench::new();
-    b.start(1, "test.split", &String::new(), &["effect 1/1 one", "effect 2 right"]);
+    b.start(
+        1,
+        "test.split",
+        &String::new(),
+        &["effect 1/1 one", "effect 2 right"],
+    );
     b.round(&["journal 0"]);
     b.text(1, 0x1_0001, "a", &["effect 1/2 two"]);
     b.round(&["journal 1"]);

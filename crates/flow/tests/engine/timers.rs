@@ -18,7 +18,12 @@ fn a_sleep_keeps_its_deadline_across_a_crash() {
 #[test]
 fn the_slow_side_of_a_race_is_cancelled() {
     let mut b = Bench::new();
-    b.start(1, "test.race", &100u64, &["effect 1 slow", "effect 2 sleep until 1101"]);
+    b.start(
+        1,
+        "test.race",
+        &100u64,
+        &["effect 1 slow", "effect 2 sleep until 1101"],
+    );
     b.round(&["journal 0"]);
     b.complete(1, 2, Done, &["cancel 1", "effect 3 flow.timed_out"]);
     b.round(&["journal 1"]);
@@ -31,7 +36,12 @@ fn the_slow_side_of_a_race_is_cancelled() {
 #[test]
 fn the_fast_side_of_a_race_cancels_the_timer() {
     let mut b = Bench::new();
-    b.start(1, "test.race", &100u64, &["effect 1 slow", "effect 2 sleep until 1101"]);
+    b.start(
+        1,
+        "test.race",
+        &100u64,
+        &["effect 1 slow", "effect 2 sleep until 1101"],
+    );
     b.text(1, 1, "in time", &["cancel 2", "ended in time"]);
     b.complete(1, 2, Done, &[]);
     b.round(&[]);

@@ -1,0 +1,140 @@
+//! The cell: what a running flow and the engine share. The flow asks and takes, the engine delivers and journals.
+//!
+//! # Correctness
+//! What a flow does is a function of its start record and the sequence of its inputs, each followed by one poll. Numbers
+//! of effects are handed out per scope (a flow and each of its sub-flows have their own), so a sub-flow that is skipped
+//! on replay leaves the numbers of all others alone.
+
+mod effects;
+mod sessions;
+mod sub_flows;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use ledger::PartyId;
+use primitives::Timestamp;
+
+pub(crate) use sub_flows::SubFlowStart;
+
+use crate::digest::Digest;
+use crate::journal::RowWriter;
+use crate::session_state::SessionState;
+use crate::{EffectRequest, FlowId, FlowLimits, SessionMessage};
+use effects::Slot;
+use sub_flows::Scope;
+
+/// What a flow put out in one poll, in order.
+pub(crate) enum Output {
+    Effect {
+        effect: u32,
+        request: EffectRequest,
+    },
+    Cancel {
+        effect: u32,
+    },
+    Send {
+        peer: PartyId,
+        message: SessionMessage,
+    },
+    Progress {
+        step: &'static str,
+    },
+}
+
+/// What replay knows beforehand.
+pub(crate) struct Replay {
+    /// Values fixed when an effect was issued.
+    pub(crate) facts: HashMap<u32, u64>,
+    /// The scope of each sub-flow, by the effect that started it.
+    pub(crate) scopes: HashMap<u32, u16>,
+    /// The scopes whose sub-flows ended, with all scopes below them.
+    pub(crate) ended: HashSet<u16>,
+}
+
+pub(crate) struct Cell {
+    flow: FlowId,
+    limits: FlowLimits,
+    pub(crate) now: Timestamp,
+    pub(crate) replay: Option<Box<Replay>>,
+    pub(crate) diverged: Option<String>,
+    pub(crate) outputs: Vec<Output>,
+    pub(crate) step: Option<&'static str>,
+    pub(crate) kill: bool,
+    pub(crate) scopes_started: u16,
+    row: Option<RowWriter>,
+    slots: Vec<Slot>,
+    sessions: BTreeMap<u32, SessionState>,
+    scopes: Vec<Scope>,
+    asked: Digest,
+    unsettled: u32,
+    ended: bool,
+}
+
+impl Cell {
+    pub(crate) fn new(flow: FlowId, now: Timestamp, limits: FlowLimits) -> Cell {
+        Cell {
+            flow,
+            limits,
+            now,
+            replay: None,
+            diverged: None,
+            outputs: Vec::new(),
+            step: None,
+            kill: false,
+            scopes_started: 0,
+            row: None,
+            slots: Vec::new(),
+            sessions: BTreeMap::new(),
+            scopes: vec![Scope {
+                index: 0,
+                parent: 0,
+                effects: 0,
+                took_input: false,
+            }],
+            asked: Digest::new(0),
+            unsettled: 0,
+            ended: false,
+        }
+    }
+
+    // ---- the journal ----
+
+    /// The row of this round; nothing is written on replay.
+    pub(crate) fn journal(&mut self, write: impl FnOnce(&mut RowWriter)) {
+        if self.replay.is_none() {
+            write(self.row.get_or_insert_with(RowWriter::new));
+        }
+    }
+
+    /// The finished row of this round, if anything was gained.
+    pub(crate) fn take_row(&mut self) -> Option<Vec<u8>> {
+        let mut row = self.row.take().filter(|row| !row.is_empty())?;
+        row.check(self.asked.value());
+        Some(row.into_bytes())
+    }
+
+    /// Compares the end of a replayed row.
+    pub(crate) fn check(&mut self, value: u64) {
+        if self.asked.value() != value {
+            self.diverge("the flow asked for or sent something else than it did before");
+        }
+    }
+
+    pub(crate) fn diverge(&mut self, reason: impl Into<String>) {
+        self.diverged.get_or_insert_with(|| reason.into());
+    }
+
+    fn note(&mut self, scope: u16, digest: impl FnOnce(Digest) -> Digest) {
+        if scope == 0 {
+            self.asked = digest(self.asked);
+        }
+    }
+
+    /// Says where the flow is.
+    pub(crate) fn progress(&mut self, step: &'static str) {
+        self.step = Some(step);
+        if self.replay.is_none() {
+            self.outputs.push(Output::Progress { step });
+        }
+    }
+}

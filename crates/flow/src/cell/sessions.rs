@@ -1,0 +1,294 @@
+//! Sessions of a flow: opened, spoken on, ended.
+
+use std::task::Poll;
+
+use ledger::{PartyId, Rejection};
+
+use super::{Cell, Output};
+use crate::error::{LIMIT_EXCEEDED, MESSAGE_TOO_LARGE, SESSION_ENDED};
+use crate::journal::{ORIGIN_SESSION, RowWriter, scope_of};
+use crate::session_state::{Arrival, SessionState, overflow};
+use crate::{FlowError, SessionBody, SessionId, SessionMessage};
+
+impl Cell {
+    /// Opens a session and returns its number.
+    pub(crate) fn open_session(
+        &mut self,
+        scope: u16,
+        peer: PartyId,
+        flow: &str,
+        versions: &[u32],
+    ) -> Result<u32, FlowError> {
+        if self.sessions.len() >= self.limits.sessions_max {
+            return Err(FlowError::listed(
+                &LIMIT_EXCEEDED,
+                "too many sessions in one flow",
+            ));
+        }
+        let number = self.number(scope)?;
+        let id = SessionId {
+            initiator: self.flow,
+            number,
+        };
+        let mut state = SessionState::new(id, peer, true);
+        if let [version] = versions {
+            state.version = Some(*version);
+        }
+        self.sessions.insert(number, state);
+        self.note(scope, |d| {
+            d.word(number.into())
+                .bytes(peer.as_bytes())
+                .bytes(flow.as_bytes())
+        });
+        self.journal(|row| row.opened(number, &peer));
+        let body = SessionBody::Init {
+            flow: flow.to_owned(),
+            versions: versions.to_vec(),
+            first: None,
+        };
+        self.send_out(
+            peer,
+            SessionMessage {
+                session: id,
+                to_initiator: false,
+                body,
+            },
+        );
+        Ok(number)
+    }
+
+    /// The session that started this responder.
+    pub(crate) fn origin_session(&mut self, id: SessionId, peer: PartyId, version: u32) {
+        let mut state = SessionState::new(id, peer, false);
+        state.version = Some(version);
+        self.sessions.insert(ORIGIN_SESSION, state);
+    }
+
+    /// Tells the initiator which version was picked.
+    pub(crate) fn confirm_version(&mut self, version: u32) {
+        if let Some(state) = self.sessions.get(&ORIGIN_SESSION) {
+            let (peer, session) = (state.peer, state.id);
+            let body = SessionBody::Confirm { version };
+            self.send_out(
+                peer,
+                SessionMessage {
+                    session,
+                    to_initiator: true,
+                    body,
+                },
+            );
+        }
+    }
+
+    fn send_out(&mut self, peer: PartyId, message: SessionMessage) {
+        if self.replay.is_none() {
+            self.outputs.push(Output::Send { peer, message });
+        }
+    }
+
+    /// Sends a message on a session.
+    pub(crate) fn send(&mut self, number: u32, payload: Vec<u8>) -> Result<(), FlowError> {
+        if payload.len() > self.limits.session_message_bytes_max {
+            let text = format!(
+                "a message of {} bytes; at most {} are allowed",
+                payload.len(),
+                self.limits.session_message_bytes_max
+            );
+            return Err(FlowError::listed(&MESSAGE_TOO_LARGE, text));
+        }
+        self.note(scope_of(number), |d| d.word(number.into()).bytes(&payload));
+        let state = self.sessions.get_mut(&number).ok_or_else(no_session)?;
+        if let Some(error) = state.deaf() {
+            return Err(error);
+        }
+        let (peer, session, to_initiator, index) =
+            (state.peer, state.id, !state.initiated, state.sent);
+        state.sent = state.sent.checked_add(1).ok_or_else(no_session)?;
+        if let Some(Output::Send { message, .. }) = self.outputs.last_mut()
+            && index == 0
+            && message.session == session
+            && message.to_initiator == to_initiator
+            && let SessionBody::Init {
+                first: first @ None,
+                ..
+            } = &mut message.body
+        {
+            *first = Some(payload);
+            return Ok(());
+        }
+        let body = SessionBody::Data {
+            index,
+            payload,
+            last: false,
+        };
+        self.send_out(
+            peer,
+            SessionMessage {
+                session,
+                to_initiator,
+                body,
+            },
+        );
+        Ok(())
+    }
+
+    /// The next message of a session.
+    pub(crate) fn receive(&mut self, number: u32) -> Poll<Result<Vec<u8>, FlowError>> {
+        match self.sessions.get_mut(&number) {
+            Some(state) => state.receive(),
+            None => Poll::Ready(Err(no_session())),
+        }
+    }
+
+    /// The version agreed on.
+    pub(crate) fn agreed_version(&mut self, number: u32) -> Poll<Result<u32, FlowError>> {
+        match self.sessions.get_mut(&number) {
+            Some(state) => state.agreed(),
+            None => Poll::Ready(Err(no_session())),
+        }
+    }
+
+    /// Ends this side of one session.
+    pub(crate) fn close(&mut self, number: u32) {
+        self.note(scope_of(number), |d| d.word(number.into()).word(u64::MAX));
+        self.close_sessions(|n| n == number, None);
+    }
+
+    pub(super) fn close_sessions(&mut self, which: impl Fn(u32) -> bool, error: Option<Rejection>) {
+        let replaying = self.replay.is_some();
+        for (number, state) in &mut self.sessions {
+            if !which(*number) || state.closed {
+                continue;
+            }
+            let listens = state.peer_listens();
+            state.closed = true;
+            if listens && !replaying {
+                end_session(&mut self.outputs, state, error.clone());
+            }
+        }
+    }
+
+    /// Ends everything: the flow has ended, well or not.
+    pub(crate) fn end(&mut self, error: Option<Rejection>) {
+        self.close_sessions(|_| true, error);
+        self.ended = true;
+    }
+
+    /// The session that a message names, if the message comes from its other side.
+    pub(crate) fn session_from(
+        &self,
+        number: u32,
+        session: &SessionId,
+        peer: &PartyId,
+        to_initiator: bool,
+    ) -> bool {
+        self.sessions.get(&number).is_some_and(|state| {
+            state.id == *session && state.peer == *peer && state.initiated == to_initiator
+        })
+    }
+
+    /// Takes an arriving message; whether the flow has a new input.
+    pub(crate) fn arrive(&mut self, number: u32, body: SessionBody) -> bool {
+        let limits = self.limits;
+        let Some(state) = self.sessions.get_mut(&number) else {
+            return false;
+        };
+        let (peer, session, to_initiator) = (state.peer, state.id, !state.initiated);
+        match body {
+            SessionBody::Data {
+                index,
+                payload,
+                last,
+            } => match state.judge(index, payload.len(), &limits) {
+                Arrival::Ignored => return false,
+                Arrival::Taken => {
+                    if self.replay.is_none() {
+                        let row = self.row.get_or_insert_with(RowWriter::new);
+                        row.received(number, index, &payload, last);
+                    }
+                    state.data(index, payload, last);
+                }
+                Arrival::Overflow => {
+                    let index = state.sent;
+                    state.end(0, Some(overflow()));
+                    self.journal(|row| row.peer_ended(number, 0, Some(&overflow())));
+                    let body = SessionBody::End {
+                        index,
+                        error: Some(overflow()),
+                    };
+                    self.send_out(
+                        peer,
+                        SessionMessage {
+                            session,
+                            to_initiator,
+                            body,
+                        },
+                    );
+                }
+            },
+            SessionBody::End { index, error } => {
+                if state.end(index, error.clone()) == Arrival::Ignored {
+                    return false;
+                }
+                self.journal(|row| row.peer_ended(number, index, error.as_ref()));
+            }
+            SessionBody::Confirm { version } => {
+                if state.confirm(version) == Arrival::Ignored {
+                    return false;
+                }
+                self.journal(|row| row.confirmed(number, version));
+            }
+            SessionBody::Init { .. } => return false,
+        }
+        self.took_input(scope_of(number));
+        true
+    }
+
+    /// The sessions with the party on the other side, for operators.
+    pub(crate) fn session_peers(&self) -> impl Iterator<Item = PartyId> + '_ {
+        self.sessions
+            .values()
+            .filter(|state| !state.closed)
+            .map(|state| state.peer)
+    }
+}
+
+/// Says that this side ended: by the last message of this poll if there is one, else by a message of its own.
+fn end_session(outputs: &mut Vec<Output>, state: &SessionState, error: Option<Rejection>) {
+    let to_initiator = !state.initiated;
+    if error.is_none() {
+        let last_sent = outputs.iter_mut().rev().find_map(|output| match output {
+            Output::Send { message, .. }
+                if message.session == state.id && message.to_initiator == to_initiator =>
+            {
+                Some(message)
+            }
+            _ => None,
+        });
+        if let Some(SessionMessage {
+            body: SessionBody::Data { last, .. },
+            ..
+        }) = last_sent
+        {
+            *last = true;
+            return;
+        }
+    }
+    let body = SessionBody::End {
+        index: state.sent,
+        error,
+    };
+    let message = SessionMessage {
+        session: state.id,
+        to_initiator,
+        body,
+    };
+    outputs.push(Output::Send {
+        peer: state.peer,
+        message,
+    });
+}
+
+fn no_session() -> FlowError {
+    FlowError::listed(&SESSION_ENDED, "the session's sub-flow has ended")
+}

@@ -1,0 +1,154 @@
+//! Sub-flows: each in a scope of its own, skipped on replay once it has ended.
+
+use ledger::Rejection;
+
+use super::Cell;
+use super::effects::{Slot, SlotState};
+use crate::error::LIMIT_EXCEEDED;
+use crate::journal::scope_of;
+use crate::options::SUB_FLOWS_MAX;
+use crate::{EffectKind, FlowError};
+
+/// A flow or a sub-flow that is running.
+pub(super) struct Scope {
+    pub(super) index: u16,
+    pub(super) parent: u16,
+    pub(super) effects: u16,
+    pub(super) took_input: bool,
+}
+
+/// Whether a sub-flow has to run.
+pub(crate) enum SubFlowStart {
+    Run {
+        effect: u32,
+        scope: u16,
+        digest: u64,
+    },
+    Skip {
+        effect: u32,
+    },
+}
+
+impl Cell {
+    /// Starts a sub-flow in a scope of its own, or skips it where the journal holds its end.
+    pub(crate) fn start_sub_flow(
+        &mut self,
+        scope: u16,
+        digest: u64,
+    ) -> Result<SubFlowStart, FlowError> {
+        let effect = self.number(scope)?;
+        self.note(scope, |d| d.word(effect.into()).word(digest));
+        let index = match &self.replay {
+            Some(replay) => replay.scopes.get(&effect).copied(),
+            None => self
+                .scopes_started
+                .checked_add(1)
+                .filter(|i| *i < SUB_FLOWS_MAX),
+        };
+        let Some(index) = index else {
+            if self.replay.is_some() {
+                self.diverge("the flow started a sub-flow that it did not start before");
+            }
+            return Err(FlowError::listed(
+                &LIMIT_EXCEEDED,
+                "too many sub-flows in one flow",
+            ));
+        };
+        if self
+            .replay
+            .as_ref()
+            .is_some_and(|replay| replay.ended.contains(&index))
+        {
+            self.slots.push(Slot {
+                effect,
+                kind: EffectKind::SubFlow,
+                digest,
+                irrevocable: false,
+                consumed: Vec::new(),
+                state: SlotState::Waiting(None),
+            });
+            return Ok(SubFlowStart::Skip { effect });
+        }
+        if self.replay.is_none() {
+            self.scopes_started = index;
+            self.journal(|row| row.scope(effect, index));
+        }
+        self.scopes.push(Scope {
+            index,
+            parent: scope,
+            effects: 0,
+            took_input: false,
+        });
+        Ok(SubFlowStart::Run {
+            effect,
+            scope: index,
+            digest,
+        })
+    }
+
+    /// A sub-flow ended, or was dropped (`result` is `None`).
+    pub(crate) fn end_sub_flow(
+        &mut self,
+        effect: u32,
+        index: u16,
+        digest: u64,
+        result: Option<Result<&[u8], &FlowError>>,
+    ) {
+        let Some(position) = self.scopes.iter().position(|scope| scope.index == index) else {
+            return;
+        };
+        let scope = self.scopes.remove(position);
+        if let (Some(result), true) = (result, scope.took_input) {
+            self.journal(|row| row.sub_flow_ended(effect, digest, result));
+        }
+        if !self.ended {
+            let error = match result {
+                Some(Err(error)) => Some(error.for_counterparty()),
+                _ => None,
+            };
+            self.close_sessions(|number| scope_of(number) == index, error);
+        }
+        self.sessions.retain(|number, _| scope_of(*number) != index);
+    }
+
+    /// On replay: delivers the end of a sub-flow that was skipped; whether the flow waits for it.
+    pub(crate) fn answer_sub_flow(
+        &mut self,
+        effect: u32,
+        digest: u64,
+        result: Result<Vec<u8>, Rejection>,
+    ) -> bool {
+        let slot = self.slots.iter_mut().find(|slot| {
+            slot.effect == effect && slot.kind == EffectKind::SubFlow && slot.digest == digest
+        });
+        let Some(slot) = slot else { return false };
+        slot.state = SlotState::SubFlowEnded(result.map_err(FlowError::from_rejection));
+        self.took_input(scope_of(effect));
+        true
+    }
+
+    /// Takes the end of a skipped sub-flow.
+    pub(crate) fn take_sub_flow(&mut self, effect: u32) -> Option<Result<Vec<u8>, FlowError>> {
+        let position = self.slots.iter().position(|slot| {
+            slot.effect == effect && matches!(slot.state, SlotState::SubFlowEnded(_))
+        })?;
+        match self.slots.swap_remove(position).state {
+            SlotState::SubFlowEnded(result) => Some(result),
+            _ => None,
+        }
+    }
+
+    /// Marks a scope and those above it: their sub-flows' ends stand for journaled inputs.
+    pub(super) fn took_input(&mut self, mut index: u16) {
+        while index != 0 {
+            let Some(scope) = self.scopes.iter_mut().find(|scope| scope.index == index) else {
+                return;
+            };
+            if scope.took_input {
+                return;
+            }
+            scope.took_input = true;
+            index = scope.parent;
+        }
+    }
+}
