@@ -27,6 +27,7 @@ mod encumbrance;
 pub mod group;
 mod structure;
 mod wire;
+mod wire_codec;
 // Signatures.
 mod signature;
 mod signatures;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use primitives::PublicKey;
+use primitives::{Hash, PublicKey};
 
 use crate::limits::NODES_MAX;
 use crate::{LegalName, NetworkParameters, NetworkRules, NodeInfo, Party, PartyId};
@@ -14,6 +14,7 @@ pub struct NetworkMap {
     nodes: BTreeMap<PartyId, NodeInfo>,
     by_key: BTreeMap<PublicKey, PartyId>,
     rules: NetworkRules,
+    parameters_hash: Hash,
 }
 
 impl NetworkMap {
@@ -35,17 +36,24 @@ impl NetworkMap {
             .map(|(id, info)| (info.party.key.clone(), *id))
             .collect();
         let rules = NetworkRules::from(&parameters);
+        let parameters_hash = parameters.hash();
         Self {
             parameters,
             nodes,
             by_key,
             rules,
+            parameters_hash,
         }
     }
 
     /// The parameters.
     pub fn parameters(&self) -> &NetworkParameters {
         &self.parameters
+    }
+
+    /// The hash by which transactions name the parameters.
+    pub fn parameters_hash(&self) -> Hash {
+        self.parameters_hash
     }
 
     /// What verification needs of the parameters.

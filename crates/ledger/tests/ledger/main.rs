@@ -1,0 +1,10 @@
+//! The ledger's rules as tables: what is accepted, and the code and hint of everything that is refused.
+
+mod contextual;
+mod decoders;
+mod fixtures;
+mod network;
+mod notarisation;
+mod signatures;
+mod structure;
+mod tear_offs;
