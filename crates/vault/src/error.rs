@@ -1,0 +1,85 @@
+//! Why a selection fails.
+
+use ledger::TokenId;
+use primitives::{Coded, ErrorInfo};
+use thiserror::Error;
+
+/// The codes of this crate.
+pub const ERRORS: &[ErrorInfo] = &[
+    ErrorInfo {
+        code: "vault.insufficient_funds",
+        cause: "The vault holds less of the token than was asked for, locked states included.",
+        action: "Ask for less, or wait until more has been received; GET /v1/balances shows what is held.",
+    },
+    ErrorInfo {
+        code: "vault.selection_timeout",
+        cause: "Enough of the token is held, but other flows kept it locked until the deadline.",
+        action: "Try again, allow more time, or split large states so that flows need not share them.",
+    },
+    ErrorInfo {
+        code: "vault.too_fragmented",
+        cause: "The quantity can only be reached with more states than one selection may take.",
+        action: "Pay smaller amounts first, or merge small states by paying them to yourself.",
+    },
+    ErrorInfo {
+        code: "vault.selection_busy",
+        cause: "As many selections as allowed wait for states already.",
+        action: "Try again when some of the waiting flows have ended.",
+    },
+];
+
+/// Why a selection fails. Nothing is locked then.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SelectionError {
+    /// There is not so much, locked states included.
+    #[error("{wanted} of token {token} are wanted and {available} are held")]
+    InsufficientFunds {
+        /// Of what.
+        token: TokenId,
+        /// How much was asked for.
+        wanted: u64,
+        /// How much there is, in states of one notary.
+        available: u128,
+    },
+    /// Others kept the states locked for too long.
+    #[error("{wanted} of token {token} did not become free within {waited_ms} ms")]
+    SelectionTimeout {
+        /// Of what.
+        token: TokenId,
+        /// How much was asked for.
+        wanted: u64,
+        /// How long the flow was ready to wait.
+        waited_ms: u64,
+    },
+    /// Too many states would be needed.
+    #[error("{wanted} of token {token} need more than {states_max} states")]
+    TooFragmented {
+        /// Of what.
+        token: TokenId,
+        /// How much was asked for.
+        wanted: u64,
+        /// How many states a selection may take.
+        states_max: usize,
+    },
+    /// Too many selections wait.
+    #[error("{waiting} selections wait already")]
+    Busy {
+        /// How many.
+        waiting: usize,
+    },
+}
+
+impl Coded for SelectionError {
+    fn code(&self) -> &'static str {
+        match self {
+            SelectionError::InsufficientFunds { .. } => "vault.insufficient_funds",
+            SelectionError::SelectionTimeout { .. } => "vault.selection_timeout",
+            SelectionError::TooFragmented { .. } => "vault.too_fragmented",
+            SelectionError::Busy { .. } => "vault.selection_busy",
+        }
+    }
+
+    fn hint(&self) -> &'static str {
+        ErrorInfo::action_of(ERRORS, self.code())
+    }
+}

@@ -1,0 +1,64 @@
+//! What a selection asks for and answers.
+
+use ledger::{StateAndRef, TokenId};
+
+use crate::{CoinPosition, SelectionError};
+
+/// A flow's id, as its bytes: the vault knows no flows.
+pub type FlowKey = [u8; 16];
+
+/// Something that the selection wants done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SelectionOutput {
+    /// These states are locked for the flow: until it is released, or they are spent.
+    Selected {
+        /// Whose request.
+        flow: FlowKey,
+        /// Which of its requests.
+        number: u32,
+        /// States worth at least what was asked for, all of one notary.
+        states: Vec<StateAndRef>,
+    },
+    /// Nothing is locked.
+    Failed {
+        /// Whose request.
+        flow: FlowKey,
+        /// Which of its requests.
+        number: u32,
+        /// Why.
+        error: SelectionError,
+    },
+    /// The view is to be asked for coins; answered by [`Selection::refilled`](crate::Selection::refilled).
+    Refill(RefillRequest),
+}
+
+/// Coins wanted from the view: of the unconsumed coins of `token` whose position is `from` or less, the `limit` greatest, in
+/// descending order, together with the sum of all unconsumed coins of the token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RefillRequest {
+    /// Of what.
+    pub token: TokenId,
+    /// The greatest position wanted, itself included; `None`: from the top.
+    pub from: Option<CoinPosition>,
+    /// How many at most, 2 or more.
+    pub limit: usize,
+    /// The view answers once it has come to this ledger sequence. An answer from before is refused and asked for again.
+    pub at_least_seq: u64,
+}
+
+/// Gauges for the metrics.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SelectionFigures {
+    /// Tokens with a working set.
+    pub tokens: usize,
+    /// Free coins in memory.
+    pub free: usize,
+    /// Their weight in bytes, about.
+    pub free_bytes: usize,
+    /// States locked by flows or about to be consumed.
+    pub held: usize,
+    /// Selections that wait.
+    pub waiting: usize,
+    /// States set aside after a conflict.
+    pub quarantined: usize,
+}

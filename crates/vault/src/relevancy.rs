@@ -1,0 +1,78 @@
+//! Which of a transaction's states concern us.
+
+use ledger::{StateAndRef, StateFacts, StateRef, TransactionState, WireTransaction};
+use primitives::PublicKey;
+
+/// A change of the vault, in the order of the ledger.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ViewChange {
+    /// An output that concerns us.
+    Produced(Box<Produced>),
+    /// An input, ours or not: a vault passes over those it does not hold.
+    Consumed(Consumed),
+}
+
+/// An output that concerns us.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Produced {
+    /// The ledger sequence of its transaction.
+    pub seq: u64,
+    /// The state.
+    pub state: StateAndRef,
+    /// What its contract says of it. `fungible` is there only if one of our keys owns the state: what others own is kept, but
+    /// is no money of ours.
+    pub facts: StateFacts,
+}
+
+/// An input of a recorded transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Consumed {
+    /// The ledger sequence of the transaction that consumed it.
+    pub seq: u64,
+    /// The state.
+    pub reference: StateRef,
+}
+
+/// Whether a state concerns us: one of our keys owns it or takes part in it.
+pub fn is_relevant(facts: &StateFacts, is_ours: &dyn Fn(&PublicKey) -> bool) -> bool {
+    facts.owner.as_ref().is_some_and(is_ours) || facts.participants.iter().any(is_ours)
+}
+
+/// What a transaction recorded at `seq` changes: its inputs first, then those of its outputs that concern us.
+///
+/// `describe` asks the state's contract; a state that nobody can describe concerns nobody.
+pub fn changes(
+    seq: u64,
+    transaction: &WireTransaction,
+    is_ours: &dyn Fn(&PublicKey) -> bool,
+    describe: &dyn Fn(&TransactionState) -> Option<StateFacts>,
+) -> Vec<ViewChange> {
+    let consumed = transaction.inputs().iter().map(|reference| {
+        ViewChange::Consumed(Consumed {
+            seq,
+            reference: *reference,
+        })
+    });
+    let produced = (0u32..)
+        .zip(transaction.outputs())
+        .filter_map(|(index, state)| {
+            let mut facts = describe(state)?;
+            if !is_relevant(&facts, is_ours) {
+                return None;
+            }
+            if !facts.owner.as_ref().is_some_and(is_ours) {
+                facts.fungible = None;
+            }
+            let reference = StateRef::new(transaction.id(), index);
+            let state = StateAndRef {
+                state: state.clone(),
+                reference,
+            };
+            Some(ViewChange::Produced(Box::new(Produced {
+                seq,
+                state,
+                facts,
+            })))
+        });
+    consumed.chain(produced).collect()
+}

@@ -1,0 +1,143 @@
+//! Where each known state is: free in a pool, or held, and by whom.
+
+use std::collections::{BTreeSet, HashMap};
+
+use ledger::{StateRef, TokenId};
+
+use super::line::Place;
+use crate::{CoinPosition, CoinRow, FlowKey};
+
+/// Who keeps a state from being selected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Holder {
+    /// A flow that selected it.
+    Flow(FlowKey),
+    /// A recorded transaction that is not durable yet.
+    Ledger,
+}
+
+/// A held coin, where it is known what it is.
+pub(super) struct HeldCoin {
+    pub(super) token: TokenId,
+    pub(super) pool: usize,
+    pub(super) row: Box<CoinRow>,
+}
+
+/// Where a state is.
+pub(super) enum Slot {
+    /// Free, in a purse.
+    Free {
+        token: TokenId,
+        pool: usize,
+        position: CoinPosition,
+    },
+    /// Not to be selected. A lock restored at the start knows its coin only once the view has shown it.
+    Held { by: Holder, coin: Option<HeldCoin> },
+}
+
+/// What a flow holds and waits for.
+#[derive(Default)]
+pub(super) struct FlowHolds {
+    pub(super) refs: BTreeSet<StateRef>,
+    pub(super) waits: BTreeSet<(TokenId, Place)>,
+}
+
+/// See the module.
+#[derive(Default)]
+pub(super) struct Holdings {
+    slots: HashMap<StateRef, Slot>,
+    flows: HashMap<FlowKey, FlowHolds>,
+    held: usize,
+}
+
+impl Holdings {
+    pub(super) fn held(&self) -> usize {
+        self.held
+    }
+
+    pub(super) fn get(&self, reference: &StateRef) -> Option<&Slot> {
+        self.slots.get(reference)
+    }
+
+    pub(super) fn get_mut(&mut self, reference: &StateRef) -> Option<&mut Slot> {
+        self.slots.get_mut(reference)
+    }
+
+    pub(super) fn free(
+        &mut self,
+        reference: StateRef,
+        token: TokenId,
+        pool: usize,
+        position: CoinPosition,
+    ) {
+        let slot = Slot::Free {
+            token,
+            pool,
+            position,
+        };
+        self.slots.insert(reference, slot);
+    }
+
+    /// Notes a state as held; it was free or unknown before.
+    pub(super) fn hold(&mut self, reference: StateRef, by: Holder, coin: Option<HeldCoin>) {
+        self.held += 1;
+        if let Holder::Flow(flow) = by {
+            self.flows.entry(flow).or_default().refs.insert(reference);
+        }
+        self.slots.insert(reference, Slot::Held { by, coin });
+    }
+
+    /// A held state passes from a flow to the ledger.
+    pub(super) fn pass_to_ledger(&mut self, reference: &StateRef) {
+        if let Some(Slot::Held { by, .. }) = self.slots.get_mut(reference)
+            && let Holder::Flow(flow) = std::mem::replace(by, Holder::Ledger)
+        {
+            self.drop_ref(&flow, reference);
+        }
+    }
+
+    pub(super) fn remove(&mut self, reference: &StateRef) -> Option<Slot> {
+        let slot = self.slots.remove(reference)?;
+        if let Slot::Held { by, .. } = &slot {
+            self.held -= 1;
+            if let Holder::Flow(flow) = by {
+                self.drop_ref(flow, reference);
+            }
+        }
+        Some(slot)
+    }
+
+    fn drop_ref(&mut self, flow: &FlowKey, reference: &StateRef) {
+        if let Some(holds) = self.flows.get_mut(flow) {
+            holds.refs.remove(reference);
+            if holds.refs.is_empty() && holds.waits.is_empty() {
+                self.flows.remove(flow);
+            }
+        }
+    }
+
+    pub(super) fn holds_something(&self, flow: &FlowKey) -> bool {
+        self.flows
+            .get(flow)
+            .is_some_and(|holds| !holds.refs.is_empty())
+    }
+
+    pub(super) fn wait(&mut self, flow: FlowKey, token: TokenId, place: Place) {
+        let holds = self.flows.entry(flow).or_default();
+        holds.waits.insert((token, place));
+    }
+
+    pub(super) fn end_wait(&mut self, flow: &FlowKey, token: TokenId, place: Place) {
+        if let Some(holds) = self.flows.get_mut(flow) {
+            holds.waits.remove(&(token, place));
+            if holds.refs.is_empty() && holds.waits.is_empty() {
+                self.flows.remove(flow);
+            }
+        }
+    }
+
+    /// Everything a flow holds and waits for; the states stay noted as held until they are removed one by one.
+    pub(super) fn take_flow(&mut self, flow: &FlowKey) -> Option<FlowHolds> {
+        self.flows.remove(flow)
+    }
+}

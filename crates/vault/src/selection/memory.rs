@@ -1,0 +1,151 @@
+//! What is kept in memory: coins come in, are moved aside, are put out when there is no room.
+
+use ledger::{StateRef, TokenId};
+
+use super::Selection;
+use super::holdings::{HeldCoin, Holder, Slot};
+use super::purse::Purse;
+use crate::{CoinPosition, CoinRow};
+
+/// Purses looked at when one has to be forgotten.
+const FORGET_LOOKS_MAX: usize = 16;
+
+impl Selection {
+    /// Makes sure that there is a purse, and that it is the last one to be forgotten.
+    pub(super) fn open_purse(&mut self, token: TokenId) {
+        let used = self.tickets;
+        if let Some(purse) = self.purses.get_mut(&token) {
+            self.recency.remove(&purse.used);
+            purse.used = used;
+        } else {
+            if self.purses.len() >= self.options.tokens_max {
+                self.forget_idle(token);
+            }
+            self.purses.insert(token, Purse::new(used));
+        }
+        self.recency.insert(used, token);
+    }
+
+    /// A coin is seen, in the view or as it is produced.
+    pub(super) fn meet(&mut self, token: TokenId, row: CoinRow) {
+        let reference = row.reference();
+        if row.coin.state.encumbrance.is_some() || self.quarantined.contains(&reference) {
+            return;
+        }
+        match self.holdings.get_mut(&reference) {
+            None => self.take_in(token, Box::new(row)),
+            Some(Slot::Held { coin, .. }) if coin.is_none() => {
+                if let Some(purse) = self.purses.get_mut(&token) {
+                    let pool = purse.pool_of(&row.coin.state.notary);
+                    purse.pools[pool].hold(row.quantity);
+                    let row = Box::new(row);
+                    *coin = Some(HeldCoin { token, pool, row });
+                }
+            }
+            Some(_) => {}
+        }
+        self.touch(token);
+    }
+
+    /// A coin becomes free. Without room the smallest coin goes, which may be this one.
+    pub(super) fn take_in(&mut self, token: TokenId, row: Box<CoinRow>) {
+        let position = row.position();
+        loop {
+            let Some(purse) = self.purses.get(&token) else {
+                return;
+            };
+            if !self.is_full(purse) {
+                break;
+            }
+            let smallest = purse
+                .smallest()
+                .filter(|(smallest, _)| *smallest < position);
+            if self.free_bytes >= self.options.coins_bytes_max && self.forget_idle(token) {
+                continue;
+            }
+            match smallest {
+                Some((smallest, pool)) => {
+                    if let Some(row) = self.remove_free(token, pool, &smallest) {
+                        self.holdings.remove(&row.reference());
+                    }
+                    self.raise(token, smallest);
+                }
+                None => return self.raise(token, position),
+            }
+        }
+        if let Some(purse) = self.purses.get_mut(&token) {
+            let pool = purse.pool_of(&row.coin.state.notary);
+            self.free_bytes += row.weight_bytes();
+            self.holdings.free(row.reference(), token, pool, position);
+            purse.insert_free(pool, row);
+        }
+    }
+
+    /// Takes a free coin out of its pool; its slot is the caller's to change.
+    pub(super) fn remove_free(
+        &mut self,
+        token: TokenId,
+        pool: usize,
+        position: &CoinPosition,
+    ) -> Option<Box<CoinRow>> {
+        let row = self.purses.get_mut(&token)?.remove_free(pool, position)?;
+        self.free_bytes -= row.weight_bytes();
+        Some(row)
+    }
+
+    /// Notes a coin that was free as held.
+    pub(super) fn hold(
+        &mut self,
+        by: Holder,
+        token: TokenId,
+        pool: usize,
+        reference: StateRef,
+        row: Option<Box<CoinRow>>,
+    ) {
+        let coin = row.map(|row| HeldCoin { token, pool, row });
+        if let Some(coin) = &coin
+            && let Some(purse) = self.purses.get_mut(&token)
+        {
+            purse.pools[pool].hold(coin.row.quantity);
+        }
+        self.holdings.hold(reference, by, coin);
+    }
+
+    /// Whether a further coin needs another one to go. However little memory there is, one selection always finds room.
+    pub(super) fn is_full(&self, purse: &Purse) -> bool {
+        let options = &self.options;
+        purse.free_count >= options.coins_per_token_max
+            || (self.free_bytes >= options.coins_bytes_max
+                && purse.free_count >= options.states_per_selection_max)
+    }
+
+    fn raise(&mut self, token: TokenId, to: CoinPosition) {
+        if let Some(purse) = self.purses.get_mut(&token) {
+            purse.raise(to);
+        }
+    }
+
+    /// Forgets the purse that was used longest ago and is idle. Its coins are in the view.
+    fn forget_idle(&mut self, beside: TokenId) -> bool {
+        let idle = self
+            .recency
+            .iter()
+            .take(FORGET_LOOKS_MAX)
+            .find(|(_, token)| {
+                **token != beside && self.purses.get(*token).is_some_and(Purse::is_idle)
+            })
+            .map(|(used, token)| (*used, *token));
+        let Some((used, token)) = idle else {
+            return false;
+        };
+        self.recency.remove(&used);
+        let Some(mut purse) = self.purses.remove(&token) else {
+            return false;
+        };
+        self.free_bytes -= purse.free_bytes;
+        for row in purse.pools.iter_mut().flat_map(|pool| pool.drain()) {
+            self.holdings.remove(&row.reference());
+        }
+        true
+    }
+}

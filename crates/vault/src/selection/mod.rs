@@ -1,0 +1,300 @@
+//! Soft locks and coin selection on a bounded working set.
+//!
+//! ```text
+//!  request, release, spend ──┐                        ┌─► Selected { flow, number, states }
+//!  apply (durable changes) ──┼──► purses, lines ──────┼─► Failed   { flow, number, error }
+//!  refilled, tick ───────────┘                        └─► Refill   { token, from, limit, at_least_seq }
+//! ```
+//! # Invariants
+//! - A state is selected only while it is durable, unconsumed, not locked, not about to be consumed and not set aside.
+//! - Within a token requests are served first come first served, all or nothing. A request fails for lack of funds only if
+//!   unconsumed states, locked ones included, did not suffice at some moment since it came.
+//! - Each operation costs `O(log n)` for every state it moves; a request that cannot be served costs others nothing.
+//!
+//! # Correctness
+//! Two things are the caller's: [`Selection::spend`] must be called when a transaction is *recorded*, before its flow can be
+//! released, or a coin that is about to be consumed would be free for a moment; and [`Selection::apply`] when it is
+//! *durable*, in the order of the ledger.
+
+mod holdings;
+mod line;
+mod memory;
+mod pool;
+mod purse;
+mod refill;
+mod serve;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use ledger::{SelectionRequest, StateRef, TokenId};
+use primitives::Timestamp;
+
+use self::holdings::{HeldCoin, Holder, Holdings, Slot};
+use self::line::{Place, Waiter};
+use self::purse::Purse;
+use crate::{
+    CoinRow, FlowKey, Produced, SelectionError, SelectionFigures, SelectionOptions,
+    SelectionOutput, ViewChange,
+};
+
+/// See the module.
+pub struct Selection {
+    options: SelectionOptions,
+    holdings: Holdings,
+    purses: HashMap<TokenId, Purse>,
+    /// Purses by when they were asked for last.
+    recency: BTreeMap<u64, TokenId>,
+    deadlines: BTreeMap<(Timestamp, Place), TokenId>,
+    quarantined: HashSet<StateRef>,
+    /// States consumed while refills are on their way: their answers may still show them.
+    consumed: HashSet<StateRef>,
+    /// Refills on their way.
+    refills: usize,
+    /// Refills asked for so far.
+    refills_asked: u64,
+    /// Answers to refills up to this number are useless: too much was consumed meanwhile to remember it.
+    refills_void: u64,
+    /// Tokens whose lines may move.
+    touched: Vec<TokenId>,
+    free_bytes: usize,
+    waiting: usize,
+    /// The last ledger sequence applied.
+    seq: u64,
+    tickets: u64,
+    out: Vec<SelectionOutput>,
+}
+
+impl Selection {
+    /// A selection that knows no coin yet. `ledger_seq` is the last sequence of the ledger at the start: what the view shows
+    /// from before is out of date.
+    pub fn new(options: SelectionOptions, ledger_seq: u64) -> Self {
+        Self {
+            options,
+            holdings: Holdings::default(),
+            purses: HashMap::new(),
+            recency: BTreeMap::new(),
+            deadlines: BTreeMap::new(),
+            quarantined: HashSet::new(),
+            consumed: HashSet::new(),
+            refills: 0,
+            refills_asked: 0,
+            refills_void: 0,
+            touched: Vec::new(),
+            free_bytes: 0,
+            waiting: 0,
+            seq: ledger_seq,
+            tickets: 0,
+            out: Vec::new(),
+        }
+    }
+
+    /// Locks states again that a flow's journal says it has selected: before any request.
+    pub fn restore_lock(&mut self, flow: FlowKey, refs: &[StateRef]) {
+        for reference in refs {
+            if self.holdings.get(reference).is_none() {
+                self.holdings.hold(*reference, Holder::Flow(flow), None);
+            }
+        }
+    }
+
+    /// A flow wants states; answered under the same `number`, now or later.
+    pub fn request(
+        &mut self,
+        flow: FlowKey,
+        number: u32,
+        request: SelectionRequest,
+        now: Timestamp,
+    ) -> Vec<SelectionOutput> {
+        if request.quantity == 0 {
+            let states = Vec::new();
+            self.out.push(SelectionOutput::Selected {
+                flow,
+                number,
+                states,
+            });
+        } else if self.waiting >= self.options.waiting_max {
+            let waiting = self.waiting;
+            let error = SelectionError::Busy { waiting };
+            self.out.push(SelectionOutput::Failed {
+                flow,
+                number,
+                error,
+            });
+        } else {
+            self.tickets += 1;
+            let place = Place {
+                holds_nothing: !self.holdings.holds_something(&flow),
+                ticket: self.tickets,
+            };
+            let deadline = now.plus_ms(request.deadline_ms);
+            let waiter = Waiter {
+                flow,
+                number,
+                quantity: request.quantity,
+                notary: request.notary,
+                deadline: deadline.unwrap_or(Timestamp::MAX),
+                deadline_ms: request.deadline_ms,
+                arrived_seq: self.seq,
+            };
+            self.open_purse(request.token);
+            self.join(request.token, place, waiter);
+            self.touch(request.token);
+        }
+        self.finish(now)
+    }
+
+    /// A flow ended or was killed: what it holds is free again (unless it is spent), what it waits for is forgotten.
+    pub fn release(&mut self, flow: FlowKey, now: Timestamp) -> Vec<SelectionOutput> {
+        let holds = self.holdings.take_flow(&flow).unwrap_or_default();
+        for (token, place) in holds.waits {
+            self.leave(token, place);
+            self.touch(token);
+        }
+        for reference in holds.refs {
+            if let Some(Slot::Held { coin, .. }) = self.holdings.remove(&reference)
+                && let Some(coin) = coin
+            {
+                self.unhold(&coin);
+                self.take_in(coin.token, coin.row);
+            }
+        }
+        self.finish(now)
+    }
+
+    /// A transaction with these inputs has been recorded, though it may not be durable yet: they are never selected again.
+    pub fn spend(&mut self, inputs: &[StateRef]) {
+        for reference in inputs {
+            match self.holdings.get(reference) {
+                Some(Slot::Held { .. }) => self.holdings.pass_to_ledger(reference),
+                Some(Slot::Free {
+                    token,
+                    pool,
+                    position,
+                }) => {
+                    let (token, pool, position) = (*token, *pool, *position);
+                    let row = self.remove_free(token, pool, &position);
+                    self.hold(Holder::Ledger, token, pool, *reference, row);
+                }
+                None => self.holdings.hold(*reference, Holder::Ledger, None),
+            }
+        }
+    }
+
+    /// Changes of transactions that are durable now, in the order of the ledger.
+    pub fn apply(&mut self, changes: Vec<ViewChange>, now: Timestamp) -> Vec<SelectionOutput> {
+        for change in changes {
+            match change {
+                ViewChange::Consumed(consumed) => {
+                    self.seq = self.seq.max(consumed.seq);
+                    self.on_consumed(consumed.reference);
+                }
+                ViewChange::Produced(produced) => {
+                    self.seq = self.seq.max(produced.seq);
+                    self.on_produced(*produced);
+                }
+            }
+        }
+        self.finish(now)
+    }
+
+    /// Sets a state aside for good: the notary says that it is consumed. True if the state is one that was selected or could
+    /// have been, and was not set aside before.
+    pub fn quarantine(&mut self, reference: StateRef) -> bool {
+        if self.quarantined.len() >= self.options.quarantined_max
+            || !self.quarantined.insert(reference)
+        {
+            return false;
+        }
+        self.forget_state(&reference)
+    }
+
+    /// The time at which [`tick`](Self::tick) has something to do.
+    pub fn next_deadline(&self) -> Option<Timestamp> {
+        self.deadlines.first_key_value().map(|((at, _), _)| *at)
+    }
+
+    /// Fails the requests whose deadline has come.
+    pub fn tick(&mut self, now: Timestamp) -> Vec<SelectionOutput> {
+        self.finish(now)
+    }
+
+    /// Gauges.
+    pub fn figures(&self) -> SelectionFigures {
+        SelectionFigures {
+            tokens: self.purses.len(),
+            free: self.purses.values().map(|purse| purse.free_count).sum(),
+            free_bytes: self.free_bytes,
+            held: self.holdings.held(),
+            waiting: self.waiting,
+            quarantined: self.quarantined.len(),
+        }
+    }
+
+    fn on_produced(&mut self, produced: Produced) {
+        let Some(fungible) = &produced.facts.fungible else {
+            return;
+        };
+        let (token, quantity) = (fungible.token, fungible.quantity);
+        // A token that nobody asked for has no purse: its coins wait in the view.
+        if let Some(purse) = self.purses.get_mut(&token) {
+            purse.produced(produced.seq, quantity);
+            let row = CoinRow {
+                coin: produced.state,
+                quantity,
+                seq: produced.seq,
+            };
+            self.meet(token, row);
+        }
+    }
+
+    fn on_consumed(&mut self, reference: StateRef) {
+        self.quarantined.remove(&reference);
+        self.remember_consumed(reference);
+        self.forget_state(&reference);
+    }
+
+    /// Forgets a state that is consumed or as good as that; false if it is not known here.
+    fn forget_state(&mut self, reference: &StateRef) -> bool {
+        match self.holdings.remove(reference) {
+            Some(Slot::Free {
+                token,
+                pool,
+                position,
+            }) => {
+                self.remove_free(token, pool, &position);
+                self.touch(token);
+                true
+            }
+            Some(Slot::Held { coin, .. }) => {
+                if let Some(coin) = coin {
+                    self.unhold(&coin);
+                }
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn unhold(&mut self, coin: &HeldCoin) {
+        if let Some(purse) = self.purses.get_mut(&coin.token) {
+            purse.pools[coin.pool].unhold(coin.row.quantity);
+        }
+        self.touch(coin.token);
+    }
+
+    fn touch(&mut self, token: TokenId) {
+        if !self.touched.contains(&token) {
+            self.touched.push(token);
+        }
+    }
+
+    /// Serves whoever can be served now; then fails those whose time is up.
+    fn finish(&mut self, now: Timestamp) -> Vec<SelectionOutput> {
+        self.serve_touched();
+        if self.next_deadline().is_some_and(|at| at <= now) {
+            self.expire(now);
+            self.serve_touched();
+        }
+        std::mem::take(&mut self.out)
+    }
+}

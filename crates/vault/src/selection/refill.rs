@@ -1,0 +1,86 @@
+//! Coins from the view.
+
+use ledger::{StateRef, TokenId};
+use primitives::Timestamp;
+
+use super::Selection;
+use crate::{CoinRow, RefillRequest, SelectionOutput};
+
+impl Selection {
+    /// The view's answer to a refill.
+    ///
+    /// `rows` are unconsumed coins as asked for, in descending order; `view_seq` is the ledger sequence that the view had
+    /// reached; `total` the sum of all unconsumed coins of the token; `more` whether the view holds more below these. It
+    /// may be out of date: what was consumed or locked since is left out.
+    pub fn refilled(
+        &mut self,
+        token: TokenId,
+        rows: Vec<CoinRow>,
+        view_seq: u64,
+        total: u128,
+        more: bool,
+        now: Timestamp,
+    ) -> Vec<SelectionOutput> {
+        let Some(purse) = self.purses.get_mut(&token) else {
+            return self.finish(now);
+        };
+        let Some(asked) = purse.outstanding.take() else {
+            return self.finish(now);
+        };
+        self.refills -= 1;
+        if asked.number <= self.refills_void || view_seq < asked.at_least_seq {
+            self.ask(token);
+            return self.finish(now);
+        }
+        let last = rows.last().filter(|_| more).map(CoinRow::position);
+        purse.answered(asked, view_seq, total, last);
+        for row in rows {
+            if !self.consumed.contains(&row.reference()) {
+                self.meet(token, row);
+            }
+        }
+        if self.refills == 0 {
+            self.consumed.clear();
+        }
+        self.touch(token);
+        self.finish(now)
+    }
+
+    /// Asks the view for coins if somebody needs them or few are left, and if it has any to offer.
+    pub(super) fn fetch_if(&mut self, needed: bool, token: TokenId) {
+        let Some(purse) = self.purses.get(&token) else {
+            return;
+        };
+        let low = || purse.is_low(&self.options, self.is_full(purse));
+        if purse.outstanding.is_none() && (needed || low()) {
+            self.ask(token);
+        }
+    }
+
+    fn ask(&mut self, token: TokenId) {
+        let Some(purse) = self.purses.get_mut(&token) else {
+            return;
+        };
+        self.refills += 1;
+        self.refills_asked += 1;
+        let from = purse.ask(self.refills_asked, self.seq);
+        self.out.push(SelectionOutput::Refill(RefillRequest {
+            token,
+            from,
+            limit: self.options.refill_rows.max(2),
+            at_least_seq: self.seq,
+        }));
+    }
+
+    /// A state is consumed while the view may still show it in an answer on its way.
+    pub(super) fn remember_consumed(&mut self, reference: StateRef) {
+        if self.refills == 0 {
+            return;
+        }
+        if self.consumed.len() >= self.options.consumed_remembered_max {
+            self.consumed.clear();
+            self.refills_void = self.refills_asked;
+        }
+        self.consumed.insert(reference);
+    }
+}
