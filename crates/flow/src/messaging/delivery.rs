@@ -91,7 +91,8 @@ pub enum DeliveryAction {
         /// The transactions, in the order recorded.
         transactions: Vec<TxId>,
     },
-    /// Read rows after `after` in order, once this round's batch is durable, and answer with [`Deliveries::refilled`].
+    /// Read rows after `after` in order, once this round's batch is durable, and answer with [`Deliveries::refilled`],
+    /// always.
     Refill {
         /// The participant.
         peer: PartyId,

@@ -82,7 +82,7 @@ pub enum OutboxAction {
         /// The last row, inclusive.
         upto: u64,
     },
-    /// Read rows after `after` in order, once this round's batch is durable, and answer with [`Outbox::refilled`].
+    /// Read rows after `after` in order, once this round's batch is durable, and answer with [`Outbox::refilled`], always.
     Refill {
         /// The peer.
         peer: PartyId,

@@ -31,6 +31,8 @@ pub(super) struct Stream<T> {
     up: bool,
     /// While rows are being read: the last number that the answer can hold, and how many were asked for.
     refilling: Option<(u64, usize)>,
+    /// The rows being read were asked for before the peer went away: they say nothing about the window any more.
+    stale: bool,
     window: BTreeMap<u64, (T, usize)>,
     window_bytes: usize,
     tail: VecDeque<(u64, T, usize)>,
@@ -50,6 +52,7 @@ impl<T: Clone> Stream<T> {
             read: first_row.saturating_sub(1),
             up: false,
             refilling: None,
+            stale: false,
             window: BTreeMap::new(),
             window_bytes: 0,
             tail: VecDeque::new(),
@@ -107,7 +110,7 @@ impl<T: Clone> Stream<T> {
         self.tail_bytes = 0;
         self.unsent = 0;
         self.attempts = 0;
-        self.refilling = None;
+        self.stale = self.refilling.is_some();
         self.up = false;
     }
 
@@ -160,6 +163,9 @@ impl<T: Clone> Stream<T> {
         let Some((asked_last, limit)) = self.refilling.take() else {
             return;
         };
+        if std::mem::take(&mut self.stale) || !self.up {
+            return;
+        }
         let complete = rows.len() < limit;
         for (seq, item, bytes) in rows {
             if seq <= self.read {

@@ -1,0 +1,185 @@
+//! The effects: each an async function whose result the journal keeps.
+
+use ledger::{PartyId, SelectionRequest, SignedTransaction, StateAndRef, StateRef, TxId};
+use primitives::{Hash, PublicKey, Signature, SignatureContext, SignedMessage, Timestamp};
+
+use super::FlowContext;
+use super::effect_future::EffectFuture;
+use crate::error::EFFECT_MISMATCHED;
+use crate::{EffectKind, EffectRequest, EffectResult, FlowError, Service};
+
+impl FlowContext {
+    /// Waits for a time, in milliseconds; a restart waits for the rest of it.
+    pub async fn sleep_ms(&self, ms: u64) -> Result<(), FlowError> {
+        let issued = {
+            let mut cell = self.shared.cell();
+            let live = cell.now.as_ms().saturating_add(ms);
+            cell.number(self.scope).and_then(|effect| {
+                let until = Timestamp::from_ms(cell.fact(effect, live));
+                cell.issue_as(effect, EffectRequest::Sleep { until })?;
+                Ok(effect)
+            })
+        };
+        self.wait(issued, EffectKind::Sleep).await.and_then(done)
+    }
+
+    /// Signs a hash with one of this node's keys.
+    pub async fn sign(
+        &self,
+        key: &PublicKey,
+        context: SignatureContext,
+        message: Hash,
+    ) -> Result<Signature, FlowError> {
+        match self
+            .effect(EffectRequest::Sign {
+                key: key.clone(),
+                context,
+                message,
+            })
+            .await?
+        {
+            EffectResult::Signature(signature) => Ok(signature),
+            _ => Err(FlowError::mismatched(EffectKind::Sign)),
+        }
+    }
+
+    /// Selects states worth at least the quantity and locks them for this flow until it ends or consumes them.
+    pub async fn select_states(
+        &self,
+        request: SelectionRequest,
+    ) -> Result<Vec<StateAndRef>, FlowError> {
+        match self.effect(EffectRequest::SelectStates(request)).await? {
+            EffectResult::States(states) => Ok(states),
+            _ => Err(FlowError::mismatched(EffectKind::SelectStates)),
+        }
+    }
+
+    /// Resolves the transaction's back chain (from a peer, if it is not all here) and verifies it. Signatures of
+    /// `missing_allowed` may be missing; those that are there are checked.
+    pub async fn verify(
+        &self,
+        transaction: &SignedTransaction,
+        from: Option<PartyId>,
+        missing_allowed: &[PublicKey],
+    ) -> Result<(), FlowError> {
+        let request = EffectRequest::Verify {
+            transaction: transaction.clone(),
+            from,
+            missing_allowed: missing_allowed.to_vec(),
+        };
+        self.effect(request).await.and_then(done)
+    }
+
+    /// Checks signatures, gathered with those of other flows.
+    pub async fn check_signatures(&self, messages: Vec<SignedMessage>) -> Result<(), FlowError> {
+        self.effect(EffectRequest::CheckSignatures(messages))
+            .await
+            .and_then(done)
+    }
+
+    /// Records a verified transaction and owes it to `deliver_to`: finalised once the step's batch is durable.
+    pub async fn record(
+        &self,
+        transaction: SignedTransaction,
+        deliver_to: Vec<PartyId>,
+    ) -> Result<(), FlowError> {
+        self.effect(EffectRequest::Record {
+            transaction,
+            deliver_to,
+        })
+        .await
+        .and_then(done)
+    }
+
+    /// Asks another node's service. Once an irrevocable request is durable, a kill waits for its answer.
+    pub async fn request(
+        &self,
+        party: &PartyId,
+        service: Service,
+        body: Vec<u8>,
+        irrevocable: bool,
+    ) -> Result<Vec<u8>, FlowError> {
+        let request = EffectRequest::Request {
+            party: *party,
+            service,
+            body,
+            irrevocable,
+        };
+        match self.effect(request).await? {
+            EffectResult::Response(bytes) => Ok(bytes),
+            _ => Err(FlowError::mismatched(EffectKind::Request)),
+        }
+    }
+
+    /// Says that an irrevocable request was refused, so that nothing is left to be recorded.
+    pub fn settled(&self) {
+        self.shared.cell().settled();
+    }
+
+    /// Waits until the transaction is recorded here.
+    pub async fn await_transaction(&self, id: &TxId) -> Result<SignedTransaction, FlowError> {
+        match self.effect(EffectRequest::AwaitTransaction(*id)).await? {
+            EffectResult::Transaction(Some(transaction)) => Ok(transaction),
+            _ => Err(FlowError::mismatched(EffectKind::AwaitTransaction)),
+        }
+    }
+
+    /// Looks a recorded transaction up.
+    pub async fn transaction(&self, id: &TxId) -> Result<Option<SignedTransaction>, FlowError> {
+        match self.effect(EffectRequest::Transaction(*id)).await? {
+            EffectResult::Transaction(found) => Ok(found),
+            _ => Err(FlowError::mismatched(EffectKind::Transaction)),
+        }
+    }
+
+    /// Looks states up in recorded transactions, in the order asked.
+    pub async fn states(&self, refs: Vec<StateRef>) -> Result<Vec<StateAndRef>, FlowError> {
+        match self.effect(EffectRequest::States(refs)).await? {
+            EffectResult::States(states) => Ok(states),
+            _ => Err(FlowError::mismatched(EffectKind::States)),
+        }
+    }
+
+    /// Something outside the ledger, by its registered name; happens at least once.
+    pub async fn external(&self, name: &str, body: Vec<u8>) -> Result<Vec<u8>, FlowError> {
+        let request = EffectRequest::External {
+            name: name.to_owned(),
+            body,
+        };
+        match self.effect(request).await? {
+            EffectResult::External(bytes) => Ok(bytes),
+            _ => Err(FlowError::mismatched(EffectKind::External)),
+        }
+    }
+
+    fn effect(&self, request: EffectRequest) -> EffectFuture<'_> {
+        let kind = request.kind();
+        let issued = self.shared.cell().issue(self.scope, request);
+        self.wait(issued, kind)
+    }
+
+    fn wait(&self, issued: Result<u32, FlowError>, kind: EffectKind) -> EffectFuture<'_> {
+        EffectFuture::new(&self.shared, issued, kind)
+    }
+}
+
+fn done(result: EffectResult) -> Result<(), FlowError> {
+    match result {
+        EffectResult::Done => Ok(()),
+        EffectResult::Failed(error) => Err(error),
+        _ => Err(FlowError::listed(
+            &EFFECT_MISMATCHED,
+            "an effect was answered with another kind",
+        )),
+    }
+}
+
+impl FlowError {
+    pub(crate) fn mismatched(kind: EffectKind) -> FlowError {
+        let text = format!(
+            "the effect '{}' was answered with another kind of result",
+            kind.name()
+        );
+        FlowError::listed(&EFFECT_MISMATCHED, text)
+    }
+}

@@ -1,0 +1,104 @@
+//! The context: everything a flow can ask of the world.
+
+mod effect_future;
+mod effects;
+mod joined;
+mod sub_flow;
+
+use std::sync::Arc;
+
+use ledger::{NetworkMap, Party, PartyId};
+use primitives::{Domain, Hash, Timestamp};
+
+use crate::error::{NO_NOTARY, UNKNOWN_PARTY};
+use crate::shared::Shared;
+use crate::{FlowError, FlowId};
+
+/// A flow's view of the world; cheap to clone.
+///
+/// Every `async` function is an effect: its result goes to the journal, and after a restart the flow finds the same
+/// result in the same place.
+#[derive(Clone)]
+pub struct FlowContext {
+    shared: Arc<Shared>,
+    scope: u16,
+    name: &'static str,
+    version: u32,
+}
+
+impl FlowContext {
+    pub(crate) fn new(shared: Arc<Shared>, name: &'static str, version: u32) -> FlowContext {
+        FlowContext {
+            shared,
+            scope: 0,
+            name,
+            version,
+        }
+    }
+
+    /// This node's party.
+    pub fn me(&self) -> &Party {
+        &self.shared.environment.me
+    }
+
+    /// This node's party id.
+    pub fn my_id(&self) -> PartyId {
+        self.shared.environment.my_id
+    }
+
+    /// This run's id.
+    pub fn flow_id(&self) -> FlowId {
+        self.shared.flow
+    }
+
+    /// The version this run is on.
+    pub fn version(&self) -> u32 {
+        self.version
+    }
+
+    /// The network map as of the flow's start (or the node's, if that came later).
+    pub fn network(&self) -> &NetworkMap {
+        &self.shared.environment.network
+    }
+
+    /// The network's first notary; `flow.no_notary` if there is none.
+    pub fn notary(&self) -> Result<&Party, FlowError> {
+        self.network()
+            .notary()
+            .ok_or_else(|| FlowError::listed(&NO_NOTARY, "the network map names no notary"))
+    }
+
+    /// A party of the network; `flow.unknown_party` if it is not listed.
+    pub fn party(&self, id: &PartyId) -> Result<&Party, FlowError> {
+        self.network().party(id).ok_or_else(|| {
+            FlowError::listed(
+                &UNKNOWN_PARTY,
+                format!("the network map does not list party {id}"),
+            )
+        })
+    }
+
+    // ---- values fixed by the journal ----
+
+    /// The time, the same on replay.
+    pub fn now(&self) -> Timestamp {
+        let mut cell = self.shared.cell();
+        let live = cell.now;
+        match cell.number(self.scope) {
+            Ok(effect) => Timestamp::from_ms(cell.fact(effect, live.as_ms())),
+            Err(_) => live,
+        }
+    }
+
+    /// 32 random bytes, derived from the seed in the start record; the same on replay.
+    pub fn random32(&self) -> Result<[u8; 32], FlowError> {
+        let effect = self.shared.cell().number(self.scope)?;
+        let parts: [&[u8]; 3] = [b"random", &self.shared.seed, &effect.to_be_bytes()];
+        Ok(*Hash::of(Domain::Derive, &parts).as_bytes())
+    }
+
+    /// Says where the flow is, for those who watch it.
+    pub fn progress(&self, step: &'static str) {
+        self.shared.cell().progress(step);
+    }
+}

@@ -1,0 +1,28 @@
+//! The messaging machines from outside: one event a line, with what it has to cause.
+
+mod delivery;
+mod inbox;
+mod outbox;
+mod properties;
+mod requests;
+
+use ledger::{PartyId, TxId};
+use primitives::{Hash, Timestamp};
+
+pub(crate) fn peer(name: char) -> PartyId {
+    PartyId::from_hash(Hash::plain(&[name as u8]))
+}
+
+pub(crate) fn name(peer_id: &PartyId) -> char {
+    ('A'..='Z')
+        .find(|letter| peer(*letter) == *peer_id)
+        .unwrap_or('?')
+}
+
+pub(crate) fn tx(n: u8) -> TxId {
+    TxId::from_hash(Hash::from_bytes([n; 32]))
+}
+
+pub(crate) fn at(ms: u64) -> Timestamp {
+    Timestamp::from_ms(ms)
+}
