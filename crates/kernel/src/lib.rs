@@ -1,4 +1,41 @@
 //! One node's deciding core: wires the flow engine, messaging, resolution, coin selection and the notary into a single
 //! pure state machine that the node's shell and the simulator drive alike.
+//!
+//! It opens no socket, reads no clock, writes no disk: events come in, one commit and what waits for it go out
+//! (see [`event`]). What it reads of the disk it reads through [`port::Reads`].
 
+#![warn(missing_docs)]
+
+// The boundary
+pub mod errors;
+pub mod event;
+mod figures;
+mod options;
 pub mod port;
+pub mod rows;
+// What nodes say to each other
+pub mod message;
+// The parts
+mod book;
+mod cache;
+mod clients;
+mod desk;
+mod intake;
+mod links;
+mod resolution;
+mod starts;
+// The kernel: what it does with events
+mod effects;
+mod fetch;
+mod kernel;
+mod peers;
+mod recover;
+mod settle;
+
+pub use book::{decode_row, ledger_page};
+pub use errors::ERRORS;
+pub use event::{Action, Event, Priority, Reply, Start, Token, Wait};
+pub use figures::Figures;
+pub use kernel::{Identity, Kernel};
+pub use options::KernelOptions;
+pub use recover::OpenError;

@@ -11,7 +11,7 @@ use thiserror::Error;
 pub enum Table {
     /// Single rows: schema version, epoch, cursors of peers.
     Meta = 0,
-    /// `seq u64 BE` -> the signed transaction as carried; append only, in the order recorded (dependencies first).
+    /// `seq u64 BE` -> `time recorded u64 BE | the signed transaction as carried`; append only, dependencies first.
     Ledger = 1,
     /// `transaction id 32` -> `seq u64 BE`.
     TxIndex = 2,

@@ -1,0 +1,180 @@
+//! The recorded transactions: their order, their look-up, and those recorded but not yet durable.
+//!
+//! # Invariants
+//! - A transaction's dependencies have smaller sequence numbers than it has.
+//! - What was recorded in this run is found by look-ups at once, whether it is durable yet or not.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use ledger::{SignedTransaction, StateRef, TransactionState, TxId};
+use primitives::{Decode, DecodeError, Encode, Timestamp};
+
+use crate::cache::GenerationCache;
+use crate::port::{Reads, StoreFailure, Table, WriteBatch};
+use crate::rows::{seq_key, seq_of};
+
+/// A recorded transaction with its place in this node's ledger.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    /// Position, from 1, without gaps.
+    pub seq: u64,
+    /// The transaction.
+    pub transaction: Arc<SignedTransaction>,
+}
+
+/// See the module.
+pub struct Book {
+    next_seq: u64,
+    cache: GenerationCache<TxId, Recorded>,
+    /// Recorded, not yet durable: the store may not show them yet.
+    undurable: HashMap<TxId, Recorded>,
+}
+
+/// Overhead of a cached transaction beside its bytes: the decoded form, roughly.
+const CACHED_OVERHEAD_BYTES: usize = 1_500;
+
+impl Book {
+    /// Opens the book at the end of the stored ledger.
+    pub fn open(reads: &dyn Reads, cache_bytes: usize) -> Result<Self, StoreFailure> {
+        let last = reads
+            .last(Table::Ledger)?
+            .and_then(|(key, _)| seq_of(&key))
+            .unwrap_or(0);
+        Ok(Self {
+            next_seq: last + 1,
+            cache: GenerationCache::new(cache_bytes),
+            undurable: HashMap::new(),
+        })
+    }
+
+    /// The last position given out.
+    pub fn last_seq(&self) -> u64 {
+        self.next_seq - 1
+    }
+
+    /// Appends a transaction; the caller has verified it and knows that it is not in the book.
+    pub fn record(
+        &mut self,
+        transaction: Arc<SignedTransaction>,
+        at: Timestamp,
+        batch: &mut WriteBatch,
+    ) -> u64 {
+        let seq = self.next_seq;
+        self.next_seq += 1;
+        let id = transaction.id();
+        let bytes = transaction.to_bytes();
+        let weight = bytes.len() * 2 + CACHED_OVERHEAD_BYTES;
+        let mut row = Vec::with_capacity(8 + bytes.len());
+        row.extend_from_slice(&at.as_ms().to_be_bytes());
+        row.extend_from_slice(&bytes);
+        batch.put(Table::Ledger, seq_key(seq), row);
+        batch.put(Table::TxIndex, id.as_bytes().to_vec(), seq_key(seq));
+        let recorded = Recorded { seq, transaction };
+        self.undurable.insert(id, recorded.clone());
+        self.cache.insert(id, recorded, weight);
+        seq
+    }
+
+    /// These transactions are durable now.
+    pub fn durable(&mut self, id: &TxId) {
+        self.undurable.remove(id);
+    }
+
+    /// Whether the transaction is recorded here, durable or about to be.
+    pub fn contains(&self, id: &TxId, reads: &dyn Reads) -> Result<bool, StoreFailure> {
+        if self.undurable.contains_key(id) || self.cache.contains(id) {
+            return Ok(true);
+        }
+        Ok(reads.get(Table::TxIndex, id.as_bytes())?.is_some())
+    }
+
+    /// The transaction's position, if it is recorded here.
+    pub fn position(&self, id: &TxId, reads: &dyn Reads) -> Result<Option<u64>, StoreFailure> {
+        if let Some(recorded) = self.undurable.get(id).or_else(|| self.cache.peek(id)) {
+            return Ok(Some(recorded.seq));
+        }
+        match reads.get(Table::TxIndex, id.as_bytes())? {
+            None => Ok(None),
+            Some(seq) => match seq_of(&seq) {
+                Some(seq) => Ok(Some(seq)),
+                None => Err(damaged("the index of transactions")),
+            },
+        }
+    }
+
+    /// The transaction with its position.
+    pub fn get(&mut self, id: &TxId, reads: &dyn Reads) -> Result<Option<Recorded>, StoreFailure> {
+        if let Some(recorded) = self.cache.get(id) {
+            return Ok(Some(recorded));
+        }
+        if let Some(recorded) = self.undurable.get(id) {
+            return Ok(Some(recorded.clone()));
+        }
+        let Some(seq) = reads.get(Table::TxIndex, id.as_bytes())? else {
+            return Ok(None);
+        };
+        let Some(seq) = seq_of(&seq) else {
+            return Err(damaged("the index of transactions"));
+        };
+        let Some(bytes) = reads.get(Table::Ledger, &seq_key(seq))? else {
+            return Err(damaged("the index names a transaction that the ledger lacks"));
+        };
+        let (_, transaction) =
+            decode_row(&bytes).map_err(|_| damaged("a recorded transaction does not decode"))?;
+        let recorded = Recorded {
+            seq,
+            transaction: Arc::new(transaction),
+        };
+        let weight = bytes.len() * 2 + CACHED_OVERHEAD_BYTES;
+        self.cache.insert(*id, recorded.clone(), weight);
+        Ok(Some(recorded))
+    }
+
+    /// An output of a recorded transaction.
+    pub fn state(
+        &mut self,
+        reference: &StateRef,
+        reads: &dyn Reads,
+    ) -> Result<Option<TransactionState>, StoreFailure> {
+        Ok(self.get(&reference.tx, reads)?.and_then(|recorded| {
+            recorded
+                .transaction
+                .wire()
+                .output(reference.index as usize)
+                .cloned()
+        }))
+    }
+
+    /// Bytes cached, hits and misses, for the metrics.
+    pub fn cache_figures(&self) -> (usize, u64, u64) {
+        let (hits, misses) = self.cache.hits_and_misses();
+        (self.cache.bytes(), hits, misses)
+    }
+}
+
+/// A row of the ledger: when the transaction was recorded, and the transaction.
+pub fn decode_row(row: &[u8]) -> Result<(Timestamp, SignedTransaction), DecodeError> {
+    let (at, bytes) = row.split_first_chunk::<8>().unwrap_or((&[0; 8], &[]));
+    let transaction = SignedTransaction::from_bytes(bytes)?;
+    Ok((Timestamp::from_ms(u64::from_be_bytes(*at)), transaction))
+}
+
+/// Rows of the ledger after a position, undecoded, with their positions.
+pub fn ledger_page(
+    reads: &dyn Reads,
+    after: u64,
+    limit: usize,
+) -> Result<Vec<(u64, Vec<u8>)>, StoreFailure> {
+    let from = seq_key(after.saturating_add(1));
+    let rows = reads.scan(Table::Ledger, &from, None, limit)?;
+    Ok(rows.into_iter().filter_map(|(key, row)| Some((seq_of(&key)?, row))).collect())
+}
+
+fn damaged(message: &str) -> StoreFailure {
+    StoreFailure {
+        code: "store.damaged",
+        message: message.to_string(),
+        hint: "stop the node, keep a copy of its data folder, and restore it from a backup",
+    }
+}

@@ -1,0 +1,89 @@
+//! The kernel's own error codes.
+
+use flow::FlowError;
+use ledger::{Rejection, StateRef, TxId};
+use primitives::{ErrorInfo, PublicKey};
+
+macro_rules! errors {
+    ($($constant:ident = $code:literal, $cause:literal, $action:literal;)*) => {
+        $(pub(crate) const $constant: ErrorInfo = ErrorInfo { code: $code, cause: $cause, action: $action };)*
+        /// Every code of this crate, for the error pages.
+        pub const ERRORS: &[ErrorInfo] = &[$($constant),*];
+    };
+}
+
+errors! {
+    UNKNOWN_KEY = "node.unknown_key", "A flow asked for a signature with a key that this node does not hold.",
+        "Let the owner of the key sign, or spend only states whose owner key this node holds.";
+    UNKNOWN_STATE = "node.unknown_state", "A flow asked for a state of a transaction that is not recorded here.",
+        "Check the state's reference; resolve the transaction first if another node has it.";
+    UNKNOWN_EXTERNAL = "node.unknown_external", "A flow asked for an external operation that this node does not offer.",
+        "Register the operation with the node, or use a node that has it.";
+    CLIENT_ID_REUSED = "node.client_id_reused", "The client id was used before for another flow or other arguments.",
+        "Use a fresh client id for each new start; repeat the same arguments to attach to the earlier one.";
+    KILL_PENDING = "node.kill_pending", "The flow has asked the notary and is killed only once it knows the answer.",
+        "Wait; the flow ends by itself once the notary has answered.";
+    DEPENDENCY_MISSING = "tx.dependency_missing", "The transaction consumes outputs of one that is not recorded here.",
+        "Let the sender's back chain be resolved first, or verify with the name of a peer that has it.";
+    DEPENDENCY_UNAVAILABLE = "tx.dependency_unavailable", "The peer that sent the transaction does not have its back chain.",
+        "Ask the sender to resolve the transaction's back chain before sending it.";
+    DEPENDENCY_INVALID = "tx.dependency_invalid", "A transaction in the back chain is not valid.",
+        "The transaction can't be recorded; ask the sender where the invalid ancestor came from.";
+    BACK_CHAIN_TOO_WIDE = "tx.back_chain_too_wide", "More than 20,000 ancestors would have to be fetched side by side.",
+        "Re-issue the states to cut their back chain.";
+    PEER_ANSWER_INVALID = "node.peer_answer_invalid", "A peer answered a request with something that makes no sense.",
+        "Ask the peer's operator to check its version and logs.";
+    SERVICE_UNKNOWN = "node.service_unknown", "The peer does not offer the service that was asked for.",
+        "Check the network map: the request may have gone to a node that is not a notary.";
+    PARTY_UNKNOWN = "node.party_unknown", "The party is not in the network map.",
+        "Check the name, or update this node's copy of the network map.";
+    VERSIONS_MISSING = "node.versions_missing", "Flows are in flight on versions that this binary does not have.",
+        "Start the version of the node that ran them, let the flows end (drain), then upgrade.";
+    SIGNATURE_INVALID = "tx.signature_invalid", "A signature does not verify.",
+        "The transaction or request was changed after it was signed, or signed with another key: sign it again.";
+}
+
+/// Codes that belong to the API, whose pages the crate `api` holds.
+pub(crate) const UNKNOWN_FLOW_ID: ErrorInfo = ErrorInfo {
+    code: "node.unknown_flow",
+    cause: "No flow with this id is live, and none that ended lately has it.",
+    action: "check the id; give starts a client id, then their outcome is kept until you delete it",
+};
+pub(crate) const UNKNOWN_CLIENT_ID: ErrorInfo = ErrorInfo {
+    code: "node.unknown_client_id",
+    cause: "No start with this client id is known.",
+    action: "check the id and the user whose token you send",
+};
+pub(crate) const DRAINING: ErrorInfo = ErrorInfo {
+    code: "node.draining",
+    cause: "The node finishes what it has and accepts no new work.",
+    action: "start the flow on another node, or after the node is back",
+};
+
+pub(crate) fn rejection(info: &ErrorInfo, message: impl Into<String>) -> Rejection {
+    Rejection {
+        code: info.code.to_owned(),
+        message: message.into(),
+        hint: info.action.to_owned(),
+    }
+}
+
+pub(crate) fn failed(info: &'static ErrorInfo, message: impl Into<String>) -> FlowError {
+    FlowError::new(info.code, message, info.action)
+}
+
+pub(crate) fn unknown_key(key: &PublicKey) -> FlowError {
+    failed(&UNKNOWN_KEY, format!("this node does not hold the key {key}"))
+}
+
+pub(crate) fn unknown_state(reference: &StateRef) -> FlowError {
+    failed(&UNKNOWN_STATE, format!("state {reference} is not recorded here"))
+}
+
+pub(crate) fn unknown_external(name: &str) -> FlowError {
+    failed(&UNKNOWN_EXTERNAL, format!("no external operation is called '{name}'"))
+}
+
+pub(crate) fn dependency_missing(id: &TxId) -> Rejection {
+    rejection(&DEPENDENCY_MISSING, format!("transaction {id} is not recorded here"))
+}

@@ -1,0 +1,245 @@
+//! What happens to a node (events) and what it wants done (actions).
+//!
+//! ```text
+//!   shell: sockets, clock, disk, clients                      kernel
+//!   ───────────────────────────────────────────────────────────────────────────────
+//!   Start, Attach, Cancel ─────────────┐
+//!   PeerUp, PeerDown, Message ─────────┤
+//!   Committed, Refilled, Tick, Drain ──┴─► handle() … handle() ─► flush()
+//!                                                                  │
+//!        Commit { batch, then: [Send, Reply, View, …] } ◄──────────┘   one a round
+//! ```
+//! `then` is performed only when that batch, and every one before it, is durable.
+
+use flow::{FlowId, FlowStatus};
+use ledger::{PartyId, Rejection, TokenId, TxId};
+use primitives::Timestamp;
+use vault::{CoinRow, RefillRequest, ViewChange};
+
+use crate::port::WriteBatch;
+use crate::rows::Outcome;
+
+/// Names a client's wait; the shell chose it and gets it back with each [`Reply`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Token(pub u64);
+
+/// How long a client wants to wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// Until the start is durable.
+    Accepted,
+    /// Until the flow has ended and its writes are durable here: *finalised*.
+    Finalised,
+    /// Until every participant has recorded what the flow recorded: *delivered*.
+    Delivered,
+}
+
+/// A client's wish to start a flow.
+#[derive(Clone, Debug)]
+pub struct Start {
+    /// Fresh and random; ignored when the client id is known already.
+    pub flow: FlowId,
+    /// Fresh and random: everything random in the flow is derived from it.
+    pub seed: [u8; 32],
+    /// The flow's registered name.
+    pub name: String,
+    /// A version, or the newest.
+    pub version: Option<u32>,
+    /// Encoded arguments, already checked against the flow's type.
+    pub args: Vec<u8>,
+    /// Who starts it.
+    pub user: String,
+    /// Makes the start exactly once for this user.
+    pub client_id: Option<String>,
+    /// What to wait for.
+    pub wait: Wait,
+    /// Where the reply goes.
+    pub token: Token,
+}
+
+/// Something that happened to the node.
+#[derive(Debug)]
+pub enum Event {
+    /// A client starts a flow.
+    Start(Box<Start>),
+    /// A client asks for a flow's outcome.
+    Attach {
+        /// The flow.
+        flow: FlowId,
+        /// What to wait for; `Accepted` answers at once with the state.
+        wait: Wait,
+        /// Where the reply goes.
+        token: Token,
+    },
+    /// A client no longer waits.
+    Detach {
+        /// The wait to forget.
+        token: Token,
+    },
+    /// A client cancels a flow.
+    Cancel {
+        /// The flow.
+        flow: FlowId,
+        /// Where the reply goes.
+        token: Token,
+    },
+    /// A client forgets a client id and the outcome kept for it.
+    RemoveClient {
+        /// The user.
+        user: String,
+        /// The client id.
+        client_id: String,
+        /// Where the reply goes.
+        token: Token,
+    },
+    /// A connection to a peer stands.
+    PeerUp {
+        /// The peer.
+        peer: PartyId,
+        /// The number that names the peer's store.
+        epoch: u64,
+    },
+    /// A connection is gone.
+    PeerDown {
+        /// The peer.
+        peer: PartyId,
+    },
+    /// A message from a peer, as it came; anything can be in it.
+    Message {
+        /// The peer, authenticated.
+        peer: PartyId,
+        /// A `PeerMessage`, or garbage.
+        bytes: Vec<u8>,
+    },
+    /// Somebody lists the live flows.
+    Flows {
+        /// Flows with a greater id.
+        after: Option<FlowId>,
+        /// At most so many.
+        limit: usize,
+        /// Where the reply goes.
+        token: Token,
+    },
+    /// Every batch up to this number is durable.
+    Committed {
+        /// The highest such number.
+        number: u64,
+    },
+    /// Coins from the vault view.
+    Refilled {
+        /// The token asked for.
+        token: TokenId,
+        /// Unconsumed coins.
+        rows: Vec<CoinRow>,
+        /// The ledger position that the view had reached.
+        view_seq: u64,
+        /// The sum of all unconsumed coins of the token in the view.
+        total: u128,
+        /// Whether the view holds more than these.
+        more: bool,
+    },
+    /// The time asked for by `next_wakeup` has come (or nothing else happened).
+    Tick,
+    /// Accept no more starts; say so when the last flow has ended.
+    Drain,
+}
+
+/// A wait's end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// The start is durable; the flow runs.
+    Accepted {
+        /// The flow, which is the earlier one when the client id was known.
+        flow: FlowId,
+    },
+    /// The flow ended.
+    Ended {
+        /// What it came to.
+        outcome: Outcome,
+        /// Whether every participant has recorded its transactions.
+        delivered: bool,
+    },
+    /// The flow runs or is parked.
+    Running {
+        /// The flow.
+        flow: FlowId,
+        /// Its last progress step, or why it is parked.
+        step: String,
+        /// Whether it is parked.
+        parked: bool,
+    },
+    /// Live flows in order of id.
+    Flows(Vec<FlowStatus>),
+    /// No room: try again later.
+    Busy {
+        /// A guess from the rate of late.
+        retry_after_ms: u64,
+    },
+    /// The wish is refused.
+    Rejected(Rejection),
+    /// Done.
+    Done,
+}
+
+/// How urgent a message to a peer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Priority {
+    /// Everything small.
+    Normal,
+    /// Back chains and other bulk.
+    Bulk,
+}
+
+/// Something to be done by the shell.
+#[derive(Debug, PartialEq)]
+pub enum Action {
+    /// Make the batch durable after all earlier ones, then perform `then` in order, then report `Committed`.
+    Commit {
+        /// Consecutive from 1.
+        number: u64,
+        /// The rows; may be empty, then only the order matters.
+        batch: WriteBatch,
+        /// What waits for it.
+        then: Vec<Action>,
+    },
+    /// Send a message; lost ones are sent again by the protocols above.
+    Send {
+        /// To whom.
+        peer: PartyId,
+        /// How urgent.
+        priority: Priority,
+        /// A `PeerMessage`.
+        bytes: Vec<u8>,
+    },
+    /// End a client's wait.
+    Reply {
+        /// Whose.
+        token: Token,
+        /// With what.
+        reply: Reply,
+    },
+    /// Feed the vault view; comes in the order of the ledger.
+    View {
+        /// The transaction's position.
+        seq: u64,
+        /// The transaction.
+        id: TxId,
+        /// When it was recorded.
+        at: Timestamp,
+        /// What it changes in the vault.
+        changes: Vec<ViewChange>,
+    },
+    /// Ask the vault view for coins; answered by [`Event::Refilled`].
+    Refill(RefillRequest),
+    /// The drain is complete.
+    Drained,
+    /// Something that an operator should read.
+    Log {
+        /// True for warnings, false for information.
+        warning: bool,
+        /// A stable code.
+        code: &'static str,
+        /// What happened.
+        message: String,
+    },
+}

@@ -1,0 +1,74 @@
+//! What a kernel counts, for the metrics.
+
+/// Counters since the start (plain names) and gauges (said so).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// Flows started, by clients and peers.
+    pub flows_started: u64,
+    /// Flows ended well.
+    pub flows_done: u64,
+    /// Flows ended with an error.
+    pub flows_failed: u64,
+    /// Flows parked.
+    pub flows_parked: u64,
+    /// Starts refused for want of room.
+    pub starts_busy: u64,
+    /// Gauge: flows that have not ended.
+    pub flows_live: u64,
+    /// Gauge: starts that wait for a place.
+    pub flows_queued: u64,
+    /// Batches handed to the store.
+    pub commits: u64,
+    /// Rows in them.
+    pub commit_rows: u64,
+    /// Journal rows.
+    pub journal_rows: u64,
+    /// Signatures checked.
+    pub signatures_checked: u64,
+    /// Batches in which they were checked.
+    pub signature_batches: u64,
+    /// Signatures that were bad.
+    pub signatures_bad: u64,
+    /// Gauge: transactions recorded in all.
+    pub transactions: u64,
+    /// Transactions recorded since the start.
+    pub transactions_recorded: u64,
+    /// Transactions refused.
+    pub transactions_refused: u64,
+    /// Gauge: transactions on their way into the ledger.
+    pub intake_items: u64,
+    /// Back chains fetched.
+    pub resolutions: u64,
+    /// Transactions recorded as somebody's back chain.
+    pub resolved_transactions: u64,
+    /// Gauge: bytes of the transaction cache.
+    pub transaction_cache_bytes: u64,
+    /// Hits of the transaction cache.
+    pub transaction_cache_hits: u64,
+    /// Misses of the transaction cache.
+    pub transaction_cache_misses: u64,
+    /// Messages from peers.
+    pub messages_in: u64,
+    /// Messages from peers that made no sense.
+    pub messages_bad: u64,
+    /// Gauge: deliveries not answered yet.
+    pub deliveries_pending: u64,
+    /// Gauge: session messages not acknowledged yet.
+    pub outbox_pending: u64,
+    /// Gauge: requests not answered yet.
+    pub requests_outstanding: u64,
+    /// Batches in which the notary decided requests.
+    pub notary_batches: u64,
+    /// Requests answered with a signature.
+    pub notary_signed: u64,
+    /// Requests refused for a conflict.
+    pub notary_conflicts: u64,
+    /// Requests refused for another reason.
+    pub notary_refused: u64,
+    /// Requests turned away with an estimate of the wait.
+    pub notary_busy: u64,
+    /// Gauge: requests that wait for a decision.
+    pub notary_queued: u64,
+    /// States consumed.
+    pub notary_states: u64,
+}

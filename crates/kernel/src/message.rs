@@ -1,0 +1,336 @@
+//! What nodes say to each other: one [`PeerMessage`] in each message of the transport, in canonical CBOR.
+//!
+//! Three kinds of traffic, by who remembers what:
+//! - *session* messages are durable on both sides, ordered and de-duplicated per pair of nodes;
+//! - *requests* are durable at the requester only (its flow's journal): the server answers the same question the same way
+//!   whenever it is asked, and the requester asks again until it has the answer;
+//! - *deliveries* of finalised transactions are durable at the sender until the participant has answered.
+
+use flow::messaging::RequestId;
+use ledger::{Rejection, TxId};
+use primitives::{Decode, DecodeError, Decoder, Encode, Encoder};
+
+/// Most transactions in one [`PeerMessage::Deliver`], and most dependencies sent along with them.
+pub const DELIVER_TRANSACTIONS_MAX: usize = 2_048;
+/// Most ids in one [`PeerMessage::Delivered`].
+pub const DELIVERED_IDS_MAX: usize = 4_096;
+/// Most ids asked for in one fetch.
+pub const FETCH_WANTED_MAX: usize = 20_000;
+
+/// A service that answers requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum ServiceId {
+    /// Notarisation; body: `ledger::NotaryRequest`, answer: `ledger::NotaryResponse`.
+    Notarise = 1,
+    /// A part of a back chain; body: [`FetchRequest`], answer: [`FetchResponse`].
+    Fetch = 2,
+}
+
+/// The answer to a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// The service's answer.
+    Done(Vec<u8>),
+    /// The service refuses; asking again is pointless.
+    Failed(Rejection),
+    /// Not yet: ask again after this many milliseconds.
+    Wait(u64),
+}
+
+/// One message between two nodes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PeerMessage {
+    /// A flow session's message, number `seq` of the stream from this peer.
+    Session {
+        /// Position in the stream; starts at 1, no gaps.
+        seq: u64,
+        /// A `flow::SessionMessage`, encoded.
+        body: Vec<u8>,
+    },
+    /// Everything up to and including `upto` is durable here.
+    SessionAck {
+        /// The highest contiguous position.
+        upto: u64,
+    },
+    /// A question to a service.
+    Request {
+        /// Chosen by the requester; comes back with the answer.
+        id: RequestId,
+        /// [`ServiceId`] as a number, so that an unknown one can be refused politely.
+        service: u8,
+        /// The service's own encoding.
+        body: Vec<u8>,
+    },
+    /// The answer to a question.
+    Response {
+        /// The question's id.
+        id: RequestId,
+        /// The answer.
+        answer: Answer,
+    },
+    /// Finality: record these transactions, and answer for each.
+    Deliver {
+        /// `SignedTransaction` bytes, dependencies first.
+        transactions: Vec<Vec<u8>>,
+        /// Dependencies of them that the receiver probably lacks, so that it need not ask; to be believed no more than others.
+        dependencies: Vec<Vec<u8>>,
+    },
+    /// These transactions are recorded here, durably.
+    Delivered {
+        /// Their ids.
+        ids: Vec<TxId>,
+    },
+    /// This transaction will not be recorded here, and why.
+    Refused {
+        /// Its id.
+        id: TxId,
+        /// Why.
+        rejection: Rejection,
+    },
+}
+
+impl Encode for Answer {
+    fn encode(&self, e: &mut Encoder) {
+        e.array(2);
+        match self {
+            Answer::Done(bytes) => {
+                e.u64(0);
+                e.bytes(bytes);
+            }
+            Answer::Failed(rejection) => {
+                e.u64(1);
+                rejection.encode(e);
+            }
+            Answer::Wait(eta_ms) => {
+                e.u64(2);
+                e.u64(*eta_ms);
+            }
+        }
+    }
+}
+
+impl Decode for Answer {
+    fn decode(d: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        d.expect_array(2)?;
+        match d.u64()? {
+            0 => Ok(Answer::Done(d.bytes()?.to_vec())),
+            1 => Ok(Answer::Failed(Rejection::decode(d)?)),
+            2 => Ok(Answer::Wait(d.u64()?)),
+            _ => Err(d.invalid("an answer's kind is 0, 1 or 2")),
+        }
+    }
+}
+
+impl Encode for PeerMessage {
+    fn encode(&self, e: &mut Encoder) {
+        match self {
+            PeerMessage::Session { seq, body } => {
+                e.array(3);
+                e.u64(0);
+                e.u64(*seq);
+                e.bytes(body);
+            }
+            PeerMessage::SessionAck { upto } => {
+                e.array(2);
+                e.u64(1);
+                e.u64(*upto);
+            }
+            PeerMessage::Request { id, service, body } => {
+                e.array(4);
+                e.u64(2);
+                id.encode(e);
+                e.u64(u64::from(*service));
+                e.bytes(body);
+            }
+            PeerMessage::Response { id, answer } => {
+                e.array(3);
+                e.u64(3);
+                id.encode(e);
+                answer.encode(e);
+            }
+            PeerMessage::Deliver { transactions, dependencies } => {
+                e.array(3);
+                e.u64(4);
+                for list in [transactions, dependencies] {
+                    e.array(list.len());
+                    list.iter().for_each(|bytes| e.bytes(bytes));
+                }
+            }
+            PeerMessage::Delivered { ids } => {
+                e.array(2);
+                e.u64(5);
+                encode_ids(ids, e);
+            }
+            PeerMessage::Refused { id, rejection } => {
+                e.array(3);
+                e.u64(6);
+                id.encode(e);
+                rejection.encode(e);
+            }
+        }
+    }
+}
+
+impl Decode for PeerMessage {
+    fn decode(d: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        let len = d.array()?;
+        let kind = d.u64()?;
+        let expect = |d: &Decoder<'_>, n: usize| {
+            if len == n {
+                Ok(())
+            } else {
+                Err(d.invalid("a peer message of this kind has another number of fields"))
+            }
+        };
+        match kind {
+            0 => {
+                expect(d, 3)?;
+                Ok(PeerMessage::Session {
+                    seq: d.u64()?,
+                    body: d.bytes()?.to_vec(),
+                })
+            }
+            1 => {
+                expect(d, 2)?;
+                Ok(PeerMessage::SessionAck { upto: d.u64()? })
+            }
+            2 => {
+                expect(d, 4)?;
+                Ok(PeerMessage::Request {
+                    id: RequestId::decode(d)?,
+                    service: d.u8()?,
+                    body: d.bytes()?.to_vec(),
+                })
+            }
+            3 => {
+                expect(d, 3)?;
+                Ok(PeerMessage::Response {
+                    id: RequestId::decode(d)?,
+                    answer: Answer::decode(d)?,
+                })
+            }
+            4 => {
+                expect(d, 3)?;
+                Ok(PeerMessage::Deliver {
+                    transactions: decode_list(d)?,
+                    dependencies: decode_list(d)?,
+                })
+            }
+            5 => {
+                expect(d, 2)?;
+                Ok(PeerMessage::Delivered {
+                    ids: decode_ids(d, DELIVERED_IDS_MAX)?,
+                })
+            }
+            6 => {
+                expect(d, 3)?;
+                Ok(PeerMessage::Refused {
+                    id: TxId::decode(d)?,
+                    rejection: Rejection::decode(d)?,
+                })
+            }
+            _ => Err(d.invalid("an unknown kind of peer message")),
+        }
+    }
+}
+
+/// Asks for transactions and as many of their ancestors as fit, newest first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FetchRequest {
+    /// The transactions whose chains are wanted.
+    pub wanted: Vec<TxId>,
+    /// Most transactions in the answer; grows from request to request.
+    pub transactions_max: u32,
+    /// Most bytes in the answer; at least one transaction comes all the same.
+    pub bytes_max: u32,
+}
+
+/// A part of a back chain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FetchResponse {
+    /// `(position in the server's ledger, signed transaction)`, in descending position: every transaction comes after
+    /// all that depend on it.
+    pub transactions: Vec<(u64, Vec<u8>)>,
+    /// Wanted transactions that the server does not have.
+    pub unknown: Vec<TxId>,
+}
+
+impl Encode for FetchRequest {
+    fn encode(&self, e: &mut Encoder) {
+        e.array(3);
+        encode_ids(&self.wanted, e);
+        e.u64(u64::from(self.transactions_max));
+        e.u64(u64::from(self.bytes_max));
+    }
+}
+
+impl Decode for FetchRequest {
+    fn decode(d: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        d.expect_array(3)?;
+        Ok(Self {
+            wanted: decode_ids(d, FETCH_WANTED_MAX)?,
+            transactions_max: d.u32()?,
+            bytes_max: d.u32()?,
+        })
+    }
+}
+
+impl Encode for FetchResponse {
+    fn encode(&self, e: &mut Encoder) {
+        e.array(2);
+        e.array(self.transactions.len());
+        for (seq, bytes) in &self.transactions {
+            e.array(2);
+            e.u64(*seq);
+            e.bytes(bytes);
+        }
+        encode_ids(&self.unknown, e);
+    }
+}
+
+impl Decode for FetchResponse {
+    fn decode(d: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        d.expect_array(2)?;
+        let count = d.array()?;
+        let mut transactions = Vec::new();
+        for _ in 0..count {
+            d.expect_array(2)?;
+            transactions.push((d.u64()?, d.bytes()?.to_vec()));
+        }
+        Ok(Self {
+            transactions,
+            unknown: decode_ids(d, FETCH_WANTED_MAX)?,
+        })
+    }
+}
+
+fn encode_ids(ids: &[TxId], e: &mut Encoder) {
+    // One byte string of 32-byte ids: compact, and as cheap to read as to copy.
+    let mut bytes = Vec::with_capacity(ids.len() * 32);
+    for id in ids {
+        bytes.extend_from_slice(id.as_bytes());
+    }
+    e.bytes(&bytes);
+}
+
+fn decode_ids(d: &mut Decoder<'_>, max: usize) -> Result<Vec<TxId>, DecodeError> {
+    let bytes = d.bytes()?;
+    let (ids, rest) = bytes.as_chunks::<32>();
+    if !rest.is_empty() || ids.len() > max {
+        return Err(d.invalid("a list of ids is a multiple of 32 bytes, within its limit"));
+    }
+    Ok(ids.iter().map(|id| TxId::from_array(*id)).collect())
+}
+
+fn decode_list(d: &mut Decoder<'_>) -> Result<Vec<Vec<u8>>, DecodeError> {
+    let count = d.array()?;
+    if count > DELIVER_TRANSACTIONS_MAX {
+        return Err(d.invalid("a delivery carries at most 2048 transactions"));
+    }
+    let mut list = Vec::new();
+    for _ in 0..count {
+        list.push(d.bytes()?.to_vec());
+    }
+    Ok(list)
+}

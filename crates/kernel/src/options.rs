@@ -1,0 +1,56 @@
+//! Limits and budgets of a kernel; every one is a setting of the node.
+
+use flow::FlowLimits;
+use flow::messaging::{DeliveryOptions, OutboxOptions, RequestOptions};
+use vault::SelectionOptions;
+
+/// See the fields. Bytes are bytes, times are milliseconds.
+#[derive(Clone, Debug)]
+pub struct KernelOptions {
+    /// Fresh random bytes, drawn by the shell at each start: seeds of responders come from it.
+    pub entropy: [u8; 32],
+    /// Flows started by clients that run at once.
+    pub live_flows_max: usize,
+    /// Starts that wait for a place; beyond it clients are told "busy".
+    pub start_queue_max: usize,
+    /// Limits of the flow engine.
+    pub flow: FlowLimits,
+    /// Coin selection.
+    pub selection: SelectionOptions,
+    /// The notary this node is, if it is one.
+    pub notary: Option<notary::NotaryOptions>,
+    /// Cache of recorded transactions.
+    pub transactions_bytes: usize,
+    /// Cache of signatures known to be good, and of transactions known to be valid.
+    pub known_signatures_bytes: usize,
+    /// Cache of outcomes of ended flows.
+    pub outcomes_bytes: usize,
+    /// Cache of transactions that only this node has.
+    pub unshared_bytes: usize,
+    /// Session messages on their way.
+    pub outbox: OutboxOptions,
+    /// Deliveries on their way.
+    pub deliveries: DeliveryOptions,
+    /// Requests on their way.
+    pub requests: RequestOptions,
+}
+
+impl Default for KernelOptions {
+    fn default() -> Self {
+        Self {
+            entropy: [0; 32],
+            live_flows_max: 1_000,
+            start_queue_max: 1_000,
+            flow: FlowLimits::default(),
+            selection: SelectionOptions::default(),
+            notary: None,
+            transactions_bytes: 16 << 20,
+            known_signatures_bytes: 2 << 20,
+            outcomes_bytes: 4 << 20,
+            unshared_bytes: 4 << 20,
+            outbox: OutboxOptions::default(),
+            deliveries: DeliveryOptions::default(),
+            requests: RequestOptions::default(),
+        }
+    }
+}

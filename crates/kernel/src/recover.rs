@@ -1,0 +1,191 @@
+//! Opening a kernel on what a store holds: locks first, then every flow from its journal.
+
+use flow::{FlowId, MissingVersion, Rehydrate};
+use ledger::{SignedTransaction, StateAndRef, StateRef, TxId};
+use primitives::{Decode, Timestamp};
+use thiserror::Error;
+
+use crate::book::{Book, decode_row};
+use crate::clients::{Caller, LiveFlow, client_of};
+use crate::desk::Desk;
+use crate::event::Action;
+use crate::kernel::{Identity, Kernel};
+use crate::links::Links;
+use crate::options::KernelOptions;
+use crate::port::{Reads, StoreFailure, Table};
+use crate::rows::{META_QUARANTINE, prefix_end, state_ref_of};
+
+/// Rows read at once.
+const PAGE: usize = 10_000;
+
+/// Why a node does not start.
+#[derive(Debug, Error)]
+pub enum OpenError {
+    /// The store can't be read.
+    #[error(transparent)]
+    Store(#[from] StoreFailure),
+    /// Flows are in flight on versions that this binary does not have.
+    #[error("{}", describe_missing(.0))]
+    VersionsMissing(Vec<MissingVersion>),
+}
+
+impl OpenError {
+    /// The stable code.
+    pub fn code(&self) -> &'static str {
+        match self {
+            OpenError::Store(failure) => failure.code,
+            OpenError::VersionsMissing(_) => crate::errors::VERSIONS_MISSING.code,
+        }
+    }
+
+    /// What to do.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            OpenError::Store(failure) => failure.hint,
+            OpenError::VersionsMissing(_) => crate::errors::VERSIONS_MISSING.action,
+        }
+    }
+}
+
+fn describe_missing(missing: &[MissingVersion]) -> String {
+    let each = missing.iter().map(|m| {
+        let kind = if m.responder { "the responder to " } else { "" };
+        let flows: Vec<String> = m.flows.iter().take(5).map(FlowId::to_string).collect();
+        let more = m.flows.len().saturating_sub(flows.len());
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        format!("{kind}{} version {} ({}{more})", m.name, m.version, flows.join(", "))
+    });
+    let list: Vec<String> = each.collect();
+    format!("flows are in flight on versions this binary lacks: {}", list.join("; "))
+}
+
+impl Kernel {
+    /// Opens a kernel; `out` gets what is to be done first. Peers are told up by events, as always.
+    ///
+    /// # Errors
+    /// The store can't be read, or flows are in flight on versions that are not registered.
+    pub fn open(
+        options: KernelOptions,
+        identity: Identity,
+        reads: &dyn Reads,
+        now: Timestamp,
+        out: &mut Vec<Action>,
+    ) -> Result<Self, OpenError> {
+        let book = Book::open(reads, options.transactions_bytes)?;
+        let links = Links::open(&options, reads)?;
+        let desk = options.notary.clone().map(Desk::new);
+        let mut kernel = Kernel::assemble(options, identity, book, links, desk, now);
+        kernel.restore_quarantine(reads)?;
+        kernel.wipe_staging(reads)?;
+        let flows = kernel.load_journals(reads)?;
+        let missing = kernel.engine.versions_missing();
+        if !missing.is_empty() {
+            return Err(OpenError::VersionsMissing(missing));
+        }
+        for flow in flows {
+            kernel.engine.resume(flow, &Stored { reads }, &mut kernel.engine_out);
+            kernel.take_engine_actions();
+        }
+        kernel.settle(reads)?;
+        kernel.flush(now, reads, out)?;
+        Ok(kernel)
+    }
+
+    fn restore_quarantine(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
+        let to = prefix_end(META_QUARANTINE);
+        for (key, _) in reads.scan(Table::Meta, META_QUARANTINE, to.as_deref(), 1_000_000)? {
+            if let Some(reference) = state_ref_of(&key[META_QUARANTINE.len()..]) {
+                self.selection.quarantine(reference);
+            }
+        }
+        Ok(())
+    }
+
+    fn wipe_staging(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
+        let mut from = Vec::new();
+        loop {
+            let rows = reads.scan(Table::Staging, &from, None, PAGE)?;
+            let Some((last, _)) = rows.last() else { return Ok(()) };
+            from = [last.as_slice(), &[0]].concat();
+            for (key, _) in rows {
+                self.round.batch.delete(Table::Staging, key);
+            }
+        }
+    }
+
+    /// Reads every journal and restores the locks it holds; no flow runs yet.
+    fn load_journals(&mut self, reads: &dyn Reads) -> Result<Vec<FlowId>, StoreFailure> {
+        let mut flows = Vec::new();
+        let mut rows: Vec<(u32, Vec<u8>)> = Vec::new();
+        let mut current: Option<FlowId> = None;
+        let mut from = Vec::new();
+        loop {
+            let page = reads.scan(Table::Journal, &from, None, PAGE)?;
+            let full = page.len() == PAGE;
+            if let Some((last, _)) = page.last() {
+                from = [last.as_slice(), &[0]].concat();
+            }
+            for (key, value) in page {
+                let Some((flow, step)) = journal_key_of(&key) else { continue };
+                if current != Some(flow) {
+                    if let Some(done) = current.replace(flow) {
+                        self.load_journal(done, std::mem::take(&mut rows));
+                        flows.push(done);
+                    }
+                }
+                rows.push((step, value));
+            }
+            if !full {
+                break;
+            }
+        }
+        if let Some(done) = current {
+            self.load_journal(done, rows);
+            flows.push(done);
+        }
+        Ok(flows)
+    }
+
+    fn load_journal(&mut self, flow: FlowId, rows: Vec<(u32, Vec<u8>)>) {
+        let loaded = self.engine.load(flow, &rows);
+        self.selection.restore_lock(flow.0, &loaded.locked);
+        let mut live = LiveFlow::default();
+        if let Some(start) = &loaded.start
+            && start.origin.is_none()
+        {
+            live.started_here = true;
+            live.client = Caller::from_bytes(&start.caller).ok().as_ref().and_then(client_of);
+            self.starts.resumed();
+        }
+        self.clients.begin(flow, live);
+    }
+}
+
+/// Reads of the store as it was left.
+struct Stored<'a> {
+    reads: &'a dyn Reads,
+}
+
+impl Rehydrate for Stored<'_> {
+    fn states(&self, refs: &[StateRef]) -> Option<Vec<StateAndRef>> {
+        let mut states = Vec::with_capacity(refs.len());
+        for reference in refs {
+            let transaction = self.transaction(&reference.tx)?;
+            let state = transaction.wire().output(reference.index as usize)?.clone();
+            states.push(StateAndRef { state, reference: *reference });
+        }
+        Some(states)
+    }
+
+    fn transaction(&self, id: &TxId) -> Option<SignedTransaction> {
+        let seq = self.reads.get(Table::TxIndex, id.as_bytes()).ok()??;
+        let row = self.reads.get(Table::Ledger, &seq).ok()??;
+        decode_row(&row).ok().map(|(_, transaction)| transaction)
+    }
+}
+
+fn journal_key_of(key: &[u8]) -> Option<(FlowId, u32)> {
+    let flow = key.first_chunk::<16>()?;
+    let step = key.get(16..)?.try_into().ok()?;
+    Some((FlowId(*flow), u32::from_be_bytes(step)))
+}

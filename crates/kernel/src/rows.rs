@@ -1,0 +1,196 @@
+//! Keys and values of the node's own rows; the layouts are part of the stored format (see [`crate::port::Table`]).
+
+use flow::FlowId;
+use ledger::{PartyId, Rejection, StateRef, TxId};
+use primitives::{Decode, DecodeError, Decoder, Domain, Encode, Encoder, Hash};
+
+/// Key of the row with this node's epoch: a random number that names this store to its peers.
+pub const META_EPOCH: &[u8] = b"epoch";
+/// Prefix of rows `quarantine/` + state ref: own states that the notary says are consumed.
+pub const META_QUARANTINE: &[u8] = b"quarantine/";
+/// Prefix of rows `inbound/` + peer: the peer's epoch and the last session message accepted from it.
+pub const META_INBOUND: &[u8] = b"inbound/";
+/// Prefix of rows `outbound/` + peer: the next sequence number of the session stream to it.
+pub const META_OUTBOUND: &[u8] = b"outbound/";
+
+/// `u64`, big endian, so that keys sort by number.
+pub fn seq_key(seq: u64) -> [u8; 8] {
+    seq.to_be_bytes()
+}
+
+/// Reads a big-endian `u64` from the end of a key.
+pub fn seq_of(key: &[u8]) -> Option<u64> {
+    let tail = key.last_chunk::<8>()?;
+    Some(u64::from_be_bytes(*tail))
+}
+
+/// `peer 32 | seq u64 BE`.
+pub fn peer_seq_key(peer: &PartyId, seq: u64) -> Vec<u8> {
+    let mut key = Vec::with_capacity(40);
+    key.extend_from_slice(peer.as_bytes());
+    key.extend_from_slice(&seq.to_be_bytes());
+    key
+}
+
+/// `flow id 16 | step u32 BE`.
+pub fn journal_key(flow: &FlowId, step: u32) -> Vec<u8> {
+    let mut key = Vec::with_capacity(20);
+    key.extend_from_slice(flow.as_bytes());
+    key.extend_from_slice(&step.to_be_bytes());
+    key
+}
+
+/// `transaction id 32 | index u32 BE`.
+pub fn state_ref_key(reference: &StateRef) -> Vec<u8> {
+    let mut key = Vec::with_capacity(36);
+    key.extend_from_slice(reference.tx.as_bytes());
+    key.extend_from_slice(&reference.index.to_be_bytes());
+    key
+}
+
+/// The state ref in a key made by [`state_ref_key`].
+pub fn state_ref_of(key: &[u8]) -> Option<StateRef> {
+    let tx = key.first_chunk::<32>()?;
+    let index = key.get(32..)?.try_into().ok()?;
+    Some(StateRef::new(TxId::from_array(*tx), u32::from_be_bytes(index)))
+}
+
+/// The key of a client id: a digest, so that a user's choice of id bounds nothing of ours.
+pub fn client_key(user: &str, client_id: &str) -> Hash {
+    let user_len = (user.len() as u64).to_be_bytes();
+    Hash::of(
+        Domain::Derive,
+        &[b"client", &user_len, user.as_bytes(), client_id.as_bytes()],
+    )
+}
+
+/// A meta key made of a prefix and bytes.
+pub fn meta_key(prefix: &[u8], rest: &[u8]) -> Vec<u8> {
+    [prefix, rest].concat()
+}
+
+/// The smallest key greater than every key with this prefix; `None` for a prefix of all ones.
+pub fn prefix_end(prefix: &[u8]) -> Option<Vec<u8>> {
+    let mut end = prefix.to_vec();
+    while let Some(last) = end.pop() {
+        if last < u8::MAX {
+            end.push(last + 1);
+            return Some(end);
+        }
+    }
+    None
+}
+
+/// What a flow came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// The flow.
+    pub flow: FlowId,
+    /// Its registered name.
+    pub name: String,
+    /// The version that ran.
+    pub version: u32,
+    /// The encoded output, or why it failed.
+    pub result: Result<Vec<u8>, Rejection>,
+    /// The transactions it recorded, in order.
+    pub transactions: Vec<TxId>,
+}
+
+/// Most transactions that an outcome lists.
+pub const OUTCOME_TRANSACTIONS_MAX: usize = 1_000;
+
+impl Encode for Outcome {
+    fn encode(&self, e: &mut Encoder) {
+        e.array(6);
+        e.bytes(self.flow.as_bytes());
+        e.text(&self.name);
+        e.u64(u64::from(self.version));
+        match &self.result {
+            Ok(bytes) => {
+                e.bool(true);
+                e.bytes(bytes);
+            }
+            Err(rejection) => {
+                e.bool(false);
+                rejection.encode(e);
+            }
+        }
+        e.array(self.transactions.len());
+        for id in &self.transactions {
+            id.encode(e);
+        }
+    }
+}
+
+impl Decode for Outcome {
+    fn decode(d: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        d.expect_array(6)?;
+        let flow = FlowId::decode(d)?;
+        let name = d.text()?.to_owned();
+        let version = d.u32()?;
+        let result = if d.bool()? {
+            Ok(d.bytes()?.to_vec())
+        } else {
+            Err(Rejection::decode(d)?)
+        };
+        let count = d.array()?;
+        if count > OUTCOME_TRANSACTIONS_MAX {
+            return Err(d.invalid("an outcome lists at most 1000 transactions"));
+        }
+        let mut transactions = Vec::new();
+        for _ in 0..count {
+            transactions.push(TxId::decode(d)?);
+        }
+        Ok(Self {
+            flow,
+            name,
+            version,
+            result,
+            transactions,
+        })
+    }
+}
+
+/// The row of a client id: which start it stands for and what came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientRow {
+    /// Digest of the flow's name and arguments: the same id with another start is refused.
+    pub start_digest: Hash,
+    /// What came of it.
+    pub outcome: Outcome,
+}
+
+impl Encode for ClientRow {
+    fn encode(&self, e: &mut Encoder) {
+        e.array(2);
+        self.start_digest.encode(e);
+        self.outcome.encode(e);
+    }
+}
+
+impl Decode for ClientRow {
+    fn decode(d: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        d.expect_array(2)?;
+        Ok(Self {
+            start_digest: Hash::decode(d)?,
+            outcome: Outcome::decode(d)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prefix_ends_where_the_next_one_begins() {
+        let table: &[(&[u8], Option<&[u8]>)] = &[
+            (b"a", Some(b"b")),
+            (&[1, 255], Some(&[2])),
+            (&[255, 255], None),
+        ];
+        for (prefix, end) in table {
+            assert_eq!(prefix_end(prefix).as_deref(), *end, "{prefix:?}");
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! The queue in front of the kernel: many senders, one thread that takes everything at once.
+
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use kernel::Event;
+
+/// A bounded queue of events. Taking all of them costs one lock, however many there are.
+pub struct Mailbox {
+    state: Mutex<State>,
+    arrived: Condvar,
+    taken: Condvar,
+    bytes_max: usize,
+}
+
+#[derive(Default)]
+struct State {
+    events: VecDeque<Event>,
+    bytes: usize,
+    waiting: bool,
+    closed: bool,
+}
+
+/// What an event is taken to weigh beside its bytes.
+const EVENT_BYTES: usize = 64;
+
+impl Mailbox {
+    /// A mailbox that holds about `bytes_max` bytes of peers' messages; senders of more wait.
+    pub fn new(bytes_max: usize) -> Self {
+        Self {
+            state: Mutex::default(),
+            arrived: Condvar::new(),
+            taken: Condvar::new(),
+            bytes_max,
+        }
+    }
+
+    /// Adds an event, whatever the bound: for events whose number is bounded elsewhere (clients, commits, timers).
+    pub fn push(&self, event: Event) {
+        let mut state = self.lock();
+        state.bytes += weight(&event);
+        state.events.push_back(event);
+        let wake = std::mem::take(&mut state.waiting);
+        drop(state);
+        if wake {
+            self.arrived.notify_one();
+        }
+    }
+
+    /// Adds events under one lock, like [`Mailbox::push`].
+    pub fn push_all(&self, events: Vec<Event>) {
+        let mut state = self.lock();
+        state.bytes += events.iter().map(weight).sum::<usize>();
+        state.events.extend(events);
+        let wake = std::mem::take(&mut state.waiting);
+        drop(state);
+        if wake {
+            self.arrived.notify_one();
+        }
+    }
+
+    /// Adds events of one peer's connection; waits while the mailbox is full, which holds the connection up.
+    pub fn push_waiting(&self, events: impl IntoIterator<Item = Event>) {
+        let mut state = self.lock();
+        while state.bytes > self.bytes_max && !state.closed {
+            state = self.taken.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        for event in events {
+            state.bytes += weight(&event);
+            state.events.push_back(event);
+        }
+        let wake = std::mem::take(&mut state.waiting);
+        drop(state);
+        if wake {
+            self.arrived.notify_one();
+        }
+    }
+
+    /// Whether peers' messages have to wait.
+    pub fn is_full(&self) -> bool {
+        self.lock().bytes > self.bytes_max
+    }
+
+    /// Takes up to `max` events; waits for the first one until the deadline. Nothing means: the deadline has passed, or
+    /// the mailbox is closed.
+    pub fn take(&self, max: usize, deadline: Option<Instant>, into: &mut Vec<Event>) {
+        let mut state = self.lock();
+        while state.events.is_empty() && !state.closed {
+            state.waiting = true;
+            match deadline {
+                None => {
+                    state = self.arrived.wait(state).unwrap_or_else(PoisonError::into_inner);
+                }
+                Some(deadline) => {
+                    let left = deadline.saturating_duration_since(Instant::now());
+                    if left == Duration::ZERO {
+                        break;
+                    }
+                    let (guard, _) = self
+                        .arrived
+                        .wait_timeout(state, left)
+                        .unwrap_or_else(PoisonError::into_inner);
+                    state = guard;
+                }
+            }
+        }
+        state.waiting = false;
+        let was_full = state.bytes > self.bytes_max;
+        let count = state.events.len().min(max);
+        let before = into.len();
+        into.extend(state.events.drain(..count));
+        let taken: usize = into[before..].iter().map(weight).sum();
+        state.bytes = state.bytes.saturating_sub(taken);
+        let open = state.bytes <= self.bytes_max;
+        drop(state);
+        if was_full && open {
+            self.taken.notify_all();
+        }
+    }
+
+    /// Lets everybody go who waits: the node stops.
+    pub fn close(&self) {
+        self.lock().closed = true;
+        self.arrived.notify_all();
+        self.taken.notify_all();
+    }
+
+    /// Whether the node stops.
+    pub fn is_closed(&self) -> bool {
+        self.lock().closed
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing that holds the lock can leave the queue half changed, so a panic elsewhere does not spoil it.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn weight(event: &Event) -> usize {
+    match event {
+        Event::Message { bytes, .. } => EVENT_BYTES + bytes.len(),
+        _ => EVENT_BYTES,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gives_events_in_order_and_at_most_so_many() {
+        let mailbox = Mailbox::new(1_000);
+        for number in 0..5 {
+            mailbox.push(Event::Committed { number });
+        }
+        let mut taken = Vec::new();
+        mailbox.take(3, None, &mut taken);
+        assert_eq!(taken.len(), 3);
+        mailbox.take(3, None, &mut taken);
+        let numbers: Vec<u64> = taken
+            .iter()
+            .filter_map(|event| match event {
+                Event::Committed { number } => Some(*number),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(numbers, [0, 1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn gives_nothing_once_the_deadline_has_passed_or_it_is_closed() {
+        let mailbox = Mailbox::new(1_000);
+        let mut taken = Vec::new();
+        mailbox.take(3, Some(Instant::now()), &mut taken);
+        assert!(taken.is_empty());
+        mailbox.close();
+        mailbox.take(3, None, &mut taken);
+        assert!(taken.is_empty());
+    }
+}

@@ -1,0 +1,121 @@
+//! The kernel's thread: takes every event there is, runs one round, and performs what comes of it.
+//!
+//! ```text
+//!  mailbox ──take all──► kernel.handle … kernel.flush ──► Commit ──► committer ──durable──► sends, replies, view
+//!     ▲                                                                   │
+//!     └───────────────────────────── Committed ◄──────────────────────────┘
+//! ```
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use kernel::port::{Reads, StoreFailure};
+use kernel::{Action, Event, Kernel};
+use store::{Class, CommitHandle};
+
+use super::shared::Shared;
+
+/// Most events in one round: a bound on how long what is ready has to wait for the round's end.
+const ROUND_EVENTS_MAX: usize = 1_024;
+
+/// What the thread owns.
+pub(super) struct CoreThread<R> {
+    pub(super) kernel: Kernel,
+    pub(super) reads: R,
+    pub(super) committer: CommitHandle,
+    pub(super) shared: Arc<Shared>,
+}
+
+impl<R: Reads> CoreThread<R> {
+    /// Runs until the mailbox is closed or the store fails.
+    pub(super) fn run(mut self, first: Vec<Action>) {
+        self.perform(first);
+        let mut events: Vec<Event> = Vec::new();
+        let mut actions = Vec::new();
+        loop {
+            let deadline = self.kernel.next_wakeup().map(|at| {
+                let now = self.shared.clock.now();
+                Instant::now() + Duration::from_millis(at.as_ms().saturating_sub(now.as_ms()))
+            });
+            self.shared.mailbox.take(ROUND_EVENTS_MAX, deadline, &mut events);
+            if self.shared.mailbox.is_closed() {
+                return;
+            }
+            let began = Instant::now();
+            let count = events.len();
+            if let Err(failure) = self.round(&mut events, &mut actions) {
+                self.shared.fail(&failure);
+                return;
+            }
+            self.perform(std::mem::take(&mut actions));
+            self.shared.note_round(count, began.elapsed(), &self.kernel);
+        }
+    }
+
+    fn round(
+        &mut self,
+        events: &mut Vec<Event>,
+        actions: &mut Vec<Action>,
+    ) -> Result<(), StoreFailure> {
+        let now = self.shared.clock.now();
+        for event in events.drain(..) {
+            self.kernel.handle(event, now, &self.reads)?;
+        }
+        self.kernel.flush(self.shared.clock.now(), &self.reads, actions)
+    }
+
+    fn perform(&mut self, actions: Vec<Action>) {
+        let mut now = Vec::new();
+        for action in actions {
+            match action {
+                Action::Commit { number, batch, then } => {
+                    let shared = Arc::clone(&self.shared);
+                    self.committer.submit(number, Class::Normal, batch, move |number, outcome| {
+                        match outcome {
+                            Ok(()) => {
+                                perform_now(&shared, then);
+                                shared.committed.store(number, Ordering::Release);
+                                shared.mailbox.push(Event::Committed { number });
+                            }
+                            Err(failure) => shared.fail(&failure),
+                        }
+                    });
+                }
+                action => now.push(action),
+            }
+        }
+        if !now.is_empty() {
+            perform_now(&self.shared, now);
+        }
+    }
+}
+
+/// Performs actions that need not wait any more.
+fn perform_now(shared: &Shared, actions: Vec<Action>) {
+    let mut sends = Vec::new();
+    let mut replies = Vec::new();
+    let mut views = Vec::new();
+    for action in actions {
+        match action {
+            Action::Send { peer, priority, bytes } => sends.push((peer, priority, bytes)),
+            Action::Reply { token, reply } => replies.push((token, reply)),
+            Action::View { seq, id, at, changes } => views.push((seq, id, at, changes)),
+            Action::Refill(request) => shared.view.refill(request),
+            Action::Drained => shared.drained(),
+            Action::Log { warning: true, code, message } => tracing::warn!(code, "{message}"),
+            Action::Log { warning: false, code, message } => tracing::info!(code, "{message}"),
+            // The kernel nests no commits.
+            Action::Commit { .. } => {}
+        }
+    }
+    if !views.is_empty() {
+        shared.view.feed(views);
+    }
+    if !sends.is_empty() {
+        (shared.send)(sends);
+    }
+    if !replies.is_empty() {
+        shared.replies.answer_all(replies);
+    }
+}

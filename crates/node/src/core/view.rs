@@ -1,0 +1,322 @@
+//! The vault view's thread: fed in the order of the ledger, asked for coins, and filled again from the ledger at start.
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Instant;
+
+use kernel::port::{Reads, StoreFailure};
+use kernel::{Event, decode_row, ledger_page};
+use ledger::{ContractRegistry, PartyId, StateAndRef, StateRef, TxId};
+use primitives::{Decode, Encode, PublicKey, Timestamp};
+use store::{
+    CoinCursor, ConsumedState, ProducedState, StateRow, TokenFacts, VaultReader, VaultView,
+    ViewProgress,
+};
+use vault::{CoinRow, RefillRequest, ViewChange};
+
+use super::mailbox::Mailbox;
+use crate::metrics::NodeMetrics;
+
+/// Transactions of the ledger read at once when the view is filled again.
+const FILL_PAGE: usize = 1_000;
+/// Changes applied in one transaction of the view, about.
+const APPLY_CHANGES: usize = 20_000;
+/// Changes that may wait before the node takes no new starts.
+pub(super) const LAG_CHANGES_MAX: u64 = 200_000;
+
+/// What one transaction changes.
+pub(super) type Fed = (u64, TxId, Timestamp, Vec<ViewChange>);
+
+enum Job {
+    Feed(Vec<Fed>),
+    Refill(RefillRequest),
+    Stop,
+}
+
+/// The way to the view's thread.
+pub(super) struct ViewFeed {
+    jobs: Mutex<VecDeque<Job>>,
+    arrived: Condvar,
+    /// The last position fed; the view has to come there before what was acknowledged is seen.
+    fed_seq: AtomicU64,
+    waiting_changes: AtomicU64,
+    failed: Mutex<Option<String>>,
+}
+
+impl ViewFeed {
+    pub(super) fn new(ledger_end: u64) -> Self {
+        Self {
+            jobs: Mutex::default(),
+            arrived: Condvar::new(),
+            fed_seq: AtomicU64::new(ledger_end),
+            waiting_changes: AtomicU64::new(0),
+            failed: Mutex::default(),
+        }
+    }
+
+    pub(super) fn feed(&self, fed: Vec<Fed>) {
+        let changes: usize = fed.iter().map(|(_, _, _, changes)| changes.len()).sum();
+        self.waiting_changes.fetch_add(changes as u64, Ordering::Relaxed);
+        if let Some((seq, ..)) = fed.last() {
+            self.fed_seq.fetch_max(*seq, Ordering::Release);
+        }
+        self.push(Job::Feed(fed));
+    }
+
+    pub(super) fn refill(&self, request: RefillRequest) {
+        self.push(Job::Refill(request));
+    }
+
+    pub(super) fn stop(&self) {
+        self.push(Job::Stop);
+    }
+
+    /// The position that the view has to reach to show everything acknowledged so far.
+    pub(super) fn fed_seq(&self) -> u64 {
+        self.fed_seq.load(Ordering::Acquire)
+    }
+
+    /// Whether new work has to wait for the view.
+    pub(super) fn is_behind(&self) -> bool {
+        self.waiting_changes.load(Ordering::Relaxed) > LAG_CHANGES_MAX
+    }
+
+    /// Why the view stands still, if it does.
+    pub(super) fn failure(&self) -> Option<String> {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn push(&self, job: Job) {
+        let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        let idle = jobs.is_empty();
+        jobs.push_back(job);
+        drop(jobs);
+        if idle {
+            self.arrived.notify_one();
+        }
+    }
+
+    fn take(&self, into: &mut VecDeque<Job>) {
+        let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        while jobs.is_empty() {
+            jobs = self.arrived.wait(jobs).unwrap_or_else(PoisonError::into_inner);
+        }
+        std::mem::swap(into, &mut jobs);
+    }
+
+    fn fail(&self, why: String) {
+        tracing::error!(code = "vault.view_failed", "the vault's view stands still: {why}");
+        *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
+    }
+}
+
+/// What the thread owns.
+pub(super) struct ViewThread<R> {
+    pub(super) view: VaultView,
+    pub(super) reader: VaultReader,
+    pub(super) reads: R,
+    pub(super) feed: Arc<ViewFeed>,
+    pub(super) mailbox: Arc<Mailbox>,
+    pub(super) contracts: Arc<ContractRegistry>,
+    pub(super) keys: Vec<PublicKey>,
+    pub(super) metrics: Arc<NodeMetrics>,
+    /// The ledger's end when the node started: up to there the view is filled from the ledger.
+    pub(super) ledger_end: u64,
+}
+
+impl<R: Reads> ViewThread<R> {
+    /// Fills the view up to the ledger's end, then follows.
+    pub(super) fn run(mut self) {
+        if let Err(why) = self.fill() {
+            self.feed.fail(why);
+            return;
+        }
+        let mut jobs = VecDeque::new();
+        let mut rows = Vec::new();
+        let mut counted = 0;
+        let mut upto = self.view.upto();
+        loop {
+            self.feed.take(&mut jobs);
+            while let Some(job) = jobs.pop_front() {
+                match job {
+                    Job::Feed(fed) => {
+                        for (seq, _, at, changes) in fed {
+                            upto = upto.max(seq);
+                            counted += changes.len() as u64;
+                            if let Err(why) = self.rows_of(at, changes, &mut rows) {
+                                self.feed.fail(why.message);
+                                return;
+                            }
+                        }
+                        let more = matches!(jobs.front(), Some(Job::Feed(_)));
+                        if (!more || rows.len() >= APPLY_CHANGES) 
+                            && !self.apply(upto, &mut rows, &mut counted)
+                        {
+                            return;
+                        }
+                    }
+                    Job::Refill(request) => {
+                        if let Err(why) = self.refill(&request) {
+                            self.feed.fail(why);
+                            return;
+                        }
+                    }
+                    Job::Stop => return,
+                }
+            }
+        }
+    }
+
+    fn apply(
+        &mut self,
+        upto: u64,
+        rows: &mut Vec<store::ViewChange>,
+        counted: &mut u64,
+    ) -> bool {
+        let began = Instant::now();
+        let outcome = self.view.apply(upto, rows);
+        self.metrics.view_batch.record(rows.len() as u64);
+        self.metrics.view_time.record_time(began.elapsed());
+        self.metrics.view_seq.set(i64::try_from(upto).unwrap_or(i64::MAX));
+        self.feed.waiting_changes.fetch_sub(std::mem::take(counted), Ordering::Relaxed);
+        rows.clear();
+        match outcome {
+            Ok(()) => true,
+            Err(error) => {
+                self.feed.fail(error.to_string());
+                false
+            }
+        }
+    }
+
+    fn fill(&mut self) -> Result<(), String> {
+        let mut rows = Vec::new();
+        while self.view.upto() < self.ledger_end {
+            let page = ledger_page(&self.reads, self.view.upto(), FILL_PAGE)
+                .map_err(|failure| failure.message)?;
+            let Some((last, _)) = page.last() else { break };
+            let upto = *last;
+            for (seq, row) in page {
+                let (at, transaction) = decode_row(&row).map_err(|error| error.to_string())?;
+                let changes = vault::changes(
+                    seq,
+                    transaction.wire(),
+                    &|key| self.keys.contains(key),
+                    &|state| self.contracts.describe(state).ok(),
+                );
+                self.rows_of(at, changes, &mut rows).map_err(|failure| failure.message)?;
+            }
+            self.view.apply(upto, &rows).map_err(|error| error.to_string())?;
+            rows.clear();
+        }
+        self.metrics.view_seq.set(i64::try_from(self.view.upto()).unwrap_or(i64::MAX));
+        Ok(())
+    }
+
+    fn rows_of(
+        &self,
+        at: Timestamp,
+        changes: Vec<ViewChange>,
+        rows: &mut Vec<store::ViewChange>,
+    ) -> Result<(), StoreFailure> {
+        for change in changes {
+            match change {
+                ViewChange::Produced(produced) => {
+                    rows.push(store::ViewChange::Produced(produced_row(at, *produced)));
+                }
+                ViewChange::Consumed(consumed) => {
+                    let key = consumed.reference.tx.as_bytes();
+                    let of_seq = self.reads.get(kernel::port::Table::TxIndex, key)?;
+                    // Rows are never lost again once something consumed them here; without one it was never ours.
+                    if let Some(of_seq) = of_seq.as_deref().and_then(kernel::rows::seq_of) {
+                        rows.push(store::ViewChange::Consumed(ConsumedState {
+                            of_seq,
+                            output: consumed.reference.index,
+                            seq: consumed.seq,
+                            at: at.as_ms(),
+                        }));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn refill(&self, request: &RefillRequest) -> Result<(), String> {
+        let token = request.token.as_bytes();
+        let from = request.from.map(|at| CoinCursor::at_most(at.quantity, at.seq, at.index));
+        let found = self
+            .reader
+            .coins(token, from, request.limit, |_, _| false)
+            .map_err(|error| error.to_string())?;
+        let total = self.reader.balance(token).map_err(|error| error.to_string())?;
+        let view_seq = self.view.upto();
+        let more = found.len() >= request.limit;
+        let rows = found.into_iter().filter_map(coin_row).collect();
+        self.mailbox.push(Event::Refilled {
+            token: request.token,
+            rows,
+            view_seq,
+            total: total.map_or(0, |balance| balance.quantity),
+            more,
+        });
+        Ok(())
+    }
+}
+
+fn produced_row(at: Timestamp, produced: vault::Produced) -> ProducedState {
+    let vault::Produced { seq, state, facts } = produced;
+    let StateAndRef { state, reference } = state;
+    let (token, quantity) = match facts.fungible {
+        Some(fungible) => {
+            let id = *fungible.token.as_bytes();
+            let facts = TokenFacts { id, symbol: fungible.symbol, issuer: fungible.issuer };
+            (Some(facts), fungible.quantity)
+        }
+        None => (None, 0),
+    };
+    let only_owner = match (&facts.owner, facts.participants.as_slice()) {
+        (Some(owner), [participant]) => owner == participant,
+        _ => false,
+    };
+    ProducedState {
+        tx: *reference.tx.as_bytes(),
+        output: reference.index,
+        seq,
+        contract: state.contract.as_str().to_owned(),
+        token,
+        quantity,
+        owner: facts.owner.map(|owner| owner.to_bytes()),
+        participants: (!only_owner).then(|| facts.participants.to_bytes()),
+        notary: *state.notary.id().as_bytes(),
+        recorded_at: at.as_ms(),
+        state: state.to_bytes(),
+    }
+}
+
+fn coin_row(row: StateRow) -> Option<CoinRow> {
+    // What the view holds was encoded here; a row that does not decode is passed over, and an audit shows it.
+    let state = ledger::TransactionState::from_bytes(&row.state).ok()?;
+    let reference = StateRef::new(TxId::from_array(row.tx), row.output);
+    let coin = StateAndRef { state, reference };
+    Some(CoinRow { coin, quantity: row.quantity, seq: row.seq })
+}
+
+/// Opens the view's file beside the ledger.
+pub(super) fn open(
+    path: &Path,
+    options: &store::ViewOptions,
+    ledger_end: u64,
+) -> Result<(VaultView, VaultReader, ViewProgress), store::ViewError> {
+    let view = VaultView::open(path, options, ledger_end)?;
+    let reader = view.reader()?;
+    let progress = view.progress();
+    Ok((view, reader, progress))
+}
+
+/// A notary's party id, as the view holds it.
+pub(super) fn notary_of(row: &StateRow) -> PartyId {
+    PartyId::from_array(row.notary)
+}
