@@ -27,6 +27,14 @@ pub struct CoinCursor {
     pub cursor: i64,
 }
 
+impl CoinCursor {
+    /// Before the coin at this place: it is the first one listed, if it is there.
+    pub fn at_most(quantity: u64, seq: u64, output: u32) -> Self {
+        let cursor = state_id(seq, output).map_or(i64::MAX, |id| id.saturating_add(1));
+        Self { quantity, cursor }
+    }
+}
+
 const COLUMNS: &str = "s.id, s.tx, c.name, t.hash, t.symbol, t.issuer, s.quantity, o.bytes, s.participants, n.bytes, \
                        s.recorded_at, s.data, s.consumed_seq";
 const JOINS: &str = "JOIN contract c ON c.id = s.contract LEFT JOIN token t ON t.id = s.token \
@@ -116,8 +124,7 @@ impl VaultReader {
     }
 
     /// Unconsumed states of a token, at most `limit`, after `after` where given, without those for which `excluded`
-    /// answers true. Larger ones come first, in steps: within one step quantities differ by less than a quarter, and
-    /// the newer comes first.
+    /// answers true. Larger ones come first, among equals the newer.
     pub fn coins(
         &self,
         token: &[u8; 32],
