@@ -1,0 +1,289 @@
+//! Durability as such: a recorded process commits; from the recording disks are rebuilt as a power cut would leave them
+//! at any moment, reopened and audited. Everything acknowledged before that moment is there; nothing is half applied.
+
+mod workload;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+
+use diskimage::{Operation, Policy, Recorder, Recording};
+use kernel::port::WriteBatch;
+use store::{Class, Committer, CommitterOptions, Embedded};
+use workload::{Sequence, assert_equals, batch, count, model, tiny};
+
+const FOLDER: &str = "STORE_TEST_FOLDER";
+const SEED: &str = "STORE_TEST_SEED";
+const BATCHES: u64 = 700;
+
+/// The recorded process; runs only when a test below starts it. Prints `ACK number sequence` and `FAILED number code`.
+#[test]
+fn child() {
+    let Some(folder) = std::env::var_os(FOLDER).map(PathBuf::from) else {
+        return;
+    };
+    let seed: u64 = std::env::var(SEED)
+        .ok()
+        .and_then(|seed| seed.parse().ok())
+        .expect("a seed");
+    let recorder = Recorder::new(&folder.join("store"), &folder.join("log"));
+    let store = match Embedded::open(&folder.join("store"), &tiny()) {
+        Ok(store) => store,
+        Err(error) => {
+            println!("OPEN FAILED {error}");
+            return;
+        }
+    };
+    let committer = Committer::start(
+        store,
+        CommitterOptions {
+            raise_priority: false,
+            ..CommitterOptions::default()
+        },
+    )
+    .expect("starts");
+    let handle = committer.handle();
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    for number in 1..=BATCHES {
+        let (recorder, lines) = (recorder.clone(), Arc::clone(&lines));
+        // Every fifth submission is empty: it must complete in its turn, after those before it.
+        let batch = if number % 5 == 0 {
+            WriteBatch::default()
+        } else {
+            batch(seed, number / 5 * 4 + number % 5)
+        };
+        handle.submit(number, Class::Normal, batch, move |number, outcome| {
+            let sequence = recorder.sequence().expect("a recording");
+            lines.lock().expect("whole").push(match outcome {
+                Ok(()) => format!("ACK {number} {sequence}"),
+                Err(failure) => format!("FAILED {number} {} {}", failure.code, failure.message),
+            });
+        });
+        if number % 7 == 0 {
+            // Let some groups be small: wait for the queue.
+            let _ = handle.commit(Class::Normal, WriteBatch::default());
+        }
+    }
+    drop(committer);
+    lines
+        .lock()
+        .expect("whole")
+        .iter()
+        .for_each(|line| println!("{line}"));
+}
+
+/// What the child told: the workload's count that was acknowledged, with the sequence at which it was; and its failures.
+struct Told {
+    acknowledged: Vec<(u64, u64)>,
+    failed: Vec<String>,
+}
+
+fn record(folder: &Path, seed: u64, prepare: impl FnOnce(&Recorder)) -> (Recording, Told) {
+    let recorder = Recorder::new(&folder.join("store"), &folder.join("log"));
+    prepare(&recorder);
+    let mut command = Command::new(std::env::current_exe().expect("this test"));
+    command
+        .args(["--exact", "child", "--nocapture"])
+        .env(FOLDER, folder)
+        .env(SEED, seed.to_string());
+    let output = recorder
+        .arm(&mut command)
+        .output()
+        .expect("the child starts");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success(),
+        "{text}\n{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let mut told = Told {
+        acknowledged: Vec::new(),
+        failed: Vec::new(),
+    };
+    let mut in_order = 0;
+    for line in text.lines() {
+        if let Some(rest) = line.strip_prefix("ACK ") {
+            let (number, sequence) = rest.split_once(' ').expect("two numbers");
+            let number: u64 = number.parse().expect("a number");
+            if number > 0 {
+                assert_eq!(
+                    number,
+                    in_order + 1,
+                    "completions come in the order of submission"
+                );
+                in_order = number;
+                let workload_count = number / 5 * 4 + number % 5;
+                told.acknowledged
+                    .push((workload_count, sequence.parse().expect("a number")));
+            }
+        } else if line.starts_with("FAILED ") || line.starts_with("OPEN FAILED") {
+            told.failed.push(line.to_owned());
+        }
+    }
+    (Recording::load(recorder.log()).expect("a recording"), told)
+}
+
+/// Rebuilds, opens and audits one disk. Gives how many batches it holds.
+fn audit(
+    recording: &Recording,
+    told: &Told,
+    seed: u64,
+    at: u64,
+    policy: Policy,
+    choice: u64,
+) -> u64 {
+    let what = format!("seed {seed}, after operation {at}, {policy:?} {choice}");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("store");
+    recording
+        .image_at(at, policy, choice, &path)
+        .expect("an image");
+    let store = Embedded::open(&path, &tiny()).unwrap_or_else(|error| panic!("{what}: {error}"));
+    let held = count(&store);
+    let acknowledged = told
+        .acknowledged
+        .iter()
+        .filter(|(_, sequence)| *sequence <= at)
+        .map(|(count, _)| *count)
+        .max();
+    assert!(
+        held >= acknowledged.unwrap_or(0),
+        "{what}: {held} of {acknowledged:?} acknowledged"
+    );
+    assert_equals(&store, &model(seed, held), &what);
+    // It is not only readable: it goes on, and again after a restart.
+    for number in held + 1..held + 30 {
+        store
+            .write(vec![batch(seed, number)])
+            .unwrap_or_else(|failure| panic!("{what}: {failure}"));
+    }
+    drop(store);
+    let store =
+        Embedded::open(&path, &tiny()).unwrap_or_else(|error| panic!("{what}, again: {error}"));
+    assert_equals(&store, &model(seed, held + 29), &what);
+    held
+}
+
+/// Moments worth a look: around syncs and renames, and anywhere.
+fn moments(recording: &Recording, numbers: &mut Sequence, limit: usize) -> Vec<u64> {
+    let mut around: Vec<u64> = recording
+        .operations()
+        .filter(|(_, operation)| {
+            matches!(
+                operation,
+                Some(
+                    Operation::SyncBegin { .. }
+                        | Operation::SyncEnd { .. }
+                        | Operation::Rename { .. }
+                        | Operation::Create { .. }
+                        | Operation::Unlink { .. }
+                )
+            )
+        })
+        .flat_map(|(sequence, _)| [sequence - 1, sequence])
+        .collect();
+    while around.len() > limit {
+        let at = numbers.below(around.len() as u64) as usize;
+        around.swap_remove(at);
+    }
+    around.extend((0..limit / 2).map(|_| 1 + numbers.below(recording.last())));
+    around
+}
+
+#[test]
+fn every_disk_that_a_power_cut_can_leave_holds_what_was_acknowledged() {
+    let mut audited = 0;
+    for seed in 0..2 {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (recording, told) = record(&folder.path().canonicalize().expect("real"), seed, |_| {});
+        assert_eq!(
+            (told.acknowledged.len() as u64, told.failed.len()),
+            (BATCHES, 0)
+        );
+        let mut numbers = Sequence(seed);
+        for at in moments(&recording, &mut numbers, 60) {
+            for policy in Policy::ALL {
+                audit(&recording, &told, seed, at, policy, numbers.next());
+                audited += 1;
+            }
+        }
+        let all = model(seed, BATCHES / 5 * 4);
+        let store = Embedded::open(&folder.path().join("store"), &tiny()).expect("opens");
+        assert_equals(&store, &all, "the real disk");
+        let held = audit(
+            &recording,
+            &told,
+            seed,
+            recording.last(),
+            Policy::Dropped,
+            0,
+        );
+        assert_eq!(
+            held,
+            BATCHES / 5 * 4,
+            "everything was acknowledged, so nothing depends on what was not synced"
+        );
+    }
+    println!("{audited} disks audited");
+}
+
+#[test]
+fn a_full_or_failing_disk_is_reported_and_nothing_acknowledged_is_lost() {
+    const ENOSPC: i32 = 28;
+    const EIO: i32 = 5;
+    let mut numbers = Sequence(99);
+    for round in 0..24u64 {
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = folder.path().canonicalize().expect("real");
+        let (recording, told) = record(&folder, round, |recorder| match round % 3 {
+            0 => recorder
+                .fail_writes(1 + numbers.below(1500), ENOSPC)
+                .expect("armed"),
+            1 => recorder
+                .fail_syncs(1 + numbers.below(700), EIO)
+                .expect("armed"),
+            _ => {
+                recorder
+                    .fail_syncs(1 + numbers.below(700), EIO)
+                    .expect("armed");
+                recorder.fail_once().expect("armed");
+            }
+        });
+        let what = format!(
+            "round {round}, {} acknowledged, {} failed",
+            told.acknowledged.len(),
+            told.failed.len()
+        );
+        let opened = !told
+            .failed
+            .first()
+            .is_some_and(|line| line.starts_with("OPEN FAILED"));
+        if opened {
+            assert_eq!(
+                told.acknowledged.len() + told.failed.len(),
+                BATCHES as usize,
+                "{what}: each is answered once"
+            );
+            for line in &told.failed {
+                assert!(line.contains("store.failed"), "{what}: {line}");
+                assert!(
+                    line.contains(&folder.display().to_string()),
+                    "{what}: the path is named: {line}"
+                );
+            }
+        }
+        // The disk has space again; the store is opened anew.
+        let acknowledged = told.acknowledged.last().map_or(0, |(count, _)| *count);
+        let store = Embedded::open(&folder.join("store"), &tiny())
+            .unwrap_or_else(|error| panic!("{what}: {error}"));
+        let held = count(&store);
+        assert!(held >= acknowledged, "{what}: {held} of {acknowledged}");
+        assert_equals(&store, &model(round, held), &what);
+        store
+            .write(vec![batch(round, held + 1)])
+            .expect("writes again");
+        for policy in Policy::ALL {
+            audit(&recording, &told, round, recording.last(), policy, round);
+        }
+    }
+}
