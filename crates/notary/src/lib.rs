@@ -1,1 +1,25 @@
-//! notary
+//! A notary's decisions: which transaction was first to consume a state, and whether it came in time.
+//!
+//! ```text
+//!  admit(request, now) ──► queue ──► decide_batch(commit, consumed set) ──► rows to write, a verdict for each request
+//!                                                                              │ once durable
+//!                                                                              └─► committed(commit)
+//! ```
+//! Pure: rows are written elsewhere, signatures on requests are checked elsewhere, the time is given. What was decided and is
+//! not durable yet is kept in mind until [`Notary::committed`], so batches may follow each other without waiting.
+
+mod batch;
+mod error;
+mod notary;
+mod options;
+mod overlay;
+mod rate;
+mod record;
+mod request;
+
+pub use batch::{BatchDecision, Verdict};
+pub use error::{AdmissionError, ERRORS};
+pub use notary::{ConsumedSet, Notary, NotaryFigures};
+pub use options::{NotaryKind, NotaryOptions};
+pub use record::RequestRecord;
+pub use request::{Request, Subject};

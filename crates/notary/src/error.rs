@@ -1,0 +1,42 @@
+//! Codes of this crate; those of the answers themselves are the ledger's (`ledger::NotaryError`).
+
+use primitives::{Coded, ErrorInfo};
+use thiserror::Error;
+
+/// The codes of this crate.
+pub const ERRORS: &[ErrorInfo] = &[
+    ErrorInfo {
+        code: "notary.transaction_wanted",
+        cause: "A validating notary was sent a tear-off.",
+        action: "Send the whole transaction: look at the notary's kind in the network map.",
+    },
+    ErrorInfo {
+        code: "notary.notary_missing",
+        cause: "A transaction that names no notary was sent to one.",
+        action: "Record it without notarising: it consumes nothing and has no time window.",
+    },
+];
+
+/// What is wrong with a request at the door.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum AdmissionError {
+    /// A validating notary was sent a tear-off.
+    #[error("this notary validates: it wants the whole transaction")]
+    TransactionWanted,
+    /// The transaction names no notary.
+    #[error("the transaction names no notary")]
+    NotaryMissing,
+}
+
+impl Coded for AdmissionError {
+    fn code(&self) -> &'static str {
+        match self {
+            AdmissionError::TransactionWanted => "notary.transaction_wanted",
+            AdmissionError::NotaryMissing => "notary.notary_missing",
+        }
+    }
+
+    fn hint(&self) -> &'static str {
+        ErrorInfo::action_of(ERRORS, self.code())
+    }
+}

@@ -1,0 +1,49 @@
+//! Settings and limits of a notary.
+
+use ledger::limits::INPUTS_AND_REFERENCES_MAX;
+
+/// What a notary wants to see.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NotaryKind {
+    /// A tear-off: what is consumed and read, the time window, the notary, the parameters.
+    #[default]
+    NonValidating,
+    /// The whole transaction, verified with its back chain.
+    Validating,
+}
+
+/// See the fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotaryOptions {
+    /// What the notary wants to see.
+    pub kind: NotaryKind,
+    /// States (inputs and references) of one request.
+    pub request_states_max: usize,
+    /// States of all requests that wait; further requests are told to come again.
+    pub queue_states_max: usize,
+    /// Requests that wait.
+    pub queue_requests_max: usize,
+    /// Requests of one batch.
+    pub batch_requests_max: usize,
+    /// States of one batch; a batch of one request may exceed it.
+    pub batch_states_max: usize,
+    /// States decided and not durable yet, of all batches; beyond, decisions wait.
+    pub in_flight_states_max: usize,
+    /// What a request is told to wait while the rate of late is not known, in milliseconds.
+    pub eta_unknown_ms: u64,
+}
+
+impl Default for NotaryOptions {
+    fn default() -> Self {
+        Self {
+            kind: NotaryKind::NonValidating,
+            request_states_max: INPUTS_AND_REFERENCES_MAX,
+            queue_states_max: 50_000,
+            queue_requests_max: 20_000,
+            batch_requests_max: 2_000,
+            batch_states_max: 20_000,
+            in_flight_states_max: 100_000,
+            eta_unknown_ms: 10_000,
+        }
+    }
+}

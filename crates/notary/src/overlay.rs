@@ -1,0 +1,88 @@
+//! What was decided and is not durable yet.
+
+use std::collections::{HashMap, VecDeque};
+
+use ledger::{StateRef, TxId};
+
+/// The rows of one batch.
+struct InFlight {
+    commit: u64,
+    transactions: Vec<TxId>,
+    states: Vec<StateRef>,
+    weight: usize,
+}
+
+/// Rows of batches on their way to the disk, looked up as if they were there.
+#[derive(Default)]
+pub(crate) struct Overlay {
+    consumed: HashMap<StateRef, TxId>,
+    transactions: HashMap<TxId, ()>,
+    batches: VecDeque<InFlight>,
+    weight: usize,
+}
+
+impl Overlay {
+    pub(crate) fn consumer(&self, state: &StateRef) -> Option<TxId> {
+        self.consumed.get(state).copied()
+    }
+
+    pub(crate) fn has(&self, transaction: &TxId) -> bool {
+        self.transactions.contains_key(transaction)
+    }
+
+    /// States decided and not durable yet.
+    pub(crate) fn weight(&self) -> usize {
+        self.weight
+    }
+
+    pub(crate) fn batches(&self) -> usize {
+        self.batches.len()
+    }
+
+    /// The rows that follow belong to this commit.
+    pub(crate) fn begin(&mut self, commit: u64) {
+        self.batches.push_back(InFlight {
+            commit,
+            transactions: Vec::new(),
+            states: Vec::new(),
+            weight: 0,
+        });
+    }
+
+    /// A transaction is accepted.
+    pub(crate) fn accept(&mut self, id: TxId, inputs: &[StateRef], weight: usize) {
+        self.transactions.insert(id, ());
+        for input in inputs {
+            self.consumed.insert(*input, id);
+        }
+        self.weight = self.weight.saturating_add(weight);
+        if let Some(batch) = self.batches.back_mut() {
+            batch.transactions.push(id);
+            batch.states.extend_from_slice(inputs);
+            batch.weight = batch.weight.saturating_add(weight);
+        }
+    }
+
+    /// Every commit up to this one is durable; returns how many states that frees.
+    pub(crate) fn committed(&mut self, upto: u64) -> usize {
+        let mut freed = 0usize;
+        while self
+            .batches
+            .front()
+            .is_some_and(|batch| batch.commit <= upto)
+        {
+            let Some(batch) = self.batches.pop_front() else {
+                break;
+            };
+            for id in &batch.transactions {
+                self.transactions.remove(id);
+            }
+            for state in &batch.states {
+                self.consumed.remove(state);
+            }
+            freed = freed.saturating_add(batch.weight);
+        }
+        self.weight = self.weight.saturating_sub(freed);
+        freed
+    }
+}

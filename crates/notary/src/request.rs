@@ -1,0 +1,90 @@
+//! A request as the engine takes it: its proofs and signatures checked.
+
+use std::sync::Arc;
+
+use ledger::{
+    CheckedTearOff, Party, PartyId, StateRef, TimeWindow, TxId, VerifiedTransaction,
+    WireTransaction,
+};
+use primitives::{PublicKey, Signature};
+
+/// What is to be notarised.
+#[derive(Clone, Debug)]
+pub enum Subject {
+    /// A tear-off that is proved complete.
+    TearOff(Box<CheckedTearOff>),
+    /// A whole transaction, known to be valid. Made by [`Subject::verified`].
+    Verified(VerifiedTransaction, Arc<WireTransaction>),
+}
+
+impl Subject {
+    /// A transaction that was verified; `None` if it is another one that was.
+    pub fn verified(proof: VerifiedTransaction, wire: Arc<WireTransaction>) -> Option<Self> {
+        (proof.id() == wire.id()).then_some(Self::Verified(proof, wire))
+    }
+
+    /// The transaction's id.
+    pub fn id(&self) -> TxId {
+        match self {
+            Subject::TearOff(tear_off) => tear_off.id(),
+            Subject::Verified(_, wire) => wire.id(),
+        }
+    }
+
+    /// What it consumes.
+    pub fn inputs(&self) -> &[StateRef] {
+        match self {
+            Subject::TearOff(tear_off) => tear_off.inputs(),
+            Subject::Verified(_, wire) => wire.inputs(),
+        }
+    }
+
+    /// What it reads.
+    pub fn references(&self) -> &[StateRef] {
+        match self {
+            Subject::TearOff(tear_off) => tear_off.references(),
+            Subject::Verified(_, wire) => wire.references(),
+        }
+    }
+
+    /// When it may be notarised.
+    pub fn time_window(&self) -> Option<&TimeWindow> {
+        match self {
+            Subject::TearOff(tear_off) => tear_off.time_window(),
+            Subject::Verified(_, wire) => wire.time_window(),
+        }
+    }
+
+    /// The notary that has to decide.
+    pub fn notary(&self) -> Option<&Party> {
+        match self {
+            Subject::TearOff(tear_off) => Some(tear_off.notary()),
+            Subject::Verified(_, wire) => wire.notary(),
+        }
+    }
+
+    /// How much work it is: its states, at least one.
+    pub(crate) fn weight(&self) -> usize {
+        self.states().max(1)
+    }
+
+    /// Its inputs and references.
+    pub(crate) fn states(&self) -> usize {
+        self.inputs().len().saturating_add(self.references().len())
+    }
+}
+
+/// A request whose requester's signature is good.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The caller's name for it; the verdict comes under the same number.
+    pub number: u64,
+    /// What is to be notarised.
+    pub subject: Subject,
+    /// Who asks.
+    pub requester: PartyId,
+    /// The key that signed the request.
+    pub key: PublicKey,
+    /// The signature on the request.
+    pub signature: Signature,
+}
