@@ -1,1 +1,40 @@
-//! finance
+//! Contracts and flows of finance: cash.
+//!
+//! Pure: contracts decide from a transaction alone, flows ask the world through their context.
+
+mod cash_command;
+mod cash_contract;
+mod cash_state;
+mod currency;
+mod errors;
+mod reference;
+
+pub mod cash_builder;
+pub mod flows;
+
+use std::sync::Arc;
+
+use flow::FlowRegistry;
+use ledger::{ContractRegistry, RegistryError};
+
+pub use cash_builder::Portion;
+pub use cash_command::CashCommand;
+pub use cash_contract::{CASH_NAME, CashContract, cash_name};
+pub use cash_state::{CashState, IssuedToken};
+pub use currency::Currency;
+pub use errors::{CashError, ERRORS};
+pub use reference::Reference;
+
+/// Registers this crate's contracts.
+pub fn register_contracts(registry: &mut ContractRegistry) -> Result<(), RegistryError> {
+    registry.register(Arc::new(CashContract))?;
+    Ok(())
+}
+
+/// Registers this crate's flows.
+pub fn register_flows(registry: &mut FlowRegistry) {
+    registry.register::<flows::IssueCash>();
+    registry.register::<flows::PayCash>();
+    registry.register::<flows::IssueAndPayCash>();
+    registry.register::<flows::ExitCash>();
+}

@@ -1,0 +1,166 @@
+//! Why cash is refused, by the contract and by the flows.
+
+use ledger::ContractRejection;
+use primitives::{Coded, DecodeError, ErrorInfo};
+use thiserror::Error;
+
+use crate::Currency;
+
+/// Why cash is refused.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum CashError {
+    /// A state's data is not cash.
+    #[error("a state's data is not cash: {0}")]
+    State(DecodeError),
+    /// A command's value is not one of the contract's.
+    #[error("a command's value is not one of the cash contract's: {0}")]
+    Command(DecodeError),
+    /// An amount of nothing.
+    #[error("an amount is zero")]
+    ZeroAmount,
+    /// A sum is too large.
+    #[error("a sum of amounts is over 18446744073709551615")]
+    Overflow,
+    /// What goes in is not what comes out.
+    #[error(
+        "{currency}: {consumed} consumed and {issued} issued, but {made} made and {exited} exited"
+    )]
+    NotConserved {
+        /// Of which currency.
+        currency: Currency,
+        /// How much is consumed.
+        consumed: u64,
+        /// How much is issued.
+        issued: u64,
+        /// How much is made.
+        made: u64,
+        /// How much is exited.
+        exited: u64,
+    },
+    /// The issuer does not sign what it has to.
+    #[error("an issue or exit does not name the issuer as a signer")]
+    IssuerMustSign,
+    /// An owner does not sign for its cash.
+    #[error("cash is consumed by a command that does not name its owner as a signer")]
+    OwnerMustSign,
+    /// Two commands for the same.
+    #[error("there are two moves, or two issues or exits of one token")]
+    CommandRepeated,
+    /// A command for cash that is not there.
+    #[error("a command is about cash that the transaction does not have")]
+    CommandWithoutCash,
+    /// A currency is not one.
+    #[error("'{0}' is not a currency")]
+    Currency(String),
+    /// A reference is not one.
+    #[error("a reference has 0 to 32 bytes in hexadecimal")]
+    Reference,
+    /// A payment to nobody.
+    #[error("there is no payment")]
+    NoPayment,
+    /// The token is not named, or twice.
+    #[error("the token is not named, or named in two ways")]
+    TokenAmbiguous,
+    /// An amount can't be split into so many states.
+    #[error("{quantity} can't be split into {states} states")]
+    Split {
+        /// The amount.
+        quantity: u64,
+        /// How many states.
+        states: u32,
+    },
+    /// Only the issuer can exit cash.
+    #[error("the cash was issued by another party")]
+    NotTheIssuer,
+    /// States under different code.
+    #[error("the states selected are constrained to different versions of the contract")]
+    MixedConstraints,
+    /// No such party.
+    #[error("the network has no party '{0}'")]
+    UnknownParty(String),
+    /// The party named is no notary.
+    #[error("'{0}' is not a notary of the network")]
+    NotANotary(String),
+}
+
+impl Coded for CashError {
+    fn code(&self) -> &'static str {
+        match self {
+            CashError::State(_) => "cash.state_malformed",
+            CashError::Command(_) => "cash.command_malformed",
+            CashError::ZeroAmount => "cash.zero_amount",
+            CashError::Overflow => "cash.overflow",
+            CashError::NotConserved { .. } => "cash.not_conserved",
+            CashError::IssuerMustSign => "cash.issuer_must_sign",
+            CashError::OwnerMustSign => "cash.owner_must_sign",
+            CashError::CommandRepeated => "cash.command_repeated",
+            CashError::CommandWithoutCash => "cash.command_without_cash",
+            CashError::Currency(_) => "cash.currency_invalid",
+            CashError::Reference => "cash.reference_invalid",
+            CashError::NoPayment => "cash.no_payment",
+            CashError::TokenAmbiguous => "cash.token_ambiguous",
+            CashError::Split { .. } => "cash.split_impossible",
+            CashError::NotTheIssuer => "cash.not_the_issuer",
+            CashError::MixedConstraints => "cash.mixed_constraints",
+            CashError::UnknownParty(_) => "cash.unknown_party",
+            CashError::NotANotary(_) => "cash.not_a_notary",
+        }
+    }
+
+    fn hint(&self) -> &'static str {
+        ErrorInfo::action_of(ERRORS, self.code())
+    }
+}
+
+impl From<CashError> for ContractRejection {
+    fn from(error: CashError) -> Self {
+        ContractRejection::new(error.code(), error.to_string())
+    }
+}
+
+macro_rules! catalogue {
+    ($($code:literal: $cause:literal => $action:literal;)*) => {
+        &[$(ErrorInfo { code: $code, cause: $cause, action: $action }),*]
+    };
+}
+
+/// The catalogue of this crate's codes.
+pub const ERRORS: &[ErrorInfo] = catalogue! {
+    "cash.state_malformed": "The data of a cash state does not decode, or its quantity is zero." => "encode it as [token, quantity, owner] with a quantity of at least 1";
+    "cash.command_malformed": "The value of a command to the cash contract does not decode." => "encode an issue, a move or an exit";
+    "cash.zero_amount": "An amount is zero." => "give an amount of at least 1 minor unit";
+    "cash.overflow": "A sum of amounts does not fit 64 bits." => "split the transaction; amounts add up to at most 18446744073709551615 minor units";
+    "cash.not_conserved": "Of some token, what is consumed and issued is not what is made and exited." => "make the outputs of each issuer, reference and currency equal to its inputs, plus what is issued, less what is exited";
+    "cash.issuer_must_sign": "An issue or exit does not name the issuer as a signer." => "add the issuer's key to the signers of the command";
+    "cash.owner_must_sign": "Cash is consumed, and no move or exit names its owner as a signer." => "add the owners of all cash consumed to the signers of the move, or of the exit of that token";
+    "cash.command_repeated": "A transaction has two moves, or two issues or exits of one token." => "use one command for all of it";
+    "cash.command_without_cash": "A command is about cash that the transaction does not have." => "remove the command, or add the cash";
+    "cash.currency_invalid": "A currency is not three capital letters." => "give a code like GBP";
+    "cash.reference_invalid": "An issuer's reference is not 0 to 32 bytes in hexadecimal." => "give an even number of hexadecimal digits, at most 64";
+    "cash.no_payment": "A payment names no payee." => "give at least one payment with 'to' and 'quantity'";
+    "cash.token_ambiguous": "The arguments name no token, or name it in two ways." => "give either 'token', or 'currency' and, unless this node is the issuer, 'issuer'";
+    "cash.split_impossible": "An amount can't be split into so many states." => "ask for 1 to 1000 states, and not for more states than there are minor units";
+    "cash.not_the_issuer": "Cash is to be exited by a party that did not issue it." => "pay the cash to its issuer, who can exit it";
+    "cash.mixed_constraints": "Cash under different versions of the contract can't be spent together." => "spend less at a time, so that states of one version suffice";
+    "cash.unknown_party": "The arguments name a party that the network map does not list." => "check the name against the network map";
+    "cash.not_a_notary": "The arguments name a notary that the network parameters do not list." => "leave the notary out, or name one of the network's";
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_unique_and_complete() {
+        for (index, info) in ERRORS.iter().enumerate() {
+            assert!(
+                info.code.starts_with("cash.") && !info.cause.is_empty() && !info.action.is_empty()
+            );
+            assert!(
+                ERRORS[..index].iter().all(|other| other.code != info.code),
+                "{}",
+                info.code
+            );
+        }
+    }
+}

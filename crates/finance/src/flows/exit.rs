@@ -1,0 +1,85 @@
+//! `cash.exit`: takes cash that this node issued and holds out of the world.
+
+use flow::library::finality;
+use flow::{Flow, FlowContext, FlowError};
+use ledger::{LegalName, SelectionRequest};
+use serde::{Deserialize, Serialize};
+
+use super::arguments::{SELECTION_DEADLINE_MS, build_and_sign, notary, party};
+use super::{CashResult, TokenChoice};
+use crate::{CashError, Currency, Reference, cash_builder};
+
+/// Arguments of `cash.exit`. Encoded as an array of the fields in their order, absent ones null.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExitArgs {
+    /// The currency.
+    pub currency: Currency,
+    /// How much, in minor units.
+    pub quantity: u64,
+    /// Who issued the cash: this node, or the flow is refused.
+    #[serde(default)]
+    pub issuer: Option<LegalName>,
+    /// The issuer's reference in hexadecimal; empty if left out.
+    #[serde(default)]
+    pub reference: Option<Reference>,
+    /// The notary whose states to exit; the network's default, if left out.
+    #[serde(default)]
+    pub notary: Option<LegalName>,
+    /// How long to wait for cash that other flows have locked, in milliseconds; 30000 if left out.
+    #[serde(default)]
+    pub deadline_ms: Option<u64>,
+}
+
+primitives::record!(ExitArgs {
+    currency,
+    quantity,
+    issuer,
+    reference,
+    notary,
+    deadline_ms
+});
+
+/// Takes cash that this node issued and holds out of the world.
+#[derive(Debug)]
+pub struct ExitCash;
+
+impl Flow for ExitCash {
+    const NAME: &'static str = "cash.exit";
+    const VERSION: u32 = 1;
+    type Args = ExitArgs;
+    type Output = CashResult;
+
+    async fn run(ctx: FlowContext, args: ExitArgs) -> Result<CashResult, FlowError> {
+        if let Some(issuer) = &args.issuer
+            && party(&ctx, issuer)?.id() != ctx.my_id()
+        {
+            return Err(CashError::NotTheIssuer.into());
+        }
+        if args.quantity == 0 {
+            return Err(CashError::ZeroAmount.into());
+        }
+        let choice = TokenChoice {
+            token: None,
+            currency: Some(args.currency),
+            issuer: None,
+            reference: args.reference,
+        };
+        let notary = notary(&ctx, args.notary.as_ref())?.clone();
+
+        ctx.progress("selecting cash");
+        let request = SelectionRequest {
+            token: choice.resolve(&ctx)?,
+            quantity: args.quantity,
+            notary: Some(notary.id()),
+            deadline_ms: args.deadline_ms.unwrap_or(SELECTION_DEADLINE_MS),
+        };
+        let inputs = ctx.select_states(request).await?;
+
+        ctx.progress("building");
+        let spending = cash_builder::exit(notary, &inputs, args.quantity, &ctx.me().key)?;
+        let signed = build_and_sign(&ctx, spending.builder, &spending.owners).await?;
+        let transaction = signed.id();
+        finality(&ctx, signed, &[]).await?;
+        Ok(CashResult { transaction })
+    }
+}

@@ -1,0 +1,75 @@
+//! `cash.issue`: makes cash that this node owes.
+
+use flow::library::finality;
+use flow::{Flow, FlowContext, FlowError};
+use ledger::LegalName;
+use serde::{Deserialize, Serialize};
+
+use super::CashResult;
+use super::arguments::{build_and_sign, notary, party};
+use crate::{Currency, IssuedToken, Portion, Reference, cash_builder};
+
+/// Arguments of `cash.issue`. Encoded as an array of the fields in their order, absent ones null.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IssueArgs {
+    /// The currency, such as `GBP`.
+    pub currency: Currency,
+    /// How much, in minor units.
+    pub quantity: u64,
+    /// The issuer's mark in hexadecimal; empty if left out.
+    #[serde(default)]
+    pub reference: Option<Reference>,
+    /// In how many states, as equal as can be; 1 if left out.
+    #[serde(default)]
+    pub outputs: Option<u32>,
+    /// Who gets it; this node, if left out.
+    #[serde(default)]
+    pub recipient: Option<LegalName>,
+    /// The notary of the new states; the network's default, if left out.
+    #[serde(default)]
+    pub notary: Option<LegalName>,
+}
+
+primitives::record!(IssueArgs {
+    currency,
+    quantity,
+    reference,
+    outputs,
+    recipient,
+    notary
+});
+
+/// Makes cash that this node owes.
+#[derive(Debug)]
+pub struct IssueCash;
+
+impl Flow for IssueCash {
+    const NAME: &'static str = "cash.issue";
+    const VERSION: u32 = 1;
+    type Args = IssueArgs;
+    type Output = CashResult;
+
+    async fn run(ctx: FlowContext, args: IssueArgs) -> Result<CashResult, FlowError> {
+        ctx.progress("building");
+        let recipient = match &args.recipient {
+            Some(name) => party(&ctx, name)?.clone(),
+            None => ctx.me().clone(),
+        };
+        let token = IssuedToken {
+            issuer: ctx.me().clone(),
+            reference: args.reference.unwrap_or_default(),
+            currency: args.currency,
+        };
+        let portion = Portion {
+            owner: recipient.key.clone(),
+            quantity: args.quantity,
+            states: args.outputs.unwrap_or(1),
+        };
+        let notary = notary(&ctx, args.notary.as_ref())?.clone();
+        let builder = cash_builder::issue(notary, &token, &[portion])?;
+        let signed = build_and_sign(&ctx, builder, &[ctx.me().key.clone()]).await?;
+        let transaction = signed.id();
+        finality(&ctx, signed, &[recipient.id()]).await?;
+        Ok(CashResult { transaction })
+    }
+}

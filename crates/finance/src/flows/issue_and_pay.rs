@@ -1,0 +1,89 @@
+//! `cash.issue_and_pay`: makes cash and pays it on.
+
+use flow::{Flow, FlowContext, FlowError};
+use ledger::{LegalName, TxId};
+use serde::{Deserialize, Serialize};
+
+use super::{IssueArgs, IssueCash, PayArgs, PayCash, Payment};
+use crate::{Currency, Reference};
+
+/// Arguments of `cash.issue_and_pay`. Encoded as an array of the fields in their order, absent ones null.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IssueAndPayArgs {
+    /// The currency, such as `GBP`.
+    pub currency: Currency,
+    /// How much, in minor units.
+    pub quantity: u64,
+    /// The issuer's mark in hexadecimal; empty if left out.
+    #[serde(default)]
+    pub reference: Option<Reference>,
+    /// Who is paid.
+    pub recipient: LegalName,
+    /// In how many states the recipient gets it; 1 if left out.
+    #[serde(default)]
+    pub states: Option<u32>,
+    /// The notary; the network's default, if left out.
+    #[serde(default)]
+    pub notary: Option<LegalName>,
+}
+
+primitives::record!(IssueAndPayArgs {
+    currency,
+    quantity,
+    reference,
+    recipient,
+    states,
+    notary
+});
+
+/// What `cash.issue_and_pay` returns. Encoded as `[issue, payment]`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IssueAndPayResult {
+    /// The transaction that made cash.
+    pub issue: TxId,
+    /// The transaction that paid it.
+    pub payment: TxId,
+}
+
+primitives::record!(IssueAndPayResult { issue, payment });
+
+/// Makes cash that this node owes and pays the same amount in a second transaction.
+#[derive(Debug)]
+pub struct IssueAndPayCash;
+
+impl Flow for IssueAndPayCash {
+    const NAME: &'static str = "cash.issue_and_pay";
+    const VERSION: u32 = 1;
+    type Args = IssueAndPayArgs;
+    type Output = IssueAndPayResult;
+
+    async fn run(ctx: FlowContext, args: IssueAndPayArgs) -> Result<IssueAndPayResult, FlowError> {
+        let issue = IssueArgs {
+            currency: args.currency,
+            quantity: args.quantity,
+            reference: args.reference.clone(),
+            outputs: None,
+            recipient: None,
+            notary: args.notary.clone(),
+        };
+        let issued = ctx.sub_flow::<IssueCash>(issue).await?;
+        let pay = PayArgs {
+            token: None,
+            currency: Some(args.currency),
+            issuer: None,
+            reference: args.reference,
+            payments: vec![Payment {
+                to: args.recipient,
+                quantity: args.quantity,
+                states: args.states,
+            }],
+            notary: args.notary,
+            deadline_ms: None,
+        };
+        let paid = ctx.sub_flow::<PayCash>(pay).await?;
+        Ok(IssueAndPayResult {
+            issue: issued.transaction,
+            payment: paid.transaction,
+        })
+    }
+}
