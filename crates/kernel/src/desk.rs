@@ -1,4 +1,198 @@
-//! desk
-use crate::kernel::Kernel; use crate::port::*; use ledger::PartyId; use flow::messaging::RequestId;
-pub struct Desk; impl Desk { pub fn new(_:notary::NotaryOptions)->Self{Desk} pub fn committed(&mut self,_:u64){} }
-impl Kernel { pub(crate) fn on_notarise(&mut self,_:PartyId,_:RequestId,_:&[u8]){} pub(crate) fn on_notary_checked(&mut self,_:u64,_:bool){} pub(crate) fn decide_notarisations(&mut self,_:&dyn Reads)->Result<(),StoreFailure>{Ok(())} }
+//! The notary's desk: requests come in, their proofs are checked here and their signatures with the round's others, the
+//! engine decides a batch a round, one signature covers it, and the answers leave with the commit.
+
+use std::collections::BTreeMap;
+
+use flow::messaging::RequestId;
+use ledger::{NotaryError, NotaryRequest, NotaryResponse, PartyId, StateRef, TxId};
+use notary::{ConsumedSet, Notary, NotaryOptions, Request, Subject, Verdict};
+use primitives::{Coded, Decode, Encode, Timestamp};
+use thiserror::Error;
+
+use crate::errors;
+use crate::event::Priority;
+use crate::kernel::{CheckOwner, Kernel};
+use crate::message::{Answer, PeerMessage};
+use crate::port::{Reads, StoreFailure, Table};
+use crate::rows::state_ref_key;
+
+/// See the module.
+pub(crate) struct Desk {
+    notary: Notary,
+    next: u64,
+    /// Requests whose requester's signature is being checked in this round.
+    checking: BTreeMap<u64, Request>,
+    /// Where the answer to a request goes.
+    asked_by: BTreeMap<u64, (PartyId, RequestId)>,
+}
+
+impl Desk {
+    /// The desk of a notary.
+    pub(crate) fn new(options: NotaryOptions, me: ledger::Party, now: Timestamp) -> Self {
+        Self {
+            notary: Notary::new(options, me, now),
+            next: 0,
+            checking: BTreeMap::new(),
+            asked_by: BTreeMap::new(),
+        }
+    }
+
+    /// Every commit up to this number is durable.
+    pub(crate) fn committed(&mut self, upto: u64, now: Timestamp) {
+        self.notary.committed(upto, now);
+    }
+
+    /// Whether requests wait that can be decided.
+    pub(crate) fn can_decide(&self) -> bool {
+        self.notary.can_decide()
+    }
+
+    /// Requests that wait.
+    pub(crate) fn queued(&self) -> usize {
+        self.notary.figures().queued_requests
+    }
+}
+
+/// A request is not the requester's own.
+#[derive(Debug, Error)]
+#[error("the request names another requester or key than the node that sent it")]
+struct NotTheRequester;
+
+impl Coded for NotTheRequester {
+    fn code(&self) -> &'static str {
+        errors::REQUESTER_MISMATCHED.code
+    }
+
+    fn hint(&self) -> &'static str {
+        errors::REQUESTER_MISMATCHED.action
+    }
+}
+
+/// The notary's rows, as the engine asks for them.
+struct Rows<'a>(&'a dyn Reads);
+
+impl ConsumedSet for Rows<'_> {
+    type Error = StoreFailure;
+
+    fn consumer(&self, state: &StateRef) -> Result<Option<TxId>, StoreFailure> {
+        let row = self.0.get(Table::NotaryStates, &state_ref_key(state))?;
+        Ok(row.and_then(|row| row.as_slice().try_into().ok()).map(TxId::from_array))
+    }
+
+    fn is_committed(&self, transaction: &TxId) -> Result<bool, StoreFailure> {
+        Ok(self.0.get(Table::NotaryTxs, transaction.as_bytes())?.is_some())
+    }
+}
+
+impl Kernel {
+    pub(crate) fn on_notarise(&mut self, peer: PartyId, id: RequestId, body: &[u8]) {
+        let checked = self.check_notary_request(peer, body);
+        let Some(desk) = &mut self.desk else { return };
+        match checked {
+            Ok((request, message)) => {
+                let number = desk.next;
+                desk.next += 1;
+                desk.checking.insert(number, Request { number, ..request });
+                desk.asked_by.insert(number, (peer, id));
+                self.round.checks.push((CheckOwner::Notary(number), message));
+            }
+            Err(error) => self.answer_notary(peer, id, NotaryResponse::Refused(error)),
+        }
+    }
+
+    fn check_notary_request(
+        &self,
+        peer: PartyId,
+        body: &[u8],
+    ) -> Result<(Request, primitives::SignedMessage), NotaryError> {
+        let request = NotaryRequest::from_bytes(body).map_err(|e| NotaryError::invalid(&e))?;
+        let tear_off = request.tear_off.verify().map_err(|e| NotaryError::invalid(&e))?;
+        let known = self.identity.network.party(&peer);
+        if request.requester != peer || known.is_none_or(|party| party.key != request.key) {
+            return Err(NotaryError::invalid(&NotTheRequester));
+        }
+        let message = request.signed_message(&tear_off.id(), &self.my_id);
+        let subject = Subject::TearOff(Box::new(tear_off));
+        let NotaryRequest { requester, key, signature, .. } = request;
+        Ok((Request { number: 0, subject, requester, key, signature }, message))
+    }
+
+    pub(crate) fn on_notary_checked(&mut self, number: u64, good: bool) {
+        let now = self.now;
+        let Some(desk) = &mut self.desk else { return };
+        let Some(request) = desk.checking.remove(&number) else { return };
+        let refusal = if good {
+            match desk.notary.admit(request, now) {
+                Ok(()) => return,
+                Err(error) => error,
+            }
+        } else {
+            let text = "the requester's signature is not valid";
+            let rejection = errors::rejection(&errors::SIGNATURE_INVALID, text);
+            NotaryError::InvalidRequest { code: rejection.code, message: rejection.message }
+        };
+        if let Some((peer, id)) = desk.asked_by.remove(&number) {
+            self.answer_notary(peer, id, NotaryResponse::Refused(refusal));
+        }
+    }
+
+    /// Decides what waits, one batch a round.
+    pub(crate) fn decide_notarisations(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
+        if self.round.notary_decided {
+            return Ok(());
+        }
+        let commit = self.round_number();
+        let Some(desk) = &mut self.desk else { return Ok(()) };
+        let Some(mut decision) = desk.notary.decide_batch(commit, &Rows(reads))? else {
+            return Ok(());
+        };
+        self.round.notary_decided = true;
+        self.figures.notary_batches += 1;
+        self.figures.notary_states += decision.states.len() as u64;
+        for (state, transaction) in std::mem::take(&mut decision.states) {
+            let value = transaction.as_bytes().to_vec();
+            self.round.batch.put(Table::NotaryStates, state_ref_key(&state), value);
+        }
+        for (transaction, record) in std::mem::take(&mut decision.transactions) {
+            let key = transaction.as_bytes().to_vec();
+            self.round.batch.put(Table::NotaryTxs, key, record.to_bytes());
+        }
+        let refused = decision.verdicts.iter().filter_map(|(_, verdict)| match verdict {
+            Verdict::Refused(error) => Some(error),
+            Verdict::Accepted(_) => None,
+        });
+        let (mut conflicts, mut others) = (0, 0);
+        for error in refused {
+            match error {
+                NotaryError::Conflict { .. } => conflicts += 1,
+                _ => others += 1,
+            }
+        }
+        self.figures.notary_conflicts += conflicts;
+        self.figures.notary_refused += others;
+        self.figures.notary_signed += decision.verdicts.len() as u64 - conflicts - others;
+        let key = self.keys.get(&self.identity.me.key).copied();
+        let Some(key) = key.and_then(|index| self.identity.keys.get(index)) else {
+            // Opening the node has checked that it holds its own key.
+            return Ok(());
+        };
+        for (number, response) in decision.into_responses(key) {
+            let asked_by = self.desk.as_mut().and_then(|desk| desk.asked_by.remove(&number));
+            if let Some((peer, id)) = asked_by {
+                self.answer_notary(peer, id, response);
+            }
+        }
+        Ok(())
+    }
+
+    fn answer_notary(&mut self, peer: PartyId, id: RequestId, response: NotaryResponse) {
+        let answer = match response {
+            NotaryResponse::Refused(NotaryError::Busy { eta_ms }) => {
+                self.figures.notary_busy += 1;
+                Answer::Wait(eta_ms)
+            }
+            response => Answer::Done(response.to_bytes()),
+        };
+        self.send(peer, Priority::Normal, PeerMessage::Response { id, answer });
+    }
+}

@@ -39,6 +39,8 @@ errors! {
         "Check the name, or update this node's copy of the network map.";
     VERSIONS_MISSING = "node.versions_missing", "Flows are in flight on versions that this binary does not have.",
         "Start the version of the node that ran them, let the flows end (drain), then upgrade.";
+    REQUESTER_MISMATCHED = "notary.requester_mismatched", "A notarisation request names another requester or key than the node that sent it.",
+        "Sign requests with the key that the network map lists for the sending node.";
     SIGNATURE_INVALID = "tx.signature_invalid", "A signature does not verify.",
         "The transaction or request was changed after it was signed, or signed with another key: sign it again.";
 }

@@ -77,6 +77,8 @@ pub(crate) struct Round {
     pub(crate) changes: Vec<ViewChange>,
     /// A part of a back chain was verified in this round.
     pub(crate) chain_verified: bool,
+    /// The notary has decided a batch in this round.
+    pub(crate) notary_decided: bool,
 }
 
 /// What becomes true when a commit is durable.
@@ -254,6 +256,7 @@ impl Kernel {
             self.links.next_wakeup(),
             self.selection.next_deadline(),
             (self.intake.wants_round() || self.has_read_backs()).then_some(self.now),
+            self.desk.as_ref().is_some_and(Desk::can_decide).then_some(self.now),
         ]
         .into_iter()
         .flatten()
@@ -278,6 +281,7 @@ impl Kernel {
                 .nodes()
                 .map(|(peer, _)| self.links.outbox_pending(peer))
                 .sum(),
+            notary_queued: self.desk.as_ref().map_or(0, |desk| desk.queued() as u64),
             requests_outstanding: self.links.requests_outstanding(),
             ..self.figures.clone()
         }
@@ -388,7 +392,7 @@ impl Kernel {
             resolution.committed(number);
         }
         if let Some(desk) = &mut self.desk {
-            desk.committed(number);
+            desk.committed(number, self.now);
         }
         self.clients.committed(number);
         self.release_selects(number);

@@ -73,7 +73,7 @@ impl Kernel {
     ) -> Result<Self, OpenError> {
         let book = Book::open(reads, options.transactions_bytes)?;
         let links = Links::open(&options, reads)?;
-        let desk = options.notary.clone().map(Desk::new);
+        let desk = options.notary.map(|notary| Desk::new(notary, identity.me.clone(), now));
         let mut kernel = Kernel::assemble(options, identity, book, links, desk, now);
         kernel.restore_quarantine(reads)?;
         kernel.wipe_staging(reads)?;
