@@ -104,10 +104,8 @@ impl Cell {
         let (peer, session, to_initiator, index) =
             (state.peer, state.id, !state.initiated, state.sent);
         state.sent = state.sent.checked_add(1).ok_or_else(no_session)?;
-        if let Some(Output::Send { message, .. }) = self.outputs.last_mut()
-            && index == 0
-            && message.session == session
-            && message.to_initiator == to_initiator
+        if index == 0
+            && let Some(message) = last_message(&mut self.outputs, &session, to_initiator)
             && let SessionBody::Init {
                 first: first @ None,
                 ..
@@ -257,14 +255,7 @@ impl Cell {
 fn end_session(outputs: &mut Vec<Output>, state: &SessionState, error: Option<Rejection>) {
     let to_initiator = !state.initiated;
     if error.is_none() {
-        let last_sent = outputs.iter_mut().rev().find_map(|output| match output {
-            Output::Send { message, .. }
-                if message.session == state.id && message.to_initiator == to_initiator =>
-            {
-                Some(message)
-            }
-            _ => None,
-        });
+        let last_sent = last_message(outputs, &state.id, to_initiator);
         if let Some(SessionMessage {
             body: SessionBody::Data { last, .. },
             ..
@@ -287,6 +278,22 @@ fn end_session(outputs: &mut Vec<Output>, state: &SessionState, error: Option<Re
         peer: state.peer,
         message,
     });
+}
+
+/// The last message of this poll on a session.
+fn last_message<'a>(
+    outputs: &'a mut [Output],
+    session: &SessionId,
+    to_initiator: bool,
+) -> Option<&'a mut SessionMessage> {
+    outputs.iter_mut().rev().find_map(|output| match output {
+        Output::Send { message, .. }
+            if message.session == *session && message.to_initiator == to_initiator =>
+        {
+            Some(message)
+        }
+        _ => None,
+    })
 }
 
 fn no_session() -> FlowError {

@@ -19,6 +19,7 @@ pub struct Bench {
     pub registry: Arc<FlowRegistry>,
     pub limits: FlowLimits,
     pub now: u64,
+    pub held: Held,
     pub journal: BTreeMap<(FlowId, u32), Vec<u8>>,
     pub sent: Vec<(PartyId, SessionMessage)>,
     pub lines: Vec<String>,
@@ -26,16 +27,20 @@ pub struct Bench {
     pub outcomes: BTreeMap<FlowId, Result<Vec<u8>, FlowError>>,
 }
 
-/// A ledger that holds nothing.
-pub struct Empty;
+/// What the ledger of the node holds.
+#[derive(Default)]
+pub struct Held {
+    pub states: BTreeMap<StateRef, StateAndRef>,
+    pub transactions: BTreeMap<TxId, SignedTransaction>,
+}
 
-impl Rehydrate for Empty {
-    fn states(&self, _: &[StateRef]) -> Option<Vec<StateAndRef>> {
-        None
+impl Rehydrate for Held {
+    fn states(&self, refs: &[StateRef]) -> Option<Vec<StateAndRef>> {
+        refs.iter().map(|r| self.states.get(r).cloned()).collect()
     }
 
-    fn transaction(&self, _: &TxId) -> Option<SignedTransaction> {
-        None
+    fn transaction(&self, id: &TxId) -> Option<SignedTransaction> {
+        self.transactions.get(id).cloned()
     }
 }
 
@@ -69,6 +74,7 @@ impl Bench {
             registry,
             limits,
             now: 1_000,
+            held: Held::default(),
             journal: BTreeMap::new(),
             sent: Vec::new(),
             lines: Vec::new(),
@@ -134,7 +140,7 @@ impl Bench {
         }
         self.tick();
         for flow in flows.keys() {
-            self.engine.resume(*flow, &Empty, &mut self.out);
+            self.engine.resume(*flow, &self.held, &mut self.out);
         }
         self.expect(expected);
     }
@@ -142,6 +148,11 @@ impl Bench {
     fn tick(&mut self) {
         self.now += 1;
         self.engine.set_now(Timestamp::from_ms(self.now));
+    }
+
+    /// What the calls since the last line of the test have caused.
+    pub fn expect_after(&mut self, expected: &[&str]) {
+        self.expect(expected);
     }
 
     #[track_caller]

@@ -2,7 +2,8 @@
 
 use flow::{Flow, FlowContext, FlowError, FlowRegistry, Responder, Service, Session};
 
-use primitives::Decode;
+use ledger::{PartyId, SelectionRequest, SignedTransaction, TokenId};
+use primitives::{Decode, Hash};
 use serde::{Deserialize, Serialize};
 
 pub use crate::parties::{letter, network, party};
@@ -23,8 +24,13 @@ pub fn registry() -> FlowRegistry {
         .register::<Pay>()
         .register::<Split>()
         .register::<program::Program>()
+        .register::<Finalise>()
+        .register::<Gather>()
+        .register::<Spend>()
+        .register::<SpendWithin>()
         .register_responder::<Answer>()
         .register_responder::<OfferOne>()
+        .register_responder::<Sign>()
         .register_responder::<OfferTwo>()
         .register_responder::<program::ProgramAnswer>();
     registry
@@ -296,5 +302,109 @@ impl Flow for Split {
             .join_all(vec![branch(true), branch(false)])
             .await?
             .join("+"))
+    }
+}
+
+pub struct FinaliseArgs {
+    pub transaction: SignedTransaction,
+    pub participants: Vec<PartyId>,
+}
+primitives::record!(FinaliseArgs {
+    transaction,
+    participants
+});
+
+/// Makes a transaction final.
+pub struct Finalise;
+impl Flow for Finalise {
+    const NAME: &'static str = "test.finalise";
+    const VERSION: u32 = 1;
+    type Args = Vec<u8>;
+    type Output = String;
+
+    async fn run(ctx: FlowContext, args: Vec<u8>) -> Result<String, FlowError> {
+        let args = FinaliseArgs::from_bytes(&args)?;
+        flow::library::finality(&ctx, args.transaction, &args.participants).await?;
+        Ok("final".into())
+    }
+}
+
+/// Gathers signatures for a transaction.
+pub struct Gather;
+impl Flow for Gather {
+    const NAME: &'static str = "test.gather";
+    const VERSION: u32 = 1;
+    type Args = Vec<u8>;
+    type Output = String;
+
+    async fn run(ctx: FlowContext, args: Vec<u8>) -> Result<String, FlowError> {
+        let args = FinaliseArgs::from_bytes(&args)?;
+        let sessions: Vec<Session> = args
+            .participants
+            .iter()
+            .map(|party| ctx.open_session(party))
+            .collect::<Result<_, _>>()?;
+        let signed = flow::library::collect_signatures(&ctx, args.transaction, &sessions).await?;
+        Ok(format!("{} signatures", signed.signatures().len()))
+    }
+}
+
+/// Signs what has one output, and waits for it.
+pub struct Sign;
+impl Responder for Sign {
+    const NAME: &'static str = Gather::NAME;
+    const VERSION: u32 = 1;
+
+    async fn run(ctx: FlowContext, session: Session) -> Result<(), FlowError> {
+        let check = |transaction: &SignedTransaction| match transaction.wire().outputs().len() {
+            1 => Ok(()),
+            n => Err(FlowError::new(
+                "test.terms",
+                format!("{n} outputs"),
+                "make it one",
+            )),
+        };
+        let id = flow::library::sign_transaction(&ctx, &session, check).await?;
+        flow::library::receive_finality(&ctx, &id).await.map(drop)
+    }
+}
+
+/// Selects two states, records a transaction that consumes them, asks something.
+pub struct Spend;
+impl Flow for Spend {
+    const NAME: &'static str = "test.spend";
+    const VERSION: u32 = 1;
+    type Args = String;
+    type Output = String;
+
+    async fn run(ctx: FlowContext, _: String) -> Result<String, FlowError> {
+        let token = TokenId::from_hash(Hash::ZERO);
+        let request = SelectionRequest {
+            token,
+            quantity: 5,
+            notary: None,
+            deadline_ms: 1,
+        };
+        let states = ctx.select_states(request).await?;
+        let transaction = crate::transactions::spend(&states[..1]);
+        let id = transaction.id();
+        ctx.record(transaction, Vec::new()).await?;
+        let found = ctx.transaction(&id).await?;
+        let answer = ask(&ctx, "then").await?;
+        Ok(format!("{answer} {}", found.is_some()))
+    }
+}
+
+/// The same as a sub-flow.
+pub struct SpendWithin;
+impl Flow for SpendWithin {
+    const NAME: &'static str = "test.spend_within";
+    const VERSION: u32 = 1;
+    type Args = String;
+    type Output = String;
+
+    async fn run(ctx: FlowContext, args: String) -> Result<String, FlowError> {
+        ctx.sub_flow::<Spend>(args).await?;
+        ask(&ctx, "after").await
     }
 }

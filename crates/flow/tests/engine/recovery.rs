@@ -140,10 +140,8 @@ fn a_parked_flow_can_be_killed() {
         "test.talk",
         &"BC".to_owned(),
         &[
-            "send B init test.talk [1]",
-            "send C init test.talk [1]",
-            "send B data 0 hello",
-            "send C data 0 hello",
+            "send B init test.talk [1] hello",
+            "send C init test.talk [1] hello",
         ],
     );
     b.round(&["journal 0"]);
@@ -178,7 +176,8 @@ fn any_row_of_garbage_only_parks() {
             b.journal.insert((id(1), 0), spoiled);
             b.engine = crate::bench::engine('A', &b.registry, b.limits);
             let loaded = b.engine.load(id(1), &[(0, b.journal[&(id(1), 0)].clone())]);
-            b.engine.resume(id(1), &crate::bench::Empty, &mut b.out);
+            b.engine
+                .resume(id(1), &crate::bench::Held::default(), &mut b.out);
             b.out.clear();
             assert!(loaded.start.is_some() || loaded.unreadable.is_some());
             assert_eq!(b.engine.live(), 1);

@@ -6,7 +6,7 @@ use flow::{EffectResult, EngineAction, FlowError, SessionBody, SessionId, Sessio
 use primitives::{Encode, Timestamp};
 use proptest::prelude::*;
 
-use crate::bench::{Bench, Empty, engine, id, start_record};
+use crate::bench::{Bench, Held, engine, id, start_record};
 use crate::program::{Op, Ops};
 
 /// One input, at its time.
@@ -249,7 +249,7 @@ fn check(ops: &[Op], choices: &[u64]) -> Result<(), TestCaseError> {
         let last = at.inputs.last().map_or(0, |input| input.at);
         b.engine.set_now(Timestamp::from_ms(last + 1));
         b.engine.load(id(1), &rows);
-        b.engine.resume(id(1), &Empty, &mut b.out);
+        b.engine.resume(id(1), &Held::default(), &mut b.out);
         let mut again = Vec::new();
         for action in &b.out {
             match action {

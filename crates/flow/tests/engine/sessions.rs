@@ -118,12 +118,9 @@ fn all_parties_are_heard_in_any_order() {
         "test.talk",
         &"BCD".to_owned(),
         &[
-            "send B init test.talk [1]",
-            "send C init test.talk [1]",
-            "send D init test.talk [1]",
-            "send B data 0 hello",
-            "send C data 0 hello",
-            "send D data 0 hello",
+            "send B init test.talk [1] hello",
+            "send C init test.talk [1] hello",
+            "send D init test.talk [1] hello",
         ],
     );
     a.round(&["journal 0"]);
@@ -182,10 +179,8 @@ fn the_first_failure_ends_a_joint_wait() {
         "test.talk",
         &"BC".to_owned(),
         &[
-            "send B init test.talk [1]",
-            "send C init test.talk [1]",
-            "send B data 0 hello",
-            "send C data 0 hello",
+            "send B init test.talk [1] hello",
+            "send C init test.talk [1] hello",
         ],
     );
     a.message(
