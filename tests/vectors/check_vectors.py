@@ -2,9 +2,9 @@
 """Checks the golden vectors in testdata/ without any of Tallystick's own code.
 
 An independent reading of docs/formats, with Python's standard library only: a strict CBOR reader, the hashes, the Merkle
-trees and proofs, transaction ids, tear-offs, composite keys, and both signature schemes (slow, plain arithmetic).
+trees and proofs, transaction ids, tear-offs, composite keys, both signature schemes (slow, plain arithmetic), and the schema.
 
-Usage: check_vectors.py TESTDATA_FOLDER
+Usage: check_vectors.py TESTDATA_FOLDER SCHEMA
 """
 
 import hashlib
@@ -12,6 +12,7 @@ import json
 import pathlib
 import sys
 
+from cddl import Schema
 from ed25519 import verify as verify_ed25519
 from p256 import verify as verify_p256
 from strict_cbor import Refused, decode, encode
@@ -137,6 +138,33 @@ def signed_message(id_, signature):
         return 1, id_
     index, count, path = proof
     return 2, climb(h(BATCH_LEAF, id_), index, count, path)
+
+
+# The schema.
+
+FORMATS = [
+    ("keys", ("pairs", "composites"), "encoding", "public-key"),
+    ("network", ("node_infos",), "encoding", "node-info"),
+    ("network", ("node_infos",), "signed", "signed-node-info"),
+    ("network", ("parameters",), "encoding", "network-parameters"),
+    ("network", ("parameters",), "signed", "signed-network-parameters"),
+    ("network", ("descriptors",), "encoding", "contract-descriptor"),
+    ("notary", ("requests",), "encoding", "notary-request"),
+    ("notary", ("responses",), "encoding", "notary-response"),
+    ("tear_offs", ("tear_offs",), "encoding", "filtered-transaction"),
+    ("transactions", ("unsigned",), "encoding", "wire-transaction"),
+    ("transactions", ("signed",), "encoding", "signed-transaction"),
+]
+
+
+def check_schema(files, schema):
+    """Every vector is what its rule describes, and what no other format's rule does."""
+    rules = sorted({rule for _, _, _, rule in FORMATS})
+    for name, fields, encoding, wanted in FORMATS:
+        for entry in (entry for field in fields for entry in files[name][field]):
+            item = decode(bytes.fromhex(entry[encoding]))
+            found = [rule for rule in rules if schema.matches(rule, item)]
+            expect(found, [wanted], f"rules that {name} {entry.get('name', '')} matches")
 
 
 # The files.
@@ -292,9 +320,11 @@ def check_network(file):
 
 
 def main():
-    folder = pathlib.Path(sys.argv[1])
-    for name in ("cbor", "hashes", "keys", "network", "notary", "tear_offs", "transactions"):
-        file = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+    folder, schema = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+    files = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("*.json")}
+    expect(sorted(files), ["cbor", "hashes", "keys", "network", "notary", "tear_offs", "transactions"], "files")
+    check_schema(files, Schema(schema.read_text(encoding="utf-8")))
+    for name, file in files.items():
         globals()[f"check_{name}"](file)
     print(f"{checks} checks of the golden vectors passed")
 

@@ -91,6 +91,7 @@ fn python_agrees() {
         .arg("-B")
         .arg(root().join("tests/vectors/check_vectors.py"))
         .arg(root().join("testdata"))
+        .arg(root().join("docs/formats/tallystick.cddl"))
         .output()
         .expect("python3 is installed (make setup)");
     assert!(
