@@ -54,7 +54,7 @@ impl FlowError {
     }
 
     /// The same error as it comes back from a journal: long texts are cut.
-    pub(crate) fn as_journaled(self) -> FlowError {
+    pub(crate) fn journaled(self) -> FlowError {
         if self.message.len() <= MESSAGE_BYTES_MAX && self.hint.len() <= HINT_BYTES_MAX {
             return self;
         }

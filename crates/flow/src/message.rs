@@ -156,3 +156,82 @@ fn decode_optional(d: &mut Decoder<'_>) -> Result<Option<Vec<u8>>, DecodeError> 
     }
     Ok(Some(d.bytes()?.to_vec()))
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::FlowId;
+
+    fn message() -> impl Strategy<Value = SessionMessage> {
+        let bytes = || prop::collection::vec(any::<u8>(), 0..40);
+        let versions = prop::collection::vec(any::<u32>(), 0..=VERSIONS_OFFERED_MAX);
+        let body = prop_oneof![
+            (".{0,20}", versions, prop::option::of(bytes())).prop_map(|(flow, versions, first)| {
+                SessionBody::Init {
+                    flow,
+                    versions,
+                    first,
+                }
+            }),
+            any::<u32>().prop_map(|version| SessionBody::Confirm { version }),
+            (any::<u32>(), bytes(), any::<bool>()).prop_map(|(index, payload, last)| {
+                SessionBody::Data {
+                    index,
+                    payload,
+                    last,
+                }
+            }),
+            (any::<u32>(), any::<bool>()).prop_map(|(index, fails)| SessionBody::End {
+                index,
+                error: fails.then(|| Rejection::new("a.b", "c", "d")),
+            }),
+        ];
+        (any::<[u8; 16]>(), any::<u32>(), any::<bool>(), body).prop_map(
+            |(id, number, to_initiator, body)| {
+                let session = SessionId {
+                    initiator: FlowId(id),
+                    number,
+                };
+                SessionMessage {
+                    session,
+                    to_initiator,
+                    body,
+                }
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn messages_round_trip(message in message()) {
+            prop_assert_eq!(SessionMessage::from_bytes(&message.to_bytes()), Ok(message));
+        }
+
+        #[test]
+        fn garbage_is_an_error(garbage in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = SessionMessage::from_bytes(&garbage);
+        }
+    }
+
+    #[test]
+    fn too_many_versions_are_refused() {
+        let session = SessionId {
+            initiator: FlowId([0; 16]),
+            number: 1,
+        };
+        let versions = vec![1; VERSIONS_OFFERED_MAX + 1];
+        let body = SessionBody::Init {
+            flow: "a".into(),
+            versions,
+            first: None,
+        };
+        let message = SessionMessage {
+            session,
+            to_initiator: false,
+            body,
+        };
+        assert!(SessionMessage::from_bytes(&message.to_bytes()).is_err());
+    }
+}

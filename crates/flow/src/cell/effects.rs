@@ -120,7 +120,7 @@ impl Cell {
         };
         let slot = &mut self.slots[position];
         let result = match result {
-            EffectResult::Failed(error) => EffectResult::Failed(error.as_journaled()),
+            EffectResult::Failed(error) => EffectResult::Failed(error.journaled()),
             result if slot.kind.is_answered_by(&result) => result,
             _ => EffectResult::Failed(FlowError::mismatched(slot.kind)),
         };

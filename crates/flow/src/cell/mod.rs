@@ -67,6 +67,8 @@ pub(crate) struct Cell {
     scopes: Vec<Scope>,
     asked: Digest,
     unsettled: u32,
+    /// Scopes of sub-flows that were dropped in this poll.
+    dropped: Vec<u16>,
     ended: bool,
 }
 
@@ -93,6 +95,7 @@ impl Cell {
             }],
             asked: Digest::new(0),
             unsettled: 0,
+            dropped: Vec::new(),
             ended: false,
         }
     }

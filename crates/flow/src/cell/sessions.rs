@@ -199,14 +199,15 @@ impl Cell {
                 last,
             } => match state.judge(index, payload.len(), &limits) {
                 Arrival::Ignored => return false,
-                Arrival::Taken => {
+                // What was taken once is taken on replay, whatever the limits are by now.
+                arrival if arrival == Arrival::Taken || self.replay.is_some() => {
                     if self.replay.is_none() {
                         let row = self.row.get_or_insert_with(RowWriter::new);
                         row.received(number, index, &payload, last);
                     }
                     state.data(index, payload, last);
                 }
-                Arrival::Overflow => {
+                _ => {
                     let index = state.sent;
                     state.end(0, Some(overflow()));
                     self.journal(|row| row.peer_ended(number, 0, Some(&overflow())));

@@ -101,13 +101,22 @@ impl Cell {
         if let (Some(result), true) = (result, scope.took_input) {
             self.journal(|row| row.sub_flow_ended(effect, digest, result));
         }
-        if !self.ended {
-            let error = match result {
-                Some(Err(error)) => Some(error.for_counterparty()),
-                _ => None,
-            };
-            self.close_sessions(|number| scope_of(number) == index, error);
+        match result {
+            Some(result) => self.close_scope(index, result.err().map(FlowError::for_counterparty)),
+            // It was dropped by its flow, or by a panic: the end of the poll tells which.
+            None => self.dropped.push(index),
         }
+    }
+
+    /// Ends the sessions of sub-flows that were dropped by a flow that goes on.
+    pub(crate) fn close_dropped(&mut self) {
+        for index in std::mem::take(&mut self.dropped) {
+            self.close_scope(index, None);
+        }
+    }
+
+    fn close_scope(&mut self, index: u16, error: Option<Rejection>) {
+        self.close_sessions(|number| scope_of(number) == index, error);
         self.sessions.retain(|number, _| scope_of(*number) != index);
     }
 

@@ -50,7 +50,7 @@ impl FlowContext {
                 };
                 let result = Box::pin(F::run(ctx, args))
                     .await
-                    .map_err(FlowError::as_journaled);
+                    .map_err(FlowError::journaled);
                 guard.end(&result);
                 result
             }

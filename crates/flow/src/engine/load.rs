@@ -42,8 +42,17 @@ pub(super) struct KnownSession {
 
 impl FlowEngine {
     /// Reads a flow's journal, rows in order of their steps. Nothing runs before [`resume`](FlowEngine::resume).
-    /// A parked flow is loaded again in the same way, to try once more.
+    /// A parked flow is loaded again in the same way, to try once more; for one that runs, nothing happens.
     pub fn load(&mut self, flow: FlowId, rows: &[(u32, Vec<u8>)]) -> Loaded {
+        if let Some(Live::Running(running)) = self.flows.get(&flow) {
+            // It runs: what it holds locked is known already.
+            let start = Some(running.start.clone());
+            return Loaded {
+                start,
+                locked: Vec::new(),
+                unreadable: None,
+            };
+        }
         let mut loaded = LoadedFlow {
             start: None,
             rows: Vec::with_capacity(rows.len()),

@@ -119,10 +119,17 @@ impl Running {
     pub(super) fn poll_once(&mut self) -> Poll<Result<Vec<u8>, FlowError>> {
         let mut task = Context::from_waker(Waker::noop());
         let future = &mut self.future;
-        catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(&mut task))).unwrap_or_else(|panic| {
-            let text = format!("the flow panicked: {}", panic_text(&*panic));
-            Poll::Ready(Err(FlowError::listed(&PANICKED, text)))
-        })
+        match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(&mut task))) {
+            Ok(Poll::Pending) => {
+                self.shared.cell().close_dropped();
+                Poll::Pending
+            }
+            Ok(Poll::Ready(outcome)) => Poll::Ready(outcome.map_err(FlowError::journaled)),
+            Err(panic) => {
+                let text = format!("the flow panicked: {}", panic_text(&*panic));
+                Poll::Ready(Err(FlowError::listed(&PANICKED, text)))
+            }
+        }
     }
 }
 

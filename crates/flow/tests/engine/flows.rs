@@ -22,6 +22,8 @@ pub fn registry() -> FlowRegistry {
         .register::<Talk>()
         .register::<Offer>()
         .register::<Pay>()
+        .register::<Within>()
+        .register::<TalkAndFall>()
         .register::<Split>()
         .register::<program::Program>()
         .register::<Finalise>()
@@ -406,5 +408,39 @@ impl Flow for SpendWithin {
     async fn run(ctx: FlowContext, args: String) -> Result<String, FlowError> {
         ctx.sub_flow::<Spend>(args).await?;
         ask(&ctx, "after").await
+    }
+}
+
+/// Runs a talk as a sub-flow, with a time limit or into a panic.
+pub struct Within;
+impl Flow for Within {
+    const NAME: &'static str = "test.within";
+    const VERSION: u32 = 1;
+    type Args = String;
+    type Output = String;
+
+    async fn run(ctx: FlowContext, args: String) -> Result<String, FlowError> {
+        if args == "limit" {
+            let talk = ctx.sub_flow::<Talk>("B".into());
+            return match ctx.timeout_ms(10, talk).await {
+                Ok(answer) => Ok(answer),
+                Err(error) => ask(&ctx, &error.code).await,
+            };
+        }
+        ctx.sub_flow::<TalkAndFall>(args).await
+    }
+}
+
+pub struct TalkAndFall;
+impl Flow for TalkAndFall {
+    const NAME: &'static str = "test.talk_and_fall";
+    const VERSION: u32 = 1;
+    type Args = String;
+    type Output = String;
+
+    async fn run(ctx: FlowContext, _: String) -> Result<String, FlowError> {
+        let _session = ctx.open_session(&party('B').id())?;
+        ask(&ctx, "anything").await?;
+        panic!("within");
     }
 }

@@ -25,6 +25,9 @@ fn signature() -> EffectResult {
     Signature(key('A').sign(SignatureContext::NotaryRequest, &Hash::ZERO))
 }
 
+/// A notary's answer to a transaction.
+type Answer = fn(&SignedTransaction) -> Vec<u8>;
+
 /// A payment that has come to its notary.
 fn at_the_notary(b: &mut Bench) -> SignedTransaction {
     let transaction = make(&[coin(1)], 1, "A");
@@ -108,7 +111,7 @@ fn answers_that_do_not_fit() {
         NotaryResponse::Signed(TransactionSignature::sign(&transaction.id(), &key('B'))).to_bytes()
     };
     let garbage = |_: &SignedTransaction| vec![0xff];
-    let answers: [&dyn Fn(&SignedTransaction) -> Vec<u8>; 2] = [&by_b, &garbage];
+    let answers: [Answer; 2] = [by_b, garbage];
     for answer in answers {
         let mut b = Bench::new();
         let transaction = at_the_notary(&mut b);

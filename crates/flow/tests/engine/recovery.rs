@@ -52,10 +52,13 @@ fn a_flow_that_ends_in_its_first_round_writes_nothing() {
     b.round(&[]);
 }
 
+/// Damages a journal.
+type Spoil = fn(&mut Bench);
+
 /// Rows that were tampered with, or written by other code.
 #[test]
 fn an_unreadable_journal_parks_one_flow() {
-    let spoil: [(&str, fn(&mut Bench)); 6] = [
+    let spoil: [(&str, Spoil); 6] = [
         ("flow.journal_unreadable", |b| {
             b.journal.insert((id(1), 0), vec![0xff, 1, 2]);
         }),

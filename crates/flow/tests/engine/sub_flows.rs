@@ -1,6 +1,6 @@
 //! Sub-flows: their own numbers, and skipped on replay once they have ended.
 
-use flow::EffectResult::Failed;
+use flow::EffectResult::{Done, Failed};
 use flow::FlowError;
 
 use crate::bench::Bench;
@@ -76,4 +76,37 @@ fn branches_keep_their_numbers_beside_a_skipped_sub_flow() {
     b.crash(&["effect 3 right again", "effect 4 left"]);
     b.text(1, 4, "c", &[]);
     b.text(1, 3, "y", &["forget 4", "ended abc+xy"]);
+}
+
+#[test]
+fn a_dropped_sub_flow_ends_its_sessions() {
+    let mut b = Bench::new();
+    let limit = "limit".to_owned();
+    b.start(
+        1,
+        "test.within",
+        &limit,
+        &[
+            "send B init test.talk [1] hello",
+            "effect 2 sleep until 1011",
+        ],
+    );
+    b.round(&["journal 0"]);
+    b.complete(1, 2, Done, &["effect 3 flow.timed_out", "send B end"]);
+    b.round(&["journal 1"]);
+    b.crash(&["effect 3 flow.timed_out"]);
+    b.text(1, 3, "x", &["forget 2", "ended x"]);
+}
+
+#[test]
+fn a_panic_within_reaches_the_counterparty_as_one() {
+    let mut b = Bench::new();
+    let lines = ["send B init test.talk_and_fall [1]", "effect 1/2 anything"];
+    b.start(1, "test.within", &"fall".to_owned(), &lines);
+    b.text(
+        1,
+        0x1_0002,
+        "x",
+        &["send B end flow.panicked", "failed flow.panicked"],
+    );
 }
