@@ -4,6 +4,7 @@ use curve25519_dalek::constants::EIGHT_TORSION;
 use curve25519_dalek::edwards::{CompressedEdwardsY, EdwardsPoint};
 use curve25519_dalek::scalar::Scalar;
 use ed25519_zebra::{Signature as ZebraSignature, VerificationKey};
+use p256::ecdsa::signature::Verifier as _;
 use primitives::{
     CompositeKey, Domain, Hash, KeyPair, PublicKey, Scheme, Signature, SignatureChecker,
     SignatureContext, SignedMessage, hex,
@@ -162,6 +163,59 @@ fn p256_has_one_form() {
         high.signature = Signature::new(Scheme::EcdsaP256, other.to_bytes().into());
         check_all(&[good, high], &[true, false]);
     }
+}
+
+/// The verdict of the `p256` crate, which must be ours.
+fn p256_crate(signed: &SignedMessage) -> bool {
+    let PublicKey::EcdsaP256(key) = signed.key else {
+        return false;
+    };
+    let Ok(key) = p256::ecdsa::VerifyingKey::from_sec1_bytes(&key) else {
+        return false;
+    };
+    let Ok(signature) = p256::ecdsa::Signature::from_slice(signed.signature.bytes()) else {
+        return false;
+    };
+    let hash = Signature::signed_hash(Scheme::EcdsaP256, signed.context, &signed.message);
+    signature.normalize_s() == signature && key.verify(hash.as_bytes(), &signature).is_ok()
+}
+
+/// Keys that are no point, and `r` and `s` at the ends of their range.
+#[test]
+fn p256_edges() {
+    let good = signed(Scheme::EcdsaP256, 3, 1);
+    let order = "ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551";
+    let half = "7fffffff800000007fffffffffffffffde737d56d38bcf4279dce5617e3192a8";
+    let ends: Vec<[u8; 32]> = [&"0".repeat(64), order, half, &"f".repeat(64)]
+        .iter()
+        .filter_map(|digits| hex::decode_array(digits))
+        .collect();
+    assert_eq!(ends.len(), 4);
+    let mut batch = Vec::new();
+    for end in &ends {
+        for at in [0, 32] {
+            let mut bytes = *good.signature.bytes();
+            bytes[at..at + 32].copy_from_slice(end);
+            let signature = Signature::new(Scheme::EcdsaP256, bytes);
+            batch.push(SignedMessage {
+                signature,
+                ..good.clone()
+            });
+        }
+    }
+    for first in [0, 2, 3, 4, 5, 6] {
+        for x in [[0; 32], [5; 32], [255; 32]] {
+            let mut bytes = [first; 33];
+            bytes[1..].copy_from_slice(&x);
+            let key = PublicKey::EcdsaP256(bytes);
+            batch.push(SignedMessage {
+                key,
+                ..good.clone()
+            });
+        }
+    }
+    assert!(!batch.iter().any(p256_crate));
+    check_all(&batch, &vec![false; batch.len()]);
 }
 
 /// `2^255 - 19 + offset` in little-endian bytes, with the sign bit or not.
@@ -331,6 +385,13 @@ fn any_signed() -> impl Strategy<Value = SignedMessage> {
     prop_oneof![
         4 => (0u8..5, any::<u32>()).prop_map(|(key, number)| signed(Scheme::Ed25519, key, number)),
         1 => (0u8..2, 0u32..3).prop_map(|(key, number)| signed(Scheme::EcdsaP256, key, number)),
+        1 => (0u8..2, 0usize..64, 0u8..).prop_map(|(key, at, change)| {
+            let mut damaged = signed(Scheme::EcdsaP256, key, 1);
+            let mut bytes = *damaged.signature.bytes();
+            bytes[at] ^= change;
+            damaged.signature = Signature::new(Scheme::EcdsaP256, bytes);
+            damaged
+        }),
         2 => (encodings(), encodings(), any::<u32>()).prop_map(|(key, r, number)| ed25519(key, r, [0; 32], number)),
         2 => (1u64.., any::<u64>(), 0usize..8, 0usize..8, any::<u32>())
             .prop_map(|(a, r, s, t, number)| mixed_order(a, r, s, t, number)),
@@ -355,6 +416,8 @@ proptest! {
         for (signed, verdict) in batch.iter().zip(&alone) {
             if signed.signature.scheme() == Scheme::Ed25519 {
                 prop_assert_eq!(*verdict, zebra(signed));
+            } else {
+                prop_assert_eq!(*verdict, p256_crate(signed));
             }
         }
         check_all(&batch, &alone);
