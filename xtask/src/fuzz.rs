@@ -32,7 +32,14 @@ pub fn run(arguments: &[String]) -> Result<()> {
     let folder = metadata::root().join("fuzz");
     let host = host()?;
     let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-        .args(["build", "--release", "--target", &host, "--bins"])
+        .args([
+            "build",
+            "--release",
+            "--locked",
+            "--target",
+            &host,
+            "--bins",
+        ])
         .current_dir(&folder)
         .env("RUSTFLAGS", INSTRUMENTATION.join(" "))
         .env("CARGO_TARGET_DIR", folder.join("target"))
@@ -51,17 +58,27 @@ pub fn run(arguments: &[String]) -> Result<()> {
         let artifacts = folder.join("artifacts").join(name);
         fs::create_dir_all(&corpus)?;
         fs::create_dir_all(&artifacts)?;
-        eprintln!("fuzz: {name}, {seconds} s");
-        let status = Command::new(folder.join("target").join(&host).join("release").join(name))
+        let output = Command::new(folder.join("target").join(&host).join("release").join(name))
             .arg(format!("-max_total_time={seconds}"))
             .arg(format!("-rss_limit_mb={MEMORY_MB_MAX}"))
             .arg(format!("-timeout={SECONDS_MAX}"))
             .arg(format!("-artifact_prefix={}/", artifacts.display()))
-            .args(["-print_final_stats=0", "-verbosity=0"])
+            .args(["-print_final_stats=1", "-verbosity=0"])
             .arg(&corpus)
-            .status()
+            .output()
             .with_context(|| format!("{name} does not start"))?;
-        if !status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        if output.status.success() {
+            let inputs = said
+                .lines()
+                .find_map(|line| line.strip_prefix("stat::number_of_executed_units:"))
+                .unwrap_or("?");
+            println!(
+                "fuzz: {name:<20} {:>12} inputs, nothing found",
+                inputs.trim()
+            );
+        } else {
+            eprintln!("{said}");
             failed.push(format!("{name}: see {}", artifacts.display()));
         }
     }
@@ -77,7 +94,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
 
 /// One target a file.
 fn targets(folder: &std::path::Path) -> Result<Vec<String>> {
-    let targets = folder.join("fuzz_targets");
+    let targets = folder.join("src").join("bin");
     let mut names = Vec::new();
     for entry in fs::read_dir(&targets).with_context(|| targets.display().to_string())? {
         let path = entry?.path();

@@ -1,0 +1,9 @@
+//! `kernel::message::FetchRequest`.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    fuzz::canonical::<kernel::message::FetchRequest>(data);
+});

@@ -1,0 +1,9 @@
+//! `ledger::Rejection`.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    fuzz::canonical::<ledger::Rejection>(data);
+});

@@ -1,0 +1,9 @@
+//! `primitives::Signature`.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    fuzz::canonical::<primitives::Signature>(data);
+});
