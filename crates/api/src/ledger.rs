@@ -30,7 +30,7 @@ pub struct TransactionView {
     pub id: String,
     /// Its position in this node's ledger.
     pub seq: u64,
-    /// States it consumes, `transaction:index`.
+    /// States it consumes, `transaction(index)`.
     pub inputs: Vec<String>,
     /// States it only refers to.
     pub references: Vec<String>,

@@ -15,7 +15,7 @@ pub struct ConsumedPage {
 /// A consumed state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConsumedEntry {
-    /// Transaction id, `:`, index.
+    /// As the ledger writes it: the transaction id, then the index in parentheses.
     pub state_ref: String,
     /// The transaction that consumed it.
     pub consumed_by: String,

@@ -43,7 +43,7 @@ pub struct StatesPage {
 pub struct StateEntry {
     /// Its number in the view; pages are in this order.
     pub number: u64,
-    /// Transaction id, `:`, index.
+    /// As the ledger writes it: the transaction id, then the index in parentheses.
     pub state_ref: String,
     /// Its contract.
     pub contract: String,

@@ -1,1 +1,4 @@
 //! node
+
+pub mod http;
+pub mod metrics;

@@ -1,0 +1,147 @@
+//! One client's connection: TLS, then HTTP/2 or HTTP/1.1 as agreed, within limits.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use hyper::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::{http1, http2};
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+use tokio_rustls::TlsAcceptor;
+
+use super::router::{ApiState, respond};
+
+const STREAM_WINDOW_BYTES: u32 = 1 << 20;
+const CONNECTION_WINDOW_BYTES: u32 = 4 << 20;
+const FRAME_BYTES: u32 = 64 << 10;
+const HEAD_BYTES_MAX: u32 = 16 << 10;
+const PING_EVERY: Duration = Duration::from_secs(20);
+const PING_PATIENCE: Duration = Duration::from_secs(20);
+
+/// Whether a connection has carried a request with a good token; one that does not soon is closed.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Trust(Arc<AtomicBool>);
+
+impl Trust {
+    pub(super) fn earn(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    fn is_earned(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Serves a connection to its end.
+pub(super) async fn serve(state: Arc<ApiState>, router: Router, tcp: TcpStream) {
+    let peer = tcp
+        .peer_addr()
+        .map_or_else(|_| "?".to_owned(), |address| address.to_string());
+    let timeout = state.options.head_timeout;
+    // Answers are written whole; waiting for more only delays them. A socket that refuses is served all the same.
+    let _ = tcp.set_nodelay(true);
+    let acceptor = TlsAcceptor::from(Arc::clone(&state.options.tls));
+    let tls = match tokio::time::timeout(timeout, acceptor.accept(tcp)).await {
+        Ok(Ok(tls)) => tls,
+        Ok(Err(error)) => return refused(&state, &peer, &error.to_string()),
+        Err(_) => return refused(&state, &peer, "no TLS in time"),
+    };
+    let is_http2 = tls.get_ref().1.alpn_protocol() == Some(b"h2");
+    let trust = Trust::default();
+    let service = {
+        let (state, trust) = (Arc::clone(&state), trust.clone());
+        service_fn(move |request: Request<Incoming>| {
+            let (state, router, trust) = (Arc::clone(&state), router.clone(), trust.clone());
+            async move {
+                let mut request = request.map(Body::new);
+                request.extensions_mut().insert(trust);
+                Ok::<_, Infallible>(respond(&state, router, request).await)
+            }
+        })
+    };
+    let stopping = state.stopping.clone();
+    if is_http2 {
+        let connection = http2::Builder::new(TokioExecutor::new())
+            .timer(TokioTimer::new())
+            .initial_stream_window_size(STREAM_WINDOW_BYTES)
+            .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
+            .max_frame_size(FRAME_BYTES)
+            .max_header_list_size(HEAD_BYTES_MAX)
+            .max_concurrent_streams(state.options.requests_per_connection_max)
+            .keep_alive_interval(PING_EVERY)
+            .keep_alive_timeout(PING_PATIENCE)
+            .serve_connection(TokioIo::new(tls), service);
+        drive(
+            connection,
+            |c| c.graceful_shutdown(),
+            stopping,
+            &trust,
+            timeout,
+        )
+        .await;
+    } else {
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(timeout)
+            .max_buf_size(HEAD_BYTES_MAX as usize * 4)
+            .serve_connection(TokioIo::new(tls), service);
+        drive(
+            connection,
+            |c| c.graceful_shutdown(),
+            stopping,
+            &trust,
+            timeout,
+        )
+        .await;
+    }
+}
+
+/// Runs a connection; asks it to end when the server stops, or when no good token came in time.
+async fn drive<C, E>(
+    connection: C,
+    ask_to_end: impl Fn(Pin<&mut C>),
+    mut stopping: watch::Receiver<bool>,
+    trust: &Trust,
+    timeout: Duration,
+) where
+    C: Future<Output = Result<(), E>>,
+    E: std::fmt::Display,
+{
+    let mut connection = pin!(connection);
+    let mut probation = pin!(tokio::time::sleep(timeout));
+    let (mut on_probation, mut ending) = (true, false);
+    loop {
+        tokio::select! {
+            result = connection.as_mut() => {
+                if let Err(error) = result {
+                    tracing::debug!(%error, "a client's connection ended");
+                }
+                return;
+            }
+            () = probation.as_mut(), if on_probation => {
+                on_probation = false;
+                if !trust.is_earned() {
+                    ask_to_end(connection.as_mut());
+                }
+            }
+            _ = stopping.wait_for(|stopping| *stopping), if !ending => {
+                ending = true;
+                ask_to_end(connection.as_mut());
+            }
+        }
+    }
+}
+
+fn refused(state: &ApiState, peer: &str, reason: &str) {
+    state.metrics.http_connections_refused.increment();
+    tracing::debug!(peer, reason, "a client's connection is refused");
+}

@@ -1,0 +1,46 @@
+//! The HTTP API's server: HTTP/1.1 and HTTP/2 over TLS, bearer tokens, and the stream form.
+//!
+//! It knows HTTP and JSON and nothing of how a node works: everything it serves comes through [`NodeService`].
+//!
+//! ```text
+//! listener ─► connection (TLS, limits) ─► router ─► tokens ─► routes ─► NodeService
+//!                                                      └────► stream ─►     │
+//!                                                               ▲           ▼
+//!                                                          Answers ◄──── Ticket::answer
+//! ```
+//! A start hands a [`Ticket`] to the service, and the service ends it with exactly one [`Answer`], from any thread, without
+//! blocking. A ticket that is dropped answers by itself, so nobody waits for ever.
+//!
+//! Modules in reading order: `service`, `ticket`, `options`, `server`, `connection`, `router`, `routes`, `stream`.
+
+mod connection;
+mod contain;
+mod input;
+mod line;
+mod network_view;
+mod options;
+mod problem;
+mod randomness;
+mod refusal;
+mod router;
+mod routes;
+mod server;
+mod service;
+mod stream;
+mod ticket;
+mod tls;
+mod tokens;
+mod transaction_view;
+
+pub use network_view::network_view;
+pub use options::HttpOptions;
+pub use refusal::Refusal;
+pub use server::{HttpHandle, HttpServer, ListenError};
+pub use service::{Answer, Ended, NodeService, Output, Pending, StartRequest};
+pub use ticket::Ticket;
+pub use tls::{TlsError, server_config};
+pub use tokens::{ApiToken, Tokens};
+pub use transaction_view::transaction_view;
+
+/// Every code of the server itself; those that it answers with are [`api::ERRORS`].
+pub const ERRORS: &[primitives::ErrorInfo] = &[server::CANNOT_LISTEN, tls::BAD_CERTIFICATE];

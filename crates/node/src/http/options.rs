@@ -1,0 +1,59 @@
+//! Settings of the API's server.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::tokens::Tokens;
+
+/// Settings of the API's server; every one has a bound that holds whatever clients do.
+#[derive(Clone, Debug)]
+pub struct HttpOptions {
+    /// Where to listen; port 0 for any free one.
+    pub listen: SocketAddr,
+    /// The server's certificate and key: see [`super::server_config`].
+    pub tls: Arc<rustls::ServerConfig>,
+    /// Who may call.
+    pub tokens: Tokens,
+    /// Connections at once; further ones are closed at once.
+    pub connections_max: usize,
+    /// For TLS to be agreed, for a request's head to arrive, and for a first request with a good token.
+    pub head_timeout: Duration,
+    /// For a single request's body to arrive.
+    pub body_timeout: Duration,
+    /// Largest body of a single request, and longest line of a stream, in bytes.
+    pub body_bytes_max: usize,
+    /// Requests at once on one HTTP/2 connection.
+    pub requests_per_connection_max: u32,
+    /// Starts outstanding on one stream; the node reads no further while there are so many.
+    pub stream_outstanding_max: usize,
+    /// How long a request waits for a flow, or for the vault's view, when it does not say.
+    pub wait_default: Duration,
+    /// How long a request may wait at most.
+    pub wait_max: Duration,
+    /// Entries on one page at most, and when the request does not say.
+    pub page_max: usize,
+    /// For requests in flight to end when the server stops.
+    pub stop_patience: Duration,
+}
+
+impl HttpOptions {
+    /// The usual settings.
+    pub fn new(listen: SocketAddr, tls: Arc<rustls::ServerConfig>, tokens: Tokens) -> Self {
+        Self {
+            listen,
+            tls,
+            tokens,
+            connections_max: 1_024,
+            head_timeout: Duration::from_secs(10),
+            body_timeout: Duration::from_secs(30),
+            body_bytes_max: 1 << 20,
+            requests_per_connection_max: 1_024,
+            stream_outstanding_max: 4_096,
+            wait_default: Duration::from_secs(30),
+            wait_max: Duration::from_secs(300),
+            page_max: 10_000,
+            stop_patience: Duration::from_secs(5),
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Refusals as HTTP answers.
+
+use api::problem::{PROBLEM_JSON, Problem};
+use axum::body::Body;
+use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+
+use super::refusal::Refusal;
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let status =
+            StatusCode::from_u16(self.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let title = status.canonical_reason().unwrap_or("Refused");
+        let retry_after_ms = self.retry_after_ms;
+        let mut problem = Problem::new(status.as_u16(), title, self.code, self.message, self.hint);
+        problem.retry_after_ms = retry_after_ms;
+        // A struct of texts and numbers has a JSON form.
+        let json = serde_json::to_vec(&problem).unwrap_or_default();
+        let mut response = Response::new(Body::from(json));
+        *response.status_mut() = status;
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(PROBLEM_JSON));
+        if let Some(ms) = retry_after_ms {
+            // Whole seconds (RFC 9110 10.2.3), at least one; the body has the milliseconds.
+            headers.insert(RETRY_AFTER, HeaderValue::from(ms.div_ceil(1_000).max(1)));
+        }
+        if status == StatusCode::UNAUTHORIZED {
+            headers.insert(
+                WWW_AUTHENTICATE,
+                HeaderValue::from_static("Bearer realm=\"tally\""),
+            );
+        }
+        response
+    }
+}

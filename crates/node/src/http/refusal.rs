@@ -1,0 +1,69 @@
+//! A "no" with a code, before it becomes HTTP.
+
+use std::borrow::Cow;
+
+use api::{ErrorInfo, FlowFailure};
+use ledger::Rejection;
+
+/// A "no" with a code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// Stable, `domain.snake_case`.
+    pub code: Cow<'static, str>,
+    /// What happened.
+    pub message: String,
+    /// What to do.
+    pub hint: Cow<'static, str>,
+    /// When to try again, if that is the thing to do.
+    pub retry_after_ms: Option<u64>,
+}
+
+impl Refusal {
+    /// One of the API's own codes, with the action of its page as the hint.
+    pub fn listed(info: &'static ErrorInfo, message: impl Into<String>) -> Self {
+        Self {
+            code: Cow::Borrowed(info.code),
+            message: message.into(),
+            hint: Cow::Borrowed(info.action),
+            retry_after_ms: None,
+        }
+    }
+
+    /// No room: try again later.
+    pub fn busy(retry_after_ms: u64) -> Self {
+        Self {
+            retry_after_ms: Some(retry_after_ms),
+            ..Self::listed(
+                &api::codes::NODE_BUSY,
+                "the node has as much work as it accepts",
+            )
+        }
+    }
+
+    /// The HTTP status: of the API's own codes the listed one; any other code is a well-formed request that was refused.
+    pub(super) fn status(&self) -> u16 {
+        const REFUSED: u16 = 422;
+        api::codes::info(&self.code).map_or(REFUSED, |info| info.status)
+    }
+
+    /// As a line of a stream carries it.
+    pub(super) fn into_failure(self) -> FlowFailure {
+        FlowFailure {
+            code: self.code.into_owned(),
+            message: self.message,
+            hint: self.hint.into_owned(),
+            retry_after_ms: self.retry_after_ms,
+        }
+    }
+}
+
+impl From<Rejection> for Refusal {
+    fn from(rejection: Rejection) -> Self {
+        Self {
+            code: Cow::Owned(rejection.code),
+            message: rejection.message,
+            hint: Cow::Owned(rejection.hint),
+            retry_after_ms: None,
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Which request goes where.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use api::codes::{INTERNAL, METHOD_NOT_ALLOWED, NO_SUCH_PATH};
+use api::paths;
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::Uri;
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{delete, get, post};
+use tokio::sync::watch;
+use tower::ServiceExt;
+
+use super::connection::Trust;
+use super::contain::contain;
+use super::options::HttpOptions;
+use super::randomness::Randomness;
+use super::refusal::Refusal;
+use super::routes::{flows, reads, status};
+use super::service::NodeService;
+use super::stream;
+use crate::metrics::NodeMetrics;
+
+/// What every request needs.
+pub(super) struct ApiState {
+    pub(super) service: Arc<dyn NodeService>,
+    pub(super) options: HttpOptions,
+    pub(super) metrics: Arc<NodeMetrics>,
+    pub(super) randomness: Randomness,
+    /// True once the server stops.
+    pub(super) stopping: watch::Receiver<bool>,
+}
+
+/// Whose token the request carried.
+#[derive(Clone, Debug)]
+pub(super) struct User(pub(super) Arc<str>);
+
+/// All routes.
+pub(super) fn router(state: Arc<ApiState>) -> Router {
+    let with_token = Router::new()
+        .route(paths::FLOWS, post(flows::start).get(flows::list))
+        .route(paths::FLOW, get(flows::state))
+        .route(paths::FLOW_CANCEL, post(flows::cancel))
+        .route(paths::CLIENT, delete(flows::forget_client_id))
+        .route(paths::STREAM, post(stream::open))
+        .route(paths::BALANCES, get(reads::balances))
+        .route(paths::STATES, get(reads::states))
+        .route(paths::TRANSACTION, get(reads::transaction))
+        .route(paths::LEDGER, get(reads::ledger))
+        .route(paths::CONSUMED, get(reads::consumed))
+        .route(paths::NODE, get(status::node))
+        .route(paths::NETWORK, get(status::network))
+        .route(paths::DRAIN, post(status::drain))
+        .route(paths::METRICS, get(status::metrics))
+        .route_layer(from_fn_with_state(Arc::clone(&state), authenticate));
+    Router::new()
+        .merge(with_token)
+        .route(paths::HEALTH, get(status::health))
+        .fallback(no_such_path)
+        .method_not_allowed_fallback(method_not_allowed)
+        .with_state(state)
+}
+
+/// Answers one request, whatever happens while doing so.
+pub(super) async fn respond(state: &ApiState, router: Router, request: Request<Body>) -> Response {
+    let start = Instant::now();
+    let response = match contain(router.oneshot(request)).await {
+        Ok(Ok(response)) => response,
+        Ok(Err(impossible)) => match impossible {},
+        Err(panic) => {
+            tracing::error!(code = INTERNAL.code, %panic, "a request met a bug");
+            Refusal::listed(&INTERNAL, "the node met a bug while answering").into_response()
+        }
+    };
+    state
+        .metrics
+        .http_answered(response.status().as_u16(), start.elapsed());
+    response
+}
+
+async fn authenticate(
+    State(state): State<Arc<ApiState>>,
+    mut request: Request,
+    next: Next,
+) -> Result<Response, Refusal> {
+    let user = state.options.tokens.user(request.headers())?;
+    if let Some(trust) = request.extensions().get::<Trust>() {
+        trust.earn();
+    }
+    request.extensions_mut().insert(User(user));
+    Ok(next.run(request).await)
+}
+
+async fn no_such_path(uri: Uri) -> Refusal {
+    Refusal::listed(&NO_SUCH_PATH, format!("nothing is at {}", uri.path()))
+}
+
+async fn method_not_allowed(request: Request) -> Refusal {
+    let text = format!("{} has no {}", request.uri().path(), request.method());
+    Refusal::listed(&METHOD_NOT_ALLOWED, text)
+}

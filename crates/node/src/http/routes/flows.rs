@@ -1,0 +1,294 @@
+//! Flows: start, look, wait, cancel, list; client ids.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use api::codes::INTERNAL;
+use api::{FlowStatus, Outcome, StartFlow, Wait, paths};
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Path, Query, State};
+use axum::http::header::LOCATION;
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::IntoResponse;
+use flow::FlowId;
+
+use super::parameters::{
+    PageQuery, WaitQuery, checked_client_id, from_json, parsed, patience, query, whole,
+};
+use super::{Answered, json};
+use crate::http::refusal::Refusal;
+use crate::http::router::{ApiState, User};
+use crate::http::service::{Answer, Ended, NodeService, Output, StartRequest};
+use crate::http::ticket::{Answers, Ticket};
+
+/// After the time to wait is over: for the node to say where the flow stands.
+const STATE_PATIENCE: Duration = Duration::from_secs(10);
+
+/// `POST /v1/flows`
+pub(in crate::http) async fn start(
+    State(state): State<Arc<ApiState>>,
+    Extension(User(user)): Extension<User>,
+    body: Body,
+) -> Answered {
+    let body = whole(body, &state.options).await?;
+    let wish: StartFlow = from_json(&body)?;
+    checked_client_id(wish.client_id.as_deref())?;
+    let (flow_id, seed) = state.fresh()?;
+    let submit = |wait: Wait, ticket: Ticket| {
+        state.service.start(vec![StartRequest {
+            flow_id,
+            seed,
+            flow: &wish.flow,
+            version: wish.version,
+            args: wish.args.get(),
+            user: &user,
+            client_id: wish.client_id.as_deref(),
+            wait,
+            ticket,
+        }]);
+    };
+    let patience = patience(&state.options, wish.timeout_ms);
+    let answer = match waited(&*state.service, patience, |ticket| {
+        submit(wish.wait, ticket)
+    })
+    .await
+    {
+        Some(answer) => answer,
+        // The same client id again names the flow that runs; without one it bears the id that we gave it.
+        None => {
+            where_it_stands(&*state.service, |ticket| match wish.client_id {
+                Some(_) => submit(Wait::None, ticket),
+                None => state.service.attach(flow_id, Wait::None, ticket),
+            })
+            .await?
+        }
+    };
+    answered(&*state.service, answer, true)
+}
+
+/// `GET /v1/flows/{flow_id}`
+pub(in crate::http) async fn state(
+    State(state): State<Arc<ApiState>>,
+    Path(flow_id): Path<String>,
+    parameters: Result<Query<WaitQuery>, QueryRejection>,
+) -> Answered {
+    let flow_id: FlowId = parsed("flow id", &flow_id)?;
+    let WaitQuery { wait, timeout_ms } = query(parameters)?;
+    let service = &*state.service;
+    let now = |ticket| service.attach(flow_id, Wait::None, ticket);
+    let answer = match wait.unwrap_or(Wait::None) {
+        Wait::None => where_it_stands(service, now).await?,
+        wait => {
+            let patience = patience(&state.options, timeout_ms);
+            match waited(service, patience, |ticket| {
+                service.attach(flow_id, wait, ticket)
+            })
+            .await
+            {
+                Some(answer) => answer,
+                None => where_it_stands(service, now).await?,
+            }
+        }
+    };
+    answered(service, answer, false)
+}
+
+/// `POST /v1/flows/{flow_id}/cancel`
+pub(in crate::http) async fn cancel(
+    State(state): State<Arc<ApiState>>,
+    Path(flow_id): Path<String>,
+) -> Answered {
+    let flow_id: FlowId = parsed("flow id", &flow_id)?;
+    let service = &*state.service;
+    let answer = where_it_stands(service, |ticket| service.cancel(flow_id, ticket)).await?;
+    match answer {
+        // Cancelled, and nothing more to say: the flow ends when what it cannot leave undone is done.
+        Answer::Done => answered(
+            service,
+            where_it_stands(service, |t| service.attach(flow_id, Wait::None, t)).await?,
+            false,
+        ),
+        answer => answered(service, answer, false),
+    }
+}
+
+/// `GET /v1/flows`
+pub(in crate::http) async fn list(
+    State(state): State<Arc<ApiState>>,
+    parameters: Result<Query<PageQuery>, QueryRejection>,
+) -> Answered {
+    let page = query(parameters)?;
+    json(
+        StatusCode::OK,
+        &state
+            .service
+            .flows(page.after()?, page.limit(&state.options))
+            .await?,
+    )
+}
+
+/// `DELETE /v1/clients/{client_id}`
+pub(in crate::http) async fn forget_client_id(
+    State(state): State<Arc<ApiState>>,
+    Extension(User(user)): Extension<User>,
+    Path(client_id): Path<String>,
+) -> Answered {
+    checked_client_id(Some(&client_id))?;
+    let service = &*state.service;
+    match where_it_stands(service, |ticket| {
+        service.forget_client_id(&user, &client_id, ticket)
+    })
+    .await?
+    {
+        Answer::Refused(refusal) => Err(refusal),
+        _ => Ok(StatusCode::NO_CONTENT.into_response()),
+    }
+}
+
+impl ApiState {
+    /// A new flow's id and seed.
+    pub(in crate::http) fn fresh(&self) -> Result<(FlowId, [u8; 32]), Refusal> {
+        self.randomness
+            .flow()
+            .map_err(|_| Refusal::listed(&INTERNAL, "the system gives no random bytes"))
+    }
+}
+
+/// Gives the ticket back when its waiter goes away before the answer.
+struct Waiting<'a> {
+    service: &'a dyn NodeService,
+    answers: Arc<Answers>,
+    ticket: u64,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.answers.close();
+        if self.ticket != 0 {
+            self.service.detach(&[self.ticket]);
+        }
+    }
+}
+
+/// Asks and waits for the answer; `None` when the time is over, and then nobody waits any more.
+async fn waited(
+    service: &dyn NodeService,
+    patience: Duration,
+    ask: impl FnOnce(Ticket),
+) -> Option<Answer> {
+    let answers = Arc::new(Answers::default());
+    let ticket = Ticket::new(&answers, 0);
+    let mut waiting = Waiting {
+        service,
+        answers,
+        ticket: ticket.id(),
+    };
+    ask(ticket);
+    let answer = tokio::time::timeout(patience, waiting.answers.one())
+        .await
+        .ok();
+    if answer.is_some() {
+        waiting.ticket = 0;
+    }
+    answer
+}
+
+/// Asks something that is answered at once.
+async fn where_it_stands(
+    service: &dyn NodeService,
+    ask: impl FnOnce(Ticket),
+) -> Result<Answer, Refusal> {
+    let answer = waited(service, STATE_PATIENCE, ask).await;
+    answer.ok_or_else(|| {
+        Refusal::listed(
+            &INTERNAL,
+            format!("the node did not answer within {STATE_PATIENCE:?}"),
+        )
+    })
+}
+
+/// An answer as HTTP: 200 for an end, and for a start that still runs 202 with the place to ask.
+fn answered(service: &dyn NodeService, answer: Answer, started: bool) -> Answered {
+    let outcome = outcome(service, answer)?;
+    if outcome.status.is_end() || !started {
+        return json(StatusCode::OK, &outcome);
+    }
+    let mut response = json(StatusCode::ACCEPTED, &outcome)?;
+    if let Ok(place) = HeaderValue::try_from(paths::with(paths::FLOW, &outcome.flow_id)) {
+        response.headers_mut().insert(LOCATION, place);
+    }
+    Ok(response)
+}
+
+/// An answer as JSON.
+fn outcome(service: &dyn NodeService, answer: Answer) -> Result<Outcome, Refusal> {
+    let live = |flow_id: FlowId, status, step| Outcome {
+        flow_id: flow_id.to_string(),
+        status,
+        result: None,
+        error: None,
+        step,
+        transactions: Vec::new(),
+    };
+    match answer {
+        Answer::Accepted { flow_id } => Ok(live(flow_id, FlowStatus::Running, None)),
+        Answer::Running {
+            flow_id,
+            step,
+            parked: false,
+        } => Ok(live(flow_id, FlowStatus::Running, Some(step))),
+        Answer::Running {
+            flow_id,
+            step,
+            parked: true,
+        } => Ok(live(flow_id, FlowStatus::Parked, Some(step))),
+        Answer::Ended(ended) => Ok(end(service, *ended)),
+        Answer::Refused(refusal) => Err(refusal),
+        Answer::Done => Err(Refusal::listed(&INTERNAL, "an answer without an outcome")),
+    }
+}
+
+fn end(service: &dyn NodeService, ended: Ended) -> Outcome {
+    let status = status_of(&ended);
+    let (result, error) = match ended.output {
+        Ok(output) => match output_json(service, output) {
+            Ok(json) => (Some(json), None),
+            Err(refusal) => (None, Some(refusal.into_failure())),
+        },
+        Err(rejection) => (None, Some(Refusal::from(rejection).into_failure())),
+    };
+    Outcome {
+        flow_id: ended.flow_id.to_string(),
+        status,
+        result,
+        error,
+        step: None,
+        transactions: ended.transactions.iter().map(ToString::to_string).collect(),
+    }
+}
+
+/// Where an ended flow stands.
+pub(in crate::http) fn status_of(ended: &Ended) -> FlowStatus {
+    match (&ended.output, ended.delivered) {
+        (Err(_), _) => FlowStatus::Failed,
+        (Ok(_), true) => FlowStatus::Delivered,
+        (Ok(_), false) => FlowStatus::Completed,
+    }
+}
+
+/// A flow's output as JSON.
+pub(in crate::http) fn output_json(
+    service: &dyn NodeService,
+    output: Output,
+) -> Result<api::RawJson, Refusal> {
+    match output {
+        Output::Json(json) => Ok(json),
+        Output::Encoded {
+            flow,
+            version,
+            bytes,
+        } => service.output_to_json(&flow, version, &bytes),
+    }
+}

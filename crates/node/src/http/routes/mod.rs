@@ -1,0 +1,21 @@
+//! One function for each request. Each takes HTTP apart, asks the service, and puts the answer together.
+
+pub(super) mod flows;
+pub(super) mod parameters;
+pub(super) mod reads;
+pub(super) mod status;
+
+use axum::Json;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+
+use super::refusal::Refusal;
+
+/// What a route gives.
+pub(super) type Answered = Result<Response, Refusal>;
+
+/// A JSON answer.
+fn json(status: StatusCode, value: &impl Serialize) -> Answered {
+    Ok((status, Json(value)).into_response())
+}

@@ -1,0 +1,129 @@
+//! Parameters and bodies of requests, with errors that say what is wrong with them.
+
+use std::fmt::Display;
+use std::str::FromStr;
+use std::time::Duration;
+
+use api::codes::{
+    BAD_CLIENT_ID, BAD_JSON, BAD_PARAMETER, BAD_REQUEST, BODY_TIMEOUT, BODY_TOO_LARGE,
+};
+use axum::body::{Body, Bytes};
+use axum::extract::Query;
+use axum::extract::rejection::QueryRejection;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde::Deserialize;
+use serde_json::error::Category;
+
+use crate::http::options::HttpOptions;
+use crate::http::refusal::Refusal;
+
+/// Longest client id, in bytes.
+const CLIENT_ID_BYTES_MAX: usize = 128;
+
+/// `?wait=&timeout_ms=`
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::http) struct WaitQuery {
+    pub(super) wait: Option<api::Wait>,
+    pub(super) timeout_ms: Option<u64>,
+}
+
+/// `?timeout_ms=`
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::http) struct TimeoutQuery {
+    pub(super) timeout_ms: Option<u64>,
+}
+
+/// `?after=&limit=`
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::http) struct PageQuery {
+    pub(super) after: Option<String>,
+    pub(super) limit: Option<usize>,
+    pub(super) timeout_ms: Option<u64>,
+}
+
+impl PageQuery {
+    /// Where the page starts.
+    pub(super) fn after<T: FromStr<Err: Display>>(&self) -> Result<Option<T>, Refusal> {
+        self.after
+            .as_deref()
+            .map(|text| parsed("after", text))
+            .transpose()
+    }
+
+    /// How many entries it has at most.
+    pub(super) fn limit(&self, options: &HttpOptions) -> usize {
+        self.limit
+            .unwrap_or(options.page_max)
+            .clamp(1, options.page_max.max(1))
+    }
+}
+
+/// The query, or what is wrong with it.
+pub(super) fn query<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, Refusal> {
+    query
+        .map(|Query(query)| query)
+        .map_err(|rejection| Refusal::listed(&BAD_PARAMETER, rejection.body_text()))
+}
+
+/// A parameter's value, or what is wrong with it.
+pub(super) fn parsed<T: FromStr<Err: Display>>(name: &str, text: &str) -> Result<T, Refusal> {
+    text.parse().map_err(|error: T::Err| {
+        Refusal::listed(&BAD_PARAMETER, format!("'{text}' is no {name}: {error}"))
+    })
+}
+
+/// How long to wait, within the node's bounds.
+pub(super) fn patience(options: &HttpOptions, timeout_ms: Option<u64>) -> Duration {
+    let asked = timeout_ms.map_or(options.wait_default, Duration::from_millis);
+    asked.min(options.wait_max)
+}
+
+/// The whole body.
+pub(super) async fn whole(body: Body, options: &HttpOptions) -> Result<Bytes, Refusal> {
+    let most = options.body_bytes_max;
+    let collected =
+        tokio::time::timeout(options.body_timeout, Limited::new(body, most).collect()).await;
+    match collected {
+        Ok(Ok(bytes)) => Ok(bytes.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(Refusal::listed(
+            &BODY_TOO_LARGE,
+            format!("a body may have {most} bytes"),
+        )),
+        Ok(Err(error)) => Err(Refusal::listed(
+            &BAD_JSON,
+            format!("the body ended early: {error}"),
+        )),
+        Err(_) => {
+            let text = format!("the body did not arrive within {:?}", options.body_timeout);
+            Err(Refusal::listed(&BODY_TIMEOUT, text))
+        }
+    }
+}
+
+/// A body or line as JSON of a certain shape: broken JSON and a wrong shape are different errors.
+pub(in crate::http) fn from_json<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Refusal> {
+    serde_json::from_slice(bytes).map_err(|error| {
+        let info = match error.classify() {
+            Category::Data => &BAD_REQUEST,
+            Category::Syntax | Category::Eof | Category::Io => &BAD_JSON,
+        };
+        Refusal::listed(info, error.to_string())
+    })
+}
+
+/// A client id is 1 to 128 bytes.
+pub(in crate::http) fn checked_client_id(client_id: Option<&str>) -> Result<(), Refusal> {
+    match client_id {
+        Some(id) if id.is_empty() || id.len() > CLIENT_ID_BYTES_MAX => {
+            let text = format!(
+                "a client id has 1 to {CLIENT_ID_BYTES_MAX} bytes, this one {}",
+                id.len()
+            );
+            Err(Refusal::listed(&BAD_CLIENT_ID, text))
+        }
+        _ => Ok(()),
+    }
+}

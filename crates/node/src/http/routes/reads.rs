@@ -1,0 +1,98 @@
+//! The vault, the ledger, the notary's memory: read only.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use ledger::{StateRef, TxId};
+
+use super::parameters::{PageQuery, TimeoutQuery, parsed, patience, query};
+use super::{Answered, json};
+use crate::http::refusal::Refusal;
+use crate::http::router::ApiState;
+
+/// `GET /v1/balances`
+pub(in crate::http) async fn balances(
+    State(state): State<Arc<ApiState>>,
+    parameters: Result<Query<TimeoutQuery>, QueryRejection>,
+) -> Answered {
+    let deadline = deadline(&state, query(parameters)?.timeout_ms);
+    json(StatusCode::OK, &state.service.balances(deadline).await?)
+}
+
+/// `GET /v1/states`
+pub(in crate::http) async fn states(
+    State(state): State<Arc<ApiState>>,
+    parameters: Result<Query<PageQuery>, QueryRejection>,
+) -> Answered {
+    let page = query(parameters)?;
+    let deadline = deadline(&state, page.timeout_ms);
+    let states = state
+        .service
+        .states(page.after()?, page.limit(&state.options), deadline)
+        .await?;
+    json(StatusCode::OK, &states)
+}
+
+/// `GET /v1/transactions/{transaction_id}`
+pub(in crate::http) async fn transaction(
+    State(state): State<Arc<ApiState>>,
+    Path(id): Path<String>,
+) -> Answered {
+    let id: TxId = parsed("transaction id", &id)?;
+    json(StatusCode::OK, &state.service.transaction(id).await?)
+}
+
+/// `GET /v1/ledger`
+pub(in crate::http) async fn ledger(
+    State(state): State<Arc<ApiState>>,
+    parameters: Result<Query<PageQuery>, QueryRejection>,
+) -> Answered {
+    let page = query(parameters)?;
+    json(
+        StatusCode::OK,
+        &state
+            .service
+            .ledger(page.after()?, page.limit(&state.options))
+            .await?,
+    )
+}
+
+/// `GET /v1/notary/consumed`
+pub(in crate::http) async fn consumed(
+    State(state): State<Arc<ApiState>>,
+    parameters: Result<Query<PageQuery>, QueryRejection>,
+) -> Answered {
+    let page = query(parameters)?;
+    let after = page.after.as_deref().map(state_ref).transpose()?;
+    json(
+        StatusCode::OK,
+        &state
+            .service
+            .consumed(after, page.limit(&state.options))
+            .await?,
+    )
+}
+
+fn deadline(state: &ApiState, timeout_ms: Option<u64>) -> Instant {
+    Instant::now() + patience(&state.options, timeout_ms)
+}
+
+/// `id(index)`, as references are shown.
+fn state_ref(text: &str) -> Result<StateRef, Refusal> {
+    let (tx, index) = text
+        .strip_suffix(')')
+        .and_then(|text| text.split_once('('))
+        .ok_or_else(|| {
+            Refusal::listed(
+                &api::codes::BAD_PARAMETER,
+                format!("'{text}' is no state reference such as 'ID(0)'"),
+            )
+        })?;
+    Ok(StateRef {
+        tx: parsed("transaction id", tx)?,
+        index: parsed("index", index)?,
+    })
+}

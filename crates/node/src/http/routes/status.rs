@@ -1,0 +1,46 @@
+//! The node itself: identity, network, health, metrics, drain.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::IntoResponse;
+
+use super::{Answered, json};
+use crate::http::router::ApiState;
+
+/// `GET /v1/node`
+pub(in crate::http) async fn node(State(state): State<Arc<ApiState>>) -> Answered {
+    json(StatusCode::OK, &state.service.node())
+}
+
+/// `GET /v1/network`
+pub(in crate::http) async fn network(State(state): State<Arc<ApiState>>) -> Answered {
+    json(StatusCode::OK, &state.service.network())
+}
+
+/// `POST /v1/drain`
+pub(in crate::http) async fn drain(State(state): State<Arc<ApiState>>) -> Answered {
+    json(StatusCode::ACCEPTED, &state.service.drain())
+}
+
+/// `GET /health`
+pub(in crate::http) async fn health(State(state): State<Arc<ApiState>>) -> Answered {
+    let health = state.service.health();
+    json(
+        if health.ready {
+            StatusCode::OK
+        } else {
+            StatusCode::SERVICE_UNAVAILABLE
+        },
+        &health,
+    )
+}
+
+/// `GET /metrics`
+pub(in crate::http) async fn metrics(State(state): State<Arc<ApiState>>) -> Answered {
+    state.service.refresh_metrics();
+    let text = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+    Ok(([(CONTENT_TYPE, text)], state.metrics.render()).into_response())
+}

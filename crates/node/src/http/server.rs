@@ -1,0 +1,172 @@
+//! The listener and what runs behind it.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use primitives::{Coded, ErrorInfo};
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+
+use super::connection::serve;
+use super::options::HttpOptions;
+use super::randomness::Randomness;
+use super::router::{ApiState, router};
+use super::service::NodeService;
+use crate::metrics::NodeMetrics;
+
+/// After an accept that failed (most often: no file descriptors left).
+const REST_AFTER_FAULT: Duration = Duration::from_millis(50);
+
+/// The address cannot be listened on.
+#[derive(Debug, thiserror::Error)]
+#[error("the API cannot listen on {address}: {source}")]
+pub struct ListenError {
+    /// Where.
+    pub address: SocketAddr,
+    /// What the system said.
+    pub source: std::io::Error,
+}
+
+pub(super) const CANNOT_LISTEN: ErrorInfo = ErrorInfo {
+    code: "http.cannot_listen",
+    cause: "The API's address is in use, or not this machine's.",
+    action: "choose another address in the node's configuration, or stop what uses it",
+};
+
+impl Coded for ListenError {
+    fn code(&self) -> &'static str {
+        CANNOT_LISTEN.code
+    }
+
+    fn hint(&self) -> &'static str {
+        CANNOT_LISTEN.action
+    }
+}
+
+/// The API's server. Start it with [`HttpServer::start`].
+#[derive(Debug)]
+pub struct HttpServer;
+
+/// A running server. Dropping it closes the listener and all connections.
+#[derive(Debug)]
+pub struct HttpHandle {
+    address: SocketAddr,
+    stop: watch::Sender<bool>,
+    patience: Duration,
+    task: tokio::task::JoinHandle<()>,
+}
+
+impl HttpServer {
+    /// Listens and serves on the runtime that this is called on.
+    pub async fn start(
+        options: HttpOptions,
+        service: Arc<dyn NodeService>,
+        metrics: Arc<NodeMetrics>,
+    ) -> Result<HttpHandle, ListenError> {
+        let failed = |source| ListenError {
+            address: options.listen,
+            source,
+        };
+        let listener = TcpListener::bind(options.listen).await.map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        let (stop, stopping) = watch::channel(false);
+        let patience = options.stop_patience;
+        let state = Arc::new(ApiState {
+            service,
+            options,
+            metrics,
+            randomness: Randomness::default(),
+            stopping,
+        });
+        let task = tokio::spawn(accept(listener, state));
+        Ok(HttpHandle {
+            address,
+            stop,
+            patience,
+            task,
+        })
+    }
+}
+
+impl HttpHandle {
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Accepts nothing more, lets requests in flight end within the patience set, then closes what is left.
+    pub async fn stop(mut self) {
+        // Fails only when the server has ended already.
+        let _ = self.stop.send(true);
+        if tokio::time::timeout(self.patience, &mut self.task)
+            .await
+            .is_err()
+        {
+            self.task.abort();
+            // Cancelled, which is what was asked for.
+            let _ = (&mut self.task).await;
+        }
+    }
+}
+
+impl Drop for HttpHandle {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// Accepts until the server stops, then waits for the connections. Aborting it ends them all.
+async fn accept(listener: TcpListener, state: Arc<ApiState>) {
+    let router = router(Arc::clone(&state));
+    let places = Arc::new(Semaphore::new(
+        state.options.connections_max.min(Semaphore::MAX_PERMITS),
+    ));
+    let mut stopping = state.stopping.clone();
+    let mut connections = JoinSet::new();
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            Some(_) = connections.join_next() => continue,
+            _ = stopping.wait_for(|stopping| *stopping) => break,
+        };
+        let tcp = match accepted {
+            Ok((tcp, _)) => tcp,
+            Err(error) => {
+                tracing::warn!(%error, "a client's connection could not be accepted");
+                tokio::time::sleep(REST_AFTER_FAULT).await;
+                continue;
+            }
+        };
+        let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+            state.metrics.http_connections_refused.increment();
+            tracing::debug!(
+                most = state.options.connections_max,
+                "too many connections of clients"
+            );
+            continue;
+        };
+        let (state, router) = (Arc::clone(&state), router.clone());
+        connections.spawn(async move {
+            let gauge = state.metrics.http_connections.clone();
+            gauge.increment();
+            let _leaving = scopeguard(move || gauge.decrement());
+            serve(state, router, tcp).await;
+            drop(place);
+        });
+    }
+    drop(listener);
+    while connections.join_next().await.is_some() {}
+}
+
+/// Runs something at the end of a scope, however that is left.
+fn scopeguard(run: impl FnMut()) -> impl Drop {
+    struct Guard<F: FnMut()>(F);
+    impl<F: FnMut()> Drop for Guard<F> {
+        fn drop(&mut self) {
+            (self.0)();
+        }
+    }
+    Guard(run)
+}

@@ -1,0 +1,159 @@
+//! What the API serves: the port behind which the node works.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Instant;
+
+use api::{
+    Balances, ConsumedPage, Drain, FlowList, Health, LedgerPage, NetworkView, NodeView, RawJson,
+    StatesPage, TransactionView, Wait,
+};
+use flow::FlowId;
+use ledger::{StateRef, TxId};
+
+use super::refusal::Refusal;
+use super::ticket::Ticket;
+
+/// Something that is read elsewhere.
+pub type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T, Refusal>> + Send + 'a>>;
+
+/// A client's wish to start a flow. Borrowed, because its arguments are taken out of their JSON at once.
+#[derive(Debug)]
+pub struct StartRequest<'a> {
+    /// Fresh and random; has no meaning when the client id is known already.
+    pub flow_id: FlowId,
+    /// Fresh and random: everything random in the flow is derived from it.
+    pub seed: [u8; 32],
+    /// The flow's registered name.
+    pub flow: &'a str,
+    /// A version, or the newest.
+    pub version: Option<u32>,
+    /// The arguments' JSON, well-formed.
+    pub args: &'a str,
+    /// Who starts it.
+    pub user: &'a Arc<str>,
+    /// Makes the start exactly once for this user; 1 to 128 bytes.
+    pub client_id: Option<&'a str>,
+    /// What to wait for.
+    pub wait: Wait,
+    /// Where the answer goes.
+    pub ticket: Ticket,
+}
+
+/// What ends a [`Ticket`].
+#[derive(Debug)]
+pub enum Answer {
+    /// The start is durable.
+    Accepted {
+        /// The flow, which is the earlier one when the client id was known.
+        flow_id: FlowId,
+    },
+    /// The flow has not ended, and no waiting was asked for.
+    Running {
+        /// The flow.
+        flow_id: FlowId,
+        /// Its last step, or why it is parked.
+        step: String,
+        /// Whether it is parked.
+        parked: bool,
+    },
+    /// The flow ended.
+    Ended(Box<Ended>),
+    /// Nothing was started, or there is nothing to wait for.
+    Refused(Refusal),
+    /// Done: a client id is forgotten.
+    Done,
+}
+
+/// An ended flow.
+#[derive(Debug)]
+pub struct Ended {
+    /// The flow.
+    pub flow_id: FlowId,
+    /// What it gave.
+    pub output: Result<Output, ledger::Rejection>,
+    /// The transactions it recorded.
+    pub transactions: Vec<TxId>,
+    /// Whether every participant has recorded them.
+    pub delivered: bool,
+}
+
+/// A flow's output.
+#[derive(Debug)]
+pub enum Output {
+    /// As JSON already.
+    Json(RawJson),
+    /// As the flow encoded it; becomes JSON on a thread of the API, by [`NodeService::output_to_json`].
+    Encoded {
+        /// The flow's registered name.
+        flow: Arc<str>,
+        /// The version that ran.
+        version: u32,
+        /// The encoding.
+        bytes: Vec<u8>,
+    },
+}
+
+/// The node, as the API sees it.
+///
+/// # Correctness
+/// No method blocks. Every ticket is answered once: by [`Ticket::answer`], by being dropped, or not at all after
+/// [`detach`](NodeService::detach). What is answered is durable.
+pub trait NodeService: Send + Sync + 'static {
+    /// Starts flows, in this order. Arguments that do not fit, and starts there is no room for, are answered like all else.
+    fn start(&self, starts: Vec<StartRequest<'_>>);
+
+    /// Answers with the state of a flow, or (unless `wait` is none) with its end.
+    fn attach(&self, flow_id: FlowId, wait: Wait, ticket: Ticket);
+
+    /// Nobody waits for these tickets (by [`Ticket::id`]) any more.
+    fn detach(&self, tickets: &[u64]);
+
+    /// Cancels a flow; answers with its state or end once the cancellation is durable.
+    fn cancel(&self, flow_id: FlowId, ticket: Ticket);
+
+    /// Forgets a client id of a user and the outcome kept for it.
+    fn forget_client_id(&self, user: &Arc<str>, client_id: &str, ticket: Ticket);
+
+    /// A flow's output as JSON.
+    fn output_to_json(&self, flow: &str, version: u32, output: &[u8]) -> Result<RawJson, Refusal>;
+
+    /// Live flows after an id.
+    fn flows(&self, after: Option<FlowId>, limit: usize) -> Pending<'_, FlowList>;
+
+    /// Sums, once the vault's view shows everything acknowledged before this call, or refused at the deadline.
+    fn balances(&self, deadline: Instant) -> Pending<'_, Balances>;
+
+    /// Unconsumed states after a number, under the same condition.
+    fn states(
+        &self,
+        after: Option<u64>,
+        limit: usize,
+        deadline: Instant,
+    ) -> Pending<'_, StatesPage>;
+
+    /// A recorded transaction; [`super::transaction_view`] makes it readable.
+    fn transaction(&self, id: TxId) -> Pending<'_, TransactionView>;
+
+    /// Recorded transactions after a position.
+    fn ledger(&self, after: Option<u64>, limit: usize) -> Pending<'_, LedgerPage>;
+
+    /// Consumed states after a reference; refused by a node that is no notary.
+    fn consumed(&self, after: Option<StateRef>, limit: usize) -> Pending<'_, ConsumedPage>;
+
+    /// The node.
+    fn node(&self) -> NodeView;
+
+    /// The network.
+    fn network(&self) -> NetworkView;
+
+    /// Accepts no more starts from now on.
+    fn drain(&self) -> Drain;
+
+    /// Whether the node takes work.
+    fn health(&self) -> Health;
+
+    /// Brings gauges up to date before [`crate::metrics::NodeMetrics::render`].
+    fn refresh_metrics(&self) {}
+}

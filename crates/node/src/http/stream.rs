@@ -1,0 +1,290 @@
+//! The stream form: `POST /v1/stream`. One body does all the work of a stream: polled for answers, it first reads lines, and
+//! hands each chunk's starts to the service as one batch; then it writes every answer that has arrived as one chunk.
+//!
+//! ```text
+//!   request body ─► Input ─► lines ─► NodeService::start ─ ─ ─► Ticket::answer
+//!                                                                    │
+//!   response body ◄──────────── lines ◄──────────────────────── Answers
+//! ```
+//! # Invariants
+//! - A client that does not read its answers is not read from: its own HTTP/2 window holds it up, and nobody else.
+//! - At most `stream_outstanding_max` starts are outstanding; what a stream holds in memory follows from that.
+
+use std::collections::{HashSet, VecDeque};
+use std::convert::Infallible;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use api::StreamStart;
+use api::codes::{BODY_TOO_LARGE, INTERNAL};
+use axum::Extension;
+use axum::body::{Body, Bytes, HttpBody};
+use axum::extract::State;
+use axum::http::HeaderValue;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::response::Response;
+use bytes::BytesMut;
+use flow::FlowId;
+use hyper::body::Frame;
+use serde::Deserialize;
+
+use super::contain;
+use super::input::Input;
+use super::line::write_answer;
+use super::refusal::Refusal;
+use super::router::{ApiState, User};
+use super::routes::parameters::{checked_client_id, from_json};
+use super::service::{Answer, StartRequest};
+use super::ticket::{Answers, Arrived, Ticket};
+
+/// A chunk of answers is not made longer than this and one line.
+const CHUNK_BYTES: usize = 32 << 10;
+
+/// `POST /v1/stream`
+pub(super) async fn open(
+    State(state): State<Arc<ApiState>>,
+    Extension(User(user)): Extension<User>,
+    body: Body,
+) -> Response {
+    let mut response = Response::new(Body::new(StreamBody::new(state, user, body)));
+    let headers = response.headers_mut();
+    headers.insert(
+        CONTENT_TYPE,
+        HeaderValue::from_static("application/x-ndjson"),
+    );
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+/// See the module.
+struct StreamBody {
+    state: Arc<ApiState>,
+    user: Arc<str>,
+    body: Body,
+    input: Input,
+    input_ended: bool,
+    /// The connection broke: what was started is answered to nobody.
+    client_gone: bool,
+    answers: Arc<Answers>,
+    arrived: VecDeque<Arrived>,
+    /// Ids of tickets that are not answered yet.
+    outstanding: HashSet<u64>,
+    out: BytesMut,
+    stopping: Pin<Box<dyn Future<Output = ()> + Send>>,
+}
+
+/// A start that came in.
+struct Wish<'a> {
+    line: StreamStart<'a>,
+    flow_id: FlowId,
+    seed: [u8; 32],
+}
+
+/// Only the number, of a line that is no start.
+#[derive(Deserialize)]
+struct Numbered {
+    n: u64,
+}
+
+impl StreamBody {
+    fn new(state: Arc<ApiState>, user: Arc<str>, body: Body) -> Self {
+        state.metrics.http_streams.increment();
+        let mut stopping = state.stopping.clone();
+        Self {
+            state,
+            user,
+            body,
+            input: Input::default(),
+            input_ended: false,
+            client_gone: false,
+            answers: Arc::default(),
+            arrived: VecDeque::new(),
+            outstanding: HashSet::new(),
+            out: BytesMut::new(),
+            stopping: Box::pin(async move {
+                // An error means that the server is gone: the same thing.
+                let _ = stopping.wait_for(|stopping| *stopping).await;
+            }),
+        }
+    }
+
+    /// Takes lines in while there is room for their starts, and until nothing more is there.
+    fn take_in(&mut self, cx: &mut Context<'_>) {
+        if !self.input_ended && self.stopping.as_mut().poll(cx).is_ready() {
+            self.input_ended = true;
+        }
+        loop {
+            let room = self
+                .state
+                .options
+                .stream_outstanding_max
+                .saturating_sub(self.outstanding.len());
+            if room == 0 || self.out.len() >= CHUNK_BYTES {
+                return;
+            }
+            let spans = self.input.take(room);
+            if !spans.is_empty() {
+                self.submit(&spans);
+                self.input.release();
+                continue;
+            }
+            self.input.release();
+            if self.input_ended {
+                return;
+            }
+            if self.input.waiting() > self.state.options.body_bytes_max {
+                let text = format!(
+                    "a line may have {} bytes",
+                    self.state.options.body_bytes_max
+                );
+                self.refuse(None, Refusal::listed(&BODY_TOO_LARGE, text));
+                self.input_ended = true;
+                return;
+            }
+            match Pin::new(&mut self.body).poll_frame(cx) {
+                Poll::Pending => return,
+                Poll::Ready(Some(Ok(frame))) => {
+                    if let Some(chunk) = frame.data_ref() {
+                        self.input.add(chunk);
+                    }
+                }
+                Poll::Ready(None) => {
+                    self.input.end();
+                    self.input_ended = true;
+                }
+                Poll::Ready(Some(Err(_))) => {
+                    self.client_gone = true;
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Hands the starts of some lines to the service at once.
+    fn submit(&mut self, spans: &[(usize, usize)]) {
+        let (input, user) = (std::mem::take(&mut self.input), Arc::clone(&self.user));
+        let mut wishes = Vec::with_capacity(spans.len());
+        for span in spans {
+            let line = input.line(*span);
+            match self.wish(line) {
+                Ok(wish) => wishes.push(wish),
+                Err(refusal) => {
+                    let number = serde_json::from_slice::<Numbered>(line)
+                        .ok()
+                        .map(|line| line.n);
+                    self.refuse(number, refusal);
+                }
+            }
+        }
+        let starts: Vec<StartRequest<'_>> = wishes
+            .iter()
+            .map(|wish| StartRequest {
+                flow_id: wish.flow_id,
+                seed: wish.seed,
+                flow: &wish.line.flow,
+                version: wish.line.version,
+                args: wish.line.args.get(),
+                user: &user,
+                client_id: wish.line.client_id.as_deref(),
+                wait: wish.line.wait,
+                ticket: self.ticket(wish.line.n),
+            })
+            .collect();
+        let state = &self.state;
+        state.metrics.stream_starts.add(starts.len() as u64);
+        // Tickets dropped by a panic answer by themselves.
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| state.service.start(starts))) {
+            let panic = contain::text(panic.as_ref());
+            tracing::error!(code = INTERNAL.code, %panic, "a start met a bug");
+        }
+        self.input = input;
+    }
+
+    /// A line that is a start.
+    fn wish<'a>(&self, line: &'a [u8]) -> Result<Wish<'a>, Refusal> {
+        let line: StreamStart<'a> = from_json(line)?;
+        checked_client_id(line.client_id.as_deref())?;
+        let (flow_id, seed) = self.state.fresh()?;
+        Ok(Wish {
+            line,
+            flow_id,
+            seed,
+        })
+    }
+
+    fn ticket(&mut self, number: u64) -> Ticket {
+        let ticket = Ticket::new(&self.answers, number);
+        self.outstanding.insert(ticket.id());
+        ticket
+    }
+
+    fn refuse(&mut self, number: Option<u64>, refusal: Refusal) {
+        write_answer(
+            &mut self.out,
+            &*self.state.service,
+            number,
+            Answer::Refused(refusal),
+        );
+    }
+
+    /// Writes answers that have arrived.
+    fn give_out(&mut self, cx: &mut Context<'_>) {
+        while self.out.len() < CHUNK_BYTES {
+            if self.arrived.is_empty() && self.answers.poll_take(cx, &mut self.arrived).is_pending()
+            {
+                return;
+            }
+            while self.out.len() < CHUNK_BYTES
+                && let Some(Arrived {
+                    ticket,
+                    key,
+                    answer,
+                }) = self.arrived.pop_front()
+            {
+                self.outstanding.remove(&ticket);
+                write_answer(&mut self.out, &*self.state.service, Some(key), answer);
+            }
+        }
+    }
+}
+
+impl HttpBody for StreamBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let stream = &mut *self;
+        stream.take_in(cx);
+        if stream.client_gone {
+            return Poll::Ready(None);
+        }
+        stream.give_out(cx);
+        if !stream.out.is_empty() {
+            return Poll::Ready(Some(Ok(Frame::data(stream.out.split().freeze()))));
+        }
+        let is_over =
+            stream.input_ended && stream.outstanding.is_empty() && stream.arrived.is_empty();
+        if is_over {
+            Poll::Ready(None)
+        } else {
+            Poll::Pending
+        }
+    }
+}
+
+impl Drop for StreamBody {
+    fn drop(&mut self) {
+        self.answers.close();
+        self.state.metrics.http_streams.decrement();
+        if !self.outstanding.is_empty() {
+            let tickets: Vec<u64> = self.outstanding.iter().copied().collect();
+            self.state.service.detach(&tickets);
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Waits of clients: the service holds a ticket, the API holds the answers' end.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use api::codes::NODE_STOPPING;
+
+use super::refusal::Refusal;
+use super::service::Answer;
+
+static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+
+/// The right to one answer, and the duty to give it.
+#[derive(Debug)]
+pub struct Ticket {
+    id: u64,
+    key: u64,
+    answers: Option<Arc<Answers>>,
+}
+
+impl Ticket {
+    /// A ticket whose answer arrives under `key`.
+    pub(super) fn new(answers: &Arc<Answers>, key: u64) -> Self {
+        Self {
+            id: Self::next_id(),
+            key,
+            answers: Some(Arc::clone(answers)),
+        }
+    }
+
+    /// A number that no ticket has or will have: for waits within the node that share the tickets' numbers.
+    pub fn next_id() -> u64 {
+        NEXT_ID.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Different for all tickets of the process, and never 0.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Gives the answer. Never blocks.
+    pub fn answer(mut self, answer: Answer) {
+        if let Some(answers) = self.answers.take() {
+            answers.put(self.id, self.key, answer);
+        }
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        if let Some(answers) = self.answers.take() {
+            let refusal =
+                Refusal::listed(&NODE_STOPPING, "the node stopped before it could answer");
+            answers.put(self.id, self.key, Answer::Refused(refusal));
+        }
+    }
+}
+
+/// An answer on its way to the client.
+#[derive(Debug)]
+pub(super) struct Arrived {
+    pub(super) ticket: u64,
+    pub(super) key: u64,
+    pub(super) answer: Answer,
+}
+
+/// Where answers arrive. Their number is bounded by that of the tickets.
+#[derive(Debug, Default)]
+pub(super) struct Answers {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    arrived: VecDeque<Arrived>,
+    waker: Option<Waker>,
+    closed: bool,
+}
+
+impl Answers {
+    /// Takes everything that has arrived, after what is in `into`; wakes the task later when there is nothing.
+    pub(super) fn poll_take(&self, cx: &mut Context<'_>, into: &mut VecDeque<Arrived>) -> Poll<()> {
+        let mut state = self.lock();
+        if state.arrived.is_empty() {
+            match &mut state.waker {
+                Some(waker) => waker.clone_from(cx.waker()),
+                none => *none = Some(cx.waker().clone()),
+            }
+            return Poll::Pending;
+        }
+        if into.is_empty() {
+            std::mem::swap(into, &mut state.arrived);
+        } else {
+            into.append(&mut state.arrived);
+        }
+        Poll::Ready(())
+    }
+
+    /// Waits for one answer.
+    pub(super) async fn one(&self) -> Answer {
+        let mut arrived = VecDeque::new();
+        std::future::poll_fn(|cx| self.poll_take(cx, &mut arrived)).await;
+        match arrived.pop_front() {
+            Some(arrived) => arrived.answer,
+            None => Answer::Refused(Refusal::listed(&NODE_STOPPING, "no answer arrived")),
+        }
+    }
+
+    /// Nobody takes answers any more; those that still come are dropped.
+    pub(super) fn close(&self) {
+        let mut state = self.lock();
+        state.closed = true;
+        state.waker = None;
+        state.arrived = VecDeque::new();
+    }
+
+    fn put(&self, ticket: u64, key: u64, answer: Answer) {
+        let waker = {
+            let mut state = self.lock();
+            if state.closed {
+                return;
+            }
+            state.arrived.push_back(Arrived {
+                ticket,
+                key,
+                answer,
+            });
+            state.waker.take()
+        };
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

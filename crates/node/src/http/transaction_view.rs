@@ -1,0 +1,96 @@
+//! Transactions as people read them.
+
+use api::{CommandView, Fungible, SignatureView, StateView, TimeWindowView, TransactionView};
+use ledger::{
+    Command, Constraint, NetworkMap, SignedTransaction, StateFacts, TransactionSignature,
+    TransactionState,
+};
+use primitives::{Encode, PublicKey, Scheme, hex};
+
+/// A recorded transaction, readable: its components decoded, its outputs as far as their contracts describe them, keys that
+/// the network map knows with their names.
+pub fn transaction_view(
+    seq: u64,
+    transaction: &SignedTransaction,
+    map: &NetworkMap,
+    describe: impl Fn(&TransactionState) -> Option<StateFacts>,
+) -> TransactionView {
+    let wire = transaction.wire();
+    let outputs = wire
+        .outputs()
+        .iter()
+        .zip(0..)
+        .map(|(state, index)| output(index, state, describe(state)));
+    TransactionView {
+        id: transaction.id().to_string(),
+        seq,
+        inputs: wire.inputs().iter().map(ToString::to_string).collect(),
+        references: wire.references().iter().map(ToString::to_string).collect(),
+        outputs: outputs.collect(),
+        commands: wire.commands().iter().map(command).collect(),
+        attachments: wire.attachments().iter().map(ToString::to_string).collect(),
+        notary: wire.notary().map(ToString::to_string),
+        time_window: wire.time_window().map(|window| TimeWindowView {
+            from_ms: window.start().map(|at| at.as_ms()),
+            until_ms: window.end().map(|at| at.as_ms()),
+        }),
+        parameters: wire.parameters().map(ToString::to_string),
+        required_signers: texts(&wire.required_signers()),
+        signatures: transaction
+            .signatures()
+            .iter()
+            .map(|signature| signed(signature, map))
+            .collect(),
+        bytes: hex::encode(&transaction.to_bytes()),
+    }
+}
+
+fn output(index: u32, state: &TransactionState, facts: Option<StateFacts>) -> StateView {
+    let facts = facts.unwrap_or_default();
+    StateView {
+        index,
+        contract: state.contract.as_str().to_owned(),
+        constraint: match &state.constraint {
+            Constraint::Descriptor(hash) => format!("descriptor {hash}"),
+            Constraint::SignedBy(key) => format!("signed by {}", key.to_text()),
+            Constraint::AlwaysAccept => "always accept".to_owned(),
+        },
+        notary: state.notary.to_string(),
+        encumbrance: state.encumbrance,
+        participants: texts(&facts.participants),
+        owner: facts.owner.as_ref().map(PublicKey::to_text),
+        fungible: facts.fungible.map(|fungible| Fungible {
+            token: fungible.token.to_string(),
+            symbol: fungible.symbol,
+            issuer: fungible.issuer,
+            quantity: fungible.quantity,
+        }),
+        linear_id: facts.linear_id.map(|id| id.to_string()),
+        data: hex::encode(&state.data),
+    }
+}
+
+fn command(command: &Command) -> CommandView {
+    CommandView {
+        contract: command.contract.as_str().to_owned(),
+        value: hex::encode(&command.value),
+        signers: texts(&command.signers),
+    }
+}
+
+fn signed(signature: &TransactionSignature, map: &NetworkMap) -> SignatureView {
+    SignatureView {
+        by: signature.by.to_text(),
+        party: map.by_key(&signature.by).map(ToString::to_string),
+        scheme: match signature.signature.scheme() {
+            Scheme::Ed25519 => "ed25519".to_owned(),
+            Scheme::EcdsaP256 => "ecdsa-p256".to_owned(),
+        },
+        batch: signature.batch.as_ref().map(|proof| proof.count),
+        bytes: hex::encode(signature.signature.bytes()),
+    }
+}
+
+fn texts(keys: &[PublicKey]) -> Vec<String> {
+    keys.iter().map(PublicKey::to_text).collect()
+}

@@ -1,0 +1,143 @@
+//! Distributions in fixed buckets.
+
+use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// What a histogram's values are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Recorded in nanoseconds, shown in seconds.
+    Seconds,
+    /// Bytes.
+    Bytes,
+    /// Plain numbers.
+    Count,
+}
+
+impl Unit {
+    /// Upper bounds of the buckets: fine enough for a percentile within a factor of two or so.
+    fn bounds(self) -> &'static [u64] {
+        const US: u64 = 1_000;
+        const MS: u64 = 1_000_000;
+        match self {
+            Unit::Seconds => &[
+                10 * US,
+                25 * US,
+                50 * US,
+                100 * US,
+                250 * US,
+                500 * US,
+                MS,
+                2_500 * US,
+                5 * MS,
+                10 * MS,
+                25 * MS,
+                50 * MS,
+                100 * MS,
+                250 * MS,
+                500 * MS,
+                1_000 * MS,
+                2_500 * MS,
+                5_000 * MS,
+                10_000 * MS,
+            ],
+            Unit::Bytes => &[
+                256,
+                1 << 10,
+                4 << 10,
+                16 << 10,
+                64 << 10,
+                256 << 10,
+                1 << 20,
+                4 << 20,
+                16 << 20,
+            ],
+            Unit::Count => &[
+                1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024, 2_048, 4_096, 8_192, 16_384,
+            ],
+        }
+    }
+
+    fn write(self, value: u64, to: &mut String) {
+        // Writing to a string does not fail.
+        let _ = match self {
+            Unit::Seconds => write!(to, "{}", value as f64 / 1e9),
+            Unit::Bytes | Unit::Count => write!(to, "{value}"),
+        };
+    }
+}
+
+/// A distribution. Clones record together.
+#[derive(Clone, Debug)]
+pub struct Histogram(Arc<Cells>);
+
+#[derive(Debug)]
+struct Cells {
+    unit: Unit,
+    buckets: Vec<AtomicU64>,
+    sum: AtomicU64,
+}
+
+impl Histogram {
+    /// An empty one.
+    pub fn new(unit: Unit) -> Self {
+        let buckets = (0..=unit.bounds().len())
+            .map(|_| AtomicU64::new(0))
+            .collect();
+        Self(Arc::new(Cells {
+            unit,
+            buckets,
+            sum: AtomicU64::new(0),
+        }))
+    }
+
+    /// One value, in the unit that is recorded.
+    pub fn record(&self, value: u64) {
+        let cells = &*self.0;
+        let at = cells.unit.bounds().partition_point(|bound| *bound < value);
+        if let Some(bucket) = cells.buckets.get(at) {
+            bucket.fetch_add(1, Ordering::Relaxed);
+        }
+        cells.sum.fetch_add(value, Ordering::Relaxed);
+    }
+
+    /// One time, for histograms of seconds.
+    pub fn record_time(&self, took: Duration) {
+        self.record(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
+    }
+
+    /// How many values were recorded.
+    pub fn count(&self) -> u64 {
+        self.0
+            .buckets
+            .iter()
+            .map(|bucket| bucket.load(Ordering::Relaxed))
+            .sum()
+    }
+
+    /// Writes `name_bucket`, `name_sum` and `name_count` lines.
+    pub(super) fn render(&self, name: &str, labels: &str, to: &mut String) {
+        let cells = &*self.0;
+        let comma = if labels.is_empty() { "" } else { "," };
+        let mut below = 0;
+        for (at, bucket) in cells.buckets.iter().enumerate() {
+            below += bucket.load(Ordering::Relaxed);
+            let _ = write!(to, "{name}_bucket{{{labels}{comma}le=\"");
+            match cells.unit.bounds().get(at) {
+                Some(bound) => cells.unit.write(*bound, to),
+                None => to.push_str("+Inf"),
+            }
+            let _ = writeln!(to, "\"}} {below}");
+        }
+        let braces = if labels.is_empty() {
+            String::new()
+        } else {
+            format!("{{{labels}}}")
+        };
+        let _ = write!(to, "{name}_sum{braces} ");
+        cells.unit.write(cells.sum.load(Ordering::Relaxed), to);
+        let _ = writeln!(to, "\n{name}_count{braces} {below}");
+    }
+}

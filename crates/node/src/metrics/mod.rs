@@ -1,0 +1,15 @@
+//! Counters of a node, rendered as Prometheus text. Recording is an atomic addition; nothing here locks or allocates after
+//! a metric is made, except rendering.
+//!
+//! [`NodeMetrics`] is the list of what a node counts; [`Registry`] renders it.
+
+mod counter;
+mod histogram;
+mod node_metrics;
+mod process;
+mod registry;
+
+pub use counter::{Counter, Gauge};
+pub use histogram::{Histogram, Unit};
+pub use node_metrics::NodeMetrics;
+pub use registry::Registry;

@@ -1,0 +1,375 @@
+//! A node service in memory. What a flow does is its name.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Instant;
+
+use api::{
+    Balance, Balances, ConsumedEntry, ConsumedPage, Drain, FlowList, FlowStatus, FlowSummary,
+    Health, LedgerEntry, LedgerPage, NetworkView, NodeState, NodeView, RawJson, StatesPage,
+    TransactionView, Wait,
+};
+use flow::FlowId;
+use ledger::{Rejection, StateRef, TxId};
+use node::http::{Answer, Ended, NodeService, Output, Pending, Refusal, StartRequest, Ticket};
+
+/// One thread answers, as a node's core does.
+pub struct Fake {
+    core: mpsc::Sender<Vec<(Ticket, Answer)>>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    held: BTreeMap<FlowId, HashMap<u64, Ticket>>,
+    by_client: HashMap<(Arc<str>, String), FlowId>,
+    detached: usize,
+    largest_batch: usize,
+    draining: bool,
+}
+
+impl Fake {
+    pub fn new() -> Arc<Self> {
+        let (core, work) = mpsc::channel::<Vec<(Ticket, Answer)>>();
+        std::thread::spawn(move || {
+            for (ticket, answer) in work.into_iter().flatten() {
+                ticket.answer(answer);
+            }
+        });
+        Arc::new(Self {
+            core,
+            state: Mutex::default(),
+        })
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().expect("no test panics with it")
+    }
+
+    fn core(&self, answers: Vec<(Ticket, Answer)>) {
+        self.core.send(answers).expect("the thread runs");
+    }
+
+    /// Ends every flow that waits.
+    pub fn release(&self) {
+        let held = std::mem::take(&mut self.state().held);
+        let answers = held.into_iter().flat_map(|(id, tickets)| {
+            tickets
+                .into_values()
+                .map(move |ticket| (ticket, ended(id, "\"released\"", false)))
+        });
+        self.core(answers.collect());
+    }
+
+    pub fn held(&self) -> usize {
+        self.state().held.values().map(HashMap::len).sum()
+    }
+
+    pub fn detached(&self) -> usize {
+        self.state().detached
+    }
+
+    pub fn largest_batch(&self) -> usize {
+        self.state().largest_batch
+    }
+}
+
+fn ended(flow_id: FlowId, json: &str, delivered: bool) -> Answer {
+    let output = serde_json::from_str(json).expect("JSON");
+    Answer::Ended(Box::new(Ended {
+        flow_id,
+        output: Ok(Output::Json(output)),
+        transactions: vec![TxId::from_array([7; 32])],
+        delivered,
+    }))
+}
+
+fn refused(code: &str, message: &str, hint: &str) -> Answer {
+    Answer::Refused(Rejection::new(code, message, hint).into())
+}
+
+impl NodeService for Fake {
+    fn start(&self, starts: Vec<StartRequest<'_>>) {
+        let mut state = self.state();
+        state.largest_batch = state.largest_batch.max(starts.len());
+        let mut answers = Vec::with_capacity(starts.len());
+        for start in starts {
+            let mut id = start.flow_id;
+            if let Some(client_id) = start.client_id {
+                let key = (Arc::clone(start.user), client_id.to_owned());
+                id = *state.by_client.entry(key).or_insert(id);
+            }
+            let answer = match start.flow {
+                _ if start.wait == Wait::None => Answer::Accepted { flow_id: id },
+                "echo" => ended(id, start.args, start.wait == Wait::Delivered),
+                "encoded" => Answer::Ended(Box::new(Ended {
+                    flow_id: id,
+                    output: Ok(Output::Encoded {
+                        flow: "encoded".into(),
+                        version: 3,
+                        bytes: vec![1, 2],
+                    }),
+                    transactions: Vec::new(),
+                    delivered: false,
+                })),
+                "fail" => Answer::Ended(Box::new(Ended {
+                    flow_id: id,
+                    output: Err(Rejection::new(
+                        "vault.insufficient_funds",
+                        "no funds",
+                        "issue some",
+                    )),
+                    transactions: Vec::new(),
+                    delivered: false,
+                })),
+                "hold" => {
+                    state
+                        .held
+                        .entry(id)
+                        .or_default()
+                        .insert(start.ticket.id(), start.ticket);
+                    continue;
+                }
+                "busy" => Answer::Refused(Refusal::busy(1_500)),
+                "picky" => refused(
+                    "flow.bad_arguments",
+                    "quantity is missing",
+                    "give a quantity",
+                ),
+                "lost" => continue,
+                "bug" => {
+                    drop(state);
+                    panic!("a planted bug");
+                }
+                name => refused(
+                    "flow.unknown",
+                    &format!("no flow '{name}' is registered"),
+                    "list the flows",
+                ),
+            };
+            answers.push((start.ticket, answer));
+        }
+        drop(state);
+        self.core(answers);
+    }
+
+    fn attach(&self, flow_id: FlowId, wait: Wait, ticket: Ticket) {
+        let mut state = self.state();
+        let answer = match state.held.get_mut(&flow_id) {
+            Some(tickets) if wait != Wait::None => {
+                tickets.insert(ticket.id(), ticket);
+                return;
+            }
+            Some(_) => Answer::Running {
+                flow_id,
+                step: "holding".into(),
+                parked: false,
+            },
+            None => Answer::Refused(Refusal::listed(&api::codes::UNKNOWN_FLOW, "no such flow")),
+        };
+        self.core(vec![(ticket, answer)]);
+    }
+
+    /// The flow goes on without anybody who waits.
+    fn detach(&self, tickets: &[u64]) {
+        let mut state = self.state();
+        state.detached += tickets.len();
+        for held in state.held.values_mut() {
+            held.retain(|id, _| !tickets.contains(id));
+        }
+    }
+
+    fn cancel(&self, flow_id: FlowId, ticket: Ticket) {
+        let answer = match self.state().held.remove(&flow_id) {
+            Some(tickets) => {
+                let killed = |ticket| {
+                    let output = Err(Rejection::new("flow.killed", "killed", "start it again"));
+                    let ended = Ended {
+                        flow_id,
+                        output,
+                        transactions: Vec::new(),
+                        delivered: false,
+                    };
+                    (ticket, Answer::Ended(Box::new(ended)))
+                };
+                let mut all: Vec<_> = tickets.into_values().map(killed).collect();
+                all.push(killed(ticket));
+                return self.core(all);
+            }
+            None => Answer::Refused(Refusal::listed(&api::codes::UNKNOWN_FLOW, "no such flow")),
+        };
+        self.core(vec![(ticket, answer)]);
+    }
+
+    fn forget_client_id(&self, user: &Arc<str>, client_id: &str, ticket: Ticket) {
+        let known = self
+            .state()
+            .by_client
+            .remove(&(Arc::clone(user), client_id.to_owned()));
+        let unknown = || {
+            Answer::Refused(Refusal::listed(
+                &api::codes::UNKNOWN_CLIENT_ID,
+                "no such client id",
+            ))
+        };
+        self.core(vec![(ticket, known.map_or_else(unknown, |_| Answer::Done))]);
+    }
+
+    fn output_to_json(&self, flow: &str, version: u32, output: &[u8]) -> Result<RawJson, Refusal> {
+        let json = serde_json::json!({ "flow": flow, "version": version, "bytes": output });
+        Ok(serde_json::value::to_raw_value(&json).expect("JSON"))
+    }
+
+    fn flows(&self, after: Option<FlowId>, limit: usize) -> Pending<'_, FlowList> {
+        Box::pin(async move {
+            let state = self.state();
+            let after = state
+                .held
+                .keys()
+                .filter(|id| after.is_none_or(|after| **id > after));
+            let flows: Vec<FlowSummary> = after
+                .take(limit)
+                .map(|id| FlowSummary {
+                    flow_id: id.to_string(),
+                    flow: Some("hold".into()),
+                    status: FlowStatus::Running,
+                    step: "holding".into(),
+                    started_here: true,
+                })
+                .collect();
+            let next = (flows.len() == limit)
+                .then(|| flows.last().map(|f| f.flow_id.clone()))
+                .flatten();
+            Ok(FlowList { flows, next })
+        })
+    }
+
+    fn balances(&self, deadline: Instant) -> Pending<'_, Balances> {
+        Box::pin(async move {
+            if deadline <= Instant::now() {
+                return Err(Refusal::listed(
+                    &api::codes::VIEW_BEHIND,
+                    "the view is at 41, asked for 42",
+                ));
+            }
+            let balance = Balance {
+                token: "00".into(),
+                symbol: "GBP".into(),
+                issuer: "O=A, L=B, C=GB".into(),
+                quantity: "340282366920938463463374607431768211455".into(),
+                states: 3,
+            };
+            Ok(Balances {
+                view_seq: 42,
+                balances: vec![balance],
+            })
+        })
+    }
+
+    fn states(&self, after: Option<u64>, limit: usize, _: Instant) -> Pending<'_, StatesPage> {
+        let next = after.map(|after| after + limit as u64);
+        Box::pin(async move {
+            Ok(StatesPage {
+                view_seq: 42,
+                states: Vec::new(),
+                next,
+            })
+        })
+    }
+
+    fn transaction(&self, id: TxId) -> Pending<'_, TransactionView> {
+        Box::pin(async move {
+            Err(Refusal::listed(
+                &api::codes::UNKNOWN_TRANSACTION,
+                format!("transaction {id} is not recorded"),
+            ))
+        })
+    }
+
+    fn ledger(&self, after: Option<u64>, limit: usize) -> Pending<'_, LedgerPage> {
+        Box::pin(async move {
+            let first = after.map_or(0, |after| after + 1);
+            let entry = |seq| LedgerEntry {
+                seq,
+                id: TxId::from_array([7; 32]).to_string(),
+            };
+            let entries: Vec<LedgerEntry> = (first..25_000).take(limit).map(entry).collect();
+            let next = entries
+                .last()
+                .map(|entry| entry.seq)
+                .filter(|seq| *seq < 24_999);
+            Ok(LedgerPage { entries, next })
+        })
+    }
+
+    fn consumed(&self, after: Option<StateRef>, _: usize) -> Pending<'_, ConsumedPage> {
+        Box::pin(async move {
+            let Some(after) = after else {
+                return Err(Refusal::listed(
+                    &api::codes::NOT_A_NOTARY,
+                    "this node is not a notary",
+                ));
+            };
+            let entry = ConsumedEntry {
+                state_ref: after.to_string(),
+                consumed_by: after.tx.to_string(),
+            };
+            Ok(ConsumedPage {
+                entries: vec![entry],
+                next: None,
+            })
+        })
+    }
+
+    fn node(&self) -> NodeView {
+        NodeView {
+            name: "O=A, L=B, C=GB".into(),
+            party_id: "00".into(),
+            key: "ed25519:00".into(),
+            notary: None,
+            addresses: vec!["127.0.0.1:1".into()],
+            version: "0".into(),
+            platform_version: 1,
+            state: self.health().state,
+            uptime_ms: 1,
+            flows_in_flight: 0,
+            flows_queued: 0,
+            ledger_seq: 42,
+            view_seq: 42,
+            peers: Vec::new(),
+            flows: Vec::new(),
+        }
+    }
+
+    fn network(&self) -> NetworkView {
+        NetworkView {
+            notaries: vec!["O=N, L=B, C=GB".into()],
+            ..NetworkView::default()
+        }
+    }
+
+    fn drain(&self) -> Drain {
+        self.state().draining = true;
+        Drain {
+            state: NodeState::Draining,
+            flows_in_flight: self.held() as u64,
+        }
+    }
+
+    fn health(&self) -> Health {
+        let draining = self.state().draining;
+        Health {
+            live: true,
+            ready: !draining,
+            state: if draining {
+                NodeState::Draining
+            } else {
+                NodeState::Ready
+            },
+            ledger_seq: 42,
+            view_seq: 42,
+            view_lag: 0,
+            message: None,
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! What clients may not do, and what it does to others: nothing.
+
+use std::time::Duration;
+
+use api::{StartFlow, Wait};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::fixture::{Fixture, NAME, TOKEN, until};
+
+/// Reads until the server closes; the time it may take is generous.
+async fn closed(mut socket: impl AsyncReadExt + Unpin) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let read = tokio::time::timeout(Duration::from_secs(20), socket.read_to_end(&mut bytes)).await;
+    // A reset is an end too.
+    let _ = read.expect("the server closes");
+    bytes
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn connections_that_say_nothing_are_closed() {
+    let fixture = Fixture::with(|options| options.head_timeout = Duration::from_millis(50)).await;
+    let address = fixture.server.address();
+    // No TLS at all.
+    closed(TcpStream::connect(address).await.expect("it listens")).await;
+    // Garbage instead of TLS.
+    let mut tcp = TcpStream::connect(address).await.expect("it listens");
+    tcp.write_all(b"GET / HTTP/1.1\r\n\r\n")
+        .await
+        .expect("sent");
+    closed(tcp).await;
+    // TLS, but no request; half a request; a request without a token.
+    closed(fixture.connect().await).await;
+    for text in ["GET /v1/node HT", "GET /health HTTP/1.1\r\nhost: x\r\n\r\n"] {
+        let mut tls = fixture.connect().await;
+        tls.write_all(text.as_bytes()).await.expect("sent");
+        closed(tls).await;
+    }
+    assert_eq!(fixture.metrics.http_connections_refused.get(), 2);
+    until("no connection is left", || {
+        fixture.metrics.http_connections.get() == 0
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_body_that_does_not_come_is_not_waited_for() {
+    let fixture = Fixture::with(|options| options.body_timeout = Duration::from_millis(50)).await;
+    let mut tls = fixture.connect().await;
+    let head = format!(
+        "POST /v1/flows HTTP/1.1\r\nhost: {NAME}\r\nconnection: close\r\nauthorization: Bearer {TOKEN}\r\ncontent-length: 100\r\n\r\n{{"
+    );
+    tls.write_all(head.as_bytes()).await.expect("sent");
+    let text = String::from_utf8(closed(tls).await).expect("text");
+    assert!(
+        text.starts_with("HTTP/1.1 408") && text.contains("api.body_timeout"),
+        "{text}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn too_many_connections_and_too_large_heads() {
+    let fixture = Fixture::with(|options| options.connections_max = 2).await;
+    let (first, _second) = (fixture.connect().await, fixture.connect().await);
+    closed(
+        TcpStream::connect(fixture.server.address())
+            .await
+            .expect("the system accepts"),
+    )
+    .await;
+    assert_eq!(fixture.metrics.http_connections_refused.get(), 1);
+    drop(first);
+    until("there is a place again", || {
+        fixture.metrics.http_connections.get() == 1
+    })
+    .await;
+    let long = format!("x: {}\r\n", "y".repeat(200_000));
+    let reply = fixture.request("GET", "/health", &long, "").await;
+    assert!(matches!(reply.status, 431 | 0), "{reply:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_stops_waiting_is_forgotten() {
+    let fixture = Fixture::new().await;
+    let client = fixture.client();
+    let start = StartFlow::new("hold", &1)
+        .expect("JSON")
+        .wait(Wait::Delivered);
+    let task = tokio::spawn({
+        let (client, start) = (client.clone(), start.clone());
+        async move { client.start(&start).await }
+    });
+    until("it is held", || fixture.fake.held() == 1).await;
+    task.abort();
+    until("the node lets go", || fixture.fake.detached() == 1).await;
+    assert_eq!(fixture.fake.held(), 0);
+    client.node().await.expect("the connection is still good");
+    assert_eq!(fixture.metrics.http_connections.get(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_port_that_is_taken_is_named() {
+    use primitives::Coded;
+    let fixture = Fixture::new().await;
+    let error = fixture.listen_again().await.expect_err("it is taken");
+    assert_eq!(error.code(), "http.cannot_listen");
+    assert!(
+        error
+            .to_string()
+            .contains(&fixture.server.address().to_string()),
+        "{error}"
+    );
+}
