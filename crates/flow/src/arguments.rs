@@ -51,11 +51,37 @@ pub(crate) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let far = (word.chars().count() / 3).max(2);
     known
         .iter()
-        .map(|candidate| (strsim::osa_distance(word, candidate), *candidate))
+        .map(|candidate| (distance(word, candidate), *candidate))
         .filter(|(distance, _)| *distance <= far)
         .min()
         .map(|(_, candidate)| candidate)
 }
+
+/// How many letters have to be inserted, deleted, replaced or swapped with their neighbour to turn one word into another.
+fn distance(from: &str, to: &str) -> usize {
+    let to: Vec<char> = to.chars().take(WORD_CHARS_MAX).collect();
+    let mut before_last: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=to.len()).collect();
+    let mut left = None;
+    for (i, a) in from.chars().take(WORD_CHARS_MAX).enumerate() {
+        let mut row = vec![i + 1];
+        for (j, b) in to.iter().enumerate() {
+            let mut best = (last[j] + usize::from(a != *b))
+                .min(last[j + 1] + 1)
+                .min(row[j] + 1);
+            if j > 0 && left == Some(*b) && a == to[j - 1] {
+                best = best.min(before_last[j - 1] + 1);
+            }
+            row.push(best);
+        }
+        before_last = std::mem::replace(&mut last, row);
+        left = Some(a);
+    }
+    last.last().copied().unwrap_or(0)
+}
+
+/// Longer words are compared by their beginnings.
+const WORD_CHARS_MAX: usize = 64;
 
 /// A deserializer that holds nothing and only learns which fields a struct asks for.
 struct Probe<'a>(&'a mut &'static [&'static str]);
@@ -77,8 +103,48 @@ impl<'de> Deserializer<'de> for Probe<'_> {
         Err(PlainError::custom("nothing here"))
     }
 
+    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PlainError> {
+        self.deserialize_any(visitor)
+    }
+
+    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PlainError> {
+        self.deserialize_any(visitor)
+    }
+
     forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 char str string bytes byte_buf option unit unit_struct
         newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{distance, nearest};
+
+    #[test]
+    fn distances() {
+        for (from, to, expected) in [
+            ("", "", 0),
+            ("", "abc", 3),
+            ("abc", "", 3),
+            ("amount", "amount", 0),
+            ("amout", "amount", 1),
+            ("amuont", "amount", 1),
+            ("emount", "amount", 1),
+            ("amountt", "amount", 1),
+            ("kitten", "sitting", 3),
+        ] {
+            assert_eq!(distance(from, to), expected, "{from} {to}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_suggested_for_a_word_that_is_far_from_all() {
+        assert_eq!(
+            nearest("curency", &["amount", "currency"]),
+            Some("currency")
+        );
+        assert_eq!(nearest("payee", &["amount", "currency"]), None);
+        assert_eq!(nearest("payee", &[]), None);
     }
 }

@@ -17,6 +17,7 @@ use primitives::Timestamp;
 use super::BackOff;
 use super::back_off::{later, spread};
 use super::stream::{Stream, WindowLimits};
+use super::waiters::Waiters;
 
 /// Limits of deliveries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,21 +130,13 @@ pub struct Deliveries {
     deadlines: BTreeSet<(Timestamp, PartyId)>,
     /// Peers to look after at the end of the round.
     ready: BTreeSet<PartyId>,
-    waiters: HashMap<TxId, Waiter>,
-    tokens: HashMap<u64, TxId>,
+    waiters: Waiters,
 }
 
 #[derive(Debug)]
 struct Participant {
     stream: Stream<TxId>,
     by_id: HashMap<TxId, u64>,
-}
-
-#[derive(Debug, Default)]
-struct Waiter {
-    tokens: Vec<u64>,
-    missing: BTreeSet<PartyId>,
-    refused: Vec<(PartyId, Rejection)>,
 }
 
 impl Deliveries {
@@ -192,31 +185,12 @@ impl Deliveries {
         token: u64,
         out: &mut Vec<DeliveryAction>,
     ) {
-        if participants.is_empty() && !self.waiters.contains_key(&transaction) {
-            out.push(DeliveryAction::AllAnswered {
-                token,
-                transaction,
-                refused: Vec::new(),
-            });
-            return;
-        }
-        let waiter = self.waiters.entry(transaction).or_default();
-        waiter.missing.extend(participants);
-        waiter.tokens.push(token);
-        self.tokens.insert(token, transaction);
+        self.waiters.wait(transaction, participants, token, out);
     }
 
     /// Forgets a waiter that no longer waits. The delivery goes on.
     pub fn forget(&mut self, token: u64) {
-        let Some(transaction) = self.tokens.remove(&token) else {
-            return;
-        };
-        if let Some(waiter) = self.waiters.get_mut(&transaction) {
-            waiter.tokens.retain(|t| *t != token);
-            if waiter.tokens.is_empty() {
-                self.waiters.remove(&transaction);
-            }
-        }
+        self.waiters.forget(token);
     }
 
     /// The peer is connected.
@@ -245,7 +219,7 @@ impl Deliveries {
     ) {
         for transaction in transactions {
             if self.answered(peer, transaction, out) {
-                self.tell(peer, transaction, None, out);
+                self.waiters.tell(peer, transaction, None, out);
             }
         }
     }
@@ -265,7 +239,7 @@ impl Deliveries {
                 transaction,
                 rejection: told,
             });
-            self.tell(peer, &transaction, Some(rejection), out);
+            self.waiters.tell(peer, &transaction, Some(rejection), out);
         }
     }
 
@@ -344,36 +318,6 @@ impl Deliveries {
         self.disarm(peer);
         self.ready.insert(peer);
         true
-    }
-
-    fn tell(
-        &mut self,
-        peer: PartyId,
-        transaction: &TxId,
-        rejection: Option<Rejection>,
-        out: &mut Vec<DeliveryAction>,
-    ) {
-        let Some(waiter) = self.waiters.get_mut(transaction) else {
-            return;
-        };
-        waiter.missing.remove(&peer);
-        waiter
-            .refused
-            .extend(rejection.map(|rejection| (peer, rejection)));
-        if !waiter.missing.is_empty() {
-            return;
-        }
-        if let Some(waiter) = self.waiters.remove(transaction) {
-            for token in waiter.tokens {
-                self.tokens.remove(&token);
-                let (transaction, refused) = (*transaction, waiter.refused.clone());
-                out.push(DeliveryAction::AllAnswered {
-                    token,
-                    transaction,
-                    refused,
-                });
-            }
-        }
     }
 
     /// Sends what came into the window, asks for rows, sets the timer.

@@ -14,6 +14,7 @@ mod inbox;
 mod outbox;
 mod requests;
 mod stream;
+mod waiters;
 
 pub use back_off::BackOff;
 pub use delivery::{Deliveries, DeliveryAction, DeliveryOptions, PendingDelivery};
