@@ -230,14 +230,6 @@ impl LedgerTransaction {
         contracts: &BTreeMap<&ContractName, Code>,
         rules: &NetworkRules,
     ) -> Result<(), ContextualError> {
-        // Of each contract's inputs, the constraints that differ.
-        let mut consumed: BTreeMap<&ContractName, Vec<&Constraint>> = BTreeMap::new();
-        for input in &self.inputs {
-            let constraints = consumed.entry(&input.state.contract).or_default();
-            if !constraints.contains(&&input.state.constraint) {
-                constraints.push(&input.state.constraint);
-            }
-        }
         let states = self
             .inputs
             .iter()
@@ -255,6 +247,14 @@ impl LedgerTransaction {
             });
             if !satisfied {
                 return Err(ContextualError::ConstraintUnsatisfied(name.clone()));
+            }
+        }
+        // Of each contract's inputs, the constraints that differ: few, since one code satisfies them all.
+        let mut consumed: BTreeMap<&ContractName, Vec<&Constraint>> = BTreeMap::new();
+        for input in &self.inputs {
+            let constraints = consumed.entry(&input.state.contract).or_default();
+            if !constraints.contains(&&input.state.constraint) {
+                constraints.push(&input.state.constraint);
             }
         }
         for output in &self.outputs {

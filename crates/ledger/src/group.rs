@@ -7,6 +7,8 @@
 //! id     = Hash::of(TransactionId, [version byte, Merkle root of the nine group hashes])
 //! ```
 
+use std::sync::LazyLock;
+
 use primitives::{Domain, Hash, merkle_root};
 
 use crate::TxId;
@@ -88,8 +90,15 @@ pub fn group_hash(group: Group, count: u32, root: &Hash) -> Hash {
     )
 }
 
+/// The hashes of groups without components, which most transactions have.
+static EMPTY: LazyLock<[Hash; GROUPS]> =
+    LazyLock::new(|| Group::ALL.map(|group| group_hash(group, 0, &Hash::ZERO)));
+
 /// The hash of a group, from its leaves.
 pub fn group_of_leaves(group: Group, leaves: &[Hash]) -> Hash {
+    if leaves.is_empty() {
+        return EMPTY[group.index()];
+    }
     // Limits keep every group far below 2^32 components.
     let count = u32::try_from(leaves.len()).unwrap_or(u32::MAX);
     group_hash(group, count, &merkle_root(leaves).unwrap_or(Hash::ZERO))

@@ -35,15 +35,45 @@ impl Encode for TransactionState {
 
 impl Decode for TransactionState {
     fn decode(d: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        StateReader::default().read(d)
+    }
+}
+
+/// Reads states that follow one another. Most have the contract and the notary of the one before: where the bytes are the
+/// same, so is the value.
+#[derive(Default)]
+pub(crate) struct StateReader<'a> {
+    contract: Option<(&'a [u8], ContractName)>,
+    notary: Option<(&'a [u8], Party)>,
+}
+
+impl<'a> StateReader<'a> {
+    pub(crate) fn read(&mut self, d: &mut Decoder<'a>) -> Result<TransactionState, DecodeError> {
         d.expect_array(5)?;
-        Ok(Self {
-            contract: ContractName::decode(d)?,
+        Ok(TransactionState {
+            contract: read_like(&mut self.contract, d)?,
             data: d.bytes()?.to_vec(),
             constraint: Constraint::decode(d)?,
-            notary: Party::decode(d)?,
+            notary: read_like(&mut self.notary, d)?,
             encumbrance: Option::decode(d)?,
         })
     }
+}
+
+fn read_like<'a, T: Decode + Clone>(
+    last: &mut Option<(&'a [u8], T)>,
+    d: &mut Decoder<'a>,
+) -> Result<T, DecodeError> {
+    let bytes = d.clone().raw()?;
+    if let Some((same, value)) = last
+        && *same == bytes
+    {
+        d.raw()?;
+        return Ok(value.clone());
+    }
+    let value = T::decode(d)?;
+    *last = Some((bytes, value.clone()));
+    Ok(value)
 }
 
 /// A state and where it stands. Encoded as `[state, reference]`.

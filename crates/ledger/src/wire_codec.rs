@@ -12,12 +12,10 @@ use crate::limits::{
     ATTACHMENTS_MAX, COMMAND_SIGNERS_MAX, COMMANDS_MAX, COMPONENT_BYTES_MAX,
     INPUTS_AND_REFERENCES_MAX, OUTPUTS_MAX, TRANSACTION_BYTES_MAX,
 };
+use crate::state::StateReader;
 use crate::structure::Components;
 use crate::wire::Wire;
-use crate::{
-    Command, ContractName, Party, StateRef, StructureError, TimeWindow, TransactionState,
-    WireTransaction,
-};
+use crate::{Command, ContractName, Party, StateRef, StructureError, TimeWindow, WireTransaction};
 
 impl WireTransaction {
     /// Decodes and checks a transaction that takes up the whole input.
@@ -122,7 +120,8 @@ impl WireTransaction {
         d.expect_array(GROUPS)?;
         let mut reading = Reading::new(start);
         let inputs = reading.group(d, INPUTS_AND_REFERENCES_MAX, "inputs", StateRef::decode)?;
-        let outputs = reading.group(d, OUTPUTS_MAX, "outputs", TransactionState::decode)?;
+        let mut states = StateReader::default();
+        let outputs = reading.group(d, OUTPUTS_MAX, "outputs", |d| states.read(d))?;
         let commands = reading.group(d, COMMANDS_MAX, "commands", |d| {
             d.expect_array(2)?;
             Ok((ContractName::decode(d)?, d.bytes()?.to_vec()))
@@ -245,7 +244,7 @@ impl Reading {
         d: &mut Decoder<'a>,
         count_max: usize,
         what: &'static str,
-        decode: impl Fn(&mut Decoder<'a>) -> Result<T, DecodeError>,
+        mut decode: impl FnMut(&mut Decoder<'a>) -> Result<T, DecodeError>,
     ) -> Result<Vec<T>, StructureError> {
         let count = d.array()?;
         if count > count_max {

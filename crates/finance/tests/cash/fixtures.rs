@@ -1,0 +1,92 @@
+//! Parties, tokens and transactions to test with.
+
+use finance::{CASH_NAME, CashCommand, CashState, IssuedToken, Reference, cash_builder, cash_name};
+use ledger::{
+    Command, ContractName, LedgerTransaction, LegalName, Party, StateAndRef, StateRef,
+    TransactionState, TxId,
+};
+use primitives::{Encode, KeyPair, PublicKey, Scheme};
+
+pub fn key(n: u8) -> KeyPair {
+    KeyPair::from_seed(Scheme::Ed25519, [n; 32])
+}
+
+pub fn public(n: u8) -> PublicKey {
+    key(n).public().clone()
+}
+
+/// A party whose key has the number of its letter.
+pub fn party(letter: char) -> Party {
+    let name = LegalName::new(&format!("Bank {letter}"), "London", "GB").unwrap();
+    Party::new(name, public(letter as u8))
+}
+
+pub fn notary() -> Party {
+    party('N')
+}
+
+/// `"A GBP"`, `"A GBP 01"`: the issuer's letter, the currency and perhaps a reference.
+pub fn token(text: &str) -> IssuedToken {
+    let mut words = text.split(' ');
+    let issuer = party(words.next().unwrap().chars().next().unwrap());
+    let currency = words.next().unwrap().parse().unwrap();
+    let reference: Reference = words.next().unwrap_or_default().parse().unwrap();
+    IssuedToken {
+        issuer,
+        reference,
+        currency,
+    }
+}
+
+pub fn cash(token: &IssuedToken, quantity: u64, owner: char) -> TransactionState {
+    let data = CashState {
+        token: token.clone(),
+        quantity,
+        owner: public(owner as u8),
+    };
+    state(data.to_bytes())
+}
+
+pub fn state(data: Vec<u8>) -> TransactionState {
+    let (_, constraint) = cash_builder::cash_code();
+    TransactionState {
+        data,
+        contract: cash_name().clone(),
+        constraint: constraint.clone(),
+        notary: notary(),
+        encumbrance: None,
+    }
+}
+
+pub fn command(value: &CashCommand, signers: &str) -> Command {
+    Command {
+        contract: ContractName::new(CASH_NAME).unwrap(),
+        value: value.to_bytes(),
+        signers: signers.chars().map(|letter| public(letter as u8)).collect(),
+    }
+}
+
+pub fn transaction(
+    inputs: Vec<TransactionState>,
+    outputs: Vec<TransactionState>,
+    commands: Vec<Command>,
+) -> LedgerTransaction {
+    let inputs = (0u32..)
+        .zip(inputs)
+        .map(|(index, state)| StateAndRef {
+            state,
+            reference: StateRef::new(TxId::from_array([1; 32]), index),
+        })
+        .collect();
+    LedgerTransaction {
+        id: TxId::from_array([2; 32]),
+        inputs,
+        references: Vec::new(),
+        outputs,
+        commands,
+        attachments: vec![cash_builder::cash_code().0],
+        notary: Some(notary()),
+        time_window: None,
+        parameters: None,
+    }
+}
