@@ -40,6 +40,7 @@ mod checked_tear_off;
 mod notary_request;
 mod notary_response;
 mod tear_off;
+mod tear_off_codec;
 // The network.
 mod document;
 mod network_map;

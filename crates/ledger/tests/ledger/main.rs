@@ -3,6 +3,7 @@
 mod contextual;
 mod decoders;
 mod fixtures;
+mod names;
 mod network;
 mod notarisation;
 mod signatures;
