@@ -34,6 +34,16 @@ impl<'a> Decoder<'a> {
         self.at
     }
 
+    /// The bytes from an offset on to where the decoder stands.
+    pub(super) fn since(&self, offset: usize) -> &'a [u8] {
+        &self.input[offset..self.at]
+    }
+
+    /// Passes one byte that was looked at.
+    pub(super) fn pass_first(&mut self) {
+        self.at += 1;
+    }
+
     /// Bytes not read yet.
     #[must_use]
     pub fn remaining(&self) -> usize {
@@ -238,62 +248,12 @@ impl<'a> Decoder<'a> {
         result
     }
 
-    /// Reads past one item, checking that it is canonical.
-    pub fn skip(&mut self) -> Result<(), DecodeError> {
-        let offset = self.at;
-        let first = self.first()?;
-        if first >> 5 == major::SIMPLE {
-            return match first {
-                FALSE | TRUE | NULL => {
-                    self.at += 1;
-                    Ok(())
-                }
-                _ => Err(DecodeError::NotCanonical {
-                    offset,
-                    what: "a simple value or float outside the format",
-                }),
-            };
-        }
-        match first >> 5 {
-            major::BYTES => self.bytes().map(drop),
-            major::TEXT => self.text().map(drop),
-            major::ARRAY => {
-                let count = self.array()?;
-                self.nested(|d| (0..count).try_for_each(|_| d.skip()))
-            }
-            major::MAP => {
-                let count = self.map()?;
-                self.nested(|d| d.skip_pairs(count))
-            }
-            _ => self.head().map(drop),
-        }
-    }
-
-    /// The bytes of one item, checked to be canonical.
-    pub fn raw(&mut self) -> Result<&'a [u8], DecodeError> {
-        let from = self.at;
-        self.skip()?;
-        Ok(&self.input[from..self.at])
-    }
-
-    fn skip_pairs(&mut self, count: usize) -> Result<(), DecodeError> {
-        let mut before: Option<&[u8]> = None;
-        for _ in 0..count {
-            let offset = self.at;
-            let key = self.raw()?;
-            check_ascending(offset, before, key)?;
-            before = Some(key);
-            self.skip()?;
-        }
-        Ok(())
-    }
-
     fn unsigned<T: TryFrom<u64>>(&mut self) -> Result<T, DecodeError> {
         let offset = self.at;
         T::try_from(self.u64()?).map_err(|_| DecodeError::OutOfRange { offset })
     }
 
-    fn first(&self) -> Result<u8, DecodeError> {
+    pub(super) fn first(&self) -> Result<u8, DecodeError> {
         self.input
             .get(self.at)
             .copied()
@@ -330,7 +290,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// The head of an item that is not a simple value: its major type and its argument in the shortest form.
-    fn head(&mut self) -> Result<(u8, u64), DecodeError> {
+    pub(super) fn head(&mut self) -> Result<(u8, u64), DecodeError> {
         let offset = self.at;
         let first = self.first()?;
         let (major, info) = (first >> 5, first & 31);
@@ -391,19 +351,4 @@ fn within(offset: usize, bytes: &[u8], limit: usize) -> Result<&[u8], DecodeErro
             found: bytes.len() as u64,
         })
     }
-}
-
-/// Keys of a map ascend by their encoded bytes, so none comes twice.
-pub(super) fn check_ascending(
-    offset: usize,
-    before: Option<&[u8]>,
-    key: &[u8],
-) -> Result<(), DecodeError> {
-    if before.is_some_and(|before| before >= key) {
-        return Err(DecodeError::NotCanonical {
-            offset,
-            what: "map keys not in ascending order",
-        });
-    }
-    Ok(())
 }

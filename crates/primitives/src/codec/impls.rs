@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::decoder::check_ascending;
+use super::skip::check_ascending;
 use super::{Decode, DecodeError, Decoder, Encode, Encoder};
 
 macro_rules! unsigned {

@@ -11,6 +11,7 @@ mod encoder;
 mod error;
 mod impls;
 mod macros;
+mod skip;
 
 pub use decoder::{DEPTH_MAX, Decoder};
 pub use encoder::Encoder;
