@@ -33,7 +33,7 @@ pub use engine::{EngineAction, FlowEngine, FlowStatus, Kill, Loaded, MissingVers
 pub use error::{ERRORS, FlowError};
 pub use flow::{Flow, Responder};
 pub use id::{FlowId, ParseFlowIdError, SessionId};
-pub use journal::ROW_VERSION;
+pub use journal::{ROW_VERSION, describe_row};
 pub use message::{SessionBody, SessionMessage, VERSIONS_OFFERED_MAX};
 pub use options::{EFFECTS_OF_A_SCOPE_MAX, FlowLimits, SUB_FLOWS_MAX};
 pub use registry::{FlowDescription, FlowRegistry};

@@ -61,12 +61,13 @@ impl Cell {
             ));
         }
         let (kind, digest) = (request.kind(), request.digest());
+        // A record counts too: its transaction is final, whoever is killed meanwhile.
         let irrevocable = matches!(
             request,
             EffectRequest::Request {
                 irrevocable: true,
                 ..
-            }
+            } | EffectRequest::Record { .. }
         );
         let consumed = match &request {
             EffectRequest::Record { transaction, .. } => transaction.wire().inputs().to_vec(),

@@ -92,6 +92,14 @@ pub(crate) fn decode_row(row: &[u8]) -> Result<Vec<Entry>, DecodeError> {
     Ok(entries)
 }
 
+/// The entries of a row as text, for operators who look into a journal.
+pub fn describe_row(row: &[u8]) -> Result<Vec<String>, DecodeError> {
+    Ok(decode_row(row)?
+        .iter()
+        .map(|entry| format!("{entry:?}"))
+        .collect())
+}
+
 impl Decode for Entry {
     fn decode(d: &mut Decoder<'_>) -> Result<Entry, DecodeError> {
         let fields = d.array()?;

@@ -1,9 +1,10 @@
 //! Killing: at once, unless a notary may have signed.
 
-use flow::EffectResult::{Failed, Response};
+use flow::EffectResult::{Done, Failed, Response, States};
 use flow::{FlowError, Kill};
 
 use crate::bench::Bench;
+use crate::transactions::coin;
 
 #[test]
 fn at_once_where_nothing_irrevocable_is_out() {
@@ -52,4 +53,13 @@ fn at_the_next_suspension_after_a_refusal() {
         &["failed flow.killed"],
     );
     b.round(&[]);
+}
+
+#[test]
+fn after_the_record_where_one_is_being_written() {
+    let mut b = Bench::new();
+    b.start(1, "test.spend", &String::new(), &["effect 1 select states"]);
+    b.complete(1, 1, States(vec![coin(1)]), &["effect 2 record"]);
+    b.kill(1, Kill::Waiting, &[]);
+    b.complete(1, 2, Done, &["failed flow.killed"]);
 }

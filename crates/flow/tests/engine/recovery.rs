@@ -205,3 +205,23 @@ fn what_arrived_while_parked_runs_once_also_if_the_flow_goes_on() {
     b.crash(&["effect 1 rate?"]);
     b.round(&[]);
 }
+
+#[test]
+fn an_operator_can_read_a_row() {
+    let mut b = Bench::new();
+    b.start(
+        1,
+        "test.greet",
+        &"hi".to_owned(),
+        &["progress asking", "effect 1 first"],
+    );
+    b.text(1, 1, "x", &["effect 4 second x"]);
+    b.round(&["journal 0"]);
+    let lines = flow::describe_row(&b.journal[&(id(1), 0)]).unwrap();
+    assert_eq!(lines.len(), 4, "{lines:?}");
+    assert!(
+        lines[0].starts_with("Start(") && lines[1].starts_with("Result {"),
+        "{lines:?}"
+    );
+    assert!(flow::describe_row(&[]).is_err());
+}
