@@ -28,7 +28,7 @@ use crate::{Command, Party, StateRef, TimeWindow, TransactionState, TxId};
 /// | parameters (0 or 1) | hash |
 ///
 /// # Invariants
-/// The bytes are canonical, decode to the components kept here, keep every rule of [`StructureError`], and hash to the id.
+/// The bytes are canonical, decode to the components kept here, keep every rule of [`StructureError`](crate::StructureError), and hash to the id.
 /// Cheap to clone.
 #[derive(Clone)]
 pub struct WireTransaction(pub(crate) Arc<Wire>);
