@@ -10,4 +10,5 @@ pub mod load;
 pub mod machine;
 pub mod measure;
 pub mod report;
+pub mod scenario;
 pub mod topology;

@@ -1,24 +1,44 @@
 //! `tally bench NAME`: a benchmark; one line of JSON, last on standard output, everything for people on standard error.
 
-use anyhow::Result;
+mod ledger;
+mod report;
+
+use anyhow::{Context, Result};
+
+use crate::demo::signals;
 
 /// Arguments of `tally bench`.
 #[derive(Debug, clap::Args)]
 pub struct BenchArgs {
     /// Which benchmark.
     name: Benchmark,
+    /// Seconds of each measured window.
+    #[arg(long, default_value_t = 3, value_name = "S", value_parser = clap::value_parser!(u32).range(1..=60))]
+    window_seconds: u32,
+    /// Windows measured for each rate, after a warm-up; the median counts.
+    #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=25))]
+    windows: u32,
+    /// Flows outstanding at any moment.
+    #[arg(long, default_value_t = 800, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4000))]
+    outstanding: u32,
 }
 
 /// The benchmarks there are.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
-pub enum Benchmark {
+enum Benchmark {
     /// Issue and pay cash between two nodes at full speed.
     Ledger,
 }
 
-/// Runs the benchmark to its end.
+/// Runs the benchmark to its end, or until Ctrl-C.
 pub fn run(arguments: BenchArgs) -> Result<()> {
-    match arguments.name {
-        Benchmark::Ledger => anyhow::bail!("the benchmark needs a node that runs"),
-    }
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("the asynchronous runtime does not start")?;
+    runtime.block_on(signals::until_interrupted(async move {
+        match arguments.name {
+            Benchmark::Ledger => ledger::run(&arguments).await,
+        }
+    }))
 }

@@ -15,7 +15,7 @@ pub struct StateId {
 
 impl std::fmt::Display for StateId {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "{}:{}", self.transaction, self.index)
+        write!(out, "{}({})", self.transaction, self.index)
     }
 }
 
@@ -23,16 +23,12 @@ impl std::str::FromStr for StateId {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (transaction, index) = text
-            .split_once(':')
-            .ok_or_else(|| format!("{text:?} is no state reference"))?;
+        let malformed = || format!("{text:?} is no state reference");
+        let (transaction, rest) = text.split_once('(').ok_or_else(malformed)?;
+        let index = rest.strip_suffix(')').ok_or_else(malformed)?;
         Ok(Self {
-            transaction: transaction
-                .parse()
-                .map_err(|error| format!("{text:?} is no state reference: {error}"))?,
-            index: index
-                .parse()
-                .map_err(|error| format!("{text:?} is no state reference: {error}"))?,
+            transaction: transaction.parse().map_err(|_| malformed())?,
+            index: index.parse().map_err(|_| malformed())?,
         })
     }
 }
@@ -42,7 +38,7 @@ impl std::str::FromStr for StateId {
 pub struct Coin {
     /// The state.
     pub state: StateId,
-    /// The token's id.
+    /// The currency, or another token by its symbol.
     pub token: String,
     /// Minor units.
     pub quantity: u64,
@@ -57,7 +53,7 @@ pub struct NodeBooks {
     pub ledger: Vec<Hash>,
     /// Every unconsumed fungible state.
     pub coins: Vec<Coin>,
-    /// Sums by token id.
+    /// Sums by symbol.
     pub balances: BTreeMap<String, u128>,
 }
 
@@ -81,7 +77,7 @@ pub struct Books {
     pub spends: Vec<Spend>,
     /// What the load was told.
     pub acknowledged: Vec<Acknowledged>,
-    /// What must exist, by token id: issued less redeemed.
+    /// What must exist, by symbol: issued less redeemed.
     pub in_circulation: BTreeMap<String, u128>,
     /// Whether every recorded transaction must have been acknowledged (nothing else ran).
     pub nothing_else_ran: bool,

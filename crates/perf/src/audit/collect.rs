@@ -56,7 +56,7 @@ pub async fn node_books(name: &str, client: &Client) -> Result<NodeBooks, Collec
             .quantity
             .parse()
             .map_err(|_| malformed(format!("a balance of {:?}", balance.quantity)))?;
-        *books.balances.entry(balance.token).or_default() += sum;
+        *books.balances.entry(balance.symbol).or_default() += sum;
     }
     let mut after = None;
     loop {
@@ -66,7 +66,7 @@ pub async fn node_books(name: &str, client: &Client) -> Result<NodeBooks, Collec
             if let Some(fungible) = entry.fungible {
                 books.coins.push(Coin {
                     state,
-                    token: fungible.token,
+                    token: fungible.symbol,
                     quantity: fungible.quantity,
                 });
             }

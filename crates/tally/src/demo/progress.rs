@@ -43,9 +43,18 @@ impl Step {
 
     /// Shows the step as done, with what came of it.
     pub fn done(self, result: &str) {
+        self.end(tick(), result);
+    }
+
+    /// Shows the step as gone wrong.
+    pub fn failed(self, result: &str) {
+        self.end(cross(), result);
+    }
+
+    fn end(self, mark: &str, result: &str) {
         self.bar.finish_and_clear();
         let took = self.started.elapsed();
-        eprintln!("  {} {:<NAME_WIDTH$} {result} ({:.1} s)", tick(), self.name, took.as_secs_f64());
+        eprintln!("  {mark} {:<NAME_WIDTH$} {result} ({:.1} s)", self.name, took.as_secs_f64());
     }
 }
 
@@ -54,25 +63,30 @@ pub fn tick() -> &'static str {
     if colour() { "\u{1b}[32m✓\u{1b}[0m" } else { "✓" }
 }
 
-/// Draws the bar of a stretch of load until dropped; the last state stays as a line.
+/// The mark of something gone wrong.
+fn cross() -> &'static str {
+    if colour() { "\u{1b}[31m✗\u{1b}[0m" } else { "✗" }
+}
+
+/// The bar of a stretch of load.
 pub struct LoadBar {
-    stop: Option<tokio::sync::oneshot::Sender<()>>,
+    stop: tokio::sync::oneshot::Sender<()>,
+    drawing: tokio::task::JoinHandle<()>,
 }
 
 impl LoadBar {
     /// A bar for `duration` of load that `live` counts.
     pub fn begin(name: &str, duration: Duration, live: Arc<Live>) -> Self {
         let (stop, stopped) = tokio::sync::oneshot::channel();
-        tokio::spawn(draw(name.to_owned(), duration, live, stopped));
-        Self { stop: Some(stop) }
+        let drawing = tokio::spawn(draw(name.to_owned(), duration, live, stopped));
+        Self { stop, drawing }
     }
 
     /// Takes the bar away.
-    pub fn end(mut self) {
-        if let Some(stop) = self.stop.take() {
-            // The drawing task may have ended with the runtime.
-            let _ = stop.send(());
-        }
+    pub async fn end(self) {
+        drop(self.stop);
+        // Drawing has no result, and a panic in it is no reason to stop.
+        let _ = self.drawing.await;
     }
 }
 

@@ -1,0 +1,48 @@
+//! The arguments of the cash flows, as a client writes them.
+
+use api::StartFlow;
+use client::ClientError;
+use serde_json::json;
+
+/// Issues `quantity` minor units to the issuer itself, in one state.
+pub fn issue(currency: &str, quantity: u64) -> Result<StartFlow, ClientError> {
+    start(
+        "cash.issue",
+        &json!({ "currency": currency, "quantity": quantity }),
+    )
+}
+
+/// Pays `quantity` minor units issued by `issuer` (the payer, if `None`) to `to` in `states` states.
+pub fn pay(
+    currency: &str,
+    issuer: Option<&str>,
+    quantity: u64,
+    to: &str,
+    states: u32,
+) -> Result<StartFlow, ClientError> {
+    let payments = json!([{ "to": to, "quantity": quantity, "states": states }]);
+    start(
+        "cash.pay",
+        &json!({ "currency": currency, "issuer": issuer, "payments": payments }),
+    )
+}
+
+/// Issues `quantity` minor units and pays them to `to`.
+pub fn issue_and_pay(currency: &str, quantity: u64, to: &str) -> Result<StartFlow, ClientError> {
+    start(
+        "cash.issue_and_pay",
+        &json!({ "currency": currency, "quantity": quantity, "recipient": to }),
+    )
+}
+
+/// Takes `quantity` minor units that the holder issued itself out of the world.
+pub fn exit(currency: &str, quantity: u64) -> Result<StartFlow, ClientError> {
+    start(
+        "cash.exit",
+        &json!({ "currency": currency, "quantity": quantity }),
+    )
+}
+
+fn start(flow: &str, arguments: &serde_json::Value) -> Result<StartFlow, ClientError> {
+    StartFlow::new(flow, arguments).map_err(ClientError::arguments)
+}

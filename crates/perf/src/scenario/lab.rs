@@ -1,0 +1,246 @@
+//! A network under cash load: who pays whom, what was issued, what was acknowledged, and the audit at the end.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use api::{StartFlow, Wait};
+use client::{Client, Stream};
+use thiserror::Error;
+
+use crate::audit::{self, Acknowledged, Books, CollectError, Verdict};
+use crate::load::{FlowWork, Live, Load, Window, window};
+use crate::topology::{Network, NetworkError, Who};
+
+use super::cash;
+
+/// Positions of payer and payee among the network's banks.
+const PAYER: usize = 0;
+const PAYEE: usize = 1;
+/// How long the views may take to catch up after a window.
+const CATCH_UP_MAX: Duration = Duration::from_secs(120);
+/// Starts outstanding while coins are made.
+const FUNDING_OUTSTANDING: usize = 256;
+/// Transactions that an audit reads in full; more are sampled evenly.
+const SPENDS_READ_MAX: usize = 20_000;
+
+/// The kinds of work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CashWork {
+    /// Issue to oneself.
+    Issue,
+    /// Issue, then pay that to the other bank.
+    IssueAndPay,
+    /// Pay the other bank in so many states, from coins made before.
+    Pay {
+        /// States for the payee in each transaction.
+        states: u32,
+    },
+}
+
+/// Why a run cannot go on.
+#[derive(Debug, Error)]
+pub enum LabError {
+    /// The network.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
+    /// A client.
+    #[error("{} ({})", .0, .0.hint())]
+    Client(#[from] client::ClientError),
+    /// The audit's reading.
+    #[error(transparent)]
+    Collect(#[from] CollectError),
+    /// Coins could not be made.
+    #[error("{failed} of {wanted} issues failed: {first}")]
+    Funding {
+        /// How many failed.
+        failed: u64,
+        /// Of how many.
+        wanted: u64,
+        /// The first reason.
+        first: String,
+    },
+    /// The views are too far behind.
+    #[error("the vault view of {0} has not caught up after {max} s", max = CATCH_UP_MAX.as_secs())]
+    ViewBehind(String),
+}
+
+/// See the module.
+pub struct CashLab {
+    /// The network under load.
+    pub network: Network,
+    clients: Vec<Client>,
+    notary: Client,
+    stream: Stream,
+    acknowledged: Vec<Acknowledged>,
+    issued: BTreeMap<String, u128>,
+    unknown: u64,
+    units: u64,
+}
+
+impl CashLab {
+    /// Over a network with at least two banks, all ready.
+    pub fn new(network: Network) -> Result<Self, LabError> {
+        let clients: Result<Vec<Client>, _> = (0..network.banks())
+            .map(|bank| network.client(Who::Bank(bank)))
+            .collect();
+        let clients = clients?;
+        let notary = network.client(Who::Notary)?;
+        let stream = clients[PAYER].stream();
+        Ok(Self {
+            network,
+            clients,
+            notary,
+            stream,
+            acknowledged: Vec::new(),
+            issued: BTreeMap::new(),
+            unknown: 0,
+            units: 0,
+        })
+    }
+
+    /// Gives the payer `coins` coins of `quantity` each in `currency`.
+    pub async fn fund(
+        &mut self,
+        currency: &str,
+        coins: u64,
+        quantity: u64,
+    ) -> Result<(), LabError> {
+        let start = cash::issue(currency, quantity)?;
+        let load = Load {
+            outstanding: FUNDING_OUTSTANDING,
+            duration: CATCH_UP_MAX,
+            most: coins,
+        };
+        let window = self.stretch(start, load, Arc::default(), &[PAYER]).await?;
+        self.note_issued(currency, quantity, window.done.len());
+        match window.faults.values().next() {
+            None if window.done.len() as u64 == coins => Ok(()),
+            first => Err(LabError::Funding {
+                failed: coins.saturating_sub(window.done.len() as u64),
+                wanted: coins,
+                first: first.map_or_else(|| "out of time".to_owned(), |(_, text)| text.clone()),
+            }),
+        }
+    }
+
+    /// One window of work in `currency`, each unit of `quantity` minor units; counts *delivered* flows.
+    pub async fn run(
+        &mut self,
+        work: CashWork,
+        currency: &str,
+        quantity: u64,
+        load: Load,
+        live: Arc<Live>,
+    ) -> Result<Window<Vec<primitives::Hash>>, LabError> {
+        let payee = self.network.name(Who::Bank(PAYEE)).to_owned();
+        let (start, participants): (StartFlow, &[usize]) = match work {
+            CashWork::Issue => (cash::issue(currency, quantity)?, &[PAYER]),
+            CashWork::IssueAndPay => (
+                cash::issue_and_pay(currency, quantity, &payee)?,
+                &[PAYER, PAYEE],
+            ),
+            CashWork::Pay { states } => (
+                cash::pay(currency, None, quantity, &payee, states)?,
+                &[PAYER, PAYEE],
+            ),
+        };
+        let window = self.stretch(start, load, live, participants).await?;
+        if work == CashWork::Issue || work == CashWork::IssueAndPay {
+            self.note_issued(currency, quantity, window.done.len());
+        }
+        Ok(window)
+    }
+
+    fn note_issued(&mut self, currency: &str, quantity: u64, flows: usize) {
+        let sum = self.issued.entry(currency.to_owned()).or_default();
+        *sum += u128::from(quantity) * flows as u128;
+    }
+
+    async fn stretch(
+        &mut self,
+        start: StartFlow,
+        load: Load,
+        live: Arc<Live>,
+        participants: &[usize],
+    ) -> Result<Window<Vec<primitives::Hash>>, LabError> {
+        let work = Arc::new(FlowWork::new(
+            self.stream.clone(),
+            start.wait(Wait::Delivered),
+        ));
+        let mut behind = None;
+        let clients = &self.clients;
+        let network = &self.network;
+        let catch_up = async {
+            for (bank, client) in clients.iter().enumerate() {
+                if !view_caught_up(client).await {
+                    behind = Some(network.name(Who::Bank(bank)).to_owned());
+                }
+            }
+        };
+        let window = window(work, live, load, self.units, catch_up).await;
+        self.units = self.units.saturating_add(load.most.min(1 << 40));
+        if let Some(name) = behind {
+            return Err(LabError::ViewBehind(name));
+        }
+        for transactions in &window.done {
+            // The last transaction of a flow concerns everybody; one made on the way (an issue) only its maker.
+            for (at, id) in transactions.iter().enumerate() {
+                let last = at + 1 == transactions.len();
+                self.acknowledged.push(Acknowledged {
+                    transactions: vec![*id],
+                    participants: if last {
+                        participants.to_vec()
+                    } else {
+                        vec![PAYER]
+                    },
+                });
+            }
+        }
+        self.unknown += window
+            .faults
+            .iter()
+            .filter(|(code, _)| code.as_str() != "node.busy")
+            .map(|(_, (count, _))| count)
+            .sum::<u64>();
+        Ok(window)
+    }
+
+    /// Reads everybody's books and judges them. The load must have come to rest.
+    pub async fn audit(&self) -> Result<Verdict, LabError> {
+        let mut books = Books {
+            acknowledged: self.acknowledged.clone(),
+            in_circulation: self.issued.clone(),
+            nothing_else_ran: self.unknown == 0,
+            ..Books::default()
+        };
+        for (bank, client) in self.clients.iter().enumerate() {
+            let name = self.network.name(Who::Bank(bank));
+            books.nodes.push(audit::node_books(name, client).await?);
+        }
+        books.consumed = audit::consumed(self.network.name(Who::Notary), &self.notary).await?;
+        let payee_ledger = &books.nodes[PAYEE].ledger;
+        let step = payee_ledger.len().div_ceil(SPENDS_READ_MAX).max(1);
+        let sample: Vec<_> = payee_ledger.iter().step_by(step).copied().collect();
+        let reader = &self.clients[PAYEE];
+        books.spends = audit::spends(self.network.name(Who::Bank(PAYEE)), reader, &sample).await?;
+        Ok(audit::judge(&books))
+    }
+
+    /// Flows that failed in a way that leaves open whether they took effect.
+    pub fn unknown(&self) -> u64 {
+        self.unknown
+    }
+}
+
+/// Waits until a node's vault view shows all that its ledger had when asked.
+async fn view_caught_up(client: &Client) -> bool {
+    let deadline = tokio::time::Instant::now() + CATCH_UP_MAX;
+    while tokio::time::Instant::now() < deadline {
+        match client.health().await {
+            Ok(health) if health.view_seq >= health.ledger_seq => return true,
+            _ => tokio::time::sleep(Duration::from_millis(2)).await,
+        }
+    }
+    false
+}

@@ -1,0 +1,381 @@
+//! A network of real processes on this machine: bootstrapped into a folder, on free ports, ready, restartable, removed at the end.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use client::{Client, ClientError, Endpoint};
+use tempfile::TempDir;
+use thiserror::Error;
+
+use super::ports::free_ports;
+use super::process::{NodeProcess, ProcessError, Program};
+use crate::measure::{DiskUse, ProcessReading};
+
+/// What a node prints on standard output when it takes work.
+const READY: &str = "ready";
+/// How long a node may take to become ready.
+const READY_MAX: Duration = Duration::from_secs(60);
+/// How long a node may take to finish what it has.
+const STOP_MAX: Duration = Duration::from_secs(30);
+
+/// The notary's short name.
+const NOTARY: &str = "Notary";
+/// In a node's folder: the certificate that its API chains to.
+const ROOT_FILE: &str = "root.pem";
+/// In a node's folder: the token of its API.
+const TOKEN_FILE: &str = "api-token";
+
+/// What to bring up.
+#[derive(Clone, Debug)]
+pub struct NetworkOptions {
+    /// The `tally` executable.
+    pub binary: PathBuf,
+    /// Short names of the banks; each becomes `O=NAME, L=London, C=GB`.
+    pub banks: Vec<String>,
+    /// Where to put everything; a temporary folder, removed at the end, if `None`.
+    pub folder: Option<PathBuf>,
+    /// Lines of TOML for every node's configuration.
+    pub settings: Vec<String>,
+}
+
+impl NetworkOptions {
+    /// Two banks in a temporary folder.
+    pub fn two_banks(binary: PathBuf) -> Self {
+        Self {
+            binary,
+            banks: vec!["Bank A".into(), "Bank B".into()],
+            folder: None,
+            settings: Vec::new(),
+        }
+    }
+}
+
+/// A notary and banks. Dropping it kills its processes and removes its temporary folder.
+#[derive(Debug)]
+pub struct Network {
+    // Processes come first: they are dropped, and so killed, before their folder goes.
+    notary: Member,
+    banks: Vec<Member>,
+    root: PathBuf,
+    temporary: Option<TempDir>,
+}
+
+#[derive(Debug)]
+struct Member {
+    name: String,
+    folder: PathBuf,
+    api_port: u16,
+    process: NodeProcess,
+}
+
+/// One of a network's processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Who {
+    /// The notary.
+    Notary,
+    /// A bank by position.
+    Bank(usize),
+}
+
+/// Why a network does not stand.
+#[derive(Debug, Error)]
+pub enum NetworkError {
+    /// A file or a port.
+    #[error("{what}: {source}")]
+    System {
+        /// What was being done.
+        what: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Bootstrapping failed.
+    #[error("tally network bootstrap failed:\n{0}")]
+    Bootstrap(String),
+    /// A process.
+    #[error(transparent)]
+    Process(#[from] ProcessError),
+    /// A client.
+    #[error("{} ({})", .0, .0.hint())]
+    Client(#[from] ClientError),
+}
+
+impl Network {
+    /// Bootstraps, starts every process and waits until all are ready.
+    pub fn bring_up(options: &NetworkOptions) -> Result<Self, NetworkError> {
+        let mut network = Self::bootstrap(options)?;
+        network.start_all()?;
+        Ok(network)
+    }
+
+    /// Keys, certificates and folders; nothing runs yet.
+    pub fn bootstrap(options: &NetworkOptions) -> Result<Self, NetworkError> {
+        let (root, temporary) = match &options.folder {
+            Some(folder) => (folder.clone(), None),
+            None => {
+                let folder = tempfile::Builder::new()
+                    .prefix("tally-")
+                    .tempdir()
+                    .map_err(|source| system("a temporary folder", source))?;
+                (folder.path().to_path_buf(), Some(folder))
+            }
+        };
+        let ports = free_ports(2 * (options.banks.len() + 1))
+            .map_err(|source| system("free ports", source))?;
+        let description = root.join("NETWORK.toml");
+        fs::write(&description, network_toml(options, &ports))
+            .map_err(|source| system(&description.display().to_string(), source))?;
+        let nodes = root.join("nodes");
+        let output = Command::new(&options.binary)
+            .args(["network", "bootstrap"])
+            .arg(&description)
+            .arg("--out")
+            .arg(&nodes)
+            .output()
+            .map_err(|source| system(&options.binary.display().to_string(), source))?;
+        if !output.status.success() {
+            return Err(NetworkError::Bootstrap(
+                String::from_utf8_lossy(&output.stderr).into_owned(),
+            ));
+        }
+        let member = |position: usize, name: String| {
+            let folder = nodes.join(folder_name(position, options));
+            Member {
+                process: NodeProcess::new(Program {
+                    name: name.clone(),
+                    binary: options.binary.clone(),
+                    arguments: vec![
+                        "node".into(),
+                        "run".into(),
+                        folder.to_string_lossy().into_owned(),
+                    ],
+                    environment: Vec::new(),
+                    log: folder.join("node.log"),
+                    ready_marker: READY.into(),
+                }),
+                name,
+                folder,
+                api_port: ports[2 * position + 1],
+            }
+        };
+        Ok(Self {
+            notary: member(0, legal_name(NOTARY)),
+            banks: options
+                .banks
+                .iter()
+                .enumerate()
+                .map(|(at, bank)| member(at + 1, legal_name(bank)))
+                .collect(),
+            root,
+            temporary,
+        })
+    }
+
+    /// Starts whatever does not run and waits until all are ready.
+    pub fn start_all(&mut self) -> Result<(), NetworkError> {
+        for member in self.members_mut() {
+            if member.process.pid().is_none() {
+                member.process.start()?;
+            }
+        }
+        for member in self.members_mut() {
+            member.process.wait_ready(READY_MAX)?;
+        }
+        Ok(())
+    }
+
+    /// Kill -9.
+    pub fn kill(&mut self, who: Who) {
+        self.member_mut(who).process.kill();
+    }
+
+    /// Asks one to finish and end; killed if it takes too long.
+    pub fn stop(&mut self, who: Who) -> Result<(), NetworkError> {
+        self.member_mut(who).process.stop(STOP_MAX)?;
+        Ok(())
+    }
+
+    /// Starts one that was killed or stopped and waits until it is ready; returns how long that took.
+    pub fn start(&mut self, who: Who) -> Result<Duration, NetworkError> {
+        let process = &mut self.member_mut(who).process;
+        process.start()?;
+        let deadline = Instant::now() + READY_MAX;
+        Ok(process.wait_ready(deadline.saturating_duration_since(Instant::now()))?)
+    }
+
+    /// Restarts one in good order; returns how long it took from start to ready.
+    pub fn restart(&mut self, who: Who) -> Result<Duration, NetworkError> {
+        self.stop(who)?;
+        self.start(who)
+    }
+
+    /// How many banks there are.
+    pub fn banks(&self) -> usize {
+        self.banks.len()
+    }
+
+    /// Everybody.
+    pub fn everybody(&self) -> Vec<Who> {
+        std::iter::once(Who::Notary)
+            .chain((0..self.banks.len()).map(Who::Bank))
+            .collect()
+    }
+
+    /// One's legal name.
+    pub fn name(&self, who: Who) -> &str {
+        &self.member(who).name
+    }
+
+    /// One's folder.
+    pub fn folder(&self, who: Who) -> &Path {
+        &self.member(who).folder
+    }
+
+    /// One's log file.
+    pub fn log(&self, who: Who) -> &Path {
+        self.member(who).process.log()
+    }
+
+    /// One's process, for a test that does what this type does not.
+    pub fn process(&mut self, who: Who) -> &mut NodeProcess {
+        &mut self.member_mut(who).process
+    }
+
+    /// A client of one's API with its bootstrapped token.
+    pub fn client(&self, who: Who) -> Result<Client, NetworkError> {
+        let endpoint = self.endpoint(who)?;
+        Ok(Client::new(endpoint)?)
+    }
+
+    /// Where everything is.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Bytes on disk, all members together.
+    pub fn disk_use(&self) -> Result<DiskUse, NetworkError> {
+        let mut sum = DiskUse::default();
+        for who in self.everybody() {
+            let folder = self.folder(who);
+            let part = DiskUse::of(folder)
+                .map_err(|source| system(&folder.display().to_string(), source))?;
+            sum.live_bytes += part.live_bytes;
+            sum.allocated_bytes += part.allocated_bytes;
+        }
+        Ok(sum)
+    }
+
+    /// Memory and processor time of everybody who runs.
+    pub fn readings(&self) -> Vec<(Who, ProcessReading)> {
+        self.everybody()
+            .into_iter()
+            .filter_map(|who| {
+                let pid = self.member(who).process.pid()?;
+                Some((who, ProcessReading::of(pid).ok()?))
+            })
+            .collect()
+    }
+
+    /// Where one's API is, with its bootstrapped token.
+    pub fn endpoint(&self, who: Who) -> Result<Endpoint, NetworkError> {
+        let member = self.member(who);
+        let read = |name: &str| {
+            let path = member.folder.join(name);
+            fs::read_to_string(&path).map_err(|source| system(&path.display().to_string(), source))
+        };
+        Ok(Endpoint {
+            address: format!("127.0.0.1:{}", member.api_port),
+            server_name: "localhost".into(),
+            root_pem: read(ROOT_FILE)?,
+            token: read(TOKEN_FILE)?.trim().to_owned(),
+        })
+    }
+
+    /// The same call for a person with curl.
+    pub fn curl(&self, who: Who, path: &str) -> String {
+        let member = self.member(who);
+        let folder = member.folder.display();
+        format!(
+            "curl --cacert {folder}/{ROOT_FILE} -H \"Authorization: Bearer $(cat {folder}/{TOKEN_FILE})\" https://localhost:{}{path}",
+            member.api_port
+        )
+    }
+
+    /// One's process id while it runs.
+    pub fn pid(&self, who: Who) -> Option<u32> {
+        self.member(who).process.pid()
+    }
+
+    /// Peak resident memory of the largest process, in megabytes (10^6).
+    pub fn rss_mb_max(&self) -> f64 {
+        let peaks = self.readings().into_iter();
+        let largest = peaks.map(|(_, reading)| reading.rss_peak_bytes).max();
+        largest.unwrap_or(0) as f64 / 1e6
+    }
+
+    /// Leaves processes and folder behind; returns the folder.
+    pub fn keep(mut self) -> PathBuf {
+        for member in self.members_mut() {
+            member.process.leave_running();
+        }
+        if let Some(temporary) = self.temporary.take() {
+            return temporary.keep();
+        }
+        self.root.clone()
+    }
+
+    fn member(&self, who: Who) -> &Member {
+        match who {
+            Who::Notary => &self.notary,
+            Who::Bank(at) => &self.banks[at],
+        }
+    }
+
+    fn member_mut(&mut self, who: Who) -> &mut Member {
+        match who {
+            Who::Notary => &mut self.notary,
+            Who::Bank(at) => &mut self.banks[at],
+        }
+    }
+
+    fn members_mut(&mut self) -> impl Iterator<Item = &mut Member> {
+        std::iter::once(&mut self.notary).chain(&mut self.banks)
+    }
+}
+
+fn system(what: &str, source: std::io::Error) -> NetworkError {
+    NetworkError::System {
+        what: what.to_owned(),
+        source,
+    }
+}
+
+/// `Bank A` to its legal name.
+fn legal_name(short: &str) -> String {
+    format!("O={short}, L=London, C=GB")
+}
+
+/// The folder that bootstrap makes for a node.
+fn folder_name(position: usize, options: &NetworkOptions) -> String {
+    let name = match position {
+        0 => NOTARY,
+        _ => &options.banks[position - 1],
+    };
+    name.to_lowercase().replace(' ', "-")
+}
+
+/// The description of the network that bootstrap reads.
+fn network_toml(options: &NetworkOptions, ports: &[u16]) -> String {
+    let mut text = String::new();
+    let names = std::iter::once(NOTARY).chain(options.banks.iter().map(String::as_str));
+    for (at, name) in names.enumerate() {
+        text.push_str(&format!("[[node]]\nname = {:?}\n", legal_name(name)));
+        text.push_str(&format!(
+            "address = \"127.0.0.1:{}\"\napi = \"127.0.0.1:{}\"\n",
+            ports[2 * at],
+            ports[2 * at + 1]
+        ));
+    }
+    text
+}

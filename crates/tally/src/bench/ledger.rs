@@ -1,0 +1,219 @@
+//! `bench ledger`: issue and pay between two nodes and a notary, the load on the same machine.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use perf::load::{Live, Load};
+use perf::machine::{Machine, SignatureRates};
+use perf::measure::median;
+use perf::report::number;
+use perf::scenario::{CashLab, CashWork};
+use perf::topology::{Network, NetworkOptions};
+
+use super::BenchArgs;
+use super::report::{Latency, LedgerReport};
+use crate::demo::progress::{LoadBar, Step};
+
+/// Coins that Repeated Pay starts from.
+const COINS: u64 = 1_000;
+/// Minor units in each coin.
+const COIN: u64 = 1_000_000_000;
+/// Minor units of a payment; a payment in 160 states has that many to split.
+const PAYMENT: u64 = 1_600;
+/// States per transaction that are measured.
+const STATES: [u32; 5] = [1, 5, 20, 40, 160];
+/// Flows one after another for the latency of each kind.
+const LATENCY_FLOWS: u64 = 500;
+/// Seconds for the latency of each kind at most.
+const LATENCY_MAX: Duration = Duration::from_secs(15);
+/// How long each signature operation is measured with many signers.
+const SIGNERS_SLICE: Duration = Duration::from_millis(500);
+
+/// Runs it and prints the line.
+pub async fn run(arguments: &BenchArgs) -> Result<()> {
+    let binary = std::env::current_exe().context("where this program is")?;
+    let step = Step::begin("Network");
+    let network = tokio::task::spawn_blocking(move || {
+        Network::bring_up(&NetworkOptions::two_banks(binary))
+    })
+    .await??;
+    step.done(&network.root().display().to_string());
+
+    let step = Step::begin("Machine");
+    let mut machine = Machine::probe(network.root())?;
+    let distinct_signers_10000 = SignatureRates::measure(10_000, SIGNERS_SLICE);
+    step.done(&format!(
+        "{} cores, {} durable commits/s",
+        machine.cores,
+        number(machine.durable_commits_per_s)
+    ));
+
+    let mut bench = Bench {
+        lab: CashLab::new(network)?,
+        arguments,
+    };
+    let latency_ms = bench.latency().await?;
+    let issue = bench.rate("Issue", CashWork::Issue, "GBP", 100).await?;
+    let issue_pay = bench
+        .rate("Issue + Pay", CashWork::IssueAndPay, "EUR", 100)
+        .await?;
+    bench.lab.fund("CHF", COINS, COIN).await?;
+    let mut pays = BTreeMap::new();
+    for states in STATES {
+        let name = format!("Repeated Pay, {states} states");
+        let rate = bench
+            .rate(&name, CashWork::Pay { states }, "CHF", PAYMENT)
+            .await?;
+        pays.insert(states, rate);
+    }
+    bench.lab.fund("SEK", 1, COIN * COINS).await?;
+    let one_coin = bench
+        .rate("Repeated Pay, one coin", CashWork::Pay { states: 1 }, "SEK", PAYMENT)
+        .await?;
+
+    let step = Step::begin("Audit");
+    let verdict = bench.lab.audit().await?;
+    if !verdict.is_clean() || bench.lab.unknown() > 0 {
+        step.failed(&verdict.to_string());
+        bail!("the audit found what must not be; {} flows failed", bench.lab.unknown());
+    }
+    step.done(&verdict.to_string());
+    let rss_mb_max = bench.lab.network.rss_mb_max();
+    let startup_ms = bench.startup_ms().await?;
+    machine.finish();
+    let pay = &pays[&1];
+    let report = LedgerReport {
+        issue_per_s: issue.per_s,
+        issue_pay_per_s: issue_pay.per_s,
+        repeated_pay_per_s: pay.per_s,
+        repeated_pay_coins: COINS,
+        repeated_pay_one_coin_per_s: one_coin.per_s,
+        repeated_pay_states_per_s: pays
+            .iter()
+            .map(|(states, rate)| (*states, rate.per_s * f64::from(*states)))
+            .collect(),
+        latency_ms,
+        storage_bytes_per_issue: issue.bytes_per_flow,
+        storage_bytes_per_pay: pay.bytes_per_flow,
+        rss_mb_max,
+        startup_ms,
+        distinct_signers_10000,
+        machine,
+    };
+    println!("{}", report.line()?);
+    Ok(())
+}
+
+struct Rate {
+    per_s: f64,
+    bytes_per_flow: f64,
+}
+
+struct Bench<'a> {
+    lab: CashLab,
+    arguments: &'a BenchArgs,
+}
+
+impl Bench<'_> {
+    /// A warm-up, then windows; the median counts.
+    async fn rate(&mut self, name: &str, work: CashWork, currency: &str, quantity: u64) -> Result<Rate> {
+        let load = Load {
+            outstanding: self.arguments.outstanding as usize,
+            duration: Duration::from_secs(u64::from(self.arguments.window_seconds)),
+            most: u64::MAX,
+        };
+        let live = Arc::new(Live::default());
+        let windows = self.arguments.windows;
+        let bar = LoadBar::begin(name, load.duration * (windows + 1), Arc::clone(&live));
+        self.lab
+            .run(work, currency, quantity, load, Arc::clone(&live))
+            .await?;
+        let before = self.lab.network.disk_use()?.live_bytes;
+        let mut rates = Vec::new();
+        let (mut flows, mut failed) = (0usize, 0u64);
+        let mut first = None;
+        for _ in 0..windows {
+            let window = self
+                .lab
+                .run(work, currency, quantity, load, Arc::clone(&live))
+                .await?;
+            rates.push(window.per_s());
+            flows += window.done.len();
+            failed += window.failed();
+            first = first.or_else(|| window.faults.into_iter().next());
+        }
+        let after = self.lab.network.disk_use()?.live_bytes;
+        bar.end().await;
+        if flows == 0 {
+            bail!("{name}: nothing was delivered; first error: {first:?}");
+        }
+        let rate = Rate {
+            per_s: median(&rates),
+            bytes_per_flow: after.saturating_sub(before) as f64 / flows as f64,
+        };
+        let shown: Vec<String> = rates.iter().map(|rate| number(*rate)).collect();
+        eprintln!(
+            "  {name:<26} {:>8} /s  (windows {}; {} bytes a flow; {failed} failed{})",
+            number(rate.per_s),
+            shown.join(" "),
+            number(rate.bytes_per_flow),
+            first.map_or_else(String::new, |(code, _)| format!(", such as {code}")),
+        );
+        Ok(rate)
+    }
+
+    /// One flow at a time.
+    async fn latency(&mut self) -> Result<Latency> {
+        let load = |most| Load {
+            outstanding: 1,
+            duration: LATENCY_MAX,
+            most,
+        };
+        let mut one = async |work, currency, most| -> Result<_> {
+            let live = Arc::new(Live::default());
+            let quantity = if work == CashWork::Issue { 100 } else { 60 };
+            let window = self
+                .lab
+                .run(work, currency, quantity, load(most), live)
+                .await?;
+            if window.done.is_empty() {
+                bail!("no flow was delivered: {:?}", window.faults);
+            }
+            Ok(window.latencies)
+        };
+        // The first few pay for caches and connections; they are run but not counted.
+        one(CashWork::Issue, "NOK", 50).await?;
+        let issue = one(CashWork::Issue, "NOK", LATENCY_FLOWS).await?;
+        let pay_work = CashWork::Pay { states: 1 };
+        one(pay_work, "NOK", 50).await?;
+        let pay = one(pay_work, "NOK", LATENCY_FLOWS).await?;
+        let latency = Latency {
+            issue_p50: issue.p50_ms(),
+            issue_p99: issue.p99_ms(),
+            pay_p50: pay.p50_ms(),
+            pay_p99: pay.p99_ms(),
+        };
+        eprintln!(
+            "  One outstanding            issue p50 {} p99 {} ms, pay p50 {} p99 {} ms",
+            number(latency.issue_p50),
+            number(latency.issue_p99),
+            number(latency.pay_p50),
+            number(latency.pay_p99)
+        );
+        Ok(latency)
+    }
+
+    /// Restarts everybody with the run's data; the slowest counts.
+    async fn startup_ms(&mut self) -> Result<f64> {
+        let step = Step::begin("Restart");
+        let mut slowest = Duration::ZERO;
+        for who in self.lab.network.everybody() {
+            slowest = slowest.max(self.lab.network.restart(who)?);
+        }
+        let ms = slowest.as_secs_f64() * 1000.0;
+        step.done(&format!("{} ms", number(ms)));
+        Ok(ms)
+    }
+}

@@ -1,0 +1,93 @@
+//! The result line of `bench ledger`.
+
+use std::collections::BTreeMap;
+
+use perf::machine::{Machine, SignatureRates};
+use serde::Serialize;
+
+/// Every field of the line. Rates are medians over windows of flows *delivered*.
+#[derive(Debug, Serialize)]
+pub struct LedgerReport {
+    /// Issues a second.
+    pub issue_per_s: f64,
+    /// Issues and payments of what was issued, flows a second.
+    pub issue_pay_per_s: f64,
+    /// Payments a second from many coins.
+    pub repeated_pay_per_s: f64,
+    /// How many coins that starts from.
+    pub repeated_pay_coins: u64,
+    /// Payments a second when all start from one single coin.
+    pub repeated_pay_one_coin_per_s: f64,
+    /// The payee's output states a second, by states per transaction.
+    pub repeated_pay_states_per_s: BTreeMap<u32, f64>,
+    /// With one flow outstanding.
+    pub latency_ms: Latency,
+    /// Bytes on disk of all nodes for each issue.
+    pub storage_bytes_per_issue: f64,
+    /// Bytes on disk of all nodes for each payment.
+    pub storage_bytes_per_pay: f64,
+    /// Peak resident memory of the largest process, in megabytes (10^6).
+    pub rss_mb_max: f64,
+    /// From start to ready with the run's data, the slowest process.
+    pub startup_ms: f64,
+    /// Signature operations a second with 10,000 distinct signers.
+    pub distinct_signers_10000: SignatureRates,
+    /// The machine's own limits in the same run.
+    pub machine: Machine,
+}
+
+/// Milliseconds.
+#[derive(Debug, Serialize)]
+pub struct Latency {
+    /// Median of an issue.
+    pub issue_p50: f64,
+    /// 99th percentile of an issue.
+    pub issue_p99: f64,
+    /// Median of a payment.
+    pub pay_p50: f64,
+    /// 99th percentile of a payment.
+    pub pay_p99: f64,
+}
+
+impl LedgerReport {
+    /// Rounds what no one could tell apart.
+    pub fn line(&self) -> serde_json::Result<String> {
+        let mut value = serde_json::to_value(self)?;
+        round(&mut value);
+        serde_json::to_string(&value)
+    }
+}
+
+/// Three decimals below 100, none above 10,000.
+fn round(value: &mut serde_json::Value) {
+    match value {
+        serde_json::Value::Number(number) => {
+            if let Some(float) = number.as_f64().filter(|_| number.is_f64()) {
+                let scale = match float.abs() {
+                    small if small < 100.0 => 1000.0,
+                    middle if middle < 10_000.0 => 10.0,
+                    _ => 1.0,
+                };
+                *value = serde_json::json!((float * scale).round() / scale);
+            }
+        }
+        serde_json::Value::Array(items) => items.iter_mut().for_each(round),
+        serde_json::Value::Object(fields) => fields.values_mut().for_each(round),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounding() {
+        let mut value = serde_json::json!({"a": [1.23456, 123.456, 12345.67], "b": 7, "c": "x"});
+        round(&mut value);
+        assert_eq!(
+            value,
+            serde_json::json!({"a": [1.235, 123.5, 12346.0], "b": 7, "c": "x"})
+        );
+    }
+}
