@@ -1,0 +1,108 @@
+//! What can be asked for on the command line, and who answers.
+
+use clap::{Parser, Subcommand};
+
+use crate::commands::{flow, ledger, node, tx, vault};
+use crate::failure::{EXIT_CODES, Failure};
+use crate::{bench, demo};
+
+/// A ledger that people run, and the laboratory that tells them what it will sustain.
+#[derive(Debug, Parser)]
+#[command(name = "tally", version, after_help = EXIT_CODES, disable_help_subcommand = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a node, look at one, drain it
+    #[command(subcommand)]
+    Node(node::Command),
+    /// Start flows and look after them
+    #[command(subcommand)]
+    Flow(flow::Command),
+    /// What a node owns
+    #[command(subcommand)]
+    Vault(vault::Command),
+    /// Transactions
+    #[command(subcommand)]
+    Tx(tx::Command),
+    /// What a node has recorded, in order
+    #[command(subcommand)]
+    Ledger(ledger::Command),
+    /// A notary and two nodes pay each other under load: audited, measured, cleaned up
+    Demo(demo::DemoArgs),
+    /// A benchmark; one line of JSON, last on standard output
+    Bench(bench::BenchArgs),
+}
+
+impl Command {
+    /// Whether errors are to be JSON too.
+    pub fn wants_json(&self) -> bool {
+        match self {
+            Command::Node(command) => command.wants_json(),
+            Command::Flow(command) => command.wants_json(),
+            Command::Vault(command) => command.wants_json(),
+            Command::Tx(command) => command.wants_json(),
+            Command::Ledger(command) => command.wants_json(),
+            Command::Demo(_) | Command::Bench(_) => false,
+        }
+    }
+}
+
+/// Runs a command to its end.
+pub fn run(command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Node(command) => command.run(),
+        Command::Flow(command) => command.run(),
+        Command::Vault(command) => command.run(),
+        Command::Tx(command) => command.run(),
+        Command::Ledger(command) => command.run(),
+        Command::Demo(arguments) => demo::run(arguments).map_err(Failure::from),
+        Command::Bench(arguments) => bench::run(arguments).map_err(Failure::from),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn usual_command_lines_parse() {
+        for line in [
+            "node info --node nodes/bank-a --json",
+            "node drain --node nodes/bank-a",
+            "flow start --node nodes/bank-a --flow cash.issue --args {} --wait delivered --client-id x --timeout 5",
+            "flow get --url https://127.0.0.1:1 --root r.pem --token-file t --server-name n 00 --wait delivered",
+            "flow list --node nodes/bank-a --limit 10",
+            "flow cancel --node nodes/bank-a 00",
+            "vault balances --node nodes/bank-a",
+            "vault states --node nodes/bank-a --limit 10 --after 3",
+            "tx show --node nodes/bank-a 00 --json",
+            "ledger list --node nodes/bank-a",
+            "demo",
+            "bench ledger",
+        ] {
+            let words = std::iter::once("tally").chain(line.split(' '));
+            Cli::try_parse_from(words).unwrap_or_else(|error| panic!("{line}: {error}"));
+        }
+        for line in [
+            "",
+            "flow start",
+            "flow start --flow x --wait soon",
+            "node info --node a --url b",
+            "vault states --limit -1",
+        ] {
+            let words = std::iter::once("tally").chain(line.split(' '));
+            assert!(Cli::try_parse_from(words).is_err(), "{line}");
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! `tally flow`: start flows and look after them.
+
+mod cancel;
+mod get;
+mod list;
+mod start;
+
+use api::{FlowStatus, Outcome, Wait};
+use clap::{Subcommand, ValueEnum};
+use client::Client;
+
+use crate::failure::Failure;
+use crate::output::{Ink, Output, pairs, stdout_ink};
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Start a flow and wait for it
+    Start(start::Args),
+    /// What became of a flow
+    Get(get::Args),
+    /// Flows that have not ended
+    List(list::Args),
+    /// Cancel a flow
+    Cancel(cancel::Args),
+}
+
+impl Command {
+    pub fn run(self) -> Result<(), Failure> {
+        match self {
+            Command::Start(arguments) => arguments.run(),
+            Command::Get(arguments) => arguments.run(),
+            Command::List(arguments) => arguments.run(),
+            Command::Cancel(arguments) => arguments.run(),
+        }
+    }
+
+    pub fn wants_json(&self) -> bool {
+        match self {
+            Command::Start(arguments) => arguments.output.json,
+            Command::Get(arguments) => arguments.output.json,
+            Command::List(arguments) => arguments.output.json,
+            Command::Cancel(arguments) => arguments.output.json,
+        }
+    }
+}
+
+/// What to wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum WaitFor {
+    /// Nothing: the flow is accepted
+    None,
+    /// The flow has ended, and what it recorded is durable
+    Finalised,
+    /// Every participant has recorded it too
+    Delivered,
+}
+
+impl From<WaitFor> for Wait {
+    fn from(wait: WaitFor) -> Self {
+        match wait {
+            WaitFor::None => Wait::None,
+            WaitFor::Finalised => Wait::Finalised,
+            WaitFor::Delivered => Wait::Delivered,
+        }
+    }
+}
+
+/// One request waits so long at most; then the next one goes on.
+const TURN_MS: u64 = 30_000;
+
+/// Waits until a flow is where `wait` wants it, or the time is over.
+async fn wait_on(
+    client: &Client,
+    mut outcome: Outcome,
+    wait: Wait,
+    deadline: Option<std::time::Instant>,
+) -> Result<Outcome, Failure> {
+    let is_there = |status: FlowStatus| match wait {
+        Wait::None => true,
+        Wait::Finalised => status.is_end() || status == FlowStatus::Parked,
+        Wait::Delivered => !matches!(status, FlowStatus::Running | FlowStatus::Completed),
+    };
+    while !is_there(outcome.status) {
+        let left = turn_ms(deadline);
+        if left == 0 {
+            break;
+        }
+        outcome = client.flow(&outcome.flow_id, wait, Some(left)).await?;
+    }
+    Ok(outcome)
+}
+
+/// How long the next request may wait.
+fn turn_ms(deadline: Option<std::time::Instant>) -> u64 {
+    deadline.map_or(TURN_MS, |deadline| {
+        let left = deadline
+            .saturating_duration_since(std::time::Instant::now())
+            .as_millis();
+        u64::try_from(left).unwrap_or(TURN_MS).min(TURN_MS)
+    })
+}
+
+/// Shows an outcome; a flow that failed is a failure of the command.
+fn show(output: Output, outcome: Outcome) -> Result<(), Failure> {
+    output.show(&outcome, people)?;
+    match outcome.error {
+        Some(error) => Err(error.into()),
+        None => Ok(()),
+    }
+}
+
+fn people(outcome: &Outcome) -> String {
+    let colour = match outcome.status {
+        FlowStatus::Completed | FlowStatus::Delivered => Ink::GREEN,
+        FlowStatus::Running => Ink::CYAN,
+        FlowStatus::Parked => Ink::YELLOW,
+        FlowStatus::Failed => Ink::RED,
+    };
+    let mut lines = vec![
+        ("flow", outcome.flow_id.clone()),
+        (
+            "status",
+            stdout_ink().paint(colour, outcome.status.as_str()),
+        ),
+    ];
+    if let Some(step) = &outcome.step {
+        lines.push(("step", step.clone()));
+    }
+    if let Some(result) = &outcome.result {
+        lines.push(("result", readable(result.get())));
+    }
+    if !outcome.transactions.is_empty() {
+        lines.push(("transactions", outcome.transactions.join("\n")));
+    }
+    pairs(&lines)
+}
+
+/// JSON with line ends and indents.
+fn readable(json: &str) -> String {
+    let parsed: Result<serde_json::Value, _> = serde_json::from_str(json);
+    parsed
+        .and_then(|value| serde_json::to_string_pretty(&value))
+        .unwrap_or_else(|_| json.to_owned())
+}

@@ -1,0 +1,7 @@
+//! The commands, one file each, grouped as on the command line.
+
+pub mod flow;
+pub mod ledger;
+pub mod node;
+pub mod tx;
+pub mod vault;

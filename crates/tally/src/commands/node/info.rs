@@ -1,0 +1,76 @@
+//! `tally node info`
+
+use api::{NodeState, NodeView};
+
+use crate::failure::Failure;
+use crate::output::{Ink, Output, grouped, pairs, stdout_ink};
+use crate::target::Target;
+
+/// Arguments of `tally node info`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    target: Target,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+impl Args {
+    pub fn run(self) -> Result<(), Failure> {
+        self.target
+            .with_client(async |client| self.output.show(&client.node().await?, people))
+    }
+}
+
+fn people(node: &NodeView) -> String {
+    let colour = match node.state {
+        NodeState::Ready => Ink::GREEN,
+        NodeState::Failed => Ink::RED,
+        _ => Ink::YELLOW,
+    };
+    let role = match &node.notary {
+        Some(notary) if notary.validating => "notary, validating",
+        Some(_) => "notary",
+        None => "node",
+    };
+    let lines = |values: &[String]| {
+        if values.is_empty() {
+            "none".to_owned()
+        } else {
+            values.join("\n")
+        }
+    };
+    let flows: Vec<String> = node
+        .flows
+        .iter()
+        .map(|flow| format!("{} ({})", flow.name, flow.arguments.join(", ")))
+        .collect();
+    pairs(&[
+        ("name", node.name.clone()),
+        ("party", node.party_id.clone()),
+        ("role", role.to_owned()),
+        ("state", stdout_ink().paint(colour, node.state.as_str())),
+        (
+            "version",
+            format!("{} (platform {})", node.version, node.platform_version),
+        ),
+        ("addresses", lines(&node.addresses)),
+        ("peers", lines(&node.peers)),
+        ("up for", format!("{} s", grouped(node.uptime_ms / 1_000))),
+        (
+            "flows",
+            format!(
+                "{} in flight, {} queued",
+                node.flows_in_flight, node.flows_queued
+            ),
+        ),
+        (
+            "ledger",
+            format!(
+                "position {}, vault's view at {}",
+                node.ledger_seq, node.view_seq
+            ),
+        ),
+        ("can start", lines(&flows)),
+    ])
+}

@@ -1,0 +1,33 @@
+//! `tally node`: run a node, look at one, drain it.
+
+mod drain;
+mod info;
+
+use clap::Subcommand;
+
+use crate::failure::Failure;
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Who a node is and how it is
+    Info(info::Args),
+    /// Let a node finish what it has and accept nothing new
+    Drain(drain::Args),
+}
+
+impl Command {
+    pub fn run(self) -> Result<(), Failure> {
+        match self {
+            Command::Info(arguments) => arguments.run(),
+            Command::Drain(arguments) => arguments.run(),
+        }
+    }
+
+    pub fn wants_json(&self) -> bool {
+        match self {
+            Command::Info(arguments) => arguments.output.json,
+            Command::Drain(arguments) => arguments.output.json,
+        }
+    }
+}

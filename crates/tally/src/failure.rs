@@ -1,0 +1,117 @@
+//! What a command fails with: a code, what to do, and the exit code of the process.
+
+use std::process::ExitCode;
+
+use api::FlowFailure;
+use client::ClientError;
+use primitives::Coded;
+
+use crate::output::{Ink, stderr_ink};
+
+/// Shown under `tally --help`.
+pub const EXIT_CODES: &str = "\
+Exit codes:
+  0  done
+  1  refused, or the flow failed: the code on standard error says why
+  2  the command line makes no sense
+  3  the node was not reached, or did not answer: what was asked may have been done
+  4  the node is busy, draining or starting: try again later
+  5  something here failed: a file, the configuration, the start of a node
+
+Errors go to standard error as 'error: CODE: message' and 'hint: what to do', with --json as one JSON object.
+Colours are left out when NO_COLOR is set or nobody looks.";
+
+/// Why a command failed.
+#[derive(Debug)]
+pub struct Failure {
+    code: String,
+    message: String,
+    hint: String,
+    exit: u8,
+}
+
+const REFUSED: u8 = 1;
+const NOT_REACHED: u8 = 3;
+const LATER: u8 = 4;
+const LOCAL: u8 = 5;
+
+impl Failure {
+    /// Something here, not at the node.
+    pub fn local(code: &str, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self {
+            code: code.to_owned(),
+            message: message.into(),
+            hint: hint.into(),
+            exit: LOCAL,
+        }
+    }
+
+    /// An error of ours that knows its code.
+    pub fn coded(error: &(impl Coded + ?Sized)) -> Self {
+        Self::local(error.code(), error.to_string(), error.hint())
+    }
+
+    /// Says it and gives the exit code.
+    pub fn report(&self, json: bool) -> ExitCode {
+        if json {
+            let error = serde_json::json!({ "code": self.code, "message": self.message, "hint": self.hint });
+            eprintln!("{}", serde_json::json!({ "error": error }));
+        } else {
+            let ink = stderr_ink();
+            eprintln!(
+                "{} {}: {}",
+                ink.paint(Ink::RED, "error:"),
+                self.code,
+                self.message
+            );
+            if !self.hint.is_empty() {
+                eprintln!("{} {}", ink.paint(Ink::CYAN, "hint:"), self.hint);
+            }
+        }
+        ExitCode::from(self.exit)
+    }
+}
+
+impl From<ClientError> for Failure {
+    fn from(error: ClientError) -> Self {
+        let exit = match &error {
+            ClientError::BadEndpoint(_) | ClientError::BadArguments(_) => LOCAL,
+            ClientError::NotConnected { .. } | ClientError::NotTrusted { .. } => NOT_REACHED,
+            _ if error.is_outcome_unknown() => NOT_REACHED,
+            ClientError::Problem(problem) if problem.status == 503 => LATER,
+            _ => REFUSED,
+        };
+        Self {
+            code: error.code().to_owned(),
+            message: error.to_string(),
+            hint: error.hint().to_owned(),
+            exit,
+        }
+    }
+}
+
+impl From<FlowFailure> for Failure {
+    fn from(failure: FlowFailure) -> Self {
+        Self {
+            code: failure.code,
+            message: failure.message,
+            hint: failure.hint,
+            exit: REFUSED,
+        }
+    }
+}
+
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Self {
+        Self::local("tally.failed", format!("{error:#}"), "")
+    }
+}
+
+/// An error about a file, with its path.
+pub fn about_file(path: &std::path::Path, error: &dyn std::fmt::Display) -> Failure {
+    Failure::local(
+        "tally.file",
+        format!("{}: {error}", path.display()),
+        "check the path and its permissions",
+    )
+}

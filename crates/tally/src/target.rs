@@ -1,0 +1,156 @@
+//! Which node a command speaks to.
+
+use std::path::{Path, PathBuf};
+
+use client::{Client, Endpoint};
+
+use crate::failure::{Failure, about_file};
+
+/// In a node's folder: its configuration.
+const CONFIG_FILE: &str = "node.toml";
+/// In a node's folder: the network's root certificate.
+const ROOT_FILE: &str = "root.pem";
+/// In a node's folder: a token of its API.
+const TOKEN_FILE: &str = "api-token";
+/// The name that every node's certificate bears beside its party's.
+const SERVER_NAME: &str = "localhost";
+
+/// Which node, and how to be let in.
+#[derive(Debug, clap::Args)]
+pub struct Target {
+    /// The node's folder, as bootstrap made it
+    #[arg(
+        long,
+        value_name = "DIR",
+        env = "TALLY_NODE",
+        conflicts_with = "url",
+        required_unless_present = "url"
+    )]
+    node: Option<PathBuf>,
+    /// Where its API is instead, such as https://host:10443
+    #[arg(long, value_name = "URL", requires = "root", requires = "token_file")]
+    url: Option<String>,
+    /// The network's root certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "url")]
+    root: Option<PathBuf>,
+    /// A file with a token of the API
+    #[arg(long, value_name = "FILE", requires = "url")]
+    token_file: Option<PathBuf>,
+    /// The name that the node's certificate must bear
+    #[arg(long, value_name = "NAME", requires = "url", default_value = SERVER_NAME)]
+    server_name: String,
+}
+
+impl Target {
+    /// Runs `work` with a client of the node.
+    pub fn with_client<T>(
+        &self,
+        work: impl AsyncFnOnce(Client) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let client = Client::new(self.endpoint()?)?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| Failure::local("tally.runtime", error.to_string(), "report this"))?;
+        runtime.block_on(work(client))
+    }
+
+    fn endpoint(&self) -> Result<Endpoint, Failure> {
+        match (&self.node, &self.url, &self.root, &self.token_file) {
+            (Some(folder), ..) => of_folder(folder),
+            (None, Some(url), Some(root), Some(token)) => Ok(Endpoint {
+                address: address(url)?,
+                server_name: self.server_name.clone(),
+                root_pem: read(root)?,
+                token: read(token)?.trim().to_owned(),
+            }),
+            _ => Err(Failure::local(
+                "tally.no_node",
+                "no node is named",
+                "give --node DIR, or --url with --root and --token-file",
+            )),
+        }
+    }
+}
+
+/// The API of the node of a folder.
+fn of_folder(folder: &Path) -> Result<Endpoint, Failure> {
+    let path = folder.join(CONFIG_FILE);
+    let config: toml::Table = read(&path)?
+        .parse()
+        .map_err(|error| about_file(&path, &error))?;
+    let listen = config
+        .get("api")
+        .and_then(|api| api.get("listen"))
+        .and_then(toml::Value::as_str);
+    let listen = listen.ok_or_else(|| about_file(&path, &"no api.listen is in it"))?;
+    Ok(Endpoint {
+        address: reachable(listen),
+        server_name: SERVER_NAME.to_owned(),
+        root_pem: read(&folder.join(ROOT_FILE))?,
+        token: read(&folder.join(TOKEN_FILE))?.trim().to_owned(),
+    })
+}
+
+/// What listens everywhere is reached here.
+fn reachable(listen: &str) -> String {
+    let listen = listen
+        .strip_prefix("0.0.0.0:")
+        .map(|port| format!("127.0.0.1:{port}"))
+        .unwrap_or_else(|| listen.to_owned());
+    listen
+        .strip_prefix("[::]:")
+        .map(|port| format!("[::1]:{port}"))
+        .unwrap_or(listen)
+}
+
+/// `host:port` of a URL.
+fn address(url: &str) -> Result<String, Failure> {
+    let rest = url
+        .strip_prefix("https://")
+        .unwrap_or(url)
+        .trim_end_matches('/');
+    let bad = |why: &str| {
+        Failure::local(
+            "tally.bad_url",
+            format!("'{url}': {why}"),
+            "give it as https://host:port",
+        )
+    };
+    if rest.contains("://") {
+        return Err(bad("only https is spoken"));
+    }
+    match rest.rsplit_once(':') {
+        Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok() => {
+            Ok(rest.to_owned())
+        }
+        _ => Err(bad("no host and port")),
+    }
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(path).map_err(|error| about_file(path, &error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses() {
+        for (url, expected) in [
+            ("https://host:1", Some("host:1")),
+            ("host:1/", Some("host:1")),
+            ("https://[::1]:1", Some("[::1]:1")),
+            ("http://host:1", None),
+            ("https://host", None),
+            (":1", None),
+            ("host:99999", None),
+        ] {
+            assert_eq!(address(url).ok().as_deref(), expected, "{url}");
+        }
+        assert_eq!(reachable("0.0.0.0:5"), "127.0.0.1:5");
+        assert_eq!(reachable("[::]:5"), "[::1]:5");
+        assert_eq!(reachable("10.0.0.1:5"), "10.0.0.1:5");
+    }
+}
