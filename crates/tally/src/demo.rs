@@ -48,15 +48,17 @@ pub fn run(arguments: DemoArgs) -> Result<()> {
 }
 
 async fn drive(arguments: DemoArgs) -> Result<()> {
-    let keep = arguments.keep || std::env::var_os("KEEP").is_some_and(|value| !value.is_empty() && value != "0");
-    eprintln!("Tallystick: a notary and two banks, separate processes, mutual TLS, every commit synced\n");
+    let keep = arguments.keep
+        || std::env::var_os("KEEP").is_some_and(|value| !value.is_empty() && value != "0");
+    eprintln!(
+        "Tallystick: a notary and two banks, separate processes, mutual TLS, every commit synced\n"
+    );
     let binary = std::env::current_exe().context("where this program is")?;
     let step = Step::begin("Network");
     // Away from the runtime's thread, so that Ctrl-C is heard meanwhile.
-    let network = tokio::task::spawn_blocking(move || {
-        Network::bring_up(&NetworkOptions::two_banks(binary))
-    })
-    .await??;
+    let network =
+        tokio::task::spawn_blocking(move || Network::bring_up(&NetworkOptions::two_banks(binary)))
+            .await??;
     step.done(&network.root().display().to_string());
 
     let mut lab = CashLab::new(network)?;

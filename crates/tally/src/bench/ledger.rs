@@ -35,10 +35,9 @@ const SIGNERS_SLICE: Duration = Duration::from_millis(500);
 pub async fn run(arguments: &BenchArgs) -> Result<()> {
     let binary = std::env::current_exe().context("where this program is")?;
     let step = Step::begin("Network");
-    let network = tokio::task::spawn_blocking(move || {
-        Network::bring_up(&NetworkOptions::two_banks(binary))
-    })
-    .await??;
+    let network =
+        tokio::task::spawn_blocking(move || Network::bring_up(&NetworkOptions::two_banks(binary)))
+            .await??;
     step.done(&network.root().display().to_string());
 
     let step = Step::begin("Machine");
@@ -70,14 +69,22 @@ pub async fn run(arguments: &BenchArgs) -> Result<()> {
     }
     bench.lab.fund("SEK", 1, COIN * COINS).await?;
     let one_coin = bench
-        .rate("Repeated Pay, one coin", CashWork::Pay { states: 1 }, "SEK", PAYMENT)
+        .rate(
+            "Repeated Pay, one coin",
+            CashWork::Pay { states: 1 },
+            "SEK",
+            PAYMENT,
+        )
         .await?;
 
     let step = Step::begin("Audit");
     let verdict = bench.lab.audit().await?;
     if !verdict.is_clean() || bench.lab.unknown() > 0 {
         step.failed(&verdict.to_string());
-        bail!("the audit found what must not be; {} flows failed", bench.lab.unknown());
+        bail!(
+            "the audit found what must not be; {} flows failed",
+            bench.lab.unknown()
+        );
     }
     step.done(&verdict.to_string());
     let rss_mb_max = bench.lab.network.rss_mb_max();
@@ -118,7 +125,13 @@ struct Bench<'a> {
 
 impl Bench<'_> {
     /// A warm-up, then windows; the median counts.
-    async fn rate(&mut self, name: &str, work: CashWork, currency: &str, quantity: u64) -> Result<Rate> {
+    async fn rate(
+        &mut self,
+        name: &str,
+        work: CashWork,
+        currency: &str,
+        quantity: u64,
+    ) -> Result<Rate> {
         let load = Load {
             outstanding: self.arguments.outstanding as usize,
             duration: Duration::from_secs(u64::from(self.arguments.window_seconds)),

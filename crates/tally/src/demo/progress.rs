@@ -15,7 +15,8 @@ const NAME_WIDTH: usize = 22;
 
 /// Whether terminal escapes are welcome on standard error (<https://no-color.org>).
 pub fn colour() -> bool {
-    std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+    std::io::stderr().is_terminal()
+        && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 /// A step without a measure: a spinner, then one line that says how it went.
@@ -54,18 +55,30 @@ impl Step {
     fn end(self, mark: &str, result: &str) {
         self.bar.finish_and_clear();
         let took = self.started.elapsed();
-        eprintln!("  {mark} {:<NAME_WIDTH$} {result} ({:.1} s)", self.name, took.as_secs_f64());
+        eprintln!(
+            "  {mark} {:<NAME_WIDTH$} {result} ({:.1} s)",
+            self.name,
+            took.as_secs_f64()
+        );
     }
 }
 
 /// The mark of something done.
 pub fn tick() -> &'static str {
-    if colour() { "\u{1b}[32m✓\u{1b}[0m" } else { "✓" }
+    if colour() {
+        "\u{1b}[32m✓\u{1b}[0m"
+    } else {
+        "✓"
+    }
 }
 
 /// The mark of something gone wrong.
 fn cross() -> &'static str {
-    if colour() { "\u{1b}[31m✗\u{1b}[0m" } else { "✗" }
+    if colour() {
+        "\u{1b}[31m✗\u{1b}[0m"
+    } else {
+        "✗"
+    }
 }
 
 /// The bar of a stretch of load.

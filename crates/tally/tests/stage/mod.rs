@@ -1,0 +1,124 @@
+//! What the process tests share: a network of real processes, a seeded choice, deadlines instead of sleeps.
+#![allow(dead_code)] // each test uses its part
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use api::{FlowStatus, Outcome, StartFlow, Wait};
+use client::{Client, ClientError};
+use perf::topology::{Network, NetworkOptions, Who};
+
+/// Where anything that should happen has happened, unless it never will.
+pub const DEADLINE: Duration = Duration::from_secs(120);
+/// The first bank.
+pub const A: Who = Who::Bank(0);
+/// The second bank.
+pub const B: Who = Who::Bank(1);
+/// The third bank, in the tests that have one.
+pub const C: Who = Who::Bank(2);
+
+/// The program under test.
+pub fn binary() -> PathBuf {
+    PathBuf::from(env!("CARGO_BIN_EXE_tally"))
+}
+
+/// A notary and banks called `Bank A`, `Bank B`, .. in a temporary folder.
+pub fn options(banks: &[&str]) -> NetworkOptions {
+    NetworkOptions {
+        banks: banks.iter().map(|bank| format!("Bank {bank}")).collect(),
+        ..NetworkOptions::two_banks(binary())
+    }
+}
+
+/// Brought up and ready.
+pub fn network(banks: &[&str]) -> Network {
+    Network::bring_up(&options(banks)).expect("the network comes up")
+}
+
+/// A client of one.
+pub fn client(network: &Network, who: Who) -> Client {
+    network
+        .client(who)
+        .expect("bootstrap wrote its token and certificate")
+}
+
+/// Starts a flow, waits for it as asked, and expects it to end well.
+pub async fn completes(client: &Client, start: StartFlow, wait: Wait) -> Outcome {
+    let outcome = client
+        .start(&start.wait(wait).timeout_ms(60_000))
+        .await
+        .expect("the node takes the start");
+    let wanted = if wait == Wait::Delivered {
+        FlowStatus::Delivered
+    } else {
+        FlowStatus::Completed
+    };
+    assert!(
+        outcome.status == wanted || outcome.status == FlowStatus::Delivered,
+        "{outcome:?}"
+    );
+    outcome
+}
+
+/// Asks again and again until `probe` gives something, or panics with `what` at the deadline.
+pub async fn eventually<T, F>(what: &str, mut probe: impl FnMut() -> F) -> T
+where
+    F: Future<Output = Option<T>>,
+{
+    let end = Instant::now() + DEADLINE;
+    loop {
+        if let Some(value) = probe().await {
+            return value;
+        }
+        assert!(Instant::now() < end, "not within {DEADLINE:?}: {what}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// The sum that a node holds of a currency.
+pub async fn holds(client: &Client, currency: &str) -> Result<u128, ClientError> {
+    let balances = client.balances().await?.balances;
+    Ok(balances
+        .iter()
+        .filter(|balance| balance.symbol == currency)
+        .map(|balance| balance.quantity.parse::<u128>().expect("a number"))
+        .sum())
+}
+
+/// A small seeded generator (SplitMix64), so that a failing run can be repeated.
+#[derive(Clone, Debug)]
+pub struct Seeded(u64);
+
+impl Seeded {
+    /// From `TALLY_SEED`, else from the clock. The seed is printed, and cargo shows it when the test fails.
+    pub fn from_environment() -> Self {
+        let seed = std::env::var("TALLY_SEED")
+            .ok()
+            .and_then(|text| text.parse().ok())
+            .unwrap_or_else(|| {
+                let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+                now.map_or(1, |since| since.as_nanos() as u64 % 1_000_000_007)
+            });
+        println!("repeat this run with TALLY_SEED={seed}");
+        Self(seed)
+    }
+
+    /// The next number.
+    pub fn number(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number from `from` to below `to`.
+    pub fn between(&mut self, from: u64, to: u64) -> u64 {
+        from + self.number() % (to - from)
+    }
+
+    /// A moment of up to so many milliseconds.
+    pub fn moment(&mut self, most_ms: u64) -> Duration {
+        Duration::from_micros(self.between(0, most_ms * 1000))
+    }
+}
