@@ -3,8 +3,9 @@
 /// See the fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SelectionOptions {
-    /// Free coins kept in memory for a token; the rest stays in the view.
-    pub coins_per_token_max: usize,
+    /// Free coins of one token at one notary kept in memory; the rest stays in the view. No less than
+    /// `states_per_selection_max`.
+    pub coins_per_pool_max: usize,
     /// Memory for the free coins of all tokens, in bytes, about.
     pub coins_bytes_max: usize,
     /// Tokens kept in mind; the one asked for longest ago is forgotten first, unless it is in use.
@@ -26,7 +27,7 @@ pub struct SelectionOptions {
 impl Default for SelectionOptions {
     fn default() -> Self {
         Self {
-            coins_per_token_max: 20_000,
+            coins_per_pool_max: 20_000,
             coins_bytes_max: 32 << 20,
             tokens_max: 1_000,
             low_water: 1_000,

@@ -4,6 +4,7 @@ use ledger::{StateRef, TokenId};
 
 use super::Selection;
 use super::holdings::{HeldCoin, Holder, Slot};
+use super::pool::Pool;
 use super::purse::Purse;
 use crate::{CoinPosition, CoinRow};
 
@@ -47,38 +48,39 @@ impl Selection {
         self.touch(token);
     }
 
-    /// A coin becomes free. Without room the smallest coin goes, which may be this one.
+    /// A coin becomes free. Without room the smallest coin of its pool goes, which may be this one.
     pub(super) fn take_in(&mut self, token: TokenId, row: Box<CoinRow>) {
         let position = row.position();
-        loop {
-            let Some(purse) = self.purses.get(&token) else {
-                return;
-            };
-            if !self.is_full(purse) {
-                break;
-            }
-            let smallest = purse
-                .smallest()
-                .filter(|(smallest, _)| *smallest < position);
+        let Some(purse) = self.purses.get_mut(&token) else {
+            return;
+        };
+        let at = purse.pool_of(&row.coin.state.notary);
+        while let Some(pool) = self.pool(token, at)
+            && self.is_full(pool)
+        {
+            let smallest = pool.smallest().filter(|smallest| *smallest < position);
             if self.free_bytes >= self.options.coins_bytes_max && self.forget_idle(token) {
                 continue;
             }
-            match smallest {
-                Some((smallest, pool)) => {
-                    if let Some(row) = self.remove_free(token, pool, &smallest) {
-                        self.holdings.remove(&row.reference());
-                    }
-                    self.raise(token, smallest);
-                }
-                None => return self.raise(token, position),
+            if let Some(row) = smallest.and_then(|out| self.remove_free(token, at, &out)) {
+                self.holdings.remove(&row.reference());
+            }
+            if let Some(purse) = self.purses.get_mut(&token) {
+                purse.pools[at].raise(smallest.unwrap_or(position));
+            }
+            if smallest.is_none() {
+                return;
             }
         }
         if let Some(purse) = self.purses.get_mut(&token) {
-            let pool = purse.pool_of(&row.coin.state.notary);
             self.free_bytes += row.weight_bytes();
-            self.holdings.free(row.reference(), token, pool, position);
-            purse.insert_free(pool, row);
+            self.holdings.free(row.reference(), token, at, position);
+            purse.insert_free(at, row);
         }
+    }
+
+    fn pool(&self, token: TokenId, at: usize) -> Option<&Pool> {
+        self.purses.get(&token)?.pools.get(at)
     }
 
     /// Takes a free coin out of its pool; its slot is the caller's to change.
@@ -112,17 +114,11 @@ impl Selection {
     }
 
     /// Whether a further coin needs another one to go. However little memory there is, one selection always finds room.
-    pub(super) fn is_full(&self, purse: &Purse) -> bool {
+    pub(super) fn is_full(&self, pool: &Pool) -> bool {
         let options = &self.options;
-        purse.free_count >= options.coins_per_token_max
+        pool.free_count() >= options.coins_per_pool_max
             || (self.free_bytes >= options.coins_bytes_max
-                && purse.free_count >= options.states_per_selection_max)
-    }
-
-    fn raise(&mut self, token: TokenId, to: CoinPosition) {
-        if let Some(purse) = self.purses.get_mut(&token) {
-            purse.raise(to);
-        }
+                && pool.free_count() >= options.states_per_selection_max)
     }
 
     /// Forgets the purse that was used longest ago and is idle. Its coins are in the view.

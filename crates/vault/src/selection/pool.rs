@@ -1,10 +1,35 @@
-//! The free coins of one token at one notary, and the choice among them.
+//! The coins of one token at one notary: those in memory, and what is known of those in the view.
+//!
+//! # Invariants
+//! - The *frontier*: every unconsumed coin of the pool that is not in memory stands at the frontier or below it. Whatever is
+//!   left out or put out of memory raises the frontier to its own position; an answer of the view lowers it.
+//! - When memory is full, the smallest coins go first: memory tends to hold the greatest ones.
 
 use std::collections::BTreeMap;
 
 use ledger::{Party, PartyId};
 
 use crate::{CoinPosition, CoinRow};
+
+/// Up to where coins may be in the view that are not in memory. Greater means more of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Frontier {
+    /// Nowhere: every coin is in memory.
+    End,
+    /// Here or below.
+    At(CoinPosition),
+    /// Anywhere.
+    Top,
+}
+
+impl Frontier {
+    /// The view showed everything from `asked` down to `last`: whoever had seen all above has now seen that, too.
+    pub(super) fn lower(&mut self, asked: Frontier, last: Frontier) {
+        if *self <= asked {
+            *self = (*self).min(last);
+        }
+    }
+}
 
 /// Coins that one transaction can spend together.
 pub(super) struct Pool {
@@ -15,6 +40,9 @@ pub(super) struct Pool {
     /// Coins locked by flows or about to be consumed, as far as they are known.
     pub(super) held_count: usize,
     held_sum: u128,
+    pub(super) frontier: Frontier,
+    /// The greatest coin left out since a refill was asked for: its answer may not show it.
+    raised: Option<CoinPosition>,
 }
 
 /// A possible choice, better if smaller: one coin before several, then the smaller coin, then fewer coins.
@@ -27,7 +55,7 @@ pub(super) enum Choice {
 }
 
 impl Pool {
-    pub(super) fn new(notary: Party) -> Self {
+    pub(super) fn new(notary: Party, frontier: Frontier) -> Self {
         Self {
             notary_id: notary.id(),
             notary,
@@ -35,6 +63,8 @@ impl Pool {
             free_sum: 0,
             held_count: 0,
             held_sum: 0,
+            frontier,
+            raised: None,
         }
     }
 
@@ -45,6 +75,38 @@ impl Pool {
     /// Everything known to be unconsumed, free or not.
     pub(super) fn known_sum(&self) -> u128 {
         self.free_sum.saturating_add(self.held_sum)
+    }
+
+    pub(super) fn free_count(&self) -> usize {
+        self.free.len()
+    }
+
+    /// A coin at this position is left out of memory.
+    pub(super) fn raise(&mut self, to: CoinPosition) {
+        self.raised = self.raised.max(Some(to));
+        self.frontier = self.frontier.max(Frontier::At(to));
+    }
+
+    /// A refill is asked for.
+    pub(super) fn asked(&mut self) {
+        self.raised = None;
+    }
+
+    /// The view showed everything from `asked` down to `last`, except what was left out here meanwhile.
+    pub(super) fn answered(&mut self, asked: Frontier, last: Frontier) {
+        self.frontier.lower(asked, last);
+        if let Some(raised) = self.raised.take() {
+            self.raise(raised);
+        }
+    }
+
+    /// Whether the view may have coins worth more than the least of those in memory, or for which there is room.
+    pub(super) fn can_fetch(&self, full: bool) -> bool {
+        match self.frontier {
+            Frontier::End => false,
+            Frontier::Top => true,
+            Frontier::At(at) => !full || self.smallest().is_some_and(|smallest| smallest < at),
+        }
     }
 
     pub(super) fn smallest(&self) -> Option<CoinPosition> {

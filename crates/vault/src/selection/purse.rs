@@ -1,28 +1,12 @@
-//! The working set of one token: the coins in memory, and what is known of those in the view.
-//!
-//! # Invariants
-//! - The *frontier*: every unconsumed coin of the token that is not in memory stands at the frontier or below it. Whatever is
-//!   left out or put out of memory raises the frontier to its own position; an answer of the view lowers it.
-//! - When memory is full, the smallest coins go first: memory tends to hold the greatest ones.
+//! The working set of one token: a pool for each notary, the line of those who wait, and the refill on its way.
 
 use std::collections::BTreeSet;
 
 use ledger::{Party, PartyId};
 
 use super::line::{Line, Waiter};
-use super::pool::{Choice, Pool};
-use crate::{CoinPosition, CoinRow, SelectionOptions};
-
-/// Up to where coins may be in the view that are not in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Frontier {
-    /// Anywhere.
-    Top,
-    /// Here or below.
-    At(CoinPosition),
-    /// Nowhere: every coin is in memory.
-    End,
-}
+use super::pool::{Choice, Frontier, Pool};
+use crate::{CoinPosition, CoinRow};
 
 /// A refill on its way.
 #[derive(Debug)]
@@ -30,8 +14,7 @@ pub(super) struct Outstanding {
     /// Refills are numbered.
     pub(super) number: u64,
     pub(super) at_least_seq: u64,
-    /// The greatest coin left out since it was asked for: the answer may not show it.
-    raised: Option<CoinPosition>,
+    pub(super) from: Frontier,
     /// Quantities produced since, by ledger sequence.
     produced: Vec<(u64, u128)>,
 }
@@ -50,8 +33,8 @@ struct Total {
 pub(super) enum Verdict {
     /// Wait for coins that others hold.
     Wait,
-    /// More coins may be in the view.
-    Fetch,
+    /// More coins may be in the view, from here down.
+    Fetch(Frontier),
     /// There is not so much.
     Insufficient { available: u128 },
     /// It would take too many states.
@@ -67,7 +50,8 @@ pub(super) struct Purse {
     pub(super) line: Line,
     pub(super) free_count: usize,
     pub(super) free_bytes: usize,
-    frontier: Frontier,
+    /// The frontier of notaries that have no pool yet.
+    others: Frontier,
     pub(super) outstanding: Option<Outstanding>,
     total: Option<Total>,
     /// When it was asked for last, in requests: stale purses are forgotten first.
@@ -81,7 +65,7 @@ impl Purse {
             line: Line::default(),
             free_count: 0,
             free_bytes: 0,
-            frontier: Frontier::Top,
+            others: Frontier::Top,
             outstanding: None,
             total: None,
             used,
@@ -102,7 +86,7 @@ impl Purse {
         match self.pools.iter().position(|pool| pool.is_of(notary)) {
             Some(at) => at,
             None => {
-                self.pools.push(Pool::new(notary.clone()));
+                self.pools.push(Pool::new(notary.clone(), self.others));
                 self.pools.len() - 1
             }
         }
@@ -119,26 +103,6 @@ impl Purse {
         self.free_count -= 1;
         self.free_bytes -= row.weight_bytes();
         Some(row)
-    }
-
-    /// The smallest free coin and its pool.
-    pub(super) fn smallest(&self) -> Option<(CoinPosition, usize)> {
-        let pools = self.pools.iter().enumerate();
-        pools
-            .filter_map(|(at, pool)| Some((pool.smallest()?, at)))
-            .min()
-    }
-
-    /// A coin at this position is left out of memory.
-    pub(super) fn raise(&mut self, to: CoinPosition) {
-        if let Some(outstanding) = &mut self.outstanding {
-            outstanding.raised = outstanding.raised.max(Some(to));
-        }
-        self.frontier = match self.frontier {
-            Frontier::Top => Frontier::Top,
-            Frontier::At(at) => Frontier::At(at.max(to)),
-            Frontier::End => Frontier::At(to),
-        };
     }
 
     /// A coin of this token was produced.
@@ -160,29 +124,26 @@ impl Purse {
         }
     }
 
-    /// Whether the view may have coins that are worth more than the least of those in memory, or for which there is room.
-    pub(super) fn can_fetch(&self, full: bool) -> bool {
-        match self.frontier {
-            Frontier::End => false,
-            _ if !full => true,
-            Frontier::Top => true,
-            Frontier::At(at) => self.smallest().is_some_and(|(smallest, _)| smallest < at),
+    /// Notes that a refill from here down is on its way; returns the position to start at.
+    pub(super) fn ask(
+        &mut self,
+        number: u64,
+        from: Frontier,
+        at_least_seq: u64,
+    ) -> Option<CoinPosition> {
+        for pool in &mut self.pools {
+            pool.asked();
         }
-    }
-
-    /// From where to fetch next; notes that it is on its way.
-    pub(super) fn ask(&mut self, number: u64, at_least_seq: u64) -> Option<CoinPosition> {
-        let from = match self.frontier {
-            Frontier::At(at) => Some(at),
-            Frontier::Top | Frontier::End => None,
-        };
         self.outstanding = Some(Outstanding {
             number,
             at_least_seq,
-            raised: None,
+            from,
             produced: Vec::new(),
         });
-        from
+        match from {
+            Frontier::At(at) => Some(at),
+            Frontier::Top | Frontier::End => None,
+        }
     }
 
     /// The view's answer: its last row, unless it has no more. Rows are taken in afterwards.
@@ -193,9 +154,10 @@ impl Purse {
         total: u128,
         last: Option<CoinPosition>,
     ) {
-        self.frontier = last.map_or(Frontier::End, Frontier::At);
-        if let Some(raised) = asked.raised {
-            self.raise(raised);
+        let last = last.map_or(Frontier::End, Frontier::At);
+        self.others.lower(asked.from, last);
+        for pool in &mut self.pools {
+            pool.answered(asked.from, last);
         }
         let since = asked.produced.iter().filter(|(at, _)| *at > seq);
         let most = since.fold(total, |sum, (_, more)| sum.saturating_add(*more));
@@ -227,36 +189,64 @@ impl Purse {
     }
 
     /// What is to be done about a request that free coins do not satisfy now.
-    pub(super) fn judge(&self, waiter: &Waiter, full: bool) -> Verdict {
+    pub(super) fn judge(&self, waiter: &Waiter, is_full: impl Fn(&Pool) -> bool) -> Verdict {
         let quantity = u128::from(waiter.quantity);
         let pools = || self.pools.iter().filter(|pool| wants(waiter, pool));
         let known = pools().map(Pool::known_sum).max().unwrap_or(0);
-        let can_fetch = self.can_fetch(full);
+        // Notaries that are not known yet count if one of them is asked for, or while no pool is full: else it is not worth
+        // a search through everything.
+        let others = match waiter.notary {
+            Some(_) => pools().next().is_none(),
+            None => !self.pools.iter().any(&is_full),
+        };
+        let fetch = self.fetch_from(pools(), others, &is_full);
         if known >= quantity {
             let held = pools().any(|pool| pool.known_sum() >= quantity && pool.held_count > 0);
-            return match (can_fetch, held) {
-                (true, _) => Verdict::Fetch,
-                (false, true) => Verdict::Wait,
-                (false, false) => Verdict::Fragmented,
+            return match (fetch, held) {
+                (Some(from), _) => Verdict::Fetch(from),
+                (None, true) => Verdict::Wait,
+                (None, false) => Verdict::Fragmented,
             };
         }
-        if self.frontier == Frontier::End {
+        let mut frontiers = pools().map(|pool| pool.frontier);
+        let complete = match waiter.notary {
+            Some(_) => frontiers.next().unwrap_or(self.others) == Frontier::End,
+            None => self.others == Frontier::End && frontiers.all(|at| at == Frontier::End),
+        };
+        if complete {
             return Verdict::Insufficient { available: known };
         }
         let total = self.total.filter(|total| total.seq >= waiter.arrived_seq);
-        match total {
-            Some(total) if total.most.max(known) < quantity => Verdict::Insufficient {
+        match (total, fetch) {
+            (Some(total), _) if total.most.max(known) < quantity => Verdict::Insufficient {
                 available: total.most.max(known),
             },
-            _ if can_fetch => Verdict::Fetch,
+            (_, Some(from)) => Verdict::Fetch(from),
             // Memory is full of the greatest coins there are.
-            _ => Verdict::Fragmented,
+            (_, None) => Verdict::Fragmented,
         }
     }
 
-    /// Whether free coins run low.
-    pub(super) fn is_low(&self, options: &SelectionOptions, full: bool) -> bool {
-        self.free_count < options.low_water && !full && self.frontier != Frontier::End
+    /// From where to fetch when free coins run low.
+    pub(super) fn fetch_ahead(&self, is_full: impl Fn(&Pool) -> bool) -> Option<Frontier> {
+        let others = !self.pools.iter().any(&is_full);
+        let pools = self.pools.iter().filter(|pool| !is_full(pool));
+        self.fetch_from(pools, others, &is_full)
+    }
+
+    /// From where to fetch to learn more of these pools, and of notaries not known yet.
+    fn fetch_from<'a>(
+        &self,
+        pools: impl Iterator<Item = &'a Pool>,
+        others: bool,
+        is_full: impl Fn(&Pool) -> bool,
+    ) -> Option<Frontier> {
+        let others = Some(self.others).filter(|at| others && *at != Frontier::End);
+        pools
+            .filter(|pool| pool.can_fetch(is_full(pool)))
+            .map(|pool| pool.frontier)
+            .chain(others)
+            .max()
     }
 }
 

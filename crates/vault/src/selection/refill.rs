@@ -4,6 +4,7 @@ use ledger::{StateRef, TokenId};
 use primitives::Timestamp;
 
 use super::Selection;
+use super::pool::Frontier;
 use crate::{CoinRow, RefillRequest, SelectionOutput};
 
 impl Selection {
@@ -29,7 +30,7 @@ impl Selection {
         };
         self.refills -= 1;
         if asked.number <= self.refills_void || view_seq < asked.at_least_seq {
-            self.ask(token);
+            self.ask(token, asked.from);
             return self.finish(now);
         }
         let last = rows.last().filter(|_| more).map(CoinRow::position);
@@ -46,24 +47,31 @@ impl Selection {
         self.finish(now)
     }
 
-    /// Asks the view for coins if somebody needs them or few are left, and if it has any to offer.
-    pub(super) fn fetch_if(&mut self, needed: bool, token: TokenId) {
+    /// Asks the view for coins if somebody needs them, or if few are left; one refill of a token at a time.
+    pub(super) fn fetch(&mut self, token: TokenId, needed: Option<Frontier>) {
         let Some(purse) = self.purses.get(&token) else {
             return;
         };
-        let low = || purse.is_low(&self.options, self.is_full(purse));
-        if purse.outstanding.is_none() && (needed || low()) {
-            self.ask(token);
+        if purse.outstanding.is_some() {
+            return;
+        }
+        let ahead = || {
+            let few = purse.free_count < self.options.low_water;
+            few.then(|| purse.fetch_ahead(|pool| self.is_full(pool)))
+                .flatten()
+        };
+        if let Some(from) = needed.or_else(ahead) {
+            self.ask(token, from);
         }
     }
 
-    fn ask(&mut self, token: TokenId) {
+    fn ask(&mut self, token: TokenId, from: Frontier) {
         let Some(purse) = self.purses.get_mut(&token) else {
             return;
         };
         self.refills += 1;
         self.refills_asked += 1;
-        let from = purse.ask(self.refills_asked, self.seq);
+        let from = purse.ask(self.refills_asked, from, self.seq);
         self.out.push(SelectionOutput::Refill(RefillRequest {
             token,
             from,

@@ -39,7 +39,7 @@ impl Selection {
     fn serve(&mut self, token: TokenId) {
         let states_max = self.options.states_per_selection_max;
         let mut blocked = BTreeSet::new();
-        let mut fetch = false;
+        let mut fetch = None;
         while let Some(purse) = self.purses.get(&token) {
             let Some((place, waiter)) = purse.line.first_beside(&blocked) else {
                 break;
@@ -50,7 +50,7 @@ impl Selection {
                 }
                 continue;
             }
-            let error = match purse.judge(waiter, self.is_full(purse)) {
+            let error = match purse.judge(waiter, |pool| self.is_full(pool)) {
                 Verdict::Insufficient { available } => SelectionError::InsufficientFunds {
                     token,
                     wanted: waiter.quantity,
@@ -62,7 +62,9 @@ impl Selection {
                     states_max,
                 },
                 waits => {
-                    fetch |= waits == Verdict::Fetch;
+                    if let Verdict::Fetch(from) = waits {
+                        fetch = fetch.max(Some(from));
+                    }
                     match waiter.notary {
                         Some(notary) => blocked.insert(notary),
                         None => break,
@@ -78,7 +80,7 @@ impl Selection {
                 });
             }
         }
-        self.fetch_if(fetch, token);
+        self.fetch(token, fetch);
     }
 
     /// Locks coins for a flow.

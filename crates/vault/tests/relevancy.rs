@@ -1,0 +1,96 @@
+//! Which outputs concern us, and as what.
+
+use std::collections::BTreeSet;
+
+use ledger::{
+    Constraint, ContractName, Fungible, LegalName, Party, StateAndRef, StateFacts, StateRef,
+    TokenId, TransactionBuilder, TransactionState, TxId,
+};
+use primitives::{Hash, PublicKey};
+use vault::{ViewChange, changes};
+
+fn key(number: u8) -> PublicKey {
+    PublicKey::Ed25519([number; 32])
+}
+
+/// The state's data are its owner and its participants, by number; 99 is nobody's state.
+fn describe(state: &TransactionState) -> Option<StateFacts> {
+    let (owner, participants) = state.data.split_first()?;
+    if *owner == 99 {
+        return None;
+    }
+    Some(StateFacts {
+        participants: participants.iter().map(|p| key(*p)).collect(),
+        owner: Some(key(*owner)),
+        fungible: Some(Fungible {
+            token: TokenId::from_hash(Hash::ZERO),
+            symbol: "GBP".into(),
+            issuer: "Bank".into(),
+            quantity: 5,
+        }),
+        linear_id: None,
+    })
+}
+
+fn notary() -> Party {
+    let name = LegalName::new("Notary", "London", "GB").expect("a legal name");
+    Party::new(name, key(200))
+}
+
+fn state(data: &[u8]) -> TransactionState {
+    TransactionState {
+        data: data.to_vec(),
+        contract: ContractName::new("tally.test").expect("a name"),
+        constraint: Constraint::AlwaysAccept,
+        notary: notary(),
+        encumbrance: None,
+    }
+}
+
+#[test]
+fn owners_have_money_participants_have_states_others_have_nothing() {
+    // (data, kept, as money)
+    let table: &[(&[u8], bool, bool)] = &[
+        (&[1], true, true),
+        (&[2, 1, 2], true, false),
+        (&[2, 3], false, false),
+        (&[2, 7, 1], true, false),
+        (&[99], false, false),
+        (&[7, 3], true, true),
+    ];
+    let ours: BTreeSet<PublicKey> = [key(1), key(7)].into();
+    let consumed = StateAndRef {
+        state: state(&[1]),
+        reference: StateRef::new(TxId::from_hash(Hash::plain(b"before")), 4),
+    };
+    let mut builder = TransactionBuilder::new(notary()).input(&consumed).command(
+        ContractName::new("tally.test").expect("a name"),
+        vec![0],
+        vec![key(1)],
+    );
+    for (data, _, _) in table {
+        builder = builder.output(state(data));
+    }
+    let wire = builder.build([7; 32]).expect("a transaction");
+    let mut found = changes(9, &wire, &|k| ours.contains(k), &describe).into_iter();
+    match found.next() {
+        Some(ViewChange::Consumed(input)) => {
+            assert_eq!((input.seq, input.reference), (9, consumed.reference));
+        }
+        other => panic!("{other:?}"),
+    }
+    for (index, (data, kept, money)) in (0u32..).zip(table) {
+        if !kept {
+            continue;
+        }
+        match found.next() {
+            Some(ViewChange::Produced(output)) => {
+                assert_eq!(output.state.reference, StateRef::new(wire.id(), index));
+                assert_eq!((output.seq, output.state.state.data.as_slice()), (9, *data));
+                assert_eq!(output.facts.fungible.is_some(), *money, "{data:?}");
+            }
+            other => panic!("{data:?}: {other:?}"),
+        }
+    }
+    assert!(found.next().is_none());
+}

@@ -1,0 +1,5 @@
+//! Coin selection and soft locks, seen from outside.
+
+mod coins;
+mod model;
+mod table;
