@@ -28,11 +28,25 @@ macro_rules! entries {
 
 /// Crates that have a catalogue.
 #[cfg(test)]
-pub const CRATES: &[&str] = &["primitives", "api"];
+pub const CRATES: &[&str] = &[
+    "primitives",
+    "ledger",
+    "vault",
+    "notary",
+    "flow",
+    "finance",
+    "kernel",
+    "store",
+    "net",
+    "api",
+    "client",
+];
 
 /// All codes, crate by crate.
 pub fn all() -> Vec<Entry> {
-    entries!(primitives, api)
+    entries!(
+        primitives, ledger, vault, notary, flow, finance, kernel, store, net, api, client
+    )
 }
 
 #[cfg(test)]
