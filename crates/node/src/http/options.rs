@@ -23,6 +23,12 @@ pub struct HttpOptions {
     pub body_timeout: Duration,
     /// Largest body of a single request, and longest line of a stream, in bytes.
     pub body_bytes_max: usize,
+    /// Requests in flight at once, over all connections; further ones are refused as busy. `/health` is always answered.
+    pub requests_max: usize,
+    /// Streams at once, over all connections; further ones are refused as busy.
+    pub streams_max: usize,
+    /// Bytes of bodies in memory at once; further bodies wait their turn.
+    pub bodies_bytes_max: usize,
     /// Requests at once on one HTTP/2 connection.
     pub requests_per_connection_max: u32,
     /// Starts outstanding on one stream; the node reads no further while there are so many.
@@ -48,6 +54,9 @@ impl HttpOptions {
             head_timeout: Duration::from_secs(10),
             body_timeout: Duration::from_secs(30),
             body_bytes_max: 1 << 20,
+            requests_max: 4_096,
+            streams_max: 256,
+            bodies_bytes_max: 32 << 20,
             requests_per_connection_max: 1_024,
             stream_outstanding_max: 4_096,
             wait_default: Duration::from_secs(30),

@@ -12,7 +12,7 @@ use axum::http::Uri;
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tower::ServiceExt;
 
 use super::connection::Trust;
@@ -31,8 +31,39 @@ pub(super) struct ApiState {
     pub(super) options: HttpOptions,
     pub(super) metrics: Arc<NodeMetrics>,
     pub(super) randomness: Randomness,
+    /// Places for requests, for streams, and for bytes of bodies.
+    pub(super) places: Places,
     /// True once the server stops.
     pub(super) stopping: watch::Receiver<bool>,
+}
+
+/// What bounds the memory that all clients together can take.
+pub(super) struct Places {
+    pub(super) requests: Semaphore,
+    pub(super) streams: Arc<Semaphore>,
+    pub(super) body_bytes: Semaphore,
+}
+
+impl Places {
+    pub(super) fn new(options: &HttpOptions) -> Self {
+        let places = |most: usize| Semaphore::new(most.clamp(1, Semaphore::MAX_PERMITS));
+        Self {
+            requests: places(options.requests_max),
+            streams: Arc::new(places(options.streams_max)),
+            body_bytes: places(options.bodies_bytes_max),
+        }
+    }
+}
+
+/// What "busy" suggests when a place is missing.
+const PLACE_RETRY_MS: u64 = 200;
+
+/// No place: try again later.
+pub(super) fn no_place(what: &str) -> Refusal {
+    Refusal {
+        message: format!("the node serves as many {what} as it accepts"),
+        ..Refusal::busy(PLACE_RETRY_MS)
+    }
 }
 
 /// Whose token the request carried.
@@ -68,6 +99,14 @@ pub(super) fn router(state: Arc<ApiState>) -> Router {
 /// Answers one request, whatever happens while doing so.
 pub(super) async fn respond(state: &ApiState, router: Router, request: Request<Body>) -> Response {
     let start = Instant::now();
+    let place = state.places.requests.try_acquire();
+    if place.is_err() && request.uri().path() != paths::HEALTH {
+        let response = no_place("requests").into_response();
+        state
+            .metrics
+            .http_answered(response.status().as_u16(), start.elapsed());
+        return response;
+    }
     let response = match contain(router.oneshot(request)).await {
         Ok(Ok(response)) => response,
         Ok(Err(impossible)) => match impossible {},

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use super::connection::serve;
 use super::options::HttpOptions;
 use super::randomness::Randomness;
-use super::router::{ApiState, router};
+use super::router::{ApiState, Places, router};
 use super::service::NodeService;
 use crate::metrics::NodeMetrics;
 
@@ -74,6 +74,7 @@ impl HttpServer {
         let (stop, stopping) = watch::channel(false);
         let patience = options.stop_patience;
         let state = Arc::new(ApiState {
+            places: Places::new(&options),
             service,
             options,
             metrics,

@@ -30,12 +30,13 @@ use bytes::BytesMut;
 use flow::FlowId;
 use hyper::body::Frame;
 use serde::Deserialize;
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::contain;
 use super::input::Input;
 use super::line::write_answer;
 use super::refusal::Refusal;
-use super::router::{ApiState, User};
+use super::router::{ApiState, User, no_place};
 use super::routes::parameters::{checked_client_id, from_json};
 use super::service::{Answer, StartRequest};
 use super::ticket::{Answers, Arrived, Ticket};
@@ -48,15 +49,18 @@ pub(super) async fn open(
     State(state): State<Arc<ApiState>>,
     Extension(User(user)): Extension<User>,
     body: Body,
-) -> Response {
-    let mut response = Response::new(Body::new(StreamBody::new(state, user, body)));
+) -> Result<Response, Refusal> {
+    let place = Arc::clone(&state.places.streams)
+        .try_acquire_owned()
+        .map_err(|_| no_place("streams"))?;
+    let mut response = Response::new(Body::new(StreamBody::new(state, user, body, place)));
     let headers = response.headers_mut();
     headers.insert(
         CONTENT_TYPE,
         HeaderValue::from_static("application/x-ndjson"),
     );
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    response
+    Ok(response)
 }
 
 /// See the module.
@@ -74,6 +78,7 @@ struct StreamBody {
     outstanding: HashSet<u64>,
     out: BytesMut,
     stopping: Pin<Box<dyn Future<Output = ()> + Send>>,
+    _place: OwnedSemaphorePermit,
 }
 
 /// A start that came in.
@@ -90,7 +95,7 @@ struct Numbered {
 }
 
 impl StreamBody {
-    fn new(state: Arc<ApiState>, user: Arc<str>, body: Body) -> Self {
+    fn new(state: Arc<ApiState>, user: Arc<str>, body: Body, place: OwnedSemaphorePermit) -> Self {
         state.metrics.http_streams.increment();
         let mut stopping = state.stopping.clone();
         Self {
@@ -108,6 +113,7 @@ impl StreamBody {
                 // An error means that the server is gone: the same thing.
                 let _ = stopping.wait_for(|stopping| *stopping).await;
             }),
+            _place: place,
         }
     }
 

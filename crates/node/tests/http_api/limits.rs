@@ -80,6 +80,112 @@ async fn too_many_connections_and_too_large_heads() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn too_many_requests_and_streams_are_busy_and_health_is_not() {
+    let fixture = Fixture::with(|options| {
+        options.requests_max = 2;
+        options.streams_max = 1;
+    })
+    .await;
+    let client = fixture.client();
+    let first = client.stream();
+    first.open().await.expect("there is a place");
+    let error = client.stream().open().await.expect_err("there is none");
+    assert_eq!(
+        (error.code(), error.retry_after_ms()),
+        ("node.busy", Some(200))
+    );
+    drop(first);
+    until("the place is free", || {
+        fixture.metrics.http_streams.get() == 0
+    })
+    .await;
+    client.stream().open().await.expect("there is a place");
+    let start = StartFlow::new("hold", &1).expect("JSON");
+    let waiting: Vec<_> = (0..2)
+        .map(|_| {
+            let (client, start) = (client.clone(), start.clone());
+            tokio::spawn(async move { client.start(&start).await })
+        })
+        .collect();
+    until("both wait", || fixture.fake.held() == 2).await;
+    let error = client.node().await.expect_err("no place");
+    assert_eq!(
+        (error.code(), error.retry_after_ms()),
+        ("node.busy", Some(200))
+    );
+    assert!(client.health().await.expect("always").ready);
+    fixture.fake.release();
+    for task in waiting {
+        task.await.expect("no panic").expect("done");
+    }
+    client.node().await.expect("there is a place");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bodies_wait_for_their_place_in_memory() {
+    let fixture = Fixture::with(|options| {
+        options.bodies_bytes_max = 5_000;
+        options.body_bytes_max = 4_000;
+    })
+    .await;
+    let client = fixture.client();
+    let start = StartFlow::new("echo", &"x".repeat(2_500)).expect("JSON");
+    let tasks: Vec<_> = (0..50)
+        .map(|_| {
+            let (client, start) = (client.clone(), start.clone());
+            tokio::spawn(async move { client.start(&start).await })
+        })
+        .collect();
+    for task in tasks {
+        task.await
+            .expect("no panic")
+            .expect("every body gets its turn");
+    }
+    // Of unknown length: it takes the largest place, and gives the rest back.
+    let mut tls = fixture.connect().await;
+    let body = r#"{"flow":"echo"}"#;
+    let head = format!(
+        "POST /v1/flows HTTP/1.1\r\nhost: {NAME}\r\nconnection: close\r\nauthorization: Bearer {TOKEN}\r\ntransfer-encoding: chunked\r\n\r\n"
+    );
+    let chunk = format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len());
+    tls.write_all(format!("{head}{chunk}").as_bytes())
+        .await
+        .expect("sent");
+    let text = String::from_utf8(closed(tls).await).expect("text");
+    assert!(text.starts_with("HTTP/1.1 200"), "{text}");
+}
+
+/// 64 single calls outstanding on one connection; prints what one costs.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn single_calls() {
+    let fixture = Fixture::new().await;
+    let client = fixture.client();
+    client.node().await.expect("connected");
+    let calls = if std::env::var_os("TALLY_LONG").is_some() {
+        2_000
+    } else {
+        20
+    };
+    let begin = std::time::Instant::now();
+    let tasks: Vec<_> = (0..64)
+        .map(|_| {
+            let client = client.clone();
+            tokio::spawn(async move {
+                for n in 0..calls {
+                    let start = StartFlow::new("echo", &n).expect("JSON");
+                    client.start(&start).await.expect("done");
+                }
+            })
+        })
+        .collect();
+    for task in tasks {
+        task.await.expect("no panic");
+    }
+    let us = begin.elapsed().as_secs_f64() * 1e6 / f64::from(64 * calls);
+    println!("single calls over HTTP/2: {us:.1} us each");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_stops_waiting_is_forgotten() {
     let fixture = Fixture::new().await;
     let client = fixture.client();

@@ -26,14 +26,18 @@ use crate::http::ticket::{Answers, Ticket};
 /// After the time to wait is over: for the node to say where the flow stands.
 const STATE_PATIENCE: Duration = Duration::from_secs(10);
 
+/// What "busy" suggests after that.
+const STATE_RETRY_MS: u64 = 1_000;
+
 /// `POST /v1/flows`
 pub(in crate::http) async fn start(
     State(state): State<Arc<ApiState>>,
     Extension(User(user)): Extension<User>,
     body: Body,
 ) -> Answered {
-    let body = whole(body, &state.options).await?;
+    let (body, _place) = whole(body, &state).await?;
     let wish: StartFlow = from_json(&body)?;
+    drop(body);
     checked_client_id(wish.client_id.as_deref())?;
     let (flow_id, seed) = state.fresh()?;
     let submit = |wait: Wait, ticket: Ticket| {
@@ -201,11 +205,9 @@ async fn where_it_stands(
     ask: impl FnOnce(Ticket),
 ) -> Result<Answer, Refusal> {
     let answer = waited(service, STATE_PATIENCE, ask).await;
-    answer.ok_or_else(|| {
-        Refusal::listed(
-            &INTERNAL,
-            format!("the node did not answer within {STATE_PATIENCE:?}"),
-        )
+    answer.ok_or_else(|| Refusal {
+        message: format!("the node did not answer within {STATE_PATIENCE:?}"),
+        ..Refusal::busy(STATE_RETRY_MS)
     })
 }
 
