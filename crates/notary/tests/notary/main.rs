@@ -1,0 +1,5 @@
+//! The notary's engine, seen from outside.
+
+mod model;
+mod requests;
+mod table;

@@ -1,0 +1,232 @@
+//! The engine against a naive ledger: random requests, batches on their way, replays, clocks that step back, and crashes
+//! that lose every batch not yet durable.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use ledger::{NotaryError, StateRef, TxId, consuming_hash};
+use notary::{BatchDecision, Notary, NotaryOptions, Verdict};
+use primitives::Coded;
+use proptest::prelude::*;
+
+use crate::requests::*;
+
+#[derive(Clone, Debug)]
+enum Op {
+    /// A request comes.
+    Send(Tx),
+    /// An earlier request comes again.
+    Again(usize),
+    Decide,
+    /// The oldest batch is durable.
+    Commit,
+    /// Everything in memory is lost, and every batch not yet durable.
+    Crash,
+    /// The clock shows this.
+    Clock(u64),
+}
+
+fn transaction() -> impl Strategy<Value = Tx> {
+    let states = || proptest::collection::btree_set(0..12u64, 0..3);
+    (
+        states(),
+        states(),
+        proptest::option::of((0..50u64, 1..30u64)),
+        0..3u8,
+    )
+        .prop_map(|(inputs, references, window, salt)| Tx {
+            references: references.difference(&inputs).copied().collect(),
+            inputs: inputs.into_iter().collect(),
+            window: window.map(|(from, length)| (from, from + length)),
+            salt,
+        })
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    prop_oneof![
+        8 => transaction().prop_map(Op::Send),
+        4 => (0..40usize).prop_map(Op::Again),
+        4 => Just(Op::Decide),
+        4 => Just(Op::Commit),
+        1 => Just(Op::Crash),
+        2 => (0..60u64).prop_map(Op::Clock),
+    ]
+}
+
+/// What a naive notary knows: what is decided, durable or not.
+#[derive(Clone, Default)]
+struct Naive {
+    consumed: BTreeMap<StateRef, TxId>,
+    accepted: BTreeSet<TxId>,
+}
+
+impl Naive {
+    fn decide(&mut self, tx: &Tx, arrived: u64) -> Result<(), (&'static str, Vec<StateRef>)> {
+        let id = tx.id();
+        if self.accepted.contains(&id) {
+            return Ok(());
+        }
+        if tx
+            .window()
+            .is_some_and(|window| !window.contains(at(arrived)))
+        {
+            return Err(("notary.time_window_invalid", Vec::new()));
+        }
+        let states = tx.inputs.iter().chain(&tx.references).map(|s| state(*s));
+        let taken: Vec<StateRef> = states.filter(|s| self.consumed.contains_key(s)).collect();
+        if !taken.is_empty() {
+            return Err(("notary.conflict", taken));
+        }
+        self.accepted.insert(id);
+        self.consumed
+            .extend(tx.inputs.iter().map(|s| (state(*s), id)));
+        Ok(())
+    }
+}
+
+struct World {
+    options: NotaryOptions,
+    notary: Notary,
+    durable: Durable,
+    /// Decided batches on their way to the disk, and what the naive notary knew after each.
+    flying: VecDeque<(u64, BatchDecision, Naive)>,
+    naive: Naive,
+    naive_durable: Naive,
+    sent: Vec<Tx>,
+    /// Requests admitted and not decided: number, index of the transaction, time of arrival.
+    waiting: VecDeque<(u64, usize, u64)>,
+    number_of: BTreeMap<u64, usize>,
+    acknowledged: BTreeSet<usize>,
+    numbers: u64,
+    commits: u64,
+    clock: u64,
+    highest: u64,
+}
+
+impl World {
+    fn step(&mut self, op: &Op) {
+        match op {
+            Op::Send(tx) => {
+                self.sent.push(tx.clone());
+                self.admit(self.sent.len() - 1);
+            }
+            Op::Again(which) if !self.sent.is_empty() => self.admit(which % self.sent.len()),
+            Op::Again(_) => {}
+            Op::Decide => self.decide(),
+            Op::Commit => {
+                let Some((commit, decision, naive)) = self.flying.pop_front() else {
+                    return;
+                };
+                self.durable.write(&decision);
+                self.naive_durable = naive;
+                self.notary.committed(commit, at(self.clock));
+                self.highest = self.highest.max(self.clock);
+                for (number, verdict) in &decision.verdicts {
+                    if matches!(verdict, Verdict::Accepted(_)) {
+                        self.acknowledged.insert(self.number_of[number]);
+                    }
+                }
+            }
+            Op::Crash => {
+                self.flying.clear();
+                self.waiting.clear();
+                self.naive = self.naive_durable.clone();
+                self.notary = Notary::new(self.options, me(), at(self.clock));
+                self.highest = self.clock;
+            }
+            Op::Clock(ms) => self.clock = *ms,
+        }
+    }
+
+    fn admit(&mut self, which: usize) {
+        self.numbers += 1;
+        let number = self.numbers;
+        self.highest = self.highest.max(self.clock);
+        match self
+            .notary
+            .admit(self.sent[which].request(number), at(self.clock))
+        {
+            Ok(()) => {
+                self.waiting.push_back((number, which, self.highest));
+                self.number_of.insert(number, which);
+            }
+            Err(error) => {
+                assert_eq!(error.code(), "notary.busy");
+                assert!(self.waiting.len() >= self.options.queue_requests_max);
+            }
+        }
+    }
+
+    fn decide(&mut self) {
+        self.commits += 1;
+        let decided = self.notary.decide_batch(self.commits, &self.durable);
+        let Some(decision) = decided.expect("never fails") else {
+            return;
+        };
+        assert!(decision.verdicts.len() <= self.options.batch_requests_max);
+        for (number, verdict) in &decision.verdicts {
+            let (expected_number, which, arrived) = self.waiting.pop_front().expect("a request");
+            assert_eq!(*number, expected_number, "decided in the order of arrival");
+            let tx = &self.sent[which];
+            let expected = self.naive.decide(tx, arrived);
+            match (verdict, expected) {
+                (Verdict::Accepted(place), Ok(())) => {
+                    assert_eq!(decision.accepted[*place], tx.id());
+                }
+                (Verdict::Refused(error), Err((code, taken))) => {
+                    assert_eq!(error.code(), code);
+                    assert!(
+                        !self.acknowledged.contains(&which),
+                        "signed once, signed for ever"
+                    );
+                    if let NotaryError::Conflict { conflicts } = error {
+                        let found: Vec<StateRef> = conflicts.iter().map(|c| c.input).collect();
+                        assert_eq!(found, taken);
+                        for conflict in conflicts {
+                            let by = self.naive.consumed[&conflict.input];
+                            assert_eq!(conflict.consumed_by, consuming_hash(&by));
+                        }
+                    }
+                }
+                (verdict, expected) => panic!("{tx:?}: {verdict:?}, expected {expected:?}"),
+            }
+        }
+        let naive = self.naive.clone();
+        self.flying.push_back((self.commits, decision, naive));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_history_is_decided_as_by_a_naive_ledger(ops in proptest::collection::vec(op(), 1..100)) {
+        let options = NotaryOptions {
+            batch_requests_max: 5,
+            batch_states_max: 12,
+            queue_requests_max: 12,
+            ..NotaryOptions::default()
+        };
+        let mut world = World {
+            options,
+            notary: Notary::new(options, me(), at(0)),
+            durable: Durable::default(),
+            flying: VecDeque::new(),
+            naive: Naive::default(),
+            naive_durable: Naive::default(),
+            sent: Vec::new(),
+            waiting: VecDeque::new(),
+            number_of: BTreeMap::new(),
+            acknowledged: BTreeSet::new(),
+            numbers: 0,
+            commits: 0,
+            clock: 0,
+            highest: 0,
+        };
+        for op in &ops {
+            world.step(op);
+        }
+        let acknowledged: BTreeSet<TxId> =
+            world.acknowledged.iter().map(|which| world.sent[*which].id()).collect();
+        prop_assert!(acknowledged.is_subset(&world.durable.transactions), "nothing acknowledged is lost");
+    }
+}

@@ -1,0 +1,142 @@
+//! Requests for tests: transactions named by small numbers, and a consumed set in plain maps.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
+
+use ledger::{
+    Constraint, ContractName, FilteredTransaction, LegalName, Party, StateAndRef, StateRef,
+    TimeWindow, TransactionBuilder, TransactionState, TxId,
+};
+use notary::{BatchDecision, ConsumedSet, Request, Subject};
+use primitives::{Domain, Hash, KeyPair, PublicKey, Scheme, SignatureContext, Timestamp};
+
+pub fn at(ms: u64) -> Timestamp {
+    Timestamp::from_ms(ms)
+}
+
+pub fn key() -> KeyPair {
+    KeyPair::from_seed(Scheme::Ed25519, [1; 32])
+}
+
+pub fn party(name: &str, key: &PublicKey) -> Party {
+    let name = LegalName::new(name, "London", "GB").expect("a legal name");
+    Party::new(name, key.clone())
+}
+
+pub fn me() -> Party {
+    party("Notary", key().public())
+}
+
+/// State `number`.
+pub fn state(number: u64) -> StateRef {
+    let tx = Hash::of(Domain::Derive, &[&number.to_be_bytes()]);
+    StateRef::new(TxId::from_hash(tx), 0)
+}
+
+/// A transaction: what it consumes, what it reads, when; `salt` tells transactions apart.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Tx {
+    pub inputs: Vec<u64>,
+    pub references: Vec<u64>,
+    pub window: Option<(u64, u64)>,
+    pub salt: u8,
+}
+
+pub fn tx(inputs: &[u64], references: &[u64], salt: u8) -> Tx {
+    Tx {
+        inputs: inputs.to_vec(),
+        references: references.to_vec(),
+        window: None,
+        salt,
+    }
+}
+
+impl Tx {
+    pub fn window(&self) -> Option<TimeWindow> {
+        self.window.map(|(from, until)| {
+            TimeWindow::new(Some(at(from)), Some(at(until))).expect("a window")
+        })
+    }
+
+    pub fn subject(&self, of: &Party) -> Subject {
+        let contract = || ContractName::new("tally.test").expect("a name");
+        let made = TransactionState {
+            data: vec![1],
+            contract: contract(),
+            constraint: Constraint::AlwaysAccept,
+            notary: of.clone(),
+            encumbrance: None,
+        };
+        let mut builder = TransactionBuilder::new(of.clone())
+            .output(made.clone())
+            .command(contract(), vec![2], vec![key().public().clone()]);
+        for input in &self.inputs {
+            builder = builder.input(StateAndRef {
+                state: made.clone(),
+                reference: state(*input),
+            });
+        }
+        for reference in &self.references {
+            builder = builder.reference(state(*reference));
+        }
+        if let Some(window) = self.window() {
+            builder = builder.time_window(window);
+        }
+        let wire = builder.build([self.salt; 32]).expect("a transaction");
+        let tear_off = FilteredTransaction::for_notary(&wire);
+        Subject::TearOff(Box::new(tear_off.verify().expect("a complete tear-off")))
+    }
+
+    pub fn id(&self) -> TxId {
+        self.subject(&me()).id()
+    }
+
+    pub fn request(&self, number: u64) -> Request {
+        request(number, self.subject(&me()))
+    }
+}
+
+pub fn request(number: u64, subject: Subject) -> Request {
+    let requester = party("Bank A", key().public());
+    Request {
+        number,
+        signature: key().sign(SignatureContext::NotaryRequest, &subject.id().hash()),
+        subject,
+        requester: requester.id(),
+        key: requester.key,
+    }
+}
+
+/// What is durable.
+#[derive(Clone, Debug, Default)]
+pub struct Durable {
+    pub states: BTreeMap<StateRef, TxId>,
+    pub transactions: BTreeSet<TxId>,
+}
+
+impl Durable {
+    pub fn write(&mut self, decision: &BatchDecision) {
+        for (state, id) in &decision.states {
+            let before = self.states.insert(*state, *id);
+            assert_eq!(before, None, "a state is consumed once");
+        }
+        for (id, _) in &decision.transactions {
+            assert!(
+                self.transactions.insert(*id),
+                "a transaction is accepted once"
+            );
+        }
+    }
+}
+
+impl ConsumedSet for Durable {
+    type Error = Infallible;
+
+    fn consumer(&self, state: &StateRef) -> Result<Option<TxId>, Infallible> {
+        Ok(self.states.get(state).copied())
+    }
+
+    fn is_committed(&self, id: &TxId) -> Result<bool, Infallible> {
+        Ok(self.transactions.contains(id))
+    }
+}

@@ -1,0 +1,321 @@
+//! Rules of the notary, one request a line.
+
+use ledger::{NotaryError, NotaryResponse, StateConflict, consuming_hash};
+use notary::{Notary, NotaryKind, NotaryOptions, Verdict};
+use primitives::{Coded, Decode, Encode, ErrorInfo, SignatureChecker};
+
+use crate::requests::*;
+
+fn notary() -> Notary {
+    Notary::new(NotaryOptions::default(), me(), at(0))
+}
+
+/// Decides everything that waits as one batch and makes it durable.
+fn settle(notary: &mut Notary, durable: &mut Durable, commit: u64) -> Vec<(u64, String)> {
+    let decision = notary.decide_batch(commit, &*durable).expect("never fails");
+    let Some(decision) = decision else {
+        return Vec::new();
+    };
+    durable.write(&decision);
+    notary.committed(commit, at(0));
+    let shown = |verdict: &Verdict| match verdict {
+        Verdict::Accepted(_) => "signed".to_owned(),
+        Verdict::Refused(error) => error.code().to_owned(),
+    };
+    decision
+        .verdicts
+        .iter()
+        .map(|(number, verdict)| (*number, shown(verdict)))
+        .collect()
+}
+
+/// Batches of transactions with the expected verdicts.
+fn check(batches: &[&[(Tx, &str)]]) {
+    let (mut notary, mut durable) = (notary(), Durable::default());
+    for (commit, batch) in (1u64..).zip(batches) {
+        for (number, (tx, _)) in (0u64..).zip(*batch) {
+            notary.admit(tx.request(number), at(1_000)).expect("room");
+        }
+        let verdicts = settle(&mut notary, &mut durable, commit);
+        let expected: Vec<(u64, String)> = (0u64..)
+            .zip(*batch)
+            .map(|(number, (_, verdict))| (number, (*verdict).to_owned()))
+            .collect();
+        assert_eq!(verdicts, expected, "batch {commit}");
+    }
+}
+
+const CONFLICT: &str = "notary.conflict";
+
+#[test]
+fn the_first_to_consume_wins_within_a_batch_and_across() {
+    check(&[
+        &[
+            (tx(&[1], &[], 1), "signed"),
+            (tx(&[1], &[], 2), CONFLICT),
+            (tx(&[2], &[], 3), "signed"),
+        ],
+        &[
+            (tx(&[2], &[], 4), CONFLICT),
+            (tx(&[2, 3], &[], 5), CONFLICT),
+            (tx(&[3], &[], 6), "signed"),
+        ],
+    ]);
+}
+
+#[test]
+fn what_is_read_must_not_have_been_consumed_before() {
+    check(&[
+        &[
+            (tx(&[1], &[2], 1), "signed"),
+            (tx(&[2], &[], 2), "signed"),
+            (tx(&[3], &[2], 3), CONFLICT),
+        ],
+        &[(tx(&[4], &[2], 4), CONFLICT), (tx(&[4], &[3], 5), "signed")],
+    ]);
+}
+
+#[test]
+fn the_same_again_is_signed_again() {
+    check(&[
+        &[(tx(&[1], &[], 1), "signed"), (tx(&[1], &[], 1), "signed")],
+        &[(tx(&[1], &[], 1), "signed"), (tx(&[], &[9], 2), "signed")],
+        &[(tx(&[9], &[], 3), "signed")],
+        // It consumes nothing and is known all the same, though what it read is consumed now.
+        &[(tx(&[], &[9], 2), "signed")],
+    ]);
+}
+
+#[test]
+fn windows_are_judged_at_arrival_on_a_clock_that_never_steps_back() {
+    // (admitted at, window, verdict)
+    let table = [
+        (1_000, (1_000, 1_001), "signed"),
+        (1_000, (0, 1_000), "notary.time_window_invalid"),
+        (2_000, (1_500, 2_001), "signed"),
+        // The clock went back: it is still 2,000.
+        (500, (400, 600), "notary.time_window_invalid"),
+        (500, (2_000, 2_001), "signed"),
+        (2_000, (2_001, 3_000), "notary.time_window_invalid"),
+    ];
+    let (mut notary, mut durable) = (notary(), Durable::default());
+    for (line, (now, window, expected)) in (1u8..).zip(table) {
+        let tx = Tx {
+            window: Some(window),
+            ..tx(&[], &[], line)
+        };
+        notary.admit(tx.request(7), at(now)).expect("room");
+        let verdicts = settle(&mut notary, &mut durable, u64::from(line));
+        assert_eq!(verdicts, [(7, expected.to_owned())], "line {line}");
+    }
+}
+
+#[test]
+fn a_wait_in_the_queue_does_not_close_a_window() {
+    let (mut notary, mut durable) = (notary(), Durable::default());
+    let tx = Tx {
+        window: Some((0, 1_000)),
+        ..tx(&[1], &[], 1)
+    };
+    notary.admit(tx.request(1), at(999)).expect("room");
+    notary.committed(0, at(5_000));
+    assert_eq!(
+        settle(&mut notary, &mut durable, 1),
+        [(1, "signed".to_owned())]
+    );
+    notary.admit(tx.request(2), at(6_000)).expect("room");
+    let again = settle(&mut notary, &mut durable, 2);
+    assert_eq!(
+        again,
+        [(2, "signed".to_owned())],
+        "signed once, signed for ever"
+    );
+}
+
+#[test]
+fn batches_on_their_way_count() {
+    let (mut notary, durable) = (notary(), Durable::default());
+    notary
+        .admit(tx(&[1], &[], 1).request(1), at(0))
+        .expect("room");
+    notary
+        .decide_batch(1, &durable)
+        .expect("never fails")
+        .expect("a batch");
+    for (number, next) in [(2, tx(&[1], &[], 1)), (3, tx(&[1], &[], 2))] {
+        notary.admit(next.request(number), at(0)).expect("room");
+    }
+    let decision = notary
+        .decide_batch(2, &durable)
+        .expect("never fails")
+        .expect("a batch");
+    assert_eq!(decision.states, [], "nothing new");
+    assert_eq!(
+        decision.accepted,
+        [tx(&[1], &[], 1).id()],
+        "to be signed again"
+    );
+    assert!(matches!(decision.verdicts[1], (3, Verdict::Refused(_))));
+}
+
+#[test]
+fn a_conflict_names_the_states_and_who_consumed_them() {
+    let (mut notary, mut durable) = (notary(), Durable::default());
+    let first = tx(&[1, 2], &[], 1);
+    notary.admit(first.request(1), at(0)).expect("room");
+    settle(&mut notary, &mut durable, 1);
+    notary
+        .admit(tx(&[3, 1], &[2], 2).request(2), at(0))
+        .expect("room");
+    let decision = notary
+        .decide_batch(2, &durable)
+        .expect("never fails")
+        .expect("a batch");
+    let conflict = |number, is_reference| StateConflict {
+        input: state(number),
+        consumed_by: consuming_hash(&first.id()),
+        is_reference,
+    };
+    let conflicts = vec![conflict(1, false), conflict(2, true)];
+    let expected = Verdict::Refused(NotaryError::Conflict { conflicts });
+    assert_eq!(decision.verdicts, [(2, expected)]);
+}
+
+#[test]
+fn one_signature_covers_the_batch_and_each_can_check_it() {
+    let (mut notary, durable) = (notary(), Durable::default());
+    let sent = [
+        tx(&[1], &[], 1),
+        tx(&[2], &[], 2),
+        tx(&[1], &[], 3),
+        tx(&[3], &[], 4),
+    ];
+    for (number, tx) in (0u64..).zip(&sent) {
+        notary.admit(tx.request(number), at(5)).expect("room");
+    }
+    let decision = notary
+        .decide_batch(1, &durable)
+        .expect("never fails")
+        .expect("a batch");
+    let (id, record) = &decision.transactions[0];
+    assert_eq!((*id, record.at), (sent[0].id(), at(5)));
+    assert_eq!(
+        notary::RequestRecord::from_bytes(&record.to_bytes()).as_ref(),
+        Ok(record)
+    );
+    let mut checker = SignatureChecker::new();
+    let mut signatures = Vec::new();
+    for (number, response) in decision.into_responses(&key()) {
+        let id = sent[usize::try_from(number).expect("small")].id();
+        match response {
+            NotaryResponse::Signed(signature) => {
+                assert!(checker.check(&signature.signed_message(&id).expect("a proof")));
+                signatures.push(signature.signature);
+            }
+            NotaryResponse::Refused(error) => assert_eq!((number, error.code()), (2, CONFLICT)),
+        }
+    }
+    assert_eq!(signatures.len(), 3);
+    assert!(
+        signatures.windows(2).all(|pair| pair[0] == pair[1]),
+        "one signature"
+    );
+}
+
+#[test]
+fn requests_that_are_turned_away_at_the_door() {
+    let options = NotaryOptions {
+        request_states_max: 3,
+        ..NotaryOptions::default()
+    };
+    let mut notary = Notary::new(options, me(), at(0));
+    let error = notary.admit(tx(&[1, 2], &[3, 4], 1).request(1), at(0));
+    assert_eq!(error, Err(NotaryError::TooManyStates { count: 4, max: 3 }));
+    let other = party("Another Notary", key().public());
+    let error = notary.admit(request(1, tx(&[1], &[], 1).subject(&other)), at(0));
+    assert_eq!(error, Err(NotaryError::WrongNotary(other)));
+    let options = NotaryOptions {
+        kind: NotaryKind::Validating,
+        ..options
+    };
+    let mut notary = Notary::new(options, me(), at(0));
+    match notary.admit(tx(&[1], &[], 1).request(1), at(0)) {
+        Err(NotaryError::InvalidRequest { code, .. }) => {
+            assert_eq!(code, "notary.transaction_wanted");
+            assert!(!ErrorInfo::action_of(notary::ERRORS, &code).is_empty());
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_long_queue_says_how_long() {
+    let options = NotaryOptions {
+        queue_states_max: 10,
+        queue_requests_max: 6,
+        ..NotaryOptions::default()
+    };
+    let mut notary = Notary::new(options, me(), at(0));
+    let mut durable = Durable::default();
+    let busy = |eta_ms| Err(NotaryError::Busy { eta_ms });
+    notary
+        .admit(tx(&[1, 2, 3, 4], &[5], 1).request(1), at(10_000))
+        .expect("room");
+    notary
+        .admit(tx(&[6, 7, 8, 9], &[5], 2).request(2), at(10_000))
+        .expect("room");
+    assert_eq!(
+        notary.admit(tx(&[10], &[], 3).request(3), at(10_000)),
+        busy(10_000),
+        "no rate yet"
+    );
+    settle(&mut notary, &mut durable, 1);
+    for salt in 4..10 {
+        notary
+            .admit(tx(&[], &[], salt).request(4), at(10_500))
+            .expect("room");
+    }
+    // Ten states took a second and a half: six wait.
+    assert_eq!(
+        notary.admit(tx(&[], &[], 10).request(5), at(10_500)),
+        busy(1_800)
+    );
+    assert_eq!(notary.figures().queued_requests, 6);
+}
+
+#[test]
+fn batches_are_bounded_and_so_is_what_is_in_flight() {
+    let options = NotaryOptions {
+        batch_requests_max: 2,
+        batch_states_max: 5,
+        in_flight_states_max: 6,
+        ..NotaryOptions::default()
+    };
+    let mut notary = Notary::new(options, me(), at(0));
+    let durable = Durable::default();
+    let sent = [
+        tx(&[1], &[], 1),
+        tx(&[2], &[], 2),
+        tx(&[3], &[], 3),
+        tx(&[4, 5, 6, 7], &[8, 9], 4),
+        tx(&[10], &[], 5),
+    ];
+    for (number, tx) in (0u64..).zip(&sent) {
+        notary.admit(tx.request(number), at(0)).expect("room");
+    }
+    let mut batch = |commit| {
+        let decision = notary.decide_batch(commit, &durable).expect("never fails");
+        decision.map(|decision| decision.verdicts.len())
+    };
+    assert_eq!(batch(1), Some(2), "two requests");
+    assert_eq!(
+        batch(2),
+        Some(1),
+        "the next one has too many states to go along"
+    );
+    assert_eq!(batch(3), Some(1), "and goes alone");
+    assert_eq!(batch(4), None, "enough is on its way");
+    notary.committed(3, at(1));
+    let decision = notary.decide_batch(4, &durable).expect("never fails");
+    assert_eq!(decision.map(|d| d.verdicts.len()), Some(1));
+}
