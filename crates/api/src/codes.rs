@@ -28,83 +28,83 @@ codes! {
     /// No token, or a wrong one.
     UNAUTHORISED = "api.unauthorised" 401
         "The request carries no bearer token, or one that the node does not know."
-        "send 'Authorization: Bearer TOKEN' with a token from the node's configuration; bootstrap wrote one to the node's folder";
+        "Send 'Authorization: Bearer TOKEN' with a token from the node's configuration; bootstrap wrote one to the node's folder.";
     /// No such path.
     NO_SUCH_PATH = "api.no_such_path" 404
         "The API has nothing at this path."
-        "check the path; it begins with /v1, except for /health and /metrics";
+        "Check the path; it begins with /v1, except for /health and /metrics.";
     /// No such method there.
     METHOD_NOT_ALLOWED = "api.method_not_allowed" 405
         "The path exists, but not with this method."
-        "read the Allow header of the answer for the methods there are";
+        "Read the Allow header of the answer for the methods there are.";
     /// Not JSON.
     BAD_JSON = "api.bad_json" 400
         "The body, or a line of a stream, is not JSON."
-        "send one JSON value in UTF-8; the detail names the line and column";
+        "Send one JSON value in UTF-8; the detail names the line and column.";
     /// JSON, but another shape.
     BAD_REQUEST = "api.bad_request" 422
         "The body, or a line of a stream, is JSON, but a field is missing, unknown or of the wrong type."
-        "compare the fields with the API's description; the detail names the field";
+        "Compare the fields with the API's description; the detail names the field.";
     /// A query or path parameter does not parse.
     BAD_PARAMETER = "api.bad_parameter" 400
         "A parameter in the path or the query is unknown or does not parse."
-        "correct the parameter that the detail names";
+        "Correct the parameter that the detail names.";
     /// Too large a body.
     BODY_TOO_LARGE = "api.body_too_large" 413
         "The body, or a line of a stream, is larger than the node allows."
-        "send less at a time, or raise the limit in the node's configuration";
+        "Send less at a time, or raise the limit in the node's configuration.";
     /// The body did not come in time.
     BODY_TIMEOUT = "api.body_timeout" 408
         "The body did not arrive in the time allowed."
-        "send the whole body without pauses; for work without end use /v1/stream";
+        "Send the whole body without pauses; for work without end use /v1/stream.";
     /// A client id is too long or empty.
     BAD_CLIENT_ID = "api.bad_client_id" 422
         "A client id is empty or longer than 128 bytes."
-        "choose a client id of 1 to 128 bytes, such as a UUID";
+        "Choose a client id of 1 to 128 bytes, such as a UUID.";
     /// A bug was contained.
     INTERNAL = "api.internal" 500
         "The node met a bug while answering this request; the bug was contained and the node goes on."
-        "report it with the lines that the node logged at that time";
+        "Report it with the lines that the node logged at that time.";
     /// The node takes no more work now.
     NODE_BUSY = "node.busy" 503
         "The node has as much work as it accepts."
-        "try again after the time given in retry_after_ms";
+        "Try again after the time given in retry_after_ms.";
     /// The node takes no more work until it is restarted.
     NODE_DRAINING = "node.draining" 503
         "The node finishes what it has and accepts no new work."
-        "start the flow on another node, or after the node is back";
+        "Start the flow on another node, or after the node is back.";
     /// The node stopped before it could answer.
     NODE_STOPPING = "node.stopping" 503
         "The node stopped before it could answer; whether the flow was started is not known."
-        "repeat with the same client id once the node is back: that starts a flow once only";
+        "Repeat with the same client id once the node is back: that starts a flow once only.";
     /// Still starting.
     NODE_STARTING = "node.starting" 503
         "The node is starting and recovers its flows."
-        "try again in a moment";
+        "Try again in a moment.";
     /// Writes are refused.
     STORE_FAILED = "node.store_failed" 503
         "A write or sync of the node's store failed; the node refuses writes until it is restarted."
-        "look into the node's log for the cause (often a full disk), remove it, restart the node";
+        "Look into the node's log for the cause (often a full disk), remove it, restart the node.";
     /// No such flow.
     UNKNOWN_FLOW = "node.unknown_flow" 404
         "No flow with this id is live, and none that ended lately has it."
-        "check the id; give starts a client id, then their outcome is kept until you delete it";
+        "Check the id; give starts a client id, then their outcome is kept until you delete it.";
     /// No such transaction.
     UNKNOWN_TRANSACTION = "node.unknown_transaction" 404
         "The node's ledger does not hold a transaction with this id."
-        "check the id, or ask a participant of the transaction";
+        "Check the id, or ask a participant of the transaction.";
     /// No such client id.
     UNKNOWN_CLIENT_ID = "node.unknown_client_id" 404
         "No start with this client id is known."
-        "check the id and the user whose token you send";
+        "Check the id and the user whose token you send.";
     /// Not a notary.
     NOT_A_NOTARY = "node.not_a_notary" 404
         "The node is not a notary."
-        "ask the network's notary; GET /v1/network names it";
+        "Ask the network's notary; GET /v1/network names it.";
     /// The view is too far behind.
     VIEW_BEHIND = "node.view_behind" 504
         "The vault's view did not catch up in time with what was committed."
-        "try again, or wait longer with timeout_ms";
+        "Try again, or wait longer with timeout_ms.";
 }
 
 /// The entry of a code.

@@ -64,25 +64,25 @@ macro_rules! errors {
 errors! {
     BAD_ENDPOINT = "client.bad_endpoint"
         "The root certificate, the server name or the token given to the client does not parse."
-        "check the PEM file, the name and the token";
+        "Check the PEM file, the name and the token.";
     BAD_ARGUMENTS = "client.bad_arguments"
         "The arguments of a flow have no JSON form."
-        "check the arguments' types: maps need text keys, numbers must be finite";
+        "Check the arguments' types: maps need text keys, numbers must be finite.";
     NOT_CONNECTED = "client.not_connected"
         "The node cannot be reached."
-        "check that the node runs, the address, and what lies between";
+        "Check that the node runs, the address, and what lies between.";
     NOT_TRUSTED = "client.not_trusted"
         "The node's certificate does not chain to the given root, or is not for the given name."
-        "check that the root certificate and the server name belong to the node's network";
+        "Check that the root certificate and the server name belong to the node's network.";
     CONNECTION_LOST = "client.connection_lost"
         "The connection broke before the answer came; whether the request took effect is not known."
-        "repeat it; a start only with the same client id, which makes it exactly once";
+        "Repeat it; a start only with the same client id, which makes it exactly once.";
     TIMEOUT = "client.timeout"
         "The node did not answer in time; whether the request took effect is not known."
-        "repeat it; a start only with the same client id, which makes it exactly once";
+        "Repeat it; a start only with the same client id, which makes it exactly once.";
     BAD_ANSWER = "client.bad_answer"
         "The node answered something that the API does not have."
-        "check that the address is a node's API and that node and client are of the same release";
+        "Check that the address is a node's API and that node and client are of the same release.";
 }
 
 impl ClientError {

@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{flow, ledger, node, tx, vault};
+use crate::commands::{flow, ledger, network, node, tx, vault};
 use crate::failure::{EXIT_CODES, Failure};
 use crate::{bench, demo};
 
@@ -17,6 +17,9 @@ pub struct Cli {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Make the folders of a new network
+    #[command(subcommand)]
+    Network(network::Command),
     /// Run a node, look at one, drain it
     #[command(subcommand)]
     Node(node::Command),
@@ -42,6 +45,7 @@ impl Command {
     /// Whether errors are to be JSON too.
     pub fn wants_json(&self) -> bool {
         match self {
+            Command::Network(command) => command.wants_json(),
             Command::Node(command) => command.wants_json(),
             Command::Flow(command) => command.wants_json(),
             Command::Vault(command) => command.wants_json(),
@@ -55,6 +59,7 @@ impl Command {
 /// Runs a command to its end.
 pub fn run(command: Command) -> Result<(), Failure> {
     match command {
+        Command::Network(command) => command.run(),
         Command::Node(command) => command.run(),
         Command::Flow(command) => command.run(),
         Command::Vault(command) => command.run(),
@@ -78,6 +83,7 @@ mod tests {
     #[test]
     fn usual_command_lines_parse() {
         for line in [
+            "network bootstrap NETWORK.toml --out nodes",
             "node info --node nodes/bank-a --json",
             "node drain --node nodes/bank-a",
             "flow start --node nodes/bank-a --flow cash.issue --args {} --wait delivered --client-id x --timeout 5",
@@ -98,6 +104,7 @@ mod tests {
             "",
             "flow start",
             "flow start --flow x --wait soon",
+            "network bootstrap NETWORK.toml --out nodes",
             "node info --node a --url b",
             "vault states --limit -1",
         ] {

@@ -32,7 +32,7 @@ pub struct ListenError {
 pub(super) const CANNOT_LISTEN: ErrorInfo = ErrorInfo {
     code: "http.cannot_listen",
     cause: "The API's address is in use, or not this machine's.",
-    action: "choose another address in the node's configuration, or stop what uses it",
+    action: "Choose another address in the node's configuration, or stop what uses it.",
 };
 
 impl Coded for ListenError {

@@ -14,7 +14,7 @@ pub struct TlsError(#[from] rustls::Error);
 pub(super) const BAD_CERTIFICATE: ErrorInfo = ErrorInfo {
     code: "http.bad_certificate",
     cause: "The certificate and key of the API do not fit each other or do not parse.",
-    action: "bootstrap the node's folder again, or give a certificate chain and its key",
+    action: "Bootstrap the node's folder again, or give a certificate chain and its key.",
 };
 
 impl Coded for TlsError {

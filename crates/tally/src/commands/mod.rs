@@ -2,6 +2,7 @@
 
 pub mod flow;
 pub mod ledger;
+pub mod network;
 pub mod node;
 pub mod tx;
 pub mod vault;

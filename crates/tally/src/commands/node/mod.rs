@@ -2,6 +2,7 @@
 
 mod drain;
 mod info;
+mod run;
 
 use clap::Subcommand;
 
@@ -10,6 +11,8 @@ use crate::failure::Failure;
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Run a node until it is told to stop; prints one JSON line on standard output when it is ready
+    Run(run::Args),
     /// Who a node is and how it is
     Info(info::Args),
     /// Let a node finish what it has and accept nothing new
@@ -19,6 +22,7 @@ pub enum Command {
 impl Command {
     pub fn run(self) -> Result<(), Failure> {
         match self {
+            Command::Run(arguments) => arguments.run(),
             Command::Info(arguments) => arguments.run(),
             Command::Drain(arguments) => arguments.run(),
         }
@@ -26,6 +30,7 @@ impl Command {
 
     pub fn wants_json(&self) -> bool {
         match self {
+            Command::Run(_) => false,
             Command::Info(arguments) => arguments.output.json,
             Command::Drain(arguments) => arguments.output.json,
         }
