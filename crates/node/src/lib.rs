@@ -1,4 +1,14 @@
-//! node
+//! The shell of a node: its threads, its connections, its API, its folder. It performs what the kernel decides.
 
+pub mod bootstrap;
+pub mod config;
 pub mod http;
 pub mod metrics;
+
+mod core;
+
+pub use core::{Apps, Node, StartError};
+
+/// The codes of this crate's own errors.
+pub const ERRORS: &[&[primitives::ErrorInfo]] =
+    &[bootstrap::ERRORS, config::ERRORS, core::ERRORS];

@@ -10,7 +10,6 @@ use kernel::Event;
 pub struct Mailbox {
     state: Mutex<State>,
     arrived: Condvar,
-    taken: Condvar,
     bytes_max: usize,
 }
 
@@ -26,17 +25,17 @@ struct State {
 const EVENT_BYTES: usize = 64;
 
 impl Mailbox {
-    /// A mailbox that holds about `bytes_max` bytes of peers' messages; senders of more wait.
+    /// A mailbox that holds about `bytes_max` bytes of peers' messages before it is full.
     pub fn new(bytes_max: usize) -> Self {
         Self {
             state: Mutex::default(),
             arrived: Condvar::new(),
-            taken: Condvar::new(),
             bytes_max,
         }
     }
 
-    /// Adds an event, whatever the bound: for events whose number is bounded elsewhere (clients, commits, timers).
+    /// Adds an event, whatever the bound: connections look at [`Mailbox::is_full`] before they read on, and the number of
+    /// other events is bounded elsewhere (clients, commits, timers).
     pub fn push(&self, event: Event) {
         let mut state = self.lock();
         state.bytes += weight(&event);
@@ -53,23 +52,6 @@ impl Mailbox {
         let mut state = self.lock();
         state.bytes += events.iter().map(weight).sum::<usize>();
         state.events.extend(events);
-        let wake = std::mem::take(&mut state.waiting);
-        drop(state);
-        if wake {
-            self.arrived.notify_one();
-        }
-    }
-
-    /// Adds events of one peer's connection; waits while the mailbox is full, which holds the connection up.
-    pub fn push_waiting(&self, events: impl IntoIterator<Item = Event>) {
-        let mut state = self.lock();
-        while state.bytes > self.bytes_max && !state.closed {
-            state = self.taken.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-        for event in events {
-            state.bytes += weight(&event);
-            state.events.push_back(event);
-        }
         let wake = std::mem::take(&mut state.waiting);
         drop(state);
         if wake {
@@ -106,24 +88,17 @@ impl Mailbox {
             }
         }
         state.waiting = false;
-        let was_full = state.bytes > self.bytes_max;
         let count = state.events.len().min(max);
         let before = into.len();
         into.extend(state.events.drain(..count));
         let taken: usize = into[before..].iter().map(weight).sum();
         state.bytes = state.bytes.saturating_sub(taken);
-        let open = state.bytes <= self.bytes_max;
-        drop(state);
-        if was_full && open {
-            self.taken.notify_all();
-        }
     }
 
     /// Lets everybody go who waits: the node stops.
     pub fn close(&self) {
         self.lock().closed = true;
         self.arrived.notify_all();
-        self.taken.notify_all();
     }
 
     /// Whether the node stops.

@@ -9,6 +9,7 @@ use client::{Client, ClientError, Endpoint};
 use tempfile::TempDir;
 use thiserror::Error;
 
+use super::description::{NOTARY, NetworkOptions, legal_name};
 use super::ports::free_ports;
 use super::process::{NodeProcess, ProcessError, Program};
 use crate::measure::{DiskUse, ProcessReading};
@@ -20,37 +21,12 @@ const READY_MAX: Duration = Duration::from_secs(60);
 /// How long a node may take to finish what it has.
 const STOP_MAX: Duration = Duration::from_secs(30);
 
-/// The notary's short name.
-const NOTARY: &str = "Notary";
 /// In a node's folder: the certificate that its API chains to.
 const ROOT_FILE: &str = "root.pem";
+/// In a node's folder: its data.
+const DATA: &str = "data";
 /// In a node's folder: the token of its API.
 const TOKEN_FILE: &str = "api-token";
-
-/// What to bring up.
-#[derive(Clone, Debug)]
-pub struct NetworkOptions {
-    /// The `tally` executable.
-    pub binary: PathBuf,
-    /// Short names of the banks; each becomes `O=NAME, L=London, C=GB`.
-    pub banks: Vec<String>,
-    /// Where to put everything; a temporary folder, removed at the end, if `None`.
-    pub folder: Option<PathBuf>,
-    /// Lines of TOML for every node's configuration.
-    pub settings: Vec<String>,
-}
-
-impl NetworkOptions {
-    /// Two banks in a temporary folder.
-    pub fn two_banks(binary: PathBuf) -> Self {
-        Self {
-            binary,
-            banks: vec!["Bank A".into(), "Bank B".into()],
-            folder: None,
-            settings: Vec::new(),
-        }
-    }
-}
 
 /// A notary and banks. Dropping it kills its processes and removes its temporary folder.
 #[derive(Debug)]
@@ -124,7 +100,7 @@ impl Network {
         let ports = free_ports(2 * (options.banks.len() + 1))
             .map_err(|source| system("free ports", source))?;
         let description = root.join("NETWORK.toml");
-        fs::write(&description, network_toml(options, &ports))
+        fs::write(&description, options.network_toml(&ports))
             .map_err(|source| system(&description.display().to_string(), source))?;
         let nodes = root.join("nodes");
         let output = Command::new(&options.binary)
@@ -140,7 +116,7 @@ impl Network {
             ));
         }
         let member = |position: usize, name: String| {
-            let folder = nodes.join(folder_name(position, options));
+            let folder = nodes.join(options.folder_name(position));
             Member {
                 process: NodeProcess::new(Program {
                     name: name.clone(),
@@ -232,6 +208,11 @@ impl Network {
         &self.member(who).folder
     }
 
+    /// The folder of one's data: ledger, vault view, everything that grows.
+    pub fn data(&self, who: Who) -> PathBuf {
+        self.folder(who).join(DATA)
+    }
+
     /// One's log file.
     pub fn log(&self, who: Who) -> &Path {
         self.member(who).process.log()
@@ -257,8 +238,8 @@ impl Network {
     pub fn disk_use(&self) -> Result<DiskUse, NetworkError> {
         let mut sum = DiskUse::default();
         for who in self.everybody() {
-            let folder = self.folder(who);
-            let part = DiskUse::of(folder)
+            let folder = self.data(who);
+            let part = DiskUse::of(&folder)
                 .map_err(|source| system(&folder.display().to_string(), source))?;
             sum.live_bytes += part.live_bytes;
             sum.allocated_bytes += part.allocated_bytes;
@@ -349,33 +330,4 @@ fn system(what: &str, source: std::io::Error) -> NetworkError {
         what: what.to_owned(),
         source,
     }
-}
-
-/// `Bank A` to its legal name.
-fn legal_name(short: &str) -> String {
-    format!("O={short}, L=London, C=GB")
-}
-
-/// The folder that bootstrap makes for a node.
-fn folder_name(position: usize, options: &NetworkOptions) -> String {
-    let name = match position {
-        0 => NOTARY,
-        _ => &options.banks[position - 1],
-    };
-    name.to_lowercase().replace(' ', "-")
-}
-
-/// The description of the network that bootstrap reads.
-fn network_toml(options: &NetworkOptions, ports: &[u16]) -> String {
-    let mut text = String::new();
-    let names = std::iter::once(NOTARY).chain(options.banks.iter().map(String::as_str));
-    for (at, name) in names.enumerate() {
-        text.push_str(&format!("[[node]]\nname = {:?}\n", legal_name(name)));
-        text.push_str(&format!(
-            "address = \"127.0.0.1:{}\"\napi = \"127.0.0.1:{}\"\n",
-            ports[2 * at],
-            ports[2 * at + 1]
-        ));
-    }
-    text
 }

@@ -41,7 +41,8 @@ const JOINS: &str = "JOIN contract c ON c.id = s.contract LEFT JOIN token t ON t
                      LEFT JOIN key o ON o.id = s.owner JOIN key n ON n.id = s.notary";
 
 impl VaultReader {
-    pub(super) fn open(path: &Path, cache_bytes: u64) -> Result<Self, ViewError> {
+    /// A connection for queries to the view in the file `path`, with so much cache.
+    pub fn open(path: &Path, cache_bytes: u64) -> Result<Self, ViewError> {
         let sqlite = |error| ViewError::sqlite(path, error);
         let connection = Connection::open_with_flags(
             path,

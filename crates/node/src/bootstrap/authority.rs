@@ -1,0 +1,137 @@
+//! The network's root: certifies TLS keys, and signs the network's documents.
+
+use std::path::{Path, PathBuf};
+
+use ledger::{LegalName, PartyId};
+use primitives::{KeyPair, Scheme, hex};
+use rcgen::{
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
+    Issuer, KeyUsagePurpose, PKCS_ECDSA_P256_SHA256, date_time_ymd,
+};
+
+use super::error::BootstrapError;
+use super::files::{create, read, read_secret, write_secret};
+
+/// Certificates hold until the end of this year; they are renewed by bootstrapping again.
+const UNTIL_YEAR: i32 = 2046;
+/// Clocks of machines that are a little behind must not refuse a new certificate.
+const SINCE_YEAR: i32 = 2024;
+
+pub(super) struct Authority {
+    root_pem: String,
+    issuer: Issuer<'static, rcgen::KeyPair>,
+    documents: KeyPair,
+}
+
+fn certificate(error: rcgen::Error) -> BootstrapError {
+    BootstrapError::Certificate(error.to_string())
+}
+
+pub(super) fn random_seed() -> Result<[u8; 32], BootstrapError> {
+    let mut seed = [0; 32];
+    getrandom::fill(&mut seed)
+        .map_err(|error| BootstrapError::Certificate(format!("no random bytes: {error}")))?;
+    Ok(seed)
+}
+
+/// The seed in a file of 64 hexadecimal digits.
+pub(super) fn read_seed(path: &Path) -> Result<[u8; 32], BootstrapError> {
+    let text = read_secret(path)?;
+    hex::decode(text.trim())
+        .and_then(|bytes| bytes.try_into().ok())
+        .ok_or_else(|| BootstrapError::Damaged {
+            path: path.to_owned(),
+            message: "not 64 hexadecimal digits".to_owned(),
+        })
+}
+
+fn root_params() -> CertificateParams {
+    let mut params = CertificateParams::default();
+    params.distinguished_name = DistinguishedName::new();
+    params.distinguished_name.push(DnType::CommonName, "Tallystick network root");
+    params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+    params.not_before = date_time_ymd(SINCE_YEAR, 1, 1);
+    params.not_after = date_time_ymd(UNTIL_YEAR, 12, 31);
+    params
+}
+
+impl Authority {
+    /// Opens the authority of a network, or makes it.
+    pub(super) fn open(folder: &Path) -> Result<Self, BootstrapError> {
+        create(folder)?;
+        let (key_path, root_path) = (folder.join("root.key.pem"), folder.join("root.pem"));
+        let documents_path = folder.join("network.key");
+        let key = if key_path.exists() {
+            rcgen::KeyPair::from_pem(&read_secret(&key_path)?).map_err(certificate)?
+        } else {
+            let key = rcgen::KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).map_err(certificate)?;
+            let root = root_params().self_signed(&key).map_err(certificate)?;
+            super::files::write(&root_path, root.pem().as_bytes())?;
+            write_secret(&key_path, key.serialize_pem().as_bytes())?;
+            key
+        };
+        if !documents_path.exists() {
+            write_secret(&documents_path, hex::encode(&random_seed()?).as_bytes())?;
+        }
+        let documents = KeyPair::from_seed(Scheme::EcdsaP256, read_seed(&documents_path)?);
+        Ok(Self {
+            root_pem: read(&root_path)?,
+            issuer: Issuer::new(root_params(), key),
+            documents,
+        })
+    }
+
+    pub(super) fn root_pem(&self) -> &str {
+        &self.root_pem
+    }
+
+    /// The key that signs the network's documents.
+    pub(super) fn documents(&self) -> &KeyPair {
+        &self.documents
+    }
+
+    /// A key and certificate chain for a node, as PEM.
+    pub(super) fn certify(
+        &self,
+        name: &LegalName,
+        party: &PartyId,
+        host_names: &[String],
+    ) -> Result<(String, String), BootstrapError> {
+        let mut names = vec![
+            party.dns_name(),
+            "localhost".to_owned(),
+            "127.0.0.1".to_owned(),
+            "::1".to_owned(),
+        ];
+        names.extend(host_names.iter().cloned());
+        let mut params = CertificateParams::new(names).map_err(certificate)?;
+        let mut subject = DistinguishedName::new();
+        if let Some(common) = name.common_name() {
+            subject.push(DnType::CommonName, common);
+        }
+        if let Some(unit) = name.organisational_unit() {
+            subject.push(DnType::OrganizationalUnitName, unit);
+        }
+        subject.push(DnType::OrganizationName, name.organisation());
+        subject.push(DnType::LocalityName, name.locality());
+        if let Some(state) = name.state() {
+            subject.push(DnType::StateOrProvinceName, state);
+        }
+        subject.push(DnType::CountryName, name.country());
+        params.distinguished_name = subject;
+        params.not_before = date_time_ymd(SINCE_YEAR, 1, 1);
+        params.not_after = date_time_ymd(UNTIL_YEAR, 12, 31);
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        params.extended_key_usages =
+            vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
+        let key = rcgen::KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).map_err(certificate)?;
+        let own = params.signed_by(&key, &self.issuer).map_err(certificate)?;
+        Ok((own.pem(), key.serialize_pem()))
+    }
+}
+
+/// Where the authority lives in a network's folder.
+pub(super) fn folder(out: &Path) -> PathBuf {
+    out.join("network-root")
+}

@@ -1,0 +1,109 @@
+//! What goes wrong around a node's folder.
+
+use std::path::PathBuf;
+
+use primitives::{Coded, ErrorInfo};
+use thiserror::Error;
+
+use crate::config::ConfigError;
+
+/// See the variants.
+#[derive(Debug, Error)]
+pub enum BootstrapError {
+    /// A file can't be read or written.
+    #[error("{path}: {source}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A file's content is not what it should be.
+    #[error("{path}: {message}")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        message: String,
+    },
+    /// A secret can be read by others.
+    #[error("{path} can be read by others (mode {mode:o})")]
+    Exposed {
+        /// The file.
+        path: PathBuf,
+        /// Its permissions.
+        mode: u32,
+    },
+    /// The description makes no network.
+    #[error("the network's description: {0}")]
+    Description(String),
+    /// A certificate or key could not be made.
+    #[error("making a certificate: {0}")]
+    Certificate(String),
+    /// The folder belongs to another node than its configuration says.
+    #[error("{path}: {message}")]
+    Mismatched {
+        /// The file.
+        path: PathBuf,
+        /// What does not fit.
+        message: String,
+    },
+    /// A configuration.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+}
+
+/// The codes of this module.
+pub const ERRORS: &[ErrorInfo] = &[
+    ErrorInfo {
+        code: "bootstrap.file",
+        cause: "A file of a node's folder is missing, or can't be read or written.",
+        action: "Check the path, its permissions and the disk; bootstrap makes what is missing.",
+    },
+    ErrorInfo {
+        code: "bootstrap.damaged",
+        cause: "A file of a node's folder does not hold what it should.",
+        action: "Restore the file from a backup, or remove it and bootstrap again.",
+    },
+    ErrorInfo {
+        code: "bootstrap.exposed",
+        cause: "A secret of a node can be read by other users of the machine.",
+        action: "chmod 600 the file; if others may have read it, make a new one.",
+    },
+    ErrorInfo {
+        code: "bootstrap.description",
+        cause: "The description of the network can't be carried out.",
+        action: "Correct NETWORK.toml: every node has a name of its own, and at least one is a notary.",
+    },
+    ErrorInfo {
+        code: "bootstrap.certificate",
+        cause: "A certificate or key could not be made.",
+        action: "Report this; the folder written so far can be removed.",
+    },
+    ErrorInfo {
+        code: "bootstrap.mismatched",
+        cause: "Files of a node's folder belong to different nodes or networks.",
+        action: "Use the folder as bootstrap made it; do not mix folders.",
+    },
+];
+
+impl Coded for BootstrapError {
+    fn code(&self) -> &'static str {
+        match self {
+            BootstrapError::File { .. } => "bootstrap.file",
+            BootstrapError::Damaged { .. } => "bootstrap.damaged",
+            BootstrapError::Exposed { .. } => "bootstrap.exposed",
+            BootstrapError::Description(_) => "bootstrap.description",
+            BootstrapError::Certificate(_) => "bootstrap.certificate",
+            BootstrapError::Mismatched { .. } => "bootstrap.mismatched",
+            BootstrapError::Config(error) => error.code(),
+        }
+    }
+
+    fn hint(&self) -> &'static str {
+        match self {
+            BootstrapError::Config(error) => error.hint(),
+            _ => ErrorInfo::action_of(ERRORS, self.code()),
+        }
+    }
+}

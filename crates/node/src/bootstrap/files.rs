@@ -1,0 +1,159 @@
+//! A node's folder: reading it back, with every mistake that operators make told apart.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use ledger::{NetworkMap, NetworkParameters, NodeInfo, SignedDocument};
+use primitives::{Decode, KeyPair, PublicKey, Scheme, SignatureChecker, hex};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+use super::authority::read_seed;
+use super::error::BootstrapError;
+use crate::config::NodeConfig;
+
+/// Files of a node's folder.
+pub(super) const CONFIG: &str = "node.toml";
+pub(super) const ROOT: &str = "root.pem";
+pub(super) const NETWORK_KEY: &str = "network.pub";
+pub(super) const CHAIN: &str = "tls.pem";
+pub(super) const TLS_KEY: &str = "tls.key.pem";
+pub(super) const IDENTITY: &str = "identity.key";
+pub(super) const TOKEN: &str = "api-token";
+pub(super) const PARAMETERS: &str = "network/parameters";
+pub(super) const NODES: &str = "network/nodes";
+
+/// Everything that a node's folder holds.
+pub struct NodeFiles {
+    /// The folder.
+    pub dir: PathBuf,
+    /// The configuration.
+    pub config: NodeConfig,
+    /// The identity key.
+    pub identity: KeyPair,
+    /// The TLS certificate chain, the node's own first.
+    pub chain: Vec<CertificateDer<'static>>,
+    /// The key of the TLS certificate.
+    pub tls_key: PrivateKeyDer<'static>,
+    /// The network's root.
+    pub root: CertificateDer<'static>,
+    /// Parameters and node infos, as the network key signed them.
+    pub network: NetworkMap,
+    /// The node's own info.
+    pub info: NodeInfo,
+}
+
+fn file(path: &Path) -> impl Fn(std::io::Error) -> BootstrapError {
+    let path = path.to_owned();
+    move |source| BootstrapError::File { path: path.clone(), source }
+}
+
+fn damaged(path: &Path, message: impl ToString) -> BootstrapError {
+    BootstrapError::Damaged { path: path.to_owned(), message: message.to_string() }
+}
+
+pub(super) fn create(folder: &Path) -> Result<(), BootstrapError> {
+    fs::create_dir_all(folder).map_err(file(folder))
+}
+
+pub(super) fn read(path: &Path) -> Result<String, BootstrapError> {
+    fs::read_to_string(path).map_err(file(path))
+}
+
+/// Reads a file that nobody else may read.
+pub(super) fn read_secret(path: &Path) -> Result<String, BootstrapError> {
+    let mode = fs::metadata(path).map_err(file(path))?.permissions().mode() & 0o777;
+    if mode & 0o077 != 0 {
+        return Err(BootstrapError::Exposed { path: path.to_owned(), mode });
+    }
+    read(path)
+}
+
+/// Writes a file whole or not at all.
+pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), BootstrapError> {
+    write_with(path, bytes, 0o644)
+}
+
+/// Likewise, for the owner alone.
+pub(super) fn write_secret(path: &Path, bytes: &[u8]) -> Result<(), BootstrapError> {
+    write_with(path, bytes, 0o600)
+}
+
+fn write_with(path: &Path, bytes: &[u8], mode: u32) -> Result<(), BootstrapError> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".new");
+    let new = path.with_file_name(name);
+    let written = (|| {
+        let mut options = fs::OpenOptions::new();
+        let mut out = options.write(true).create(true).truncate(true).mode(mode).open(&new)?;
+        out.write_all(bytes)?;
+        out.sync_all()?;
+        fs::rename(&new, path)
+    })();
+    written.map_err(file(path))
+}
+
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, BootstrapError> {
+    let text = read(path)?;
+    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text.as_bytes()).collect();
+    match found {
+        Ok(found) if !found.is_empty() => Ok(found),
+        Ok(_) => Err(damaged(path, "no certificate is in it")),
+        Err(error) => Err(damaged(path, error)),
+    }
+}
+
+fn document<T: ledger::Document>(
+    path: &Path,
+    trusted: &PublicKey,
+    checker: &mut SignatureChecker,
+) -> Result<T, BootstrapError> {
+    let bytes = fs::read(path).map_err(file(path))?;
+    let signed = SignedDocument::<T>::from_bytes(&bytes).map_err(|error| damaged(path, error))?;
+    signed.open(trusted, checker).map_err(|error| damaged(path, error))
+}
+
+/// Reads and checks a node's folder.
+pub fn load_node_dir(dir: &Path) -> Result<NodeFiles, BootstrapError> {
+    let config = NodeConfig::read(&dir.join(CONFIG))?;
+    let identity = KeyPair::from_seed(Scheme::Ed25519, read_seed(&dir.join(IDENTITY))?);
+    let chain = certificates(&dir.join(CHAIN))?;
+    let key_path = dir.join(TLS_KEY);
+    let tls_key = PrivateKeyDer::from_pem_slice(read_secret(&key_path)?.as_bytes())
+        .map_err(|error| damaged(&key_path, error))?;
+    let root_path = dir.join(ROOT);
+    let root = certificates(&root_path)?.swap_remove(0);
+    let trusted_path = dir.join(NETWORK_KEY);
+    let trusted = hex::decode(read(&trusted_path)?.trim())
+        .and_then(|bytes| PublicKey::from_bytes(&bytes).ok())
+        .ok_or_else(|| damaged(&trusted_path, "not a public key in hexadecimal"))?;
+    let mut checker = SignatureChecker::new();
+    let parameters: NetworkParameters = document(&dir.join(PARAMETERS), &trusted, &mut checker)?;
+    let nodes = dir.join(NODES);
+    let mut infos: Vec<NodeInfo> = Vec::new();
+    for entry in fs::read_dir(&nodes).map_err(file(&nodes))? {
+        let path = entry.map_err(file(&nodes))?.path();
+        if path.extension().is_none() {
+            infos.push(document(&path, &trusted, &mut checker)?);
+        }
+    }
+    let network = NetworkMap::new(parameters, infos);
+    let name = &config.node.name;
+    let mismatched = |path: PathBuf, message: String| BootstrapError::Mismatched { path, message };
+    let Some(info) = network.by_name(name).and_then(|party| network.node(&party.id())).cloned()
+    else {
+        let message = format!("{name} is not among the network's nodes");
+        return Err(mismatched(dir.join(CONFIG), message));
+    };
+    if info.party.key != *identity.public() {
+        let message = format!("the key is not the one that the network map lists for {name}");
+        return Err(mismatched(dir.join(IDENTITY), message));
+    }
+    if info.notary.is_some() != config.notary.is_some() {
+        let message = "the section [notary] and the network map disagree about whether this is a notary";
+        return Err(mismatched(dir.join(CONFIG), message.to_owned()));
+    }
+    Ok(NodeFiles { dir: dir.to_owned(), config, identity, chain, tls_key, root, network, info })
+}

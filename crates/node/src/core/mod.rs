@@ -1,0 +1,19 @@
+//! The running node: the kernel's thread, the commit thread, the vault view's thread, the connections and the API.
+//!
+//! ```text
+//!   clients ── http ──► mailbox ──► kernel thread ──► committer ──► disk
+//!   peers ──── net ───►    ▲              │               │
+//!                          └── Committed ─┴── sends, replies, view ◄── durable
+//! ```
+//! Nothing here decides anything about the ledger: that is the kernel's.
+
+mod clock;
+mod mailbox;
+mod replies;
+mod service;
+mod shared;
+mod start;
+mod thread;
+mod view;
+
+pub use start::{Apps, ERRORS, Node, StartError};
