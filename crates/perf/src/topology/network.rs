@@ -15,7 +15,7 @@ use super::process::{NodeProcess, ProcessError, Program};
 use crate::measure::{DiskUse, ProcessReading};
 
 /// What a node prints on standard output when it takes work.
-const READY: &str = "ready";
+const READY: &str = "\"ready\":";
 /// How long a node may take to become ready.
 const READY_MAX: Duration = Duration::from_secs(60);
 /// How long a node may take to finish what it has.

@@ -129,6 +129,11 @@ impl NodeProcess {
             .push((name.to_owned(), value.to_owned()));
     }
 
+    /// Takes an environment variable away for the starts to come.
+    pub fn remove_environment(&mut self, name: &str) {
+        self.program.environment.retain(|(known, _)| known != name);
+    }
+
     /// Starts it, in a process group of its own so that a Ctrl-C reaches only us.
     pub fn start(&mut self) -> Result<(), ProcessError> {
         if self.running.is_some() {

@@ -1,6 +1,8 @@
 //! What the process tests share: a network of real processes, a seeded choice, deadlines instead of sleeps.
 #![allow(dead_code)] // each test uses its part
 
+pub mod banks;
+
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 

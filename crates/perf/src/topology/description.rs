@@ -1,0 +1,90 @@
+//! What network to bring up, and its `NETWORK.toml`.
+
+use std::path::PathBuf;
+
+/// The notary's short name.
+pub(super) const NOTARY: &str = "Notary";
+
+/// What to bring up.
+#[derive(Clone, Debug)]
+pub struct NetworkOptions {
+    /// The `tally` executable.
+    pub binary: PathBuf,
+    /// Short names of the banks; each becomes `O=NAME, L=London, C=GB`.
+    pub banks: Vec<String>,
+    /// Where to put everything; a temporary folder, removed at the end, if `None`.
+    pub folder: Option<PathBuf>,
+    /// Settings of every node, each a line such as `limits.live_flows = 100`.
+    pub settings: Vec<String>,
+}
+
+impl NetworkOptions {
+    /// Two banks in a temporary folder.
+    pub fn two_banks(binary: PathBuf) -> Self {
+        Self {
+            binary,
+            banks: vec!["Bank A".into(), "Bank B".into()],
+            folder: None,
+            settings: Vec::new(),
+        }
+    }
+}
+
+impl NetworkOptions {
+    /// The folder that bootstrap makes for the notary (position 0) or a bank (from 1).
+    pub(super) fn folder_name(&self, position: usize) -> String {
+        self.short_name(position).to_lowercase().replace(' ', "-")
+    }
+
+    /// The description that bootstrap reads; two ports for each node, for other nodes and for clients.
+    pub(super) fn network_toml(&self, ports: &[u16]) -> String {
+        let mut text = String::new();
+        for (position, pair) in ports.chunks_exact(2).enumerate() {
+            let name = legal_name(self.short_name(position));
+            text.push_str(&format!(
+                "[[node]]\nname = \"{name}\"\naddress = \"127.0.0.1:{}\"\napi = \"127.0.0.1:{}\"\n",
+                pair[0], pair[1]
+            ));
+            if position == 0 {
+                text.push_str("notary = true\n");
+            }
+            for setting in &self.settings {
+                text.push_str(&format!("config.{setting}\n"));
+            }
+            text.push('\n');
+        }
+        text
+    }
+
+    fn short_name(&self, position: usize) -> &str {
+        match position.checked_sub(1) {
+            None => NOTARY,
+            Some(bank) => &self.banks[bank],
+        }
+    }
+}
+
+/// `Bank A` to its legal name.
+pub(super) fn legal_name(short: &str) -> String {
+    format!("O={short}, L=London, C=GB")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_description() {
+        let mut options = NetworkOptions::two_banks("tally".into());
+        options.banks.truncate(1);
+        options.settings.push("limits.live_flows = 5".into());
+        assert_eq!(
+            options.network_toml(&[1, 2, 3, 4]),
+            "[[node]]\nname = \"O=Notary, L=London, C=GB\"\naddress = \"127.0.0.1:1\"\napi = \"127.0.0.1:2\"\n\
+             notary = true\nconfig.limits.live_flows = 5\n\n\
+             [[node]]\nname = \"O=Bank A, L=London, C=GB\"\naddress = \"127.0.0.1:3\"\napi = \"127.0.0.1:4\"\n\
+             config.limits.live_flows = 5\n\n"
+        );
+        assert_eq!(options.folder_name(1), "bank-a");
+    }
+}

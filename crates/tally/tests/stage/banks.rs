@@ -1,0 +1,275 @@
+//! Two banks that issue to themselves and pay each other under client ids, whatever happens to the processes, and the
+//! reckoning at the end: every accepted flow exactly once, value conserved, everybody agrees.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use api::{FlowStatus, Outcome, StartFlow, Wait};
+use client::{Client, Stream};
+use perf::audit::{self, Acknowledged, Books};
+use perf::scenario::cash;
+use perf::topology::{Network, Who};
+use tokio::sync::Mutex;
+use tokio::task::JoinHandle;
+
+use super::{A, B, DEADLINE};
+
+/// Each bank issues this much for the payments before the load, in so many coins.
+const FUND: u64 = 1_000_000;
+const COINS: u64 = 40;
+/// The most that a payment moves.
+const PAYMENT_MAX: u64 = 50;
+/// How long a refused start rests.
+const REST: Duration = Duration::from_millis(20);
+
+/// What one accepted flow came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Done {
+    flow_id: String,
+    transactions: Vec<String>,
+    kind: Kind,
+    quantity: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Issue,
+    Pay,
+    IssueAndPay,
+}
+
+/// One bank's load: flows with client ids, each asked for until it is answered.
+struct Bank {
+    who: Who,
+    stream: Stream,
+    client: Client,
+    currency: &'static str,
+    peer: String,
+    next: AtomicU64,
+    done: Mutex<BTreeMap<String, Done>>,
+    stop: AtomicBool,
+}
+
+/// Both banks under load.
+pub struct Banks {
+    banks: [Arc<Bank>; 2],
+    slots: Vec<JoinHandle<()>>,
+}
+
+impl Banks {
+    /// Gives each bank coins of its own, then keeps `outstanding` flows going at each.
+    pub async fn open(network: &Network, outstanding: usize) -> Self {
+        let banks = [
+            Bank::new(network, A, "GBP", B),
+            Bank::new(network, B, "EUR", A),
+        ];
+        for bank in &banks {
+            bank.fund().await;
+        }
+        let slots = banks
+            .iter()
+            .flat_map(|bank| (0..outstanding).map(|_| tokio::spawn(Arc::clone(bank).slot())))
+            .collect();
+        Self { banks, slots }
+    }
+
+    /// Flows that have been answered so far.
+    pub async fn answered(&self) -> usize {
+        let mut count = 0;
+        for bank in &self.banks {
+            count += bank.done.lock().await.len();
+        }
+        count
+    }
+
+    /// Starts nothing more, waits until everything accepted has completed, and reckons.
+    pub async fn close(self, network: &Network) {
+        for bank in &self.banks {
+            bank.stop.store(true, Ordering::Relaxed);
+        }
+        let slots = self.slots;
+        let all = async {
+            for slot in slots {
+                slot.await.expect("every flow ends well");
+            }
+        };
+        tokio::time::timeout(DEADLINE, all)
+            .await
+            .expect("every accepted flow completes once all processes are back");
+        reckon(&self.banks, network).await;
+    }
+}
+
+impl Bank {
+    fn new(network: &Network, who: Who, currency: &'static str, peer: Who) -> Arc<Self> {
+        let client = super::client(network, who);
+        Arc::new(Self {
+            who,
+            stream: client.stream(),
+            client,
+            currency,
+            peer: network.name(peer).to_owned(),
+            next: AtomicU64::new(0),
+            done: Mutex::new(BTreeMap::new()),
+            stop: AtomicBool::new(false),
+        })
+    }
+
+    async fn fund(&self) {
+        for coin in 0..COINS {
+            let quantity = FUND / COINS;
+            let start = cash::issue(self.currency, quantity).expect("arguments");
+            self.run(&format!("fund-{coin}"), start, Kind::Issue, quantity)
+                .await;
+        }
+    }
+
+    /// Runs flows one after another until told to stop.
+    async fn slot(self: Arc<Self>) {
+        while !self.stop.load(Ordering::Relaxed) {
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            let quantity = 1 + number % PAYMENT_MAX;
+            let states = 1 + u32::try_from(number % 3).expect("small");
+            let (start, kind) = match number % 5 {
+                0 => (cash::issue(self.currency, quantity), Kind::Issue),
+                1 => (
+                    cash::issue_and_pay(self.currency, quantity, &self.peer),
+                    Kind::IssueAndPay,
+                ),
+                _ => (
+                    cash::pay(self.currency, None, quantity, &self.peer, states),
+                    Kind::Pay,
+                ),
+            };
+            let start = start.expect("arguments");
+            self.run(&format!("flow-{number}"), start, kind, quantity)
+                .await;
+        }
+    }
+
+    async fn run(&self, id: &str, start: StartFlow, kind: Kind, quantity: u64) {
+        let start = start.wait(Wait::Delivered).client_id(id);
+        let outcome = self.until_answered(&start).await;
+        assert_eq!(
+            outcome.status,
+            FlowStatus::Delivered,
+            "{} {id}: {outcome:?}",
+            self.currency
+        );
+        let done = Done {
+            flow_id: outcome.flow_id,
+            transactions: outcome.transactions,
+            kind,
+            quantity,
+        };
+        self.done.lock().await.insert(id.to_owned(), done);
+    }
+
+    /// Repeats a start, under its client id, until it has an outcome.
+    async fn until_answered(&self, start: &StartFlow) -> Outcome {
+        loop {
+            match self.stream.start(start).await {
+                Ok(outcome)
+                    if matches!(outcome.status, FlowStatus::Delivered | FlowStatus::Failed) =>
+                {
+                    return outcome;
+                }
+                // A node that stops may answer with what is so far.
+                Ok(_) => {}
+                Err(error) => {
+                    let passing = error.is_outcome_unknown()
+                        || error.retry_after_ms().is_some()
+                        || matches!(
+                            error.code(),
+                            "client.not_connected"
+                                | "node.starting"
+                                | "node.draining"
+                                | "node.store_failed"
+                        );
+                    assert!(passing, "{}: {error}", error.code());
+                }
+            }
+            tokio::time::sleep(REST).await;
+        }
+    }
+}
+
+async fn reckon(banks: &[Arc<Bank>; 2], network: &Network) {
+    let mut books = Books {
+        nothing_else_ran: true,
+        ..Books::default()
+    };
+    for (position, bank) in banks.iter().enumerate() {
+        let done = bank.done.lock().await;
+        println!("{}: {} flows", network.name(bank.who), done.len());
+        assert!(done.len() as u64 > COINS, "no load, no test");
+        for (id, flow) in done.iter() {
+            note(&mut books, bank.currency, position, flow);
+            // Asked again, the same client id gives the same flow: it ran once.
+            let start = cash::issue(bank.currency, 1).expect("arguments");
+            let start = start.wait(Wait::Delivered).client_id(id);
+            let again = bank.until_answered(&start).await;
+            assert_eq!(again.flow_id, flow.flow_id, "{id}");
+            assert_eq!(again.transactions, flow.transactions, "{id}");
+        }
+    }
+    for bank in banks {
+        let name = network.name(bank.who);
+        let node = audit::node_books(name, &bank.client)
+            .await
+            .expect("readable");
+        let spends = audit::spends(name, &bank.client, &node.ledger).await;
+        books.spends.extend(spends.expect("readable"));
+        books.nodes.push(node);
+    }
+    let notary = super::client(network, Who::Notary);
+    books.consumed = audit::consumed("the notary", &notary)
+        .await
+        .expect("readable");
+    let verdict = audit::judge(&books);
+    assert!(verdict.is_clean(), "{verdict}");
+    println!("{verdict}");
+    each_holds_what_it_was_paid(banks).await;
+}
+
+/// What one flow adds to what the books must show.
+fn note(books: &mut Books, currency: &str, position: usize, flow: &Done) {
+    let expected = if flow.kind == Kind::IssueAndPay { 2 } else { 1 };
+    assert_eq!(flow.transactions.len(), expected, "{flow:?}");
+    if flow.kind != Kind::Pay {
+        let sum = books.in_circulation.entry(currency.to_owned()).or_default();
+        *sum += u128::from(flow.quantity);
+    }
+    for (at, id) in flow.transactions.iter().enumerate() {
+        let concerns_both = flow.kind != Kind::Issue && at + 1 == flow.transactions.len();
+        books.acknowledged.push(Acknowledged {
+            transactions: vec![id.parse().expect("an id")],
+            participants: if concerns_both {
+                vec![0, 1]
+            } else {
+                vec![position]
+            },
+        });
+    }
+}
+
+/// Each bank holds of the other's currency exactly what the other's flows paid it.
+async fn each_holds_what_it_was_paid(banks: &[Arc<Bank>; 2]) {
+    for (payer, payee) in [(&banks[0], &banks[1]), (&banks[1], &banks[0])] {
+        let done = payer.done.lock().await;
+        let paid: u128 = done
+            .values()
+            .filter(|flow| flow.kind != Kind::Issue)
+            .map(|flow| u128::from(flow.quantity))
+            .sum();
+        let held = super::holds(&payee.client, payer.currency).await;
+        assert_eq!(
+            held.expect("readable"),
+            paid,
+            "{} at the other",
+            payer.currency
+        );
+    }
+}
