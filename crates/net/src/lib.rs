@@ -1,1 +1,43 @@
-//! net
+//! The only sockets between nodes: one mutually authenticated TLS 1.3 connection a pair, on which messages travel in frames.
+//!
+//! ```text
+//!  caller's thread: send_many ─► queue per peer ─┬─ link free: frame, encrypt, write here (no thread hop)
+//!                                                └─ link busy or socket full: the net thread writes
+//!  net thread: read ─► decrypt ─► frames ─► Sink::deliver(batch)      accept, dial, hello, pings, credit
+//! ```
+//! It moves bytes and never interprets a message. Messages to a peer that is away, or whose queue is full, are dropped and
+//! counted: the protocols above send again what is not acknowledged.
+
+pub mod frame;
+
+// What is to be configured.
+mod options;
+mod tls;
+// What moves messages.
+mod assembly;
+mod compression;
+mod outbox;
+mod sink;
+// Connections.
+mod handshake;
+mod link;
+mod peer;
+mod reader;
+mod service;
+// The net thread.
+mod accept;
+mod dial;
+mod transport;
+// What can be read off.
+mod errors;
+mod metrics;
+mod refusal;
+
+pub use errors::ERRORS;
+pub use metrics::NetFigures;
+pub use options::{Compression, NetLimits, Options, PeerAddress};
+pub use outbox::{LANES, Sent};
+pub use refusal::Refusal;
+pub use sink::{Inbound, Sink};
+pub use tls::{TlsMaterial, TlsMaterialError};
+pub use transport::{Handle, PeerStatus, SendReport, StartError, Transport};

@@ -1,0 +1,119 @@
+//! Connections that this node makes: to every peer with a greater id, for ever.
+
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use crate::handshake::{self, Met};
+use crate::peer::Peer;
+use crate::refusal::Refusal;
+use crate::service;
+use crate::transport::Shared;
+
+/// A connection that stood so long was a good one: the next attempt follows at once.
+const GOOD: Duration = Duration::from_secs(1);
+
+/// Keeps a connection to a peer until the peer is retired.
+pub(crate) async fn dial(shared: Arc<Shared>, peer: Arc<Peer>) {
+    let mut back_off = BackOff::new(shared.limits.back_off_min, shared.limits.back_off_max);
+    let mut told = false;
+    while !peer.is_retired() {
+        match reach(&shared, &peer).await {
+            Ok(met) => {
+                told = false;
+                if service::serve(&shared, met).await >= GOOD {
+                    back_off.reset();
+                    continue;
+                }
+            }
+            Err(refusal) => {
+                shared.not_reached(&peer.id, &refusal, !told);
+                told = true;
+            }
+        }
+        // Whichever comes first: the pause is over, or there is news of the peer.
+        let _ = timeout(back_off.pause(), peer.retry.notified()).await;
+    }
+}
+
+/// Tries each address; the first failure is the one that counts.
+async fn reach(shared: &Shared, peer: &Arc<Peer>) -> Result<Met, Refusal> {
+    let limit = shared.limits.handshake_timeout;
+    let mut first = None;
+    for address in peer.addresses() {
+        let attempt = timeout(limit, try_address(shared, peer, &address)).await;
+        match attempt.unwrap_or(Err(Refusal::HandshakeTimeout(limit))) {
+            Ok(met) => return Ok(met),
+            Err(refusal) => first = first.or(Some(refusal)),
+        }
+    }
+    Err(first.unwrap_or_else(|| Refusal::HandshakeFailed("the peer has no address".to_owned())))
+}
+
+async fn try_address(shared: &Shared, peer: &Arc<Peer>, to: &str) -> Result<Met, Refusal> {
+    let unreachable = |source| Refusal::Unreachable {
+        address: to.to_owned(),
+        source,
+    };
+    let socket = TcpStream::connect(to).await.map_err(unreachable)?;
+    let address = socket.peer_addr().map_err(unreachable)?;
+    handshake::connect(shared, peer, socket, address).await
+}
+
+/// Pauses that double, each cut by up to half at random so that nodes do not come in step.
+struct BackOff {
+    min: Duration,
+    max: Duration,
+    next: Duration,
+    random: RandomState,
+    count: u64,
+}
+
+impl BackOff {
+    fn new(min: Duration, max: Duration) -> Self {
+        Self {
+            min,
+            max,
+            next: min,
+            random: RandomState::new(),
+            count: 0,
+        }
+    }
+
+    fn reset(&mut self) {
+        self.next = self.min;
+    }
+
+    fn pause(&mut self) -> Duration {
+        self.count += 1;
+        let full = self.next;
+        self.next = full.saturating_mul(2).min(self.max);
+        // A remainder fits.
+        let part = (self.random.hash_one(self.count) % 1_024) as u32;
+        full / 2 + full / 2 * part / 1_024
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_double_up_to_a_bound_and_start_anew() {
+        let ms = Duration::from_millis;
+        let mut back_off = BackOff::new(ms(50), ms(300));
+        for full in [50, 100, 200, 300, 300] {
+            let pause = back_off.pause();
+            assert!(
+                pause >= ms(full) / 2 && pause <= ms(full),
+                "{pause:?} of {full} ms"
+            );
+        }
+        back_off.reset();
+        assert!(back_off.pause() <= ms(50));
+    }
+}

@@ -1,0 +1,67 @@
+//! Why a frame is refused.
+
+use primitives::Coded;
+use thiserror::Error;
+
+use super::{BODY_BYTES_MAX, STREAMS_MAX};
+use crate::errors;
+
+/// Bytes that are no frame of this protocol, or a frame that breaks its rules. The connection ends.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum FrameError {
+    /// A body larger than any frame may have.
+    #[error("a frame of {0} bytes; the limit is {BODY_BYTES_MAX}")]
+    TooLarge(u64),
+    /// A kind of frame that is not known, or not allowed here.
+    #[error("a frame of kind {0} where none is expected")]
+    Kind(u8),
+    /// Flags that do not fit the kind, or are not known.
+    #[error("a frame of kind {kind} with flags {flags:#04x}")]
+    Flags {
+        /// The kind.
+        kind: u8,
+        /// The flags.
+        flags: u8,
+    },
+    /// A field that must be zero is not, or a stream is out of range.
+    #[error("a header with a field out of range; streams are below {STREAMS_MAX}")]
+    Field,
+    /// The body does not decompress to what the header says.
+    #[error("a body that does not decompress to the length its header gives")]
+    Compression,
+    /// The body is not what its kind asks for.
+    #[error("a damaged {0}")]
+    Body(&'static str),
+    /// A chunk that does not continue what its stream has begun.
+    #[error("a chunk that does not fit its message on stream {0}")]
+    Chunk(u32),
+    /// A message larger than this side takes.
+    #[error("a message of {size} bytes; the limit is {limit}")]
+    MessageTooLarge {
+        /// Its size.
+        size: u64,
+        /// The limit.
+        limit: u64,
+    },
+    /// A message begun without credit.
+    #[error("a message on stream {0} that was begun without credit")]
+    NoCredit(u32),
+    /// A grant that adds up to more than a number holds.
+    #[error("a grant of credit out of range on stream {0}")]
+    Grant(u32),
+}
+
+impl Coded for FrameError {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::TooLarge(_) => "net.frame_too_large",
+            Self::MessageTooLarge { .. } => "net.message_too_large",
+            Self::NoCredit(_) => "net.credit_exceeded",
+            _ => "net.bad_frame",
+        }
+    }
+
+    fn hint(&self) -> &'static str {
+        errors::action(self.code())
+    }
+}

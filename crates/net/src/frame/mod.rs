@@ -1,0 +1,50 @@
+//! Frames: the byte layout between nodes, inside TLS.
+//!
+//! Every frame is a header of 16 bytes and a body. Numbers are unsigned and big-endian.
+//!
+//! ```text
+//! offset size field
+//!  0     4    length      bytes of the body as carried, at most 1 MiB
+//!  4     1    kind        1 hello, 2 batch, 3 chunk, 4 credit, 5 ping, 6 pong
+//!  5     1    flags       bit 0 the body is compressed (zstd); bit 1 first chunk; bit 2 last chunk; others 0
+//!  6     1    priority    0 is the most urgent; of batches and chunks
+//!  7     1    zero
+//!  8     4    stream      of batches and chunks: the lane whose order and credit they share, below 16; else 0
+//! 12     4    raw length  bytes of the body once decompressed, at most 1 MiB; equals length if it is not compressed
+//! 16          body
+//! ```
+//!
+//! | kind | body |
+//! |---|---|
+//! | hello | see [`Hello`]; the first frame of either side, and only that |
+//! | batch | one or more messages, each its length (4 bytes) and its bytes |
+//! | chunk | a part of one message; the first begins with the message's length (4 bytes), the last completes it exactly |
+//! | credit | one or more grants, each a stream (4 bytes) and bytes (4 bytes) |
+//! | ping, pong | 8 bytes; a pong returns those of the ping |
+//!
+//! # Streams and credit
+//! Messages of one stream arrive in the order in which they were sent; a stream has at most one unfinished message, and
+//! between its chunks frames of other streams may come. A message costs its length and 64 bytes of the stream's credit, all
+//! of it when it begins; it may begin while the credit is above zero. So a receiver never holds more of a stream than the
+//! window it announced in its hello and one message. Whoever begins a message without credit is cut off.
+
+mod decoder;
+mod error;
+mod header;
+mod hello;
+
+pub use decoder::FrameDecoder;
+pub use error::FrameError;
+pub use header::{Flags, Header, Kind};
+pub use hello::{Hello, HelloError, PROTOCOL_VERSION, SOFTWARE_CHARS_MAX};
+
+/// Bytes of a header.
+pub const HEADER_BYTES: usize = 16;
+/// Most bytes of a body, both as carried and decompressed.
+pub const BODY_BYTES_MAX: usize = 1 << 20;
+/// Most bytes of a hello's body.
+pub const HELLO_BYTES_MAX: usize = 1_024;
+/// Streams of a connection.
+pub const STREAMS_MAX: usize = 16;
+/// What a message costs beside its bytes, so that many empty ones cost something too.
+pub const MESSAGE_OVERHEAD: usize = 64;

@@ -1,0 +1,145 @@
+//! From a socket to a connection whose both ends are known: TLS, then a hello each way.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use ledger::PartyId;
+use rustls::Connection;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio_rustls::{TlsAcceptor, TlsConnector, TlsStream};
+
+use crate::frame::{FrameError, HEADER_BYTES, HELLO_BYTES_MAX, Header, Hello, Kind};
+use crate::peer::Peer;
+use crate::refusal::Refusal;
+use crate::tls::{is_certificate_of, server_name};
+use crate::transport::Shared;
+
+/// A connection whose other end is known.
+pub(crate) struct Met {
+    pub(crate) peer: Arc<Peer>,
+    pub(crate) hello: Hello,
+    pub(crate) socket: TcpStream,
+    pub(crate) address: SocketAddr,
+    pub(crate) tls: Connection,
+}
+
+/// The side that was connected to. It says who it is only to a party of the network.
+pub(crate) async fn accept(
+    shared: &Shared,
+    socket: TcpStream,
+    address: SocketAddr,
+) -> Result<Met, Refusal> {
+    prepare(&socket)?;
+    let acceptor = TlsAcceptor::from(Arc::clone(&shared.tls.server));
+    let stream = acceptor
+        .accept(socket)
+        .await
+        .map_err(|error| Refusal::of_handshake(&error))?;
+    let mut stream = TlsStream::from(stream);
+    let hello = receive(&mut stream).await?;
+    check_name(&stream, &hello.party)?;
+    if hello.party >= shared.me {
+        return Err(Refusal::WrongDirection(hello.party));
+    }
+    let peer = shared
+        .peer(&hello.party)
+        .ok_or(Refusal::UnknownPeer(hello.party))?;
+    send(&mut stream, &shared.hello()).await?;
+    Ok(meet(peer, hello, address, stream))
+}
+
+/// The side that connects.
+pub(crate) async fn connect(
+    shared: &Shared,
+    peer: &Arc<Peer>,
+    socket: TcpStream,
+    address: SocketAddr,
+) -> Result<Met, Refusal> {
+    prepare(&socket)?;
+    let name = server_name(&peer.id).map_err(Refusal::HandshakeFailed)?;
+    let connector = TlsConnector::from(Arc::clone(&shared.tls.client));
+    // The name is checked here: it is the one that was connected to.
+    let stream = connector.connect(name, socket).await;
+    let stream = stream.map_err(|error| match Refusal::of_handshake(&error) {
+        Refusal::WrongCertificate(text) if text.contains("NotValidForName") => {
+            Refusal::WrongName(peer.id)
+        }
+        other => other,
+    })?;
+    let mut stream = TlsStream::from(stream);
+    send(&mut stream, &shared.hello()).await?;
+    let hello = receive(&mut stream).await?;
+    if hello.party != peer.id {
+        return Err(Refusal::WrongName(hello.party));
+    }
+    Ok(meet(Arc::clone(peer), hello, address, stream))
+}
+
+fn prepare(socket: &TcpStream) -> Result<(), Refusal> {
+    // Everything that can be gathered is gathered here: the system must not wait for more.
+    socket.set_nodelay(true).map_err(broken)
+}
+
+fn meet(peer: Arc<Peer>, hello: Hello, address: SocketAddr, stream: TlsStream<TcpStream>) -> Met {
+    let (socket, tls) = match stream {
+        TlsStream::Client(stream) => {
+            let (socket, tls) = stream.into_inner();
+            (socket, tls.into())
+        }
+        TlsStream::Server(stream) => {
+            let (socket, tls) = stream.into_inner();
+            (socket, tls.into())
+        }
+    };
+    Met {
+        peer,
+        hello,
+        socket,
+        address,
+        tls,
+    }
+}
+
+fn check_name(stream: &TlsStream<TcpStream>, party: &PartyId) -> Result<(), Refusal> {
+    let certificates = stream.get_ref().1.peer_certificates().unwrap_or_default();
+    if certificates
+        .first()
+        .is_some_and(|own| is_certificate_of(own, party))
+    {
+        return Ok(());
+    }
+    Err(Refusal::WrongName(*party))
+}
+
+async fn send(stream: &mut TlsStream<TcpStream>, hello: &Hello) -> Result<(), Refusal> {
+    let body = hello.to_bytes();
+    let mut frame = Header::new(Kind::Hello, body.len()).to_bytes().to_vec();
+    frame.extend_from_slice(&body);
+    stream.write_all(&frame).await.map_err(broken)?;
+    stream.flush().await.map_err(broken)
+}
+
+async fn receive(stream: &mut TlsStream<TcpStream>) -> Result<Hello, Refusal> {
+    let mut header = [0; HEADER_BYTES];
+    stream.read_exact(&mut header).await.map_err(broken)?;
+    let header = Header::parse(&header)?;
+    if header.kind != Kind::Hello {
+        return Err(FrameError::Kind(header.kind as u8).into());
+    }
+    if header.length as usize > HELLO_BYTES_MAX {
+        return Err(FrameError::TooLarge(header.length.into()).into());
+    }
+    let mut body = vec![0; header.length as usize];
+    stream.read_exact(&mut body).await.map_err(broken)?;
+    Ok(Hello::parse(&body)?)
+}
+
+fn broken(error: io::Error) -> Refusal {
+    match error.get_ref() {
+        // TLS 1.3: what the other side thinks of our certificate comes only now.
+        Some(inner) if inner.is::<rustls::Error>() => Refusal::of_handshake(&error),
+        _ => Refusal::HandshakeFailed(error.to_string()),
+    }
+}

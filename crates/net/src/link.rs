@@ -1,0 +1,290 @@
+//! A connection that stands, and its sending side.
+//!
+//! # Whoever comes writes
+//! TLS has one state for both directions, so a link has one lock. A thread with something to send queues it and tries the
+//! lock. If it gets it, it frames, encrypts and writes right there: no other thread has to wake up. If not, the holder
+//! looks at the queue once more after it has let go, and sends. So nobody waits and nothing is forgotten; under load the
+//! queue gathers while somebody writes, and goes with one write.
+
+use std::io::{self, IoSlice, Write};
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+
+use rustls::Connection;
+use tokio::net::TcpStream;
+use tokio::sync::Notify;
+
+use crate::assembly::Assembly;
+use crate::compression::{Packer, Unpacker};
+use crate::frame::FrameDecoder;
+use crate::metrics::Counters;
+use crate::peer::Peer;
+use crate::refusal::Refusal;
+
+/// The socket is full: the net thread goes on when it is not.
+const WANT_WRITE: u8 = 1;
+/// More is queued than one call should send: the net thread goes on.
+const MORE: u8 = 2;
+/// Sending failed: the net thread ends the connection.
+const FAILED: u8 = 4;
+/// The connection is to end.
+const CLOSED: u8 = 8;
+
+/// Frames that are encrypted and written at once, in bytes, about.
+const GATHER_BYTES: usize = 128 << 10;
+/// What a thread that sends writes at most before it leaves the rest to the net thread, in bytes.
+pub(crate) const INLINE_BYTES: usize = 256 << 10;
+/// What the net thread writes at most to one peer before others have their turn, in bytes.
+pub(crate) const TURN_BYTES: usize = 1 << 20;
+
+/// See the module.
+pub(crate) struct Link {
+    pub(crate) peer: Arc<Peer>,
+    pub(crate) address: SocketAddr,
+    pub(crate) socket: TcpStream,
+    /// Calls the net thread.
+    pub(crate) wake: Notify,
+    pub(crate) counters: Arc<Counters>,
+    state: Mutex<LinkState>,
+    flags: AtomicU8,
+}
+
+/// What the lock guards.
+pub(crate) struct LinkState {
+    pub(crate) tls: Connection,
+    pub(crate) decoder: FrameDecoder,
+    pub(crate) assembly: Assembly,
+    pub(crate) unpacker: Unpacker,
+    /// Frames of the connection itself that go before everything else: credit, pings, pongs.
+    pub(crate) controls: Vec<u8>,
+    packer: Option<Packer>,
+    frames: Vec<u8>,
+    failure: Option<Refusal>,
+}
+
+enum Progress {
+    /// Nothing can be sent now.
+    Idle,
+    /// The socket takes no more.
+    Full,
+    /// The budget is used up.
+    More,
+}
+
+impl Link {
+    pub(crate) fn new(
+        peer: Arc<Peer>,
+        (socket, address): (TcpStream, SocketAddr),
+        mut tls: Connection,
+        (assembly, packer): (Assembly, Option<Packer>),
+        counters: Arc<Counters>,
+    ) -> Self {
+        // What is encrypted at once is bounded by GATHER_BYTES.
+        tls.set_buffer_limit(None);
+        let state = LinkState {
+            tls,
+            decoder: FrameDecoder::new(),
+            assembly,
+            unpacker: Unpacker::default(),
+            controls: Vec::new(),
+            packer,
+            frames: Vec::new(),
+            failure: None,
+        };
+        Self {
+            peer,
+            address,
+            socket,
+            wake: Notify::new(),
+            counters,
+            state: Mutex::new(state),
+            flags: AtomicU8::new(0),
+        }
+    }
+
+    /// Sends what is queued, unless another thread is at it, which then does. Never blocks.
+    pub(crate) fn pump(&self, mut budget: usize) {
+        // With a full socket the net thread goes on by itself.
+        while self.flags.load(Ordering::SeqCst) & (WANT_WRITE | FAILED | CLOSED) == 0 {
+            let mut state = match self.state.try_lock() {
+                Ok(state) => state,
+                Err(TryLockError::WouldBlock) => return,
+                Err(TryLockError::Poisoned(_)) => return self.attention(FAILED),
+            };
+            match state.send(self, &mut budget) {
+                Ok(Progress::Idle) => drop(state),
+                Ok(Progress::Full) => return self.attention(WANT_WRITE),
+                Ok(Progress::More) => return self.attention(MORE),
+                Err(error) => {
+                    state.failure = Some(error);
+                    return self.attention(FAILED);
+                }
+            }
+            // Somebody may have queued, and found the lock taken, since we last looked.
+            if !self.peer.outbox().is_ready() {
+                return;
+            }
+        }
+    }
+
+    /// Ends the connection soon.
+    pub(crate) fn close(&self) {
+        self.attention(CLOSED);
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.flags.load(Ordering::SeqCst) & CLOSED != 0
+    }
+
+    pub(crate) fn wants_write(&self) -> bool {
+        self.flags.load(Ordering::SeqCst) & WANT_WRITE != 0
+    }
+
+    /// Whether sending goes on though the socket takes more.
+    pub(crate) fn has_more(&self) -> bool {
+        self.flags.load(Ordering::SeqCst) & MORE != 0
+    }
+
+    /// The net thread goes on with sending.
+    pub(crate) fn resume(&self) {
+        self.flags.fetch_and(!(WANT_WRITE | MORE), Ordering::SeqCst);
+        self.pump(TURN_BYTES);
+    }
+
+    /// What went wrong while sending.
+    pub(crate) fn failure(&self) -> Option<Refusal> {
+        if self.flags.load(Ordering::SeqCst) & FAILED == 0 {
+            return None;
+        }
+        let broken = || Refusal::Lost("its state was lost in a panic".to_owned());
+        let failure = self
+            .state
+            .lock()
+            .ok()
+            .and_then(|mut state| state.failure.take());
+        Some(failure.unwrap_or_else(broken))
+    }
+
+    /// The state, for the net thread.
+    pub(crate) fn lock(&self) -> Result<MutexGuard<'_, LinkState>, Refusal> {
+        self.state
+            .lock()
+            .map_err(|_| Refusal::Lost("its state was lost in a panic".to_owned()))
+    }
+
+    /// Sends what can be sent without waiting, and says goodbye.
+    pub(crate) fn finish(&self) {
+        if let Ok(mut state) = self.state.lock() {
+            let mut budget = TURN_BYTES;
+            // The connection ends in any case.
+            let _ = state.send(self, &mut budget);
+            state.tls.send_close_notify();
+            let _ = state.flush(self);
+        }
+    }
+
+    fn attention(&self, flag: u8) {
+        self.flags.fetch_or(flag, Ordering::SeqCst);
+        self.wake.notify_one();
+    }
+}
+
+impl LinkState {
+    fn send(&mut self, link: &Link, budget: &mut usize) -> Result<Progress, Refusal> {
+        loop {
+            if !self
+                .flush(link)
+                .map_err(|error| Refusal::Lost(error.to_string()))?
+            {
+                return Ok(Progress::Full);
+            }
+            self.frames.clear();
+            self.frames.append(&mut self.controls);
+            self.gather(link);
+            if self.frames.is_empty() {
+                return Ok(Progress::Idle);
+            }
+            let sent = self.tls.writer().write_all(&self.frames);
+            sent.map_err(|error| Refusal::Lost(error.to_string()))?;
+            *budget = budget.saturating_sub(self.frames.len());
+            if *budget == 0 {
+                let flushed = self.flush(link).map_err(|e| Refusal::Lost(e.to_string()))?;
+                return Ok(if flushed {
+                    Progress::More
+                } else {
+                    Progress::Full
+                });
+            }
+        }
+    }
+
+    /// Makes frames of what is queued.
+    fn gather(&mut self, link: &Link) {
+        let (mut frames, mut messages, mut bytes) = (0, 0, 0);
+        while self.frames.len() < GATHER_BYTES {
+            // The lock is held for one frame only: others queue meanwhile.
+            let made = link.peer.outbox().next_frame(&mut self.frames);
+            let Some(mut made) = made else { break };
+            if let Some(packer) = &mut self.packer {
+                packer.pack(&mut self.frames, &mut made);
+            }
+            frames += 1;
+            messages += made.messages;
+            bytes += made.bytes;
+        }
+        if frames > 0 {
+            link.counters.frames_out.add(frames);
+            link.counters.messages_out.add(messages);
+            link.counters.bytes_out.add(bytes);
+        }
+    }
+
+    /// Writes what is encrypted. False if the socket takes no more.
+    pub(crate) fn flush(&mut self, link: &Link) -> io::Result<bool> {
+        while self.tls.wants_write() {
+            match self.tls.write_tls(&mut SocketWriter(link)) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Gives memory back that an idle connection does not need.
+    pub(crate) fn shrink(&mut self) {
+        self.frames = Vec::new();
+        self.controls.shrink_to_fit();
+        self.unpacker.shrink();
+    }
+}
+
+/// Writes to the socket without waiting, and counts.
+struct SocketWriter<'a>(&'a Link);
+
+impl SocketWriter<'_> {
+    fn count(&self, written: io::Result<usize>) -> io::Result<usize> {
+        if let Ok(bytes) = &written {
+            self.0.counters.writes.add(1);
+            self.0.counters.wire_bytes_out.add(*bytes as u64);
+        }
+        written
+    }
+}
+
+impl Write for SocketWriter<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.count(self.0.socket.try_write(bytes))
+    }
+
+    fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.count(self.0.socket.try_write_vectored(slices))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

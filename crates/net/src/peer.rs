@@ -1,0 +1,107 @@
+//! One peer: what waits for it, and the connection that stands.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ledger::PartyId;
+use tokio::sync::Notify;
+
+use crate::frame::Hello;
+use crate::link::Link;
+use crate::outbox::Outbox;
+use crate::sink::{Inbound, Sink};
+
+/// See the module.
+pub(crate) struct Peer {
+    pub(crate) id: PartyId,
+    /// Rung when the pause between attempts to reach the peer should end.
+    pub(crate) retry: Notify,
+    addresses: Mutex<Vec<String>>,
+    outbox: Mutex<Outbox>,
+    link: Mutex<Option<Arc<Link>>>,
+    retired: AtomicBool,
+}
+
+impl Peer {
+    pub(crate) fn new(id: PartyId, addresses: Vec<String>, queue_bytes_max: usize) -> Self {
+        Self {
+            id,
+            retry: Notify::new(),
+            addresses: Mutex::new(addresses),
+            outbox: Mutex::new(Outbox::new(queue_bytes_max)),
+            link: Mutex::new(None),
+            retired: AtomicBool::new(false),
+        }
+    }
+
+    pub(crate) fn addresses(&self) -> Vec<String> {
+        lock(&self.addresses).clone()
+    }
+
+    /// The peer moved: it is tried there at once.
+    pub(crate) fn set_addresses(&self, addresses: Vec<String>) {
+        let mut known = lock(&self.addresses);
+        if *known != addresses {
+            *known = addresses;
+            self.retry.notify_one();
+        }
+    }
+
+    pub(crate) fn outbox(&self) -> MutexGuard<'_, Outbox> {
+        lock(&self.outbox)
+    }
+
+    pub(crate) fn link(&self) -> Option<Arc<Link>> {
+        lock(&self.link).clone()
+    }
+
+    /// The peer is no longer in the network.
+    pub(crate) fn retire(&self) {
+        self.retired.store(true, Ordering::Release);
+        self.retry.notify_one();
+        if let Some(link) = self.link() {
+            link.close();
+        }
+    }
+
+    pub(crate) fn is_retired(&self) -> bool {
+        self.retired.load(Ordering::Acquire)
+    }
+
+    /// A connection stands. An older one is closed; the sink hears of both in order. Only on the thread of the
+    /// connections, so that nothing of the old one comes after this. Returns whether there was an older one.
+    pub(crate) fn install(&self, link: &Arc<Link>, hello: &Hello, sink: &dyn Sink) -> bool {
+        let old = lock(&self.link).replace(Arc::clone(link));
+        self.outbox().open(hello.window, hello.max_message_bytes);
+        let mut batch = Vec::with_capacity(2);
+        if let Some(old) = &old {
+            old.close();
+            batch.push(Inbound::PeerDown { peer: self.id });
+        }
+        batch.push(Inbound::PeerUp {
+            peer: self.id,
+            epoch: hello.epoch,
+        });
+        sink.deliver(&mut batch);
+        old.is_some()
+    }
+
+    /// A connection has ended. Does nothing if another one has taken its place.
+    pub(crate) fn remove(&self, link: &Arc<Link>, sink: &dyn Sink) {
+        let mut current = lock(&self.link);
+        if current
+            .as_ref()
+            .is_some_and(|current| Arc::ptr_eq(current, link))
+        {
+            *current = None;
+            self.outbox().close();
+            drop(current);
+            sink.deliver(&mut vec![Inbound::PeerDown { peer: self.id }]);
+        }
+    }
+}
+
+/// Nothing that holds one of these locks can leave what it guards half changed.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

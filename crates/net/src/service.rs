@@ -1,0 +1,211 @@
+//! The life of a connection that stands, as a task of the net thread.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::time::Duration;
+
+use primitives::Coded;
+use tokio::time::{Instant, sleep_until};
+
+use crate::assembly::Assembly;
+use crate::compression::Packer;
+use crate::handshake::Met;
+use crate::link::Link;
+use crate::options::Compression;
+use crate::reader::{Buffers, Turn};
+use crate::refusal::Refusal;
+use crate::transport::Shared;
+
+/// How often a full sink is asked whether it has room.
+const FULL_POLL: Duration = Duration::from_millis(1);
+/// Waits shorter than this block the thread: the runtime's clock is no finer.
+const CLOCK_TICK: Duration = Duration::from_millis(1);
+
+thread_local! {
+    /// Taken while a connection is read; the net thread reads one at a time.
+    static BUFFERS: RefCell<Option<Buffers>> = const { RefCell::new(None) };
+}
+
+fn with_buffers<T>(work: impl FnOnce(&mut Buffers) -> T) -> T {
+    BUFFERS.with_borrow_mut(|buffers| work(buffers.get_or_insert_with(Buffers::new)))
+}
+
+/// Serves a connection until it ends. Returns how long it stood.
+pub(crate) async fn serve(shared: &Arc<Shared>, met: Met) -> Duration {
+    let Met {
+        peer,
+        hello,
+        socket,
+        address,
+        tls,
+    } = met;
+    let limits = &shared.limits;
+    let compress = hello.takes_zstd
+        && match shared.compression {
+            Compression::Off => false,
+            Compression::Auto => !address.ip().to_canonical().is_loopback(),
+            Compression::On => true,
+        };
+    // Without memory for it, frames go as they are.
+    let packer = if compress { Packer::new().ok() } else { None };
+    let assembly = Assembly::new(limits.window_bytes, limits.message_bytes_max);
+    let counters = Arc::clone(&shared.counters);
+    let link = Link::new(
+        Arc::clone(&peer),
+        (socket, address),
+        tls,
+        (assembly, packer),
+        counters,
+    );
+    let link = Arc::new(link);
+    let replaced = peer.install(&link, &hello, &*shared.sink);
+    shared.counters.connected.add(1);
+    if replaced {
+        let refusal = Refusal::Replaced;
+        tracing::warn!(code = refusal.code(), peer = %peer.id, hint = refusal.hint(), "the peer connected anew; the older connection ends");
+    }
+    tracing::info!(peer = %peer.id, %address, software = hello.software, compress, "connected");
+    let began = Instant::now();
+    let ended = Service {
+        shared,
+        link: &link,
+        heard: began,
+        owing: false,
+    }
+    .run()
+    .await;
+    if link.is_closed() || matches!(ended, Refusal::Stopped) {
+        link.finish();
+    }
+    peer.remove(&link, &*shared.sink);
+    shared.counters.disconnected.add(1);
+    let (code, stood) = (ended.code(), began.elapsed());
+    if ended.is_harmless() || matches!(ended, Refusal::Replaced) {
+        tracing::info!(code, peer = %peer.id, %address, "disconnected: {ended}");
+    } else {
+        tracing::warn!(code, peer = %peer.id, %address, hint = ended.hint(), "disconnected: {ended}");
+    }
+    stood
+}
+
+struct Service<'a> {
+    shared: &'a Shared,
+    link: &'a Link,
+    /// When the peer was last heard of.
+    heard: Instant,
+    /// The peer is owed credit that it gets when the sink has room.
+    owing: bool,
+}
+
+impl Service<'_> {
+    async fn run(mut self) -> Refusal {
+        match self.work().await {
+            Ok(refusal) | Err(refusal) => refusal,
+        }
+    }
+
+    async fn work(&mut self) -> Result<Refusal, Refusal> {
+        let (link, shared) = (self.link, self.shared);
+        let turn = with_buffers(|buffers| link.begin(buffers, &*shared.sink))?;
+        self.after(turn);
+        let mut timer = Box::pin(sleep_until(self.deadline()));
+        loop {
+            if link.is_closed() {
+                let retired = link.peer.is_retired();
+                return Ok(if retired {
+                    Refusal::Stopped
+                } else {
+                    Refusal::Replaced
+                });
+            }
+            if let Some(failure) = link.failure() {
+                return Err(failure);
+            }
+            if link.has_more() {
+                link.resume();
+                tokio::task::yield_now().await;
+            }
+            let held_up = self.owing || shared.is_overrun();
+            if held_up && timer.deadline() > Instant::now() + FULL_POLL {
+                timer.as_mut().reset(self.deadline());
+            }
+            tokio::select! {
+                () = link.wake.notified() => self.linger().await,
+                ready = link.socket.writable(), if link.wants_write() => {
+                    ready.map_err(|error| Refusal::Lost(error.to_string()))?;
+                    link.resume();
+                }
+                ready = link.socket.readable(), if !shared.is_overrun() => {
+                    ready.map_err(|error| Refusal::Lost(error.to_string()))?;
+                    let turn = with_buffers(|buffers| link.read(buffers, &*shared.sink))?;
+                    self.after(turn);
+                    if turn.more {
+                        tokio::task::yield_now().await;
+                    }
+                }
+                () = &mut timer => {
+                    self.on_time()?;
+                    timer.as_mut().reset(self.deadline());
+                }
+            }
+        }
+    }
+
+    /// What a turn of reading leads to: credit may have come, or be owed.
+    fn after(&mut self, turn: Turn) {
+        if turn.heard {
+            self.heard = Instant::now();
+        }
+        self.owing = turn.owing;
+        self.shared.note_taken(turn.bytes);
+        self.link.pump(crate::link::TURN_BYTES);
+    }
+
+    /// Somebody called. With a linger, senders leave the writing to this thread.
+    async fn linger(&self) {
+        let linger = self.shared.linger;
+        if linger.is_zero() {
+            return;
+        }
+        if linger < CLOCK_TICK {
+            std::thread::sleep(linger);
+        } else {
+            tokio::time::sleep(linger).await;
+        }
+        self.link.pump(crate::link::TURN_BYTES);
+    }
+
+    fn deadline(&self) -> Instant {
+        if self.owing || self.shared.is_overrun() {
+            return Instant::now() + FULL_POLL;
+        }
+        let limits = &self.shared.limits;
+        let silence = self.heard.elapsed();
+        let until = if silence < limits.ping_after {
+            limits.ping_after
+        } else {
+            limits.silence_max
+        };
+        // Pings are repeated while nothing is heard.
+        self.heard + until.min(silence + limits.ping_after)
+    }
+
+    fn on_time(&mut self) -> Result<(), Refusal> {
+        let (limits, silence) = (&self.shared.limits, self.heard.elapsed());
+        if self.owing && self.shared.sink.has_room() {
+            self.link.grant()?;
+            self.owing = false;
+        }
+        self.shared.note_taken(0);
+        if self.shared.is_overrun() {
+            // We do not listen: silence says nothing.
+            self.heard = Instant::now();
+        } else if silence >= limits.silence_max {
+            return Err(Refusal::Idle(limits.silence_max));
+        } else if silence >= limits.ping_after {
+            self.link.ping()?;
+        }
+        self.link.pump(crate::link::TURN_BYTES);
+        Ok(())
+    }
+}

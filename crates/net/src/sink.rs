@@ -1,0 +1,39 @@
+//! Where everything goes that comes in.
+
+use ledger::PartyId;
+
+/// Something that came in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Inbound {
+    /// A connection to a peer stands; its messages follow. Nothing sent before has to be expected to arrive.
+    PeerUp {
+        /// The peer, authenticated.
+        peer: PartyId,
+        /// The number that names the peer's store.
+        epoch: u64,
+    },
+    /// The connection is gone, with everything that was queued for it.
+    PeerDown {
+        /// The peer.
+        peer: PartyId,
+    },
+    /// A message. Those of one peer and one priority come in the order in which they were sent.
+    Message {
+        /// The peer, authenticated.
+        peer: PartyId,
+        /// The message; anything can be in it.
+        bytes: Vec<u8>,
+    },
+}
+
+/// The consumer's queue. All calls come from the one thread of the connections, with everything that one read of a socket
+/// brought: a queue behind a lock pays one lock and at most one wake-up for a whole batch, and a message costs a move.
+pub trait Sink: Send + Sync + 'static {
+    /// Takes a batch, in order, and leaves the vector empty. Never blocks: whoever can hold no more says so in
+    /// [`Sink::has_room`], and takes what was on its way all the same.
+    fn deliver(&self, batch: &mut Vec<Inbound>);
+
+    /// Whether more is welcome. While it is not, peers get no further credit, so that each may finish its window and
+    /// then waits; it is asked again every millisecond.
+    fn has_room(&self) -> bool;
+}
