@@ -216,13 +216,20 @@ impl Default for LimitsSection {
 
 impl Default for StoreSection {
     fn default() -> Self {
-        Self { linger_us: 0, cache_bytes: 8 << 20, view_cache_bytes: 4 << 20 }
+        Self {
+            linger_us: 0,
+            cache_bytes: 8 << 20,
+            view_cache_bytes: 4 << 20,
+        }
     }
 }
 
 impl Default for LogSection {
     fn default() -> Self {
-        Self { level: "info".to_owned(), format: LogFormat::Text }
+        Self {
+            level: "info".to_owned(),
+            format: LogFormat::Text,
+        }
     }
 }
 
@@ -245,40 +252,190 @@ const fn field(
     unit: &'static str,
     meaning: &'static str,
 ) -> Field {
-    Field { name, default, unit, meaning }
+    Field {
+        name,
+        default,
+        unit,
+        meaning,
+    }
 }
 
 /// Every field.
 pub const FIELDS: &[Field] = &[
-    field("node.name", "", "", "The legal name, `O=..., L=..., C=..`; the certificate and the network map bear the same."),
-    field("node.data_dir", "\"data\"", "", "Where data is kept; relative to the node's folder."),
-    field("p2p.listen", "", "", "Where to listen for other nodes, `address:port`."),
-    field("p2p.compression", "true", "", "Whether messages to nodes that want it are compressed."),
-    field("p2p.linger_us", "0", "microseconds", "How long to gather messages before each write; 0 never waits."),
-    field("p2p.queue_bytes", "33554432", "bytes", "Messages that wait for one peer."),
-    field("api.listen", "", "", "Where to listen for clients, `address:port`."),
-    field("api.tokens", "[]", "", "Who may call: `{ user = \"...\", sha256 = \"...\" }`, the SHA-256 of the token in hexadecimal."),
-    field("api.connections_max", "1024", "", "Clients' connections at once."),
-    field("api.body_bytes_max", "1048576", "bytes", "Largest body of one request, and longest line of a stream."),
-    field("api.stream_outstanding_max", "4096", "", "Starts outstanding on one stream."),
-    field("notary.batch_requests_max", "2000", "", "Most requests in one batch. The section makes the node a notary."),
-    field("notary.batch_states_max", "20000", "", "Most states in one batch."),
-    field("notary.queue_requests_max", "20000", "", "Requests that wait; further ones are told when to come again."),
-    field("notary.queue_states_max", "50000", "", "States of all requests that wait."),
-    field("limits.live_flows", "1000", "", "Flows started by clients that run at once."),
-    field("limits.start_queue", "1000", "", "Starts that wait for a place; further ones are told \"busy\"."),
-    field("limits.responders", "20000", "", "Flows started by peers that run at once."),
-    field("limits.transaction_cache_bytes", "16777216", "bytes", "Cache of transactions."),
-    field("limits.signature_cache_bytes", "2097152", "bytes", "Caches of good signatures and of valid transactions, each."),
-    field("limits.outcome_cache_bytes", "4194304", "bytes", "Outcomes of ended flows kept in memory."),
-    field("limits.coin_bytes", "33554432", "bytes", "Coins kept in memory for selection."),
-    field("limits.coins_per_token", "20000", "", "Coins of one token kept in memory."),
-    field("limits.inbound_bytes", "16777216", "bytes", "Peers' messages that wait to be handled; beyond, connections are not read."),
-    field("store.linger_us", "0", "microseconds", "How long to gather writes before each sync; 0 never waits."),
-    field("store.cache_bytes", "8388608", "bytes", "Cache of the ledger's store."),
-    field("store.view_cache_bytes", "4194304", "bytes", "Cache of the vault's view."),
-    field("log.level", "\"info\"", "", "The least level logged: error, warn, info, debug or trace; or a filter per module."),
-    field("log.format", "\"text\"", "", "`text` for people, `json` for programs."),
+    field(
+        "node.name",
+        "",
+        "",
+        "The legal name, `O=..., L=..., C=..`; the certificate and the network map bear the same.",
+    ),
+    field(
+        "node.data_dir",
+        "\"data\"",
+        "",
+        "Where data is kept; relative to the node's folder.",
+    ),
+    field(
+        "p2p.listen",
+        "",
+        "",
+        "Where to listen for other nodes, `address:port`.",
+    ),
+    field(
+        "p2p.compression",
+        "true",
+        "",
+        "Whether messages to nodes that want it are compressed.",
+    ),
+    field(
+        "p2p.linger_us",
+        "0",
+        "microseconds",
+        "How long to gather messages before each write; 0 never waits.",
+    ),
+    field(
+        "p2p.queue_bytes",
+        "33554432",
+        "bytes",
+        "Messages that wait for one peer.",
+    ),
+    field(
+        "api.listen",
+        "",
+        "",
+        "Where to listen for clients, `address:port`.",
+    ),
+    field(
+        "api.tokens",
+        "[]",
+        "",
+        "Who may call: `{ user = \"...\", sha256 = \"...\" }`, the SHA-256 of the token in hexadecimal.",
+    ),
+    field(
+        "api.connections_max",
+        "1024",
+        "",
+        "Clients' connections at once.",
+    ),
+    field(
+        "api.body_bytes_max",
+        "1048576",
+        "bytes",
+        "Largest body of one request, and longest line of a stream.",
+    ),
+    field(
+        "api.stream_outstanding_max",
+        "4096",
+        "",
+        "Starts outstanding on one stream.",
+    ),
+    field(
+        "notary.batch_requests_max",
+        "2000",
+        "",
+        "Most requests in one batch. The section makes the node a notary.",
+    ),
+    field(
+        "notary.batch_states_max",
+        "20000",
+        "",
+        "Most states in one batch.",
+    ),
+    field(
+        "notary.queue_requests_max",
+        "20000",
+        "",
+        "Requests that wait; further ones are told when to come again.",
+    ),
+    field(
+        "notary.queue_states_max",
+        "50000",
+        "",
+        "States of all requests that wait.",
+    ),
+    field(
+        "limits.live_flows",
+        "1000",
+        "",
+        "Flows started by clients that run at once.",
+    ),
+    field(
+        "limits.start_queue",
+        "1000",
+        "",
+        "Starts that wait for a place; further ones are told \"busy\".",
+    ),
+    field(
+        "limits.responders",
+        "20000",
+        "",
+        "Flows started by peers that run at once.",
+    ),
+    field(
+        "limits.transaction_cache_bytes",
+        "16777216",
+        "bytes",
+        "Cache of transactions.",
+    ),
+    field(
+        "limits.signature_cache_bytes",
+        "2097152",
+        "bytes",
+        "Caches of good signatures and of valid transactions, each.",
+    ),
+    field(
+        "limits.outcome_cache_bytes",
+        "4194304",
+        "bytes",
+        "Outcomes of ended flows kept in memory.",
+    ),
+    field(
+        "limits.coin_bytes",
+        "33554432",
+        "bytes",
+        "Coins kept in memory for selection.",
+    ),
+    field(
+        "limits.coins_per_token",
+        "20000",
+        "",
+        "Coins of one token kept in memory.",
+    ),
+    field(
+        "limits.inbound_bytes",
+        "16777216",
+        "bytes",
+        "Peers' messages that wait to be handled; beyond, connections are not read.",
+    ),
+    field(
+        "store.linger_us",
+        "0",
+        "microseconds",
+        "How long to gather writes before each sync; 0 never waits.",
+    ),
+    field(
+        "store.cache_bytes",
+        "8388608",
+        "bytes",
+        "Cache of the ledger's store.",
+    ),
+    field(
+        "store.view_cache_bytes",
+        "4194304",
+        "bytes",
+        "Cache of the vault's view.",
+    ),
+    field(
+        "log.level",
+        "\"info\"",
+        "",
+        "The least level logged: error, warn, info, debug or trace; or a filter per module.",
+    ),
+    field(
+        "log.format",
+        "\"text\"",
+        "",
+        "`text` for people, `json` for programs.",
+    ),
 ];
 
 /// The reference page.
@@ -287,8 +444,18 @@ pub fn reference_page() -> String {
         "# Configuration of a node\n\nGenerated from the source: do not edit. Each field of `node.toml`, `section.name`.\n\n\
          | field | default | unit | meaning |\n|---|---|---|---|\n",
     );
-    for Field { name, default, unit, meaning } in FIELDS {
-        let default = if default.is_empty() { "required".to_owned() } else { format!("`{default}`") };
+    for Field {
+        name,
+        default,
+        unit,
+        meaning,
+    } in FIELDS
+    {
+        let default = if default.is_empty() {
+            "required".to_owned()
+        } else {
+            format!("`{default}`")
+        };
         page.push_str(&format!("| `{name}` | {default} | {unit} | {meaning} |\n"));
     }
     page
@@ -351,8 +518,10 @@ impl NodeConfig {
 
 /// Reads a TOML file; an unknown field is refused with the nearest one that exists.
 pub(crate) fn read_toml<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, ConfigError> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|source| ConfigError::Unreadable { path: path.to_owned(), source })?;
+    let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Unreadable {
+        path: path.to_owned(),
+        source,
+    })?;
     toml::from_str(&text).map_err(|error| ConfigError::Invalid {
         path: path.to_owned(),
         message: with_suggestion(&error.to_string()),
@@ -361,7 +530,11 @@ pub(crate) fn read_toml<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T
 
 /// Serde says "unknown field `x`, expected one of `a`, `b`": adds which of them was meant, if one is near.
 fn with_suggestion(message: &str) -> String {
-    let mut quoted = message.split("unknown field `").nth(1).unwrap_or_default().split('`');
+    let mut quoted = message
+        .split("unknown field `")
+        .nth(1)
+        .unwrap_or_default()
+        .split('`');
     let unknown = quoted.next().unwrap_or_default();
     let known = quoted.skip(1).step_by(2);
     let nearest = known
@@ -405,7 +578,12 @@ mod tests {
                 assert_eq!(found.to_string(), *default, "{name}");
             }
         }
-        let count: usize = value.as_table().expect("a table").values().map(|s| s.as_table().map_or(0, |t| t.len())).sum();
+        let count: usize = value
+            .as_table()
+            .expect("a table")
+            .values()
+            .map(|s| s.as_table().map_or(0, |t| t.len()))
+            .sum();
         assert_eq!(count, FIELDS.len(), "a field is missing on the page");
     }
 
@@ -419,8 +597,12 @@ mod tests {
             let message = parse(&format!("{SMALLEST}\n{line}")).expect_err(line);
             assert!(message.ends_with(suggestion), "{message}");
         }
-        let message = parse(&format!("{SMALLEST}\n[limits]\nlive_flows = \"many\"")).expect_err("a text");
-        assert!(message.contains("live_flows") && message.contains("line"), "{message}");
+        let message =
+            parse(&format!("{SMALLEST}\n[limits]\nlive_flows = \"many\"")).expect_err("a text");
+        assert!(
+            message.contains("live_flows") && message.contains("line"),
+            "{message}"
+        );
     }
 
     #[test]
@@ -430,6 +612,9 @@ mod tests {
             std::fs::write(&path, reference_page()).expect("the page is written");
         }
         let page = std::fs::read_to_string(&path).expect("docs/reference/config.md");
-        assert!(page == reference_page(), "run UPDATE_DOCS=1 cargo test -p node config");
+        assert!(
+            page == reference_page(),
+            "run UPDATE_DOCS=1 cargo test -p node config"
+        );
     }
 }

@@ -48,7 +48,9 @@ pub(super) fn read_seed(path: &Path) -> Result<[u8; 32], BootstrapError> {
 fn root_params() -> CertificateParams {
     let mut params = CertificateParams::default();
     params.distinguished_name = DistinguishedName::new();
-    params.distinguished_name.push(DnType::CommonName, "Tallystick network root");
+    params
+        .distinguished_name
+        .push(DnType::CommonName, "Tallystick network root");
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
     params.not_before = date_time_ymd(SINCE_YEAR, 1, 1);
@@ -123,8 +125,10 @@ impl Authority {
         params.not_before = date_time_ymd(SINCE_YEAR, 1, 1);
         params.not_after = date_time_ymd(UNTIL_YEAR, 12, 31);
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-        params.extended_key_usages =
-            vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
+        params.extended_key_usages = vec![
+            ExtendedKeyUsagePurpose::ServerAuth,
+            ExtendedKeyUsagePurpose::ClientAuth,
+        ];
         let key = rcgen::KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).map_err(certificate)?;
         let own = params.signed_by(&key, &self.issuer).map_err(certificate)?;
         Ok((own.pem(), key.serialize_pem()))

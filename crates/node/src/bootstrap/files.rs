@@ -47,11 +47,17 @@ pub struct NodeFiles {
 
 fn file(path: &Path) -> impl Fn(std::io::Error) -> BootstrapError {
     let path = path.to_owned();
-    move |source| BootstrapError::File { path: path.clone(), source }
+    move |source| BootstrapError::File {
+        path: path.clone(),
+        source,
+    }
 }
 
 fn damaged(path: &Path, message: impl ToString) -> BootstrapError {
-    BootstrapError::Damaged { path: path.to_owned(), message: message.to_string() }
+    BootstrapError::Damaged {
+        path: path.to_owned(),
+        message: message.to_string(),
+    }
 }
 
 pub(super) fn create(folder: &Path) -> Result<(), BootstrapError> {
@@ -66,7 +72,10 @@ pub(super) fn read(path: &Path) -> Result<String, BootstrapError> {
 pub(super) fn read_secret(path: &Path) -> Result<String, BootstrapError> {
     let mode = fs::metadata(path).map_err(file(path))?.permissions().mode() & 0o777;
     if mode & 0o077 != 0 {
-        return Err(BootstrapError::Exposed { path: path.to_owned(), mode });
+        return Err(BootstrapError::Exposed {
+            path: path.to_owned(),
+            mode,
+        });
     }
     read(path)
 }
@@ -87,7 +96,12 @@ fn write_with(path: &Path, bytes: &[u8], mode: u32) -> Result<(), BootstrapError
     let new = path.with_file_name(name);
     let written = (|| {
         let mut options = fs::OpenOptions::new();
-        let mut out = options.write(true).create(true).truncate(true).mode(mode).open(&new)?;
+        let mut out = options
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(mode)
+            .open(&new)?;
         out.write_all(bytes)?;
         out.sync_all()?;
         fs::rename(&new, path)
@@ -112,7 +126,9 @@ fn document<T: ledger::Document>(
 ) -> Result<T, BootstrapError> {
     let bytes = fs::read(path).map_err(file(path))?;
     let signed = SignedDocument::<T>::from_bytes(&bytes).map_err(|error| damaged(path, error))?;
-    signed.open(trusted, checker).map_err(|error| damaged(path, error))
+    signed
+        .open(trusted, checker)
+        .map_err(|error| damaged(path, error))
 }
 
 /// Reads and checks a node's folder.
@@ -142,7 +158,10 @@ pub fn load_node_dir(dir: &Path) -> Result<NodeFiles, BootstrapError> {
     let network = NetworkMap::new(parameters, infos);
     let name = &config.node.name;
     let mismatched = |path: PathBuf, message: String| BootstrapError::Mismatched { path, message };
-    let Some(info) = network.by_name(name).and_then(|party| network.node(&party.id())).cloned()
+    let Some(info) = network
+        .by_name(name)
+        .and_then(|party| network.node(&party.id()))
+        .cloned()
     else {
         let message = format!("{name} is not among the network's nodes");
         return Err(mismatched(dir.join(CONFIG), message));
@@ -152,8 +171,18 @@ pub fn load_node_dir(dir: &Path) -> Result<NodeFiles, BootstrapError> {
         return Err(mismatched(dir.join(IDENTITY), message));
     }
     if info.notary.is_some() != config.notary.is_some() {
-        let message = "the section [notary] and the network map disagree about whether this is a notary";
+        let message =
+            "the section [notary] and the network map disagree about whether this is a notary";
         return Err(mismatched(dir.join(CONFIG), message.to_owned()));
     }
-    Ok(NodeFiles { dir: dir.to_owned(), config, identity, chain, tls_key, root, network, info })
+    Ok(NodeFiles {
+        dir: dir.to_owned(),
+        config,
+        identity,
+        chain,
+        tls_key,
+        root,
+        network,
+        info,
+    })
 }

@@ -51,7 +51,9 @@ pub fn bootstrap(spec: &NetworkSpec, out: &Path) -> Result<Bootstrapped, Bootstr
         nodes.push(make_node(node, out, &authority, &mut held)?);
     }
     drop(held);
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
     let now = Timestamp::from_ms(u64::try_from(now.as_millis()).unwrap_or(u64::MAX));
     let infos = spec.nodes.iter().zip(&nodes).map(|(spec, made)| NodeInfo {
         party: made.party.clone(),
@@ -96,7 +98,10 @@ fn make_node(
         write_secret(&identity_path, hex::encode(&random_seed()?).as_bytes())?;
     }
     let identity = KeyPair::from_seed(Scheme::Ed25519, read_seed(&identity_path)?);
-    let party = Party { name: spec.name.clone(), key: identity.public().clone() };
+    let party = Party {
+        name: spec.name.clone(),
+        key: identity.public().clone(),
+    };
     if !dir.join(CHAIN).exists() {
         let (chain, key) = authority.certify(&spec.name, &party.id(), &spec.host_names)?;
         write_secret(&dir.join(TLS_KEY), key.as_bytes())?;
@@ -119,10 +124,19 @@ fn make_node(
     let config = NodeConfig::read(&config_path)?;
     if config.node.name != spec.name {
         let message = format!("it belongs to {}, not to {}", config.node.name, spec.name);
-        return Err(BootstrapError::Mismatched { path: config_path, message });
+        return Err(BootstrapError::Mismatched {
+            path: config_path,
+            message,
+        });
     }
     let (address, api) = (config.p2p.listen, config.api.listen);
-    Ok(BootstrappedNode { party, dir, address, api, existed })
+    Ok(BootstrappedNode {
+        party,
+        dir,
+        address,
+        api,
+        existed,
+    })
 }
 
 fn config_text(
@@ -140,14 +154,24 @@ fn config_text(
         }
     };
     set("node", "name", spec.name.to_string().into());
-    set("p2p", "listen", chosen(spec.address, held)?.to_string().into());
+    set(
+        "p2p",
+        "listen",
+        chosen(spec.address, held)?.to_string().into(),
+    );
     set("api", "listen", chosen(spec.api, held)?.to_string().into());
     let mut entry = toml::Table::new();
     entry.insert("user".to_owned(), "operator".into());
     entry.insert("sha256".to_owned(), token_sha256.into());
-    set("api", "tokens", toml::Value::Array(vec![toml::Value::Table(entry)]));
+    set(
+        "api",
+        "tokens",
+        toml::Value::Array(vec![toml::Value::Table(entry)]),
+    );
     if spec.notary {
-        table.entry("notary").or_insert_with(|| toml::Value::Table(toml::Table::new()));
+        table
+            .entry("notary")
+            .or_insert_with(|| toml::Value::Table(toml::Table::new()));
     }
     let text = toml::to_string(&table)
         .map_err(|error| BootstrapError::Description(format!("{}: {error}", spec.name)))?;

@@ -62,8 +62,14 @@ impl NetworkSpec {
         }
         for (at, node) in self.nodes.iter().enumerate() {
             let folder = node.folder();
-            if self.nodes[..at].iter().any(|other| other.folder() == folder) {
-                return fail(format!("two nodes would have the folder '{folder}': {}", node.name));
+            if self.nodes[..at]
+                .iter()
+                .any(|other| other.folder() == folder)
+            {
+                return fail(format!(
+                    "two nodes would have the folder '{folder}': {}",
+                    node.name
+                ));
             }
         }
         Ok(())
@@ -73,10 +79,15 @@ impl NetworkSpec {
 impl NodeSpec {
     /// The name of its folder: the organisation in lower case, with dashes; the unit too where there is one.
     pub fn folder(&self) -> String {
-        let unit = self.name.organisational_unit().map(|unit| format!(" {unit}"));
+        let unit = self
+            .name
+            .organisational_unit()
+            .map(|unit| format!(" {unit}"));
         let text = format!("{}{}", self.name.organisation(), unit.unwrap_or_default());
         let dashed = text.to_lowercase();
-        let dashed = dashed.chars().map(|c| if c.is_alphanumeric() { c } else { '-' });
+        let dashed = dashed
+            .chars()
+            .map(|c| if c.is_alphanumeric() { c } else { '-' });
         dashed.collect()
     }
 }

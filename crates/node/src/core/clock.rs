@@ -14,7 +14,9 @@ pub struct Clock {
 impl Clock {
     /// The time.
     pub fn now(&self) -> Timestamp {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let since = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
         let ms = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
         let last = self.last_ms.fetch_max(ms, Ordering::Relaxed);
         Timestamp::from_ms(ms.max(last))

@@ -48,10 +48,12 @@ impl Mailbox {
     }
 
     /// Adds events under one lock, like [`Mailbox::push`].
-    pub fn push_all(&self, events: Vec<Event>) {
+    pub fn push_all(&self, events: impl IntoIterator<Item = Event>) {
         let mut state = self.lock();
-        state.bytes += events.iter().map(weight).sum::<usize>();
-        state.events.extend(events);
+        for event in events {
+            state.bytes += weight(&event);
+            state.events.push_back(event);
+        }
         let wake = std::mem::take(&mut state.waiting);
         drop(state);
         if wake {
@@ -72,7 +74,10 @@ impl Mailbox {
             state.waiting = true;
             match deadline {
                 None => {
-                    state = self.arrived.wait(state).unwrap_or_else(PoisonError::into_inner);
+                    state = self
+                        .arrived
+                        .wait(state)
+                        .unwrap_or_else(PoisonError::into_inner);
                 }
                 Some(deadline) => {
                     let left = deadline.saturating_duration_since(Instant::now());

@@ -36,7 +36,8 @@ impl Replies {
             }
             return false;
         }
-        open.waits.extend(tickets.into_iter().map(|t| (t.id(), Wait::Ticket(t))));
+        open.waits
+            .extend(tickets.into_iter().map(|t| (t.id(), Wait::Ticket(t))));
         true
     }
 
@@ -109,7 +110,11 @@ impl Wait {
 fn answer_of(reply: Reply) -> Answer {
     match reply {
         Reply::Accepted { flow } => Answer::Accepted { flow_id: flow },
-        Reply::Running { flow, step, parked } => Answer::Running { flow_id: flow, step, parked },
+        Reply::Running { flow, step, parked } => Answer::Running {
+            flow_id: flow,
+            step,
+            parked,
+        },
         Reply::Ended { outcome, delivered } => {
             let output = outcome.result.map(|bytes| Output::Encoded {
                 flow: outcome.name.into(),

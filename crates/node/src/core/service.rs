@@ -33,7 +33,7 @@ pub(super) struct Service {
     pub(super) store: Embedded,
     pub(super) readers: Arc<Readers>,
     pub(super) progress: ViewProgress,
-    pub(super) peers: Box<dyn Fn() -> Vec<String> + Send + Sync>,
+    pub(super) net: net::Handle,
     pub(super) started: Instant,
 }
 
@@ -48,7 +48,11 @@ impl Readers {
         &self,
         query: impl FnOnce(&VaultReader) -> Result<T, store::ViewError>,
     ) -> Result<T, Refusal> {
-        let lock = || self.idle.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let lock = || {
+            self.idle
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner)
+        };
         let idle = lock().pop();
         let reader = match idle {
             Some(reader) => reader,
@@ -80,7 +84,10 @@ fn store_refusal(failure: &StoreFailure) -> Refusal {
 
 fn joined<T>(outcome: Result<Result<T, Refusal>, tokio::task::JoinError>) -> Result<T, Refusal> {
     outcome.unwrap_or_else(|_| {
-        Err(Refusal::listed(&api::codes::NODE_STOPPING, "the query was given up"))
+        Err(Refusal::listed(
+            &api::codes::NODE_STOPPING,
+            "the query was given up",
+        ))
     })
 }
 
@@ -109,7 +116,10 @@ impl Service {
                 Some(why) => format!("the vault's view stands still: {why}"),
                 None => format!("the vault's view is at {} of {wanted}", progress.upto()),
             };
-            Err(Refusal { retry_after_ms: Some(VIEW_RETRY_MS), ..Refusal::listed(&api::codes::VIEW_BEHIND, text) })
+            Err(Refusal {
+                retry_after_ms: Some(VIEW_RETRY_MS),
+                ..Refusal::listed(&api::codes::VIEW_BEHIND, text)
+            })
         });
         joined(waited.await)
     }
@@ -127,7 +137,17 @@ impl Service {
     }
 
     fn prepare(&self, start: StartRequest<'_>) -> Option<(Ticket, Start)> {
-        let StartRequest { flow_id, seed, flow, version, args, user, client_id, wait, ticket } = start;
+        let StartRequest {
+            flow_id,
+            seed,
+            flow,
+            version,
+            args,
+            user,
+            client_id,
+            wait,
+            ticket,
+        } = start;
         let encoded = match version {
             Some(version) => Ok(version),
             None => self.flows.current_version(flow),
@@ -154,6 +174,17 @@ impl Service {
         Some((ticket, start))
     }
 
+    /// The legal names of the peers connected now.
+    fn connected_peers(&self) -> Vec<String> {
+        let peers = self.net.peers().into_iter();
+        let connected = peers.filter(|peer| peer.address.is_some());
+        let names = connected.map(|peer| match self.network.party(&peer.peer) {
+            Some(party) => party.name.to_string(),
+            None => peer.peer.to_string(),
+        });
+        names.collect()
+    }
+
     fn describe(&self, state: &TransactionState) -> Option<ledger::StateFacts> {
         self.contracts.describe(state).ok()
     }
@@ -166,7 +197,9 @@ impl NodeService for Service {
         let mut events = Vec::with_capacity(starts.len());
         for start in starts {
             if behind {
-                start.ticket.answer(Answer::Refused(Refusal::busy(VIEW_RETRY_MS)));
+                start
+                    .ticket
+                    .answer(Answer::Refused(Refusal::busy(VIEW_RETRY_MS)));
                 continue;
             }
             if let Some((ticket, start)) = self.prepare(start) {
@@ -183,21 +216,30 @@ impl NodeService for Service {
         let token = Token(ticket.id());
         if self.shared.replies.register([ticket]) {
             let wait = kernel_wait(wait);
-            self.shared.mailbox.push(Event::Attach { flow: flow_id, wait, token });
+            self.shared.mailbox.push(Event::Attach {
+                flow: flow_id,
+                wait,
+                token,
+            });
         }
     }
 
     fn detach(&self, tickets: &[u64]) {
         self.shared.replies.forget(tickets);
         for ticket in tickets {
-            self.shared.mailbox.push(Event::Detach { token: Token(*ticket) });
+            self.shared.mailbox.push(Event::Detach {
+                token: Token(*ticket),
+            });
         }
     }
 
     fn cancel(&self, flow_id: FlowId, ticket: Ticket) {
         let token = Token(ticket.id());
         if self.shared.replies.register([ticket]) {
-            self.shared.mailbox.push(Event::Cancel { flow: flow_id, token });
+            self.shared.mailbox.push(Event::Cancel {
+                flow: flow_id,
+                token,
+            });
         }
     }
 
@@ -205,7 +247,11 @@ impl NodeService for Service {
         let token = Token(ticket.id());
         if self.shared.replies.register([ticket]) {
             let (user, client_id) = (user.to_string(), client_id.to_owned());
-            self.shared.mailbox.push(Event::RemoveClient { user, client_id, token });
+            self.shared.mailbox.push(Event::RemoveClient {
+                user,
+                client_id,
+                token,
+            });
         }
     }
 
@@ -222,16 +268,29 @@ impl NodeService for Service {
         Box::pin(async move {
             let token = Token(Ticket::next_id());
             let reply = self.shared.replies.once(token);
-            self.shared.mailbox.push(Event::Flows { after, limit: limit.saturating_add(1), token });
+            self.shared.mailbox.push(Event::Flows {
+                after,
+                limit: limit.saturating_add(1),
+                token,
+            });
             match reply.await {
                 Ok(Reply::Flows(mut live)) => {
                     let more = live.len() > limit;
                     live.truncate(limit);
-                    let next = live.last().filter(|_| more).map(|flow| flow.flow.to_string());
-                    Ok(FlowList { flows: live.into_iter().map(summary).collect(), next })
+                    let next = live
+                        .last()
+                        .filter(|_| more)
+                        .map(|flow| flow.flow.to_string());
+                    Ok(FlowList {
+                        flows: live.into_iter().map(summary).collect(),
+                        next,
+                    })
                 }
                 Ok(Reply::Rejected(rejection)) => Err(rejection.into()),
-                _ => Err(Refusal::listed(&api::codes::NODE_STOPPING, "the node is stopping")),
+                _ => Err(Refusal::listed(
+                    &api::codes::NODE_STOPPING,
+                    "the node is stopping",
+                )),
             }
         })
     }
@@ -248,7 +307,10 @@ impl NodeService for Service {
                 quantity: balance.quantity.to_string(),
                 states: balance.states,
             });
-            Ok(Balances { view_seq, balances: balances.collect() })
+            Ok(Balances {
+                view_seq,
+                balances: balances.collect(),
+            })
         })
     }
 
@@ -266,9 +328,16 @@ impl NodeService for Service {
                 readers.with(|reader| reader.unconsumed(&StateFilter::default(), after, limit))
             });
             let rows = joined(found.await)?;
-            let next = rows.last().filter(|_| rows.len() == limit).map(|row| row.cursor as u64);
+            let next = rows
+                .last()
+                .filter(|_| rows.len() == limit)
+                .map(|row| row.cursor as u64);
             let states = rows.into_iter().map(|row| self.state_entry(row)).collect();
-            Ok(StatesPage { view_seq, states, next })
+            Ok(StatesPage {
+                view_seq,
+                states,
+                next,
+            })
         })
     }
 
@@ -280,7 +349,10 @@ impl NodeService for Service {
                 let Some(seq) = store.get(Table::TxIndex, id.as_bytes()).map_err(fail)? else {
                     return Ok(None);
                 };
-                Ok(store.get(Table::Ledger, &seq).map_err(fail)?.map(|row| (seq, row)))
+                Ok(store
+                    .get(Table::Ledger, &seq)
+                    .map_err(fail)?
+                    .map(|row| (seq, row)))
             });
             let Some((seq, row)) = joined(found.await)? else {
                 let text = format!("transaction {id} is not recorded here");
@@ -289,7 +361,12 @@ impl NodeService for Service {
             let seq = kernel::rows::seq_of(&seq).unwrap_or_default();
             let (_, transaction) = decode_row(&row)
                 .map_err(|error| Refusal::listed(&api::codes::INTERNAL, error.to_string()))?;
-            Ok(transaction_view(seq, &transaction, &self.network, |state| self.describe(state)))
+            Ok(transaction_view(
+                seq,
+                &transaction,
+                &self.network,
+                |state| self.describe(state),
+            ))
         })
     }
 
@@ -304,12 +381,18 @@ impl NodeService for Service {
                         let (_, transaction) = decode_row(&row).map_err(|error| {
                             Refusal::listed(&api::codes::INTERNAL, error.to_string())
                         })?;
-                        Ok(LedgerEntry { seq, id: transaction.id().to_string() })
+                        Ok(LedgerEntry {
+                            seq,
+                            id: transaction.id().to_string(),
+                        })
                     })
                     .collect::<Result<Vec<LedgerEntry>, Refusal>>()
             });
             let entries = joined(found.await)?;
-            let next = entries.last().filter(|_| entries.len() == limit).map(|entry| entry.seq);
+            let next = entries
+                .last()
+                .filter(|_| entries.len() == limit)
+                .map(|entry| entry.seq);
             Ok(LedgerPage { entries, next })
         })
     }
@@ -342,7 +425,10 @@ impl NodeService for Service {
                     })
                 })
                 .collect();
-            let next = entries.last().filter(|_| full).map(|entry| entry.state_ref.clone());
+            let next = entries
+                .last()
+                .filter(|_| full)
+                .map(|entry| entry.state_ref.clone());
             Ok(ConsumedPage { entries, next })
         })
     }
@@ -363,7 +449,7 @@ impl NodeService for Service {
             flows_queued: figures.flows_queued,
             ledger_seq: figures.transactions,
             view_seq: self.progress.upto(),
-            peers: (self.peers)(),
+            peers: self.connected_peers(),
             flows: self
                 .flows
                 .list()
@@ -385,7 +471,11 @@ impl NodeService for Service {
             max_message_bytes: parameters.max_message_bytes,
             max_transaction_bytes: parameters.max_transaction_bytes,
             issued_at_ms: parameters.issued_at.as_ms(),
-            notaries: parameters.notaries.iter().map(|n| n.name.to_string()).collect(),
+            notaries: parameters
+                .notaries
+                .iter()
+                .map(|n| n.name.to_string())
+                .collect(),
             nodes: self
                 .network
                 .nodes()
@@ -404,13 +494,20 @@ impl NodeService for Service {
         if !self.shared.draining.swap(true, Ordering::Relaxed) {
             self.shared.mailbox.push(Event::Drain);
         }
-        Drain { state: self.state(), flows_in_flight: self.shared.figures().flows_live }
+        Drain {
+            state: self.state(),
+            flows_in_flight: self.shared.figures().flows_live,
+        }
     }
 
     fn health(&self) -> Health {
         let state = self.state();
         let (fed, upto) = (self.shared.view.fed_seq(), self.progress.upto());
-        let failed = self.shared.replies.failure().map(|rejection| rejection.to_string());
+        let failed = self
+            .shared
+            .replies
+            .failure()
+            .map(|rejection| rejection.to_string());
         Health {
             live: state != NodeState::Failed,
             ready: state == NodeState::Ready,
@@ -424,6 +521,15 @@ impl NodeService for Service {
 
     fn refresh_metrics(&self) {
         self.shared.refresh_metrics(&self.progress);
+        let (metrics, net) = (&self.shared.metrics, self.net.figures());
+        metrics.messages_sent.set(net.messages_out);
+        metrics.messages_received.set(net.messages_in);
+        metrics.message_bytes_sent.set(net.bytes_out);
+        metrics.message_bytes_received.set(net.bytes_in);
+        let connected = self.connected_peers().len();
+        metrics
+            .peers_connected
+            .set(i64::try_from(connected).unwrap_or(i64::MAX));
     }
 }
 
@@ -455,7 +561,9 @@ impl Service {
 }
 
 fn notary_view(info: &NodeInfo) -> Option<NotaryView> {
-    info.notary.as_ref().map(|notary| NotaryView { validating: notary.validating })
+    info.notary.as_ref().map(|notary| NotaryView {
+        validating: notary.validating,
+    })
 }
 
 fn summary(status: flow::FlowStatus) -> FlowSummary {
@@ -467,9 +575,16 @@ fn summary(status: flow::FlowStatus) -> FlowSummary {
     FlowSummary {
         flow_id: status.flow.to_string(),
         flow: status.start.as_ref().map(|start| start.flow.clone()),
-        status: if parked { FlowStatus::Parked } else { FlowStatus::Running },
+        status: if parked {
+            FlowStatus::Parked
+        } else {
+            FlowStatus::Running
+        },
         step,
-        started_here: status.start.as_ref().is_some_and(|start| start.origin.is_none()),
+        started_here: status
+            .start
+            .as_ref()
+            .is_some_and(|start| start.origin.is_none()),
     }
 }
 

@@ -67,7 +67,10 @@ impl Shared {
     }
 
     pub(super) fn figures(&self) -> Figures {
-        self.figures.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.figures
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     /// Brings gauges up to date.
@@ -81,7 +84,9 @@ impl Shared {
         metrics.flows_completed.set(figures.flows_done);
         metrics.flows_failed.set(figures.flows_failed);
         metrics.flows_refused.set(figures.starts_busy);
-        metrics.deliveries_pending.set(gauge(figures.deliveries_pending));
+        metrics
+            .deliveries_pending
+            .set(gauge(figures.deliveries_pending));
         metrics.ledger_seq.set(gauge(figures.transactions));
         metrics.view_seq.set(gauge(progress.upto()));
         metrics.notary_signed.set(figures.notary_signed);

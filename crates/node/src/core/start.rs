@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 
 use flow::FlowRegistry;
 use kernel::port::{Reads, StoreFailure, Table, WriteBatch};
-use kernel::{Event, Identity, Kernel, KernelOptions};
-use ledger::{ContractRegistry, PartyId, Rejection};
+use kernel::{Event, Identity, Kernel, KernelOptions, Priority};
+use ledger::{ContractRegistry, Rejection};
+use net::{Compression, Inbound, NetLimits, PeerAddress, Sink, Transport};
 use primitives::{Coded, ErrorInfo};
 use store::{Class, Committer, CommitterOptions, Embedded};
 use thiserror::Error;
 use tokio::sync::watch;
-use wire::{Consumer, Transport, TransportError, TransportOptions};
 
 use super::clock::Clock;
 use super::mailbox::Mailbox;
@@ -49,7 +49,10 @@ impl Apps {
     /// # Errors
     /// Two contracts of one name and version.
     pub fn built_in() -> Result<Self, StartError> {
-        let mut apps = Self { contracts: ContractRegistry::new(), flows: FlowRegistry::new() };
+        let mut apps = Self {
+            contracts: ContractRegistry::new(),
+            flows: FlowRegistry::new(),
+        };
         finance::register_contracts(&mut apps.contracts)
             .map_err(|error| StartError::Apps(error.to_string()))?;
         finance::register_flows(&mut apps.flows);
@@ -82,7 +85,7 @@ pub enum StartError {
     View(#[from] store::ViewError),
     /// The connections to other nodes.
     #[error(transparent)]
-    Transport(#[from] TransportError),
+    Transport(#[from] net::StartError),
     /// The API's certificate.
     #[error(transparent)]
     ApiTls(#[from] TlsError),
@@ -172,12 +175,25 @@ impl Node {
     /// # Errors
     /// See [`StartError`]; nothing keeps running.
     pub async fn start(files: NodeFiles, apps: Apps) -> Result<Node, StartError> {
-        let NodeFiles { dir, config, identity, chain, tls_key, root, network, info } = files;
+        let NodeFiles {
+            dir,
+            config,
+            identity,
+            chain,
+            tls_key,
+            root,
+            network,
+            info,
+        } = files;
         let data = dir.join(&config.node.data_dir);
-        std::fs::create_dir_all(&data)
-            .map_err(|source| StartError::Folder { path: data.clone(), source })?;
-        let store_options =
-            store::Options { cache_bytes: config.store.cache_bytes, ..store::Options::default() };
+        std::fs::create_dir_all(&data).map_err(|source| StartError::Folder {
+            path: data.clone(),
+            source,
+        })?;
+        let store_options = store::Options {
+            cache_bytes: config.store.cache_bytes,
+            ..store::Options::default()
+        };
         let store = Embedded::open(&data.join(LEDGER), &store_options)?;
         let committer_options = CommitterOptions {
             linger_us: config.store.linger_us,
@@ -218,28 +234,43 @@ impl Node {
         let metrics = Arc::new(NodeMetrics::new());
         let mailbox = Arc::new(Mailbox::new(config.limits.inbound_bytes));
         let feed = Arc::new(ViewFeed::new(ledger_end));
-        let peers = network.nodes().map(|(id, info)| (*id, info.addresses.clone())).collect();
-        let listen = config.p2p.listen;
-        let tls = wire::TlsMaterial { chain: chain.clone(), key: tls_key.clone_key(), root };
+        let me = info.party.id();
+        let others = network.nodes().filter(|(id, _)| **id != me);
+        let peers = others.map(|(id, info)| PeerAddress {
+            id: *id,
+            addresses: info.addresses.clone(),
+        });
+        let message_bytes_max = network.parameters().max_message_bytes;
+        let message_bytes_max = u32::try_from(message_bytes_max).unwrap_or(u32::MAX);
         let transport = Transport::start(
-            TransportOptions {
-                me: info.party.id(),
+            net::Options {
+                me,
                 epoch,
                 software: concat!("tally/", env!("CARGO_PKG_VERSION")).to_owned(),
-                listen,
-                tls,
-                peers,
-                compression: config.p2p.compression,
+                listen: config.p2p.listen,
+                tls: net::TlsMaterial {
+                    chain: chain.clone(),
+                    key: tls_key.clone_key(),
+                    root,
+                },
+                peers: peers.collect(),
+                compression: match config.p2p.compression {
+                    true => Compression::Auto,
+                    false => Compression::Off,
+                },
                 linger_us: config.p2p.linger_us,
-                message_bytes_max: usize::try_from(network.parameters().max_message_bytes)
-                    .unwrap_or(usize::MAX),
-                queue_bytes_max: config.p2p.queue_bytes,
+                limits: NetLimits {
+                    message_bytes_max,
+                    queue_bytes_max: config.p2p.queue_bytes.max(2 * message_bytes_max as usize),
+                    ..NetLimits::default()
+                },
             },
-            Arc::new(Inbound { mailbox: Arc::clone(&mailbox) }),
-        )
-        .await?;
+            Arc::new(FromPeers {
+                mailbox: Arc::clone(&mailbox),
+            }),
+        )?;
 
-        let sender = transport.clone();
+        let sender = transport.handle().clone();
         let (drained_sender, drained) = watch::channel(false);
         let (failed_sender, failed) = watch::channel(None);
         let shared = Arc::new(Shared {
@@ -248,8 +279,15 @@ impl Node {
             replies: Replies::default(),
             view: Arc::clone(&feed),
             send: Box::new(move |messages| {
-                let messages = messages.into_iter().map(|(peer, _, bytes)| (peer, bytes));
-                sender.send_many(messages.collect());
+                let lane = |priority| match priority {
+                    Priority::Normal => 0,
+                    Priority::Bulk => 2,
+                };
+                let messages = messages.into_iter();
+                // What is dropped is counted by the transport and sent again by the kernel.
+                sender.send_many(
+                    messages.map(|(peer, priority, bytes)| (peer, lane(priority), bytes)),
+                );
             }),
             metrics: Arc::clone(&metrics),
             committed: AtomicU64::new(0),
@@ -281,7 +319,6 @@ impl Node {
             thread("kernel", move || core_thread.run(first))?,
         ];
 
-        let peers_of = (transport.clone(), Arc::clone(&network));
         let reader_cache = view_options.reader_cache_bytes;
         let service = Service {
             shared: Arc::clone(&shared),
@@ -295,20 +332,20 @@ impl Node {
                 open: Box::new(move || store::VaultReader::open(&view_path, reader_cache)),
             }),
             progress,
-            peers: Box::new(move || {
-                let (transport, network) = &peers_of;
-                let connected = transport.connected().into_iter();
-                let names = connected.map(|id| match network.party(&id) {
-                    Some(party) => party.name.to_string(),
-                    None => id.to_string(),
-                });
-                names.collect()
-            }),
+            net: transport.handle().clone(),
             started: Instant::now(),
         };
         let http = http_options(&config, server_config(chain, tls_key)?)?;
         let http = HttpServer::start(http, Arc::new(service), metrics).await?;
-        Ok(Node { shared, transport, http, committer, threads, drained, failed })
+        Ok(Node {
+            shared,
+            transport,
+            http,
+            committer,
+            threads,
+            drained,
+            failed,
+        })
     }
 
     /// Where clients find it.
@@ -318,12 +355,16 @@ impl Node {
 
     /// Where other nodes find it.
     pub fn p2p_address(&self) -> std::net::SocketAddr {
-        self.transport.address()
+        self.transport.handle().local_address()
     }
 
     /// Takes no new starts from now on. Returns when the last flow has ended, or why it never will: the store has failed.
     pub async fn drain(&mut self) -> Result<(), Rejection> {
-        if !self.shared.draining.swap(true, std::sync::atomic::Ordering::Relaxed) {
+        if !self
+            .shared
+            .draining
+            .swap(true, std::sync::atomic::Ordering::Relaxed)
+        {
             self.shared.mailbox.push(Event::Drain);
         }
         // An error of either means that the kernel's thread is gone: there is nothing to wait for.
@@ -337,9 +378,15 @@ impl Node {
 
     /// Stops: requests in flight are answered, what was submitted is committed.
     pub async fn stop(self) {
-        let Node { shared, transport, http, committer, threads, .. } = self;
+        let Node {
+            shared,
+            transport,
+            http,
+            committer,
+            threads,
+            ..
+        } = self;
         http.stop().await;
-        transport.stop();
         shared.mailbox.close();
         shared.view.stop();
         let ended = tokio::task::spawn_blocking(move || {
@@ -349,6 +396,7 @@ impl Node {
                 }
             }
             drop(committer);
+            drop(transport);
         });
         if tokio::time::timeout(STOP_PATIENCE, ended).await.is_err() {
             tracing::warn!("the node's threads did not end in time");
@@ -357,26 +405,22 @@ impl Node {
 }
 
 /// What comes from peers goes to the kernel.
-struct Inbound {
+struct FromPeers {
     mailbox: Arc<Mailbox>,
 }
 
-impl Consumer for Inbound {
-    fn peer_up(&self, peer: PartyId, epoch: u64) {
-        self.mailbox.push(Event::PeerUp { peer, epoch });
+impl Sink for FromPeers {
+    fn deliver(&self, batch: &mut Vec<Inbound>) {
+        let events = batch.drain(..).map(|inbound| match inbound {
+            Inbound::PeerUp { peer, epoch } => Event::PeerUp { peer, epoch },
+            Inbound::PeerDown { peer } => Event::PeerDown { peer },
+            Inbound::Message { peer, bytes } => Event::Message { peer, bytes },
+        });
+        self.mailbox.push_all(events);
     }
 
-    fn peer_down(&self, peer: PartyId) {
-        self.mailbox.push(Event::PeerDown { peer });
-    }
-
-    fn messages(&self, peer: PartyId, messages: Vec<Vec<u8>>) {
-        let events = messages.into_iter().map(|bytes| Event::Message { peer, bytes });
-        self.mailbox.push_all(events.collect());
-    }
-
-    fn is_full(&self) -> bool {
-        self.mailbox.is_full()
+    fn has_room(&self) -> bool {
+        !self.mailbox.is_full()
     }
 }
 
@@ -397,7 +441,9 @@ fn random() -> Result<[u8; 32], StartError> {
 /// The number that names this store to the peers: drawn once.
 fn epoch(store: &Embedded, committer: &Committer) -> Result<u64, StartError> {
     let key = kernel::rows::META_EPOCH;
-    let found = store.get(Table::Meta, key).map_err(StartError::StoreFailed)?;
+    let found = store
+        .get(Table::Meta, key)
+        .map_err(StartError::StoreFailed)?;
     if let Some(epoch) = found.as_deref().and_then(kernel::rows::seq_of) {
         return Ok(epoch);
     }
@@ -405,7 +451,10 @@ fn epoch(store: &Embedded, committer: &Committer) -> Result<u64, StartError> {
     let epoch = kernel::rows::seq_of(&drawn[..8]).unwrap_or(1).max(1);
     let mut batch = WriteBatch::default();
     batch.put(Table::Meta, key, epoch.to_be_bytes());
-    committer.handle().commit(Class::Normal, batch).map_err(StartError::StoreFailed)?;
+    committer
+        .handle()
+        .commit(Class::Normal, batch)
+        .map_err(StartError::StoreFailed)?;
     Ok(epoch)
 }
 
@@ -442,7 +491,10 @@ fn http_options(
         let sha256 = primitives::hex::decode(&entry.sha256)
             .and_then(|bytes| bytes.try_into().ok())
             .ok_or_else(|| StartError::Token(entry.user.clone()))?;
-        tokens.push(ApiToken { user: entry.user.as_str().into(), sha256 });
+        tokens.push(ApiToken {
+            user: entry.user.as_str().into(),
+            sha256,
+        });
     }
     Ok(HttpOptions {
         connections_max: config.api.connections_max,

@@ -38,7 +38,9 @@ impl<R: Reads> CoreThread<R> {
                 let now = self.shared.clock.now();
                 Instant::now() + Duration::from_millis(at.as_ms().saturating_sub(now.as_ms()))
             });
-            self.shared.mailbox.take(ROUND_EVENTS_MAX, deadline, &mut events);
+            self.shared
+                .mailbox
+                .take(ROUND_EVENTS_MAX, deadline, &mut events);
             if self.shared.mailbox.is_closed() {
                 return;
             }
@@ -62,25 +64,41 @@ impl<R: Reads> CoreThread<R> {
         for event in events.drain(..) {
             self.kernel.handle(event, now, &self.reads)?;
         }
-        self.kernel.flush(self.shared.clock.now(), &self.reads, actions)
+        self.kernel
+            .flush(self.shared.clock.now(), &self.reads, actions)
     }
 
     fn perform(&mut self, actions: Vec<Action>) {
         let mut now = Vec::new();
         for action in actions {
             match action {
-                Action::Commit { number, batch, then } => {
+                Action::Commit {
+                    number,
+                    batch,
+                    then,
+                } => {
                     let shared = Arc::clone(&self.shared);
-                    self.committer.submit(number, Class::Normal, batch, move |number, outcome| {
-                        match outcome {
-                            Ok(()) => {
-                                perform_now(&shared, then);
-                                shared.committed.store(number, Ordering::Release);
-                                shared.mailbox.push(Event::Committed { number });
-                            }
-                            Err(failure) => shared.fail(&failure),
-                        }
-                    });
+                    let began = Instant::now();
+                    shared.metrics.commit_rows.record(batch.writes.len() as u64);
+                    shared
+                        .metrics
+                        .commit_bytes
+                        .record(batch.size_bytes() as u64);
+                    self.committer
+                        .submit(
+                            number,
+                            Class::Normal,
+                            batch,
+                            move |number, outcome| match outcome {
+                                Ok(()) => {
+                                    shared.metrics.commit_time.record_time(began.elapsed());
+                                    perform_now(&shared, then);
+                                    shared.committed.store(number, Ordering::Release);
+                                    shared.mailbox.push(Event::Committed { number });
+                                }
+                                Err(failure) => shared.fail(&failure),
+                            },
+                        );
                 }
                 action => now.push(action),
             }
@@ -98,13 +116,30 @@ fn perform_now(shared: &Shared, actions: Vec<Action>) {
     let mut views = Vec::new();
     for action in actions {
         match action {
-            Action::Send { peer, priority, bytes } => sends.push((peer, priority, bytes)),
+            Action::Send {
+                peer,
+                priority,
+                bytes,
+            } => sends.push((peer, priority, bytes)),
             Action::Reply { token, reply } => replies.push((token, reply)),
-            Action::View { seq, id, at, changes } => views.push((seq, id, at, changes)),
+            Action::View {
+                seq,
+                id,
+                at,
+                changes,
+            } => views.push((seq, id, at, changes)),
             Action::Refill(request) => shared.view.refill(request),
             Action::Drained => shared.drained(),
-            Action::Log { warning: true, code, message } => tracing::warn!(code, "{message}"),
-            Action::Log { warning: false, code, message } => tracing::info!(code, "{message}"),
+            Action::Log {
+                warning: true,
+                code,
+                message,
+            } => tracing::warn!(code, "{message}"),
+            Action::Log {
+                warning: false,
+                code,
+                message,
+            } => tracing::info!(code, "{message}"),
             // The kernel nests no commits.
             Action::Commit { .. } => {}
         }

@@ -58,7 +58,8 @@ impl ViewFeed {
 
     pub(super) fn feed(&self, fed: Vec<Fed>) {
         let changes: usize = fed.iter().map(|(_, _, _, changes)| changes.len()).sum();
-        self.waiting_changes.fetch_add(changes as u64, Ordering::Relaxed);
+        self.waiting_changes
+            .fetch_add(changes as u64, Ordering::Relaxed);
         if let Some((seq, ..)) = fed.last() {
             self.fed_seq.fetch_max(*seq, Ordering::Release);
         }
@@ -85,7 +86,10 @@ impl ViewFeed {
 
     /// Why the view stands still, if it does.
     pub(super) fn failure(&self) -> Option<String> {
-        self.failed.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.failed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     fn push(&self, job: Job) {
@@ -101,13 +105,19 @@ impl ViewFeed {
     fn take(&self, into: &mut VecDeque<Job>) {
         let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
         while jobs.is_empty() {
-            jobs = self.arrived.wait(jobs).unwrap_or_else(PoisonError::into_inner);
+            jobs = self
+                .arrived
+                .wait(jobs)
+                .unwrap_or_else(PoisonError::into_inner);
         }
         std::mem::swap(into, &mut jobs);
     }
 
     fn fail(&self, why: String) {
-        tracing::error!(code = "vault.view_failed", "the vault's view stands still: {why}");
+        tracing::error!(
+            code = "vault.view_failed",
+            "the vault's view stands still: {why}"
+        );
         *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
     }
 }
@@ -151,7 +161,7 @@ impl<R: Reads> ViewThread<R> {
                             }
                         }
                         let more = matches!(jobs.front(), Some(Job::Feed(_)));
-                        if (!more || rows.len() >= APPLY_CHANGES) 
+                        if (!more || rows.len() >= APPLY_CHANGES)
                             && !self.apply(upto, &mut rows, &mut counted)
                         {
                             return;
@@ -169,18 +179,17 @@ impl<R: Reads> ViewThread<R> {
         }
     }
 
-    fn apply(
-        &mut self,
-        upto: u64,
-        rows: &mut Vec<store::ViewChange>,
-        counted: &mut u64,
-    ) -> bool {
+    fn apply(&mut self, upto: u64, rows: &mut Vec<store::ViewChange>, counted: &mut u64) -> bool {
         let began = Instant::now();
         let outcome = self.view.apply(upto, rows);
         self.metrics.view_batch.record(rows.len() as u64);
         self.metrics.view_time.record_time(began.elapsed());
-        self.metrics.view_seq.set(i64::try_from(upto).unwrap_or(i64::MAX));
-        self.feed.waiting_changes.fetch_sub(std::mem::take(counted), Ordering::Relaxed);
+        self.metrics
+            .view_seq
+            .set(i64::try_from(upto).unwrap_or(i64::MAX));
+        self.feed
+            .waiting_changes
+            .fetch_sub(std::mem::take(counted), Ordering::Relaxed);
         rows.clear();
         match outcome {
             Ok(()) => true,
@@ -206,12 +215,17 @@ impl<R: Reads> ViewThread<R> {
                     &|key| self.keys.contains(key),
                     &|state| self.contracts.describe(state).ok(),
                 );
-                self.rows_of(at, changes, &mut rows).map_err(|failure| failure.message)?;
+                self.rows_of(at, changes, &mut rows)
+                    .map_err(|failure| failure.message)?;
             }
-            self.view.apply(upto, &rows).map_err(|error| error.to_string())?;
+            self.view
+                .apply(upto, &rows)
+                .map_err(|error| error.to_string())?;
             rows.clear();
         }
-        self.metrics.view_seq.set(i64::try_from(self.view.upto()).unwrap_or(i64::MAX));
+        self.metrics
+            .view_seq
+            .set(i64::try_from(self.view.upto()).unwrap_or(i64::MAX));
         Ok(())
     }
 
@@ -246,12 +260,17 @@ impl<R: Reads> ViewThread<R> {
 
     fn refill(&self, request: &RefillRequest) -> Result<(), String> {
         let token = request.token.as_bytes();
-        let from = request.from.map(|at| CoinCursor::at_most(at.quantity, at.seq, at.index));
+        let from = request
+            .from
+            .map(|at| CoinCursor::at_most(at.quantity, at.seq, at.index));
         let found = self
             .reader
             .coins(token, from, request.limit, |_, _| false)
             .map_err(|error| error.to_string())?;
-        let total = self.reader.balance(token).map_err(|error| error.to_string())?;
+        let total = self
+            .reader
+            .balance(token)
+            .map_err(|error| error.to_string())?;
         let view_seq = self.view.upto();
         let more = found.len() >= request.limit;
         let rows = found.into_iter().filter_map(coin_row).collect();
@@ -272,7 +291,11 @@ fn produced_row(at: Timestamp, produced: vault::Produced) -> ProducedState {
     let (token, quantity) = match facts.fungible {
         Some(fungible) => {
             let id = *fungible.token.as_bytes();
-            let facts = TokenFacts { id, symbol: fungible.symbol, issuer: fungible.issuer };
+            let facts = TokenFacts {
+                id,
+                symbol: fungible.symbol,
+                issuer: fungible.issuer,
+            };
             (Some(facts), fungible.quantity)
         }
         None => (None, 0),
@@ -301,7 +324,11 @@ fn coin_row(row: StateRow) -> Option<CoinRow> {
     let state = ledger::TransactionState::from_bytes(&row.state).ok()?;
     let reference = StateRef::new(TxId::from_array(row.tx), row.output);
     let coin = StateAndRef { state, reference };
-    Some(CoinRow { coin, quantity: row.quantity, seq: row.seq })
+    Some(CoinRow {
+        coin,
+        quantity: row.quantity,
+        seq: row.seq,
+    })
 }
 
 /// Opens the view's file beside the ledger.

@@ -314,7 +314,9 @@ async fn refused_requests_say_why_and_what_to_do() {
             "{name}"
         );
         assert!(
-            problem["hint"].as_str().is_some_and(|h| h.to_lowercase().contains(&hint.to_lowercase())),
+            problem["hint"]
+                .as_str()
+                .is_some_and(|h| h.to_lowercase().contains(&hint.to_lowercase())),
             "{name}"
         );
     }
