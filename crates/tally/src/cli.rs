@@ -84,6 +84,7 @@ mod tests {
     fn usual_command_lines_parse() {
         for line in [
             "network bootstrap NETWORK.toml --out nodes",
+            "node run nodes/bank-a --log debug --log-format json --drain-seconds 5",
             "node info --node nodes/bank-a --json",
             "node drain --node nodes/bank-a",
             "flow start --node nodes/bank-a --flow cash.issue --args {} --wait delivered --client-id x --timeout 5",
@@ -105,6 +106,7 @@ mod tests {
             "flow start",
             "flow start --flow x --wait soon",
             "network bootstrap NETWORK.toml --out nodes",
+            "node run nodes/bank-a --log debug --log-format json --drain-seconds 5",
             "node info --node a --url b",
             "vault states --limit -1",
         ] {

@@ -15,7 +15,7 @@ Exit codes:
   1  refused, or the flow failed: the code on standard error says why
   2  the command line makes no sense
   3  the node was not reached, or did not answer: what was asked may have been done
-  4  the node is busy, draining or starting: try again later
+  4  the node is busy, draining or starting, or the flow still runs: try again later
   5  something here failed: a file, the configuration, the start of a node
 
 Errors go to standard error as 'error: CODE: message' and 'hint: what to do', with --json as one JSON object.
@@ -43,6 +43,16 @@ impl Failure {
             message: message.into(),
             hint: hint.into(),
             exit: LOCAL,
+        }
+    }
+
+    /// The time to wait is over.
+    pub fn not_yet(flow_id: &str, status: &str, wanted: &str) -> Self {
+        Self {
+            code: "tally.not_yet".to_owned(),
+            message: format!("the flow is {status}, not {wanted} yet"),
+            hint: format!("It goes on; ask with 'tally flow get {flow_id} --wait {wanted}'."),
+            exit: LATER,
         }
     }
 
@@ -112,6 +122,6 @@ pub fn about_file(path: &std::path::Path, error: &dyn std::fmt::Display) -> Fail
     Failure::local(
         "tally.file",
         format!("{}: {error}", path.display()),
-        "check the path and its permissions",
+        "Check the path and its permissions.",
     )
 }

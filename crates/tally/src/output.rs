@@ -26,6 +26,11 @@ impl Ink {
         }
     }
 
+    /// Whether colours are used.
+    pub fn is_on(self) -> bool {
+        self.on
+    }
+
     /// The text in a colour, or as it is.
     pub fn paint(self, colour: &str, text: &str) -> String {
         if self.on {

@@ -39,6 +39,7 @@ impl Args {
             show(
                 self.output,
                 wait_on(&client, outcome, wait, deadline).await?,
+                wait,
             )
         })
     }

@@ -76,12 +76,7 @@ async fn wait_on(
     wait: Wait,
     deadline: Option<std::time::Instant>,
 ) -> Result<Outcome, Failure> {
-    let is_there = |status: FlowStatus| match wait {
-        Wait::None => true,
-        Wait::Finalised => status.is_end() || status == FlowStatus::Parked,
-        Wait::Delivered => !matches!(status, FlowStatus::Running | FlowStatus::Completed),
-    };
-    while !is_there(outcome.status) {
+    while !is_there(outcome.status, wait) {
         let left = turn_ms(deadline);
         if left == 0 {
             break;
@@ -101,12 +96,25 @@ fn turn_ms(deadline: Option<std::time::Instant>) -> u64 {
     })
 }
 
-/// Shows an outcome; a flow that failed is a failure of the command.
-fn show(output: Output, outcome: Outcome) -> Result<(), Failure> {
+/// Shows an outcome. A flow that failed, or is not yet where `wait` wants it, is a failure of the command.
+fn show(output: Output, outcome: Outcome, wait: Wait) -> Result<(), Failure> {
     output.show(&outcome, people)?;
+    if !is_there(outcome.status, wait) {
+        let (id, status) = (&outcome.flow_id, outcome.status.as_str());
+        return Err(Failure::not_yet(id, status, wait.as_str()));
+    }
     match outcome.error {
         Some(error) => Err(error.into()),
         None => Ok(()),
+    }
+}
+
+/// Whether there is nothing more to wait for.
+fn is_there(status: FlowStatus, wait: Wait) -> bool {
+    match wait {
+        Wait::None => true,
+        Wait::Finalised => status.is_end() || status == FlowStatus::Parked,
+        Wait::Delivered => !matches!(status, FlowStatus::Running | FlowStatus::Completed),
     }
 }
 

@@ -56,7 +56,7 @@ impl Args {
             };
             let outcome = client.start(&start).await?;
             let outcome = wait_on(&client, outcome, wait, deadline).await?;
-            show(output, outcome)
+            show(output, outcome, wait)
         })
     }
 }

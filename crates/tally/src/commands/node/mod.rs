@@ -11,7 +11,7 @@ use crate::failure::Failure;
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run a node until it is told to stop; prints one JSON line on standard output when it is ready
+    /// Run the node of a folder until SIGTERM or Ctrl-C
     Run(run::Args),
     /// Who a node is and how it is
     Info(info::Args),

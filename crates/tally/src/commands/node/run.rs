@@ -1,94 +1,182 @@
-//! `tally node run`
+//! `tally node run`: the process of a node.
+//!
+//! Standard output carries one line of JSON, when the node takes work; the log goes to standard error.
+//! The first SIGTERM or SIGINT lets running flows end for a while, then stops; the second ends the process at once.
 
-use std::io::Write;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use node::bootstrap::load_node_dir;
-use node::config::LogFormat;
+use node::config::{LogFormat, LogSection};
 use node::{Apps, Node};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
 use crate::failure::Failure;
+use crate::output::{print, stderr_ink};
 
-/// Threads for connections and the API; the kernel, the commits and the vault's view have threads of their own.
-const CONNECTION_THREADS: usize = 2;
+/// Threads for queries that wait for the disk.
+const BLOCKING_THREADS_MAX: usize = 64;
+/// As a shell shows an end by a signal.
+const ENDED_BY_SIGNAL: i32 = 128;
 
 /// Arguments of `tally node run`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The node's folder, as bootstrap made it
-    dir: PathBuf,
-    /// Log from this level on, instead of what node.toml says
-    #[arg(long, value_name = "LEVEL")]
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// What to log: a level, or a filter such as info,node::http=debug; the configuration's if left out
+    #[arg(long, value_name = "FILTER", env = "TALLY_LOG")]
     log: Option<String>,
+    /// How to log; the configuration's if left out
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    log_format: Option<Format>,
+    /// How long flows may take to end after the first signal; those that have not go on after the next start
+    #[arg(long, value_name = "SECONDS", default_value_t = 20)]
+    drain_seconds: u64,
+    /// Threads for connections; half of the cores if left out
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    threads: Option<u16>,
+}
+
+/// How lines of the log look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// For people
+    Text,
+    /// One JSON object a line
+    Json,
 }
 
 impl Args {
     pub fn run(self) -> Result<(), Failure> {
-        let files = load_node_dir(&self.dir).map_err(|error| Failure::coded(&error))?;
-        let log = &files.config.log;
-        start_log(self.log.as_deref().unwrap_or(&log.level), log.format)?;
+        let begin = Instant::now();
+        let files = load_node_dir(&self.folder).map_err(|error| Failure::coded(&error))?;
+        self.start_log(&files.config.log)?;
+        let name = files.info.party.name.to_string();
+        let apps = Apps::built_in().map_err(|error| Failure::coded(&error))?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(CONNECTION_THREADS)
-            .max_blocking_threads(16)
+            .worker_threads(self.threads())
+            .max_blocking_threads(BLOCKING_THREADS_MAX)
+            .thread_name("io")
             .enable_all()
             .build()
-            .map_err(|error| Failure::local("node.system", error.to_string(), "check the limits of the node's user"))?;
-        runtime.block_on(async move {
-            let name = files.config.node.name.to_string();
-            let apps = Apps::built_in().map_err(|error| Failure::coded(&error))?;
-            let node = Node::start(files, apps).await.map_err(|error| Failure::coded(&error))?;
-            let ready = serde_json::json!({
-                "ready": name,
-                "api": node.api_address(),
-                "p2p": node.p2p_address(),
-                "pid": std::process::id(),
-            });
-            println!("{ready}");
-            std::io::stdout().flush().ok();
-            tracing::info!(api = %node.api_address(), p2p = %node.p2p_address(), "{name} is ready");
-            until_told(node).await
-        })
+            .map_err(|error| system(&error))?;
+        let served = runtime.block_on(async {
+            let node = Node::start(files, apps)
+                .await
+                .map_err(|error| Failure::coded(&error))?;
+            let signals = Signals::new().map_err(|error| system(&error))?;
+            announce(&name, &node, begin)?;
+            self.serve(node, signals).await
+        });
+        // Queries that still wait for the disk hold nothing up.
+        runtime.shutdown_background();
+        served
     }
-}
 
-/// Serves until a signal; the first one drains, the second one stops at once. After a failure of the store the node answers
-/// everything with the reason until it is stopped.
-async fn until_told(mut node: Node) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| {
-        Failure::local("node.system", format!("no signals: {error}"), "report this")
-    };
-    let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-    }
-    tracing::info!("draining; a second signal stops at once");
-    tokio::select! {
-        drained = node.drain() => match drained {
-            Ok(()) => tracing::info!("drained"),
-            Err(why) => tracing::warn!("nothing to drain: {why}"),
-        },
-        _ = terminate.recv() => tracing::warn!("stopping with flows in flight; they go on after the restart"),
-        _ = interrupt.recv() => tracing::warn!("stopping with flows in flight; they go on after the restart"),
-    }
-    node.stop().await;
-    Ok(())
-}
-
-fn start_log(level: &str, format: LogFormat) -> Result<(), Failure> {
-    let filter = EnvFilter::try_new(level).map_err(|error| {
-        Failure::local("config.invalid", format!("log.level '{level}': {error}"), "use error, warn, info, debug or trace")
-    })?;
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    match format {
-        LogFormat::Json => log.json().init(),
-        LogFormat::Text => {
-            let plain = std::env::var_os("NO_COLOR").is_some() || !std::io::IsTerminal::is_terminal(&std::io::stderr());
-            log.with_ansi(!plain).init();
+    /// Until the first signal; then drains and stops.
+    async fn serve(&self, mut node: Node, mut signals: Signals) -> Result<(), Failure> {
+        let number = signals.next().await;
+        tracing::info!(signal = number, "the node drains");
+        tokio::spawn(async move {
+            let number = signals.next().await;
+            tracing::warn!(signal = number, "the node ends at once");
+            std::process::exit(ENDED_BY_SIGNAL + number);
+        });
+        let patience = Duration::from_secs(self.drain_seconds);
+        let drained = tokio::time::timeout(patience, node.drain()).await;
+        if drained.is_err() {
+            tracing::warn!(
+                seconds = self.drain_seconds,
+                "flows have not ended; they go on after the next start"
+            );
+        }
+        node.stop().await;
+        tracing::info!("the node has stopped");
+        match drained {
+            Ok(Err(rejection)) => Err(Failure::local(
+                &rejection.code,
+                rejection.message,
+                rejection.hint,
+            )),
+            _ => Ok(()),
         }
     }
-    Ok(())
+
+    fn threads(&self) -> usize {
+        self.threads.map(usize::from).unwrap_or_else(|| {
+            let cores = std::thread::available_parallelism().map_or(1, usize::from);
+            (cores / 2).max(1)
+        })
+    }
+
+    fn start_log(&self, section: &LogSection) -> Result<(), Failure> {
+        let filter = self.log.as_deref().unwrap_or(&section.level);
+        let filter = EnvFilter::try_new(filter).map_err(|error| {
+            let hint = "Give a level (error, warn, info, debug, trace) or a filter such as info,node::http=debug.";
+            Failure::local("tally.bad_log_filter", format!("'{filter}': {error}"), hint)
+        })?;
+        let json = match self.log_format {
+            Some(format) => format == Format::Json,
+            None => section.format == LogFormat::Json,
+        };
+        let log = tracing_subscriber::fmt()
+            .with_env_filter(filter)
+            .with_writer(std::io::stderr)
+            .with_ansi(stderr_ink().is_on());
+        let started = if json {
+            log.json().try_init()
+        } else {
+            log.try_init()
+        };
+        started.map_err(|error| Failure::local("tally.log", error.to_string(), "Report this."))
+    }
+}
+
+/// The line that tells whoever started the node that it takes work.
+fn announce(name: &str, node: &Node, begin: Instant) -> Result<(), Failure> {
+    let startup_ms = u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let (api, p2p) = (node.api_address(), node.p2p_address());
+    tracing::info!(name, %api, %p2p, startup_ms, "the node takes work");
+    let line = serde_json::json!({
+        "ready": name,
+        "api": api.to_string(),
+        "p2p": p2p.to_string(),
+        "startup_ms": startup_ms,
+        "pid": std::process::id(),
+    });
+    print(&line.to_string())
+}
+
+/// SIGTERM and SIGINT.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    /// The number of the next one.
+    async fn next(&mut self) -> i32 {
+        tokio::select! {
+            _ = self.terminate.recv() => SignalKind::terminate().as_raw_value(),
+            _ = self.interrupt.recv() => SignalKind::interrupt().as_raw_value(),
+        }
+    }
+}
+
+fn system(error: &std::io::Error) -> Failure {
+    Failure::local(
+        "node.system",
+        error.to_string(),
+        "Check the limits of processes and memory for the node's user.",
+    )
 }
