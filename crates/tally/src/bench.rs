@@ -3,7 +3,7 @@
 mod ledger;
 mod report;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use crate::demo::signals;
 
@@ -32,13 +32,9 @@ enum Benchmark {
 
 /// Runs the benchmark to its end, or until Ctrl-C.
 pub fn run(arguments: BenchArgs) -> Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("the asynchronous runtime does not start")?;
-    runtime.block_on(signals::until_interrupted(async move {
+    signals::run(async move {
         match arguments.name {
             Benchmark::Ledger => ledger::run(&arguments).await,
         }
-    }))
+    })
 }

@@ -40,11 +40,7 @@ pub struct DemoArgs {
 
 /// Runs the demo to its end, or until Ctrl-C. Nothing is left behind unless asked for.
 pub fn run(arguments: DemoArgs) -> Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("the asynchronous runtime does not start")?;
-    runtime.block_on(signals::until_interrupted(drive(arguments)))
+    signals::run(drive(arguments))
 }
 
 async fn drive(arguments: DemoArgs) -> Result<()> {

@@ -2,20 +2,38 @@
 
 use std::future::Future;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Runs `work` to its end or until a signal asks to stop.
-pub async fn until_interrupted(work: impl Future<Output = Result<()>>) -> Result<()> {
+/// What a shell expects of a program that was interrupted.
+const EXIT_INTERRUPTED: i32 = 130;
+
+/// Runs `work` on a runtime of its own, to its end or until a signal asks to stop; then the process ends.
+pub fn run(work: impl Future<Output = Result<()>>) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("the asynchronous runtime does not start")?;
+    let ended = runtime.block_on(until_interrupted(work))?;
+    // Waits for what runs beside the runtime's thread, so that what it made is cleaned up too.
+    drop(runtime);
+    match ended {
+        Some(result) => result,
+        None => {
+            eprintln!("\ninterrupted: processes and temporary files are gone");
+            std::process::exit(EXIT_INTERRUPTED);
+        }
+    }
+}
+
+async fn until_interrupted(work: impl Future<Output = Result<()>>) -> Result<Option<Result<()>>> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let mut hang_up = signal(SignalKind::hangup())?;
-    tokio::select! {
-        result = work => result,
-        () = any(&mut interrupt, &mut terminate, &mut hang_up) => {
-            bail!("interrupted; processes and temporary files are gone");
-        }
-    }
+    Ok(tokio::select! {
+        result = work => Some(result),
+        () = any(&mut interrupt, &mut terminate, &mut hang_up) => None,
+    })
 }
 
 async fn any(one: &mut Signal, two: &mut Signal, three: &mut Signal) {
