@@ -36,7 +36,7 @@ pub(crate) async fn accept(
     let stream = acceptor
         .accept(socket)
         .await
-        .map_err(|error| Refusal::of_handshake(&error))?;
+        .map_err(|error| Refusal::of_handshake(&error, None))?;
     let mut stream = TlsStream::from(stream);
     let hello = receive(&mut stream).await?;
     check_name(&stream, &hello.party)?;
@@ -62,12 +62,7 @@ pub(crate) async fn connect(
     let connector = TlsConnector::from(Arc::clone(&shared.tls.client));
     // The name is checked here: it is the one that was connected to.
     let stream = connector.connect(name, socket).await;
-    let stream = stream.map_err(|error| match Refusal::of_handshake(&error) {
-        Refusal::WrongCertificate(text) if text.contains("NotValidForName") => {
-            Refusal::WrongName(peer.id)
-        }
-        other => other,
-    })?;
+    let stream = stream.map_err(|error| Refusal::of_handshake(&error, Some(peer.id)))?;
     let mut stream = TlsStream::from(stream);
     send(&mut stream, &shared.hello()).await?;
     let hello = receive(&mut stream).await?;
@@ -139,7 +134,7 @@ async fn receive(stream: &mut TlsStream<TcpStream>) -> Result<Hello, Refusal> {
 fn broken(error: io::Error) -> Refusal {
     match error.get_ref() {
         // TLS 1.3: what the other side thinks of our certificate comes only now.
-        Some(inner) if inner.is::<rustls::Error>() => Refusal::of_handshake(&error),
+        Some(inner) if inner.is::<rustls::Error>() => Refusal::of_handshake(&error, None),
         _ => Refusal::HandshakeFailed(error.to_string()),
     }
 }

@@ -98,13 +98,13 @@ impl Coded for Refusal {
 }
 
 impl Refusal {
-    /// What broke a TLS handshake.
-    pub(crate) fn of_handshake(error: &io::Error) -> Self {
+    /// What broke a TLS handshake; `expected` is the party that was connected to.
+    pub(crate) fn of_handshake(error: &io::Error, expected: Option<PartyId>) -> Self {
         let tls = error
             .get_ref()
             .and_then(|inner| inner.downcast_ref::<rustls::Error>());
         match tls {
-            Some(rustls::Error::InvalidCertificate(why)) => Self::of_certificate(why),
+            Some(rustls::Error::InvalidCertificate(why)) => Self::of_certificate(why, expected),
             Some(error @ rustls::Error::NoCertificatesPresented) => {
                 Self::WrongCertificate(error.to_string())
             }
@@ -116,8 +116,14 @@ impl Refusal {
         }
     }
 
-    fn of_certificate(why: &CertificateError) -> Self {
+    fn of_certificate(why: &CertificateError, expected: Option<PartyId>) -> Self {
         let text = match why {
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+                match expected {
+                    Some(party) => return Self::WrongName(party),
+                    None => "it is another party's".to_owned(),
+                }
+            }
             CertificateError::UnknownIssuer | CertificateError::BadSignature => {
                 "it was not issued by this network's root".to_owned()
             }

@@ -97,14 +97,16 @@ impl Hello {
                 .invalid("a software version has no control characters")
                 .into());
         }
-        let compressions = d.vec_of::<u8>(COMPRESSIONS_MAX)?;
+        let mut takes_zstd = false;
+        for _ in 0..d.array_within(COMPRESSIONS_MAX)? {
+            takes_zstd |= d.u8()? == ZSTD;
+        }
         let (window, max_message_bytes) = (d.u32()?, d.u32()?);
         d.finish()?;
         if window == 0 || window as usize > usize::MAX / (2 * STREAMS_MAX) {
             return Err(d.invalid("a window has at least one byte").into());
         }
         let software = software.to_owned();
-        let takes_zstd = compressions.contains(&ZSTD);
         Ok(Self {
             party,
             epoch,

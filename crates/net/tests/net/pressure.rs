@@ -1,0 +1,122 @@
+//! A slow consumer: memory stays bounded, urgent things still move, nothing is lost that was accepted.
+
+use std::time::Duration;
+
+use net::{NetLimits, Options, Sent};
+
+use crate::fixture::{Network, limits, until};
+
+const MESSAGE: usize = 10_000;
+const WINDOW: u32 = 256 << 10;
+const QUEUE: usize = 1 << 20;
+
+fn small() -> NetLimits {
+    NetLimits {
+        window_bytes: WINDOW,
+        queue_bytes_max: QUEUE,
+        message_bytes_max: 256 << 10,
+        ..limits()
+    }
+}
+
+#[test]
+fn a_full_sink_stops_the_sender_and_not_the_connection() {
+    let network = Network::new();
+    let patient = NetLimits {
+        ping_after: Duration::from_millis(20),
+        ..small()
+    };
+    let one = Options {
+        limits: small(),
+        ..network.options(1)
+    };
+    let two = Options {
+        limits: patient,
+        ..network.options(2)
+    };
+    let (one, two) = network.pair_of(one, two);
+    two.inbox.set_full(true);
+    let mut accepted = 0;
+    while one.net.send(&two.id, 0, vec![1; MESSAGE]) == Sent::Queued {
+        accepted += 1;
+    }
+    until("the window is used up", || {
+        two.inbox.bytes() >= WINDOW as usize
+    });
+    // The queue had to be full for the loop to end, and the window had to be used up before that.
+    assert!(
+        accepted * MESSAGE <= QUEUE + WINDOW as usize + 2 * MESSAGE,
+        "{accepted}"
+    );
+    assert!(one.net.is_full(&two.id, MESSAGE));
+    assert!(one.net.figures().dropped_full >= 1);
+    // Another lane has credit of its own, and the other direction is free.
+    assert_eq!(two.net.send(&one.id, 0, b"back".to_vec()), Sent::Queued);
+    assert_eq!(one.inbox.message(), b"back");
+    let held = two.inbox.bytes();
+    assert!(held <= WINDOW as usize + MESSAGE, "{held} bytes");
+    two.inbox.set_full(false);
+    for _ in 0..accepted {
+        assert_eq!(two.inbox.message().len(), MESSAGE);
+    }
+    until("the queue is empty", || {
+        one.net.peers()[0].queued_bytes == 0
+    });
+    assert!(!one.net.is_full(&two.id, MESSAGE));
+}
+
+#[test]
+fn more_than_the_overrun_is_left_in_the_socket() {
+    let network = Network::new();
+    let strict = NetLimits {
+        overrun_bytes_max: 50_000,
+        window_bytes: 64 << 20,
+        ..limits()
+    };
+    let one = Options {
+        limits: limits(),
+        ..network.options(1)
+    };
+    let two = Options {
+        limits: strict,
+        ..network.options(2)
+    };
+    let (one, two) = network.pair_of(one, two);
+    two.inbox.set_full(true);
+    let mut accepted = 0;
+    while one.net.send(&two.id, 0, vec![1; MESSAGE]) == Sent::Queued {
+        accepted += 1;
+    }
+    // One read's worth more than allowed.
+    let bound = 50_000 + 4 * (128 << 10) + (1 << 20);
+    until("it arrives", || two.inbox.bytes() > 50_000);
+    assert!(two.inbox.bytes() <= bound);
+    two.inbox.set_full(false);
+    for _ in 0..accepted {
+        assert_eq!(two.inbox.message().len(), MESSAGE);
+    }
+}
+
+#[test]
+fn messages_larger_than_the_window_pass() {
+    let network = Network::new();
+    let narrow = NetLimits {
+        window_bytes: 1_024,
+        ..small()
+    };
+    let one = Options {
+        limits: narrow.clone(),
+        ..network.options(1)
+    };
+    let two = Options {
+        limits: narrow,
+        ..network.options(2)
+    };
+    let (one, two) = network.pair_of(one, two);
+    for size in [200_000, 10, 100_000, 3_000, 0, 0, 0] {
+        assert_eq!(one.net.send(&two.id, 0, vec![2; size]), Sent::Queued);
+    }
+    for size in [200_000, 10, 100_000, 3_000, 0, 0, 0] {
+        assert_eq!(two.inbox.message().len(), size);
+    }
+}
