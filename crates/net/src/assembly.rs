@@ -165,3 +165,186 @@ pub(crate) fn grants(body: &[u8]) -> Result<impl Iterator<Item = (u32, u32)>, Fr
         )
     }))
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::frame::FrameDecoder;
+    use crate::outbox::{LANES, Outbox, Sent};
+
+    const WINDOW: u32 = 150_000;
+    const MESSAGE_MAX: u32 = 300_000;
+
+    /// Both ends of a connection, without the connection.
+    struct Ends {
+        outbox: Outbox,
+        assembly: Assembly,
+        received: Vec<Vec<u8>>,
+    }
+
+    impl Ends {
+        fn new() -> Self {
+            let mut outbox = Outbox::new(usize::MAX);
+            outbox.open(WINDOW, MESSAGE_MAX);
+            Self {
+                outbox,
+                assembly: Assembly::new(WINDOW, MESSAGE_MAX),
+                received: Vec::new(),
+            }
+        }
+
+        /// Sends frames until credit is used up or nothing waits; returns how many went.
+        fn send(&mut self) -> usize {
+            let (mut bytes, mut count, mut messages) = (Vec::new(), 0, 0);
+            while let Some(made) = self.outbox.next_frame(&mut bytes) {
+                count += 1;
+                messages += made.messages;
+            }
+            let (before, mut decoder) = (self.received.len(), FrameDecoder::new());
+            let Self {
+                assembly, received, ..
+            } = self;
+            let fed = decoder.feed(&bytes, |header, body| match header.kind {
+                Kind::Batch => assembly.batch(&header, body, |message| received.push(message)),
+                _ => assembly
+                    .chunk(&header, body)
+                    .map(|message| received.extend(message)),
+            });
+            fed.expect("what an outbox makes is taken");
+            assert_eq!(messages, (self.received.len() - before) as u64);
+            count
+        }
+
+        /// Grants what is owed.
+        fn grant(&mut self) {
+            let mut frame = Vec::new();
+            self.assembly.grant(&mut frame);
+            if let Some((header, body)) = frame.split_first_chunk::<HEADER_BYTES>() {
+                assert_eq!(Header::parse(header).expect("a header").kind, Kind::Credit);
+                for (stream, bytes) in grants(body).expect("good grants") {
+                    self.outbox.grant(stream, bytes).expect("in range");
+                }
+            }
+        }
+    }
+
+    fn message(lane: usize, number: usize, size: usize) -> Vec<u8> {
+        let mut message = vec![0; size.max(16)];
+        message[..8].copy_from_slice(&lane.to_be_bytes());
+        message[8..16].copy_from_slice(&number.to_be_bytes());
+        message
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        /// Everything arrives, in the order of its lane, as long as what is taken is granted again; and no more is ever
+        /// on its way than the windows and a message each.
+        #[test]
+        fn what_is_queued_arrives_in_order(
+            sizes in vec((0..LANES, prop_oneof![8 => 0..2_000usize, 2 => 0..MESSAGE_MAX as usize]), 1..60),
+        ) {
+            let mut ends = Ends::new();
+            for (number, (lane, size)) in sizes.iter().enumerate() {
+                let sent = ends.outbox.push(*lane as u8, message(*lane, number, *size));
+                prop_assert_eq!(sent, Sent::Queued);
+            }
+            let mut rounds = 0;
+            while ends.outbox.bytes() > 0 {
+                let before: usize = ends.received.iter().map(Vec::len).sum();
+                ends.send();
+                let after: usize = ends.received.iter().map(Vec::len).sum();
+                prop_assert!(after - before <= LANES * (WINDOW + MESSAGE_MAX) as usize);
+                ends.grant();
+                rounds += 1;
+                prop_assert!(rounds <= sizes.len() + 1, "it does not come to a stop");
+            }
+            for lane in 0..LANES {
+                let key = lane.to_be_bytes();
+                let received: Vec<&Vec<u8>> = ends.received.iter().filter(|m| m[..8] == key).collect();
+                let sent = sizes.iter().enumerate().filter(|(_, (l, _))| *l == lane);
+                let sent: Vec<Vec<u8>> = sent.map(|(n, (l, size))| message(*l, n, *size)).collect();
+                prop_assert!(received.iter().copied().eq(sent.iter()));
+            }
+        }
+
+        /// Whatever an authenticated peer sends: refused or taken, never a panic.
+        #[test]
+        fn any_body_is_taken_or_refused(
+            frames in vec((any::<bool>(), any::<bool>(), 0..2u32, vec(0..3u8, 0..40)), 0..20),
+        ) {
+            let mut assembly = Assembly::new(1_000, 100);
+            let mut bytes = 0;
+            for (first, last, stream, body) in frames {
+                let flags = crate::frame::Flags { compressed: false, first, last };
+                let header = Header { stream, flags, ..Header::new(Kind::Chunk, body.len()) };
+                let chunk = assembly.chunk(&header, &body);
+                let batch = assembly.batch(&header, &body, |message| bytes += message.len());
+                if let Ok(Some(message)) = &chunk {
+                    prop_assert!(message.len() <= 100);
+                    bytes += message.len();
+                }
+                prop_assert!(chunk.is_err() || batch.is_err() || body.len() > 3);
+            }
+            prop_assert!(bytes <= 2 * (1_000 + 100));
+        }
+    }
+
+    #[test]
+    fn without_grants_a_lane_stops_and_the_others_go_on() {
+        let mut ends = Ends::new();
+        for _ in 0..100 {
+            assert_eq!(ends.outbox.push(1, vec![0; 10_000]), Sent::Queued);
+        }
+        assert!(ends.send() > 0);
+        assert_eq!(
+            ends.received.len(),
+            15,
+            "150,000 bytes of credit, 10,064 a message"
+        );
+        assert_eq!((ends.send(), ends.outbox.is_ready()), (0, false));
+        assert_eq!(ends.outbox.push(0, vec![1]), Sent::Queued);
+        assert_eq!(ends.send(), 1);
+        assert_eq!(ends.received.pop(), Some(vec![1]));
+        ends.grant();
+        assert!(ends.outbox.is_ready());
+    }
+
+    #[test]
+    fn the_least_urgent_lane_is_not_starved() {
+        let mut outbox = Outbox::new(usize::MAX);
+        outbox.open(u32::MAX, MESSAGE_MAX);
+        for _ in 0..20 {
+            for lane in [0, 3] {
+                assert_eq!(outbox.push(lane, vec![0; 60_000]), Sent::Queued);
+            }
+        }
+        let mut lanes = Vec::new();
+        while let Some(made) = outbox.next_frame(&mut Vec::new()) {
+            lanes.push(made.header.stream);
+        }
+        assert_eq!(lanes[..8], [0, 0, 0, 0, 0, 0, 0, 3]);
+        assert_eq!(lanes.len(), 20, "two messages a frame");
+    }
+
+    #[test]
+    fn bounds_of_the_outbox() {
+        let mut outbox = Outbox::new(1_000);
+        assert_eq!(outbox.push(0, vec![]), Sent::Down);
+        outbox.open(WINDOW, 500);
+        assert_eq!(outbox.push(0, vec![0; 501]), Sent::TooLarge);
+        assert_eq!(outbox.push(200, vec![0; 436]), Sent::Queued);
+        assert_eq!(outbox.push(0, vec![0; 437]), Sent::Full);
+        assert!(outbox.is_full_for(437) && !outbox.is_full_for(436));
+        assert_eq!(outbox.push(0, vec![0; 436]), Sent::Queued);
+        assert_eq!(outbox.grant(0, u32::MAX), Ok(()));
+        assert_eq!(outbox.grant(99, u32::MAX), Ok(()), "none of our streams");
+        outbox.close();
+        assert_eq!(
+            (outbox.bytes(), outbox.is_ready(), outbox.is_up()),
+            (0, false, false)
+        );
+    }
+}
