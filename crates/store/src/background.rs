@@ -33,6 +33,7 @@ struct State {
     job: Option<FlushJob>,
     flushing: bool,
     merges: Vec<Table>,
+    merging: bool,
     slots: Vec<(PathBuf, File)>,
     retired_id: u64,
     stopping: bool,
@@ -55,6 +56,12 @@ impl Background {
                     }
                 })
         };
+        // What a killed process did not come to.
+        for (table, store) in Table::ALL.iter().zip(&shared.tables) {
+            if store.sorted.wants_merge() || (store.resident && !store.sorted.is_empty()) {
+                shared.background.want_merge(*table);
+            }
+        }
         let flush = spawn("store-flush", |shared| {
             while let Some(job) = shared.background.next_job() {
                 match flush(shared, job) {
@@ -69,6 +76,7 @@ impl Background {
                 if let Err(reason) = merge(shared, table) {
                     shared.background.fail(shared, reason);
                 }
+                shared.background.lock().merging = false;
                 shared.background.changed.notify_all();
             }
         });
@@ -114,6 +122,20 @@ impl Background {
         }
     }
 
+    /// Waits until neither a flush nor a merge runs or is wanted. Fails when one has failed.
+    pub(crate) fn wait_settled(&self) -> Result<(), String> {
+        let mut state = self.lock();
+        loop {
+            if let Some(reason) = &state.failed {
+                return Err(reason.clone());
+            }
+            if !state.flushing && !state.merging && state.merges.is_empty() {
+                return Ok(());
+            }
+            state = self.wait(state);
+        }
+    }
+
     /// Slots of retired segments, and the id of the last of them.
     pub(crate) fn take_slots(&self) -> (Vec<(PathBuf, File)>, u64) {
         let mut state = self.lock();
@@ -140,6 +162,7 @@ impl Background {
                 return None;
             }
             if let Some(table) = state.merges.pop() {
+                state.merging = true;
                 return Some(table);
             }
             state = self.wait(state);

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use kernel::port::{StoreFailure, WriteBatch};
 
-use crate::embedded::Embedded;
+use crate::embedded::{Embedded, check};
 use crate::failure::closed;
 use crate::priority;
 use crate::queue::{OnDurable, Queue, Submission};
@@ -132,7 +132,7 @@ impl Drop for Committer {
 
 impl CommitHandle {
     /// Queues a batch. `on_durable` runs once, on the commit thread, with the number and the outcome; keep it short.
-    /// Blocks while `queue_bytes_max` bytes wait.
+    /// Blocks while `queue_bytes_max` bytes wait. A batch that cannot be stored is refused at once, on the calling thread.
     pub fn submit(
         &self,
         number: u64,
@@ -148,6 +148,10 @@ impl CommitHandle {
             on_durable: Box::new(on_durable),
         };
         let shared = &self.shared;
+        if let Err(refused) = check(std::slice::from_ref(&submission.batch)) {
+            shared.complete(submission, Err(refused));
+            return;
+        }
         let mut state = shared.lock();
         while state.refusal.is_none() && state.queue.bytes() >= shared.options.queue_bytes_max {
             state = shared

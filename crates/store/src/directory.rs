@@ -3,11 +3,16 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use crate::failure::OpenError;
 
 /// The schema this program writes, and the only one it reads. Never reuse a number.
 pub(crate) const SCHEMA_VERSION: u32 = 1;
+
+/// How long to wait for a lock: a process that was just killed, or a child between fork and exec, holds it for moments.
+const LOCK_PATIENCE: Duration = Duration::from_millis(500);
+const LOCK_PAUSE: Duration = Duration::from_millis(5);
 
 const FORMAT_FILE: &str = "FORMAT";
 const FORMAT_TITLE: &str = "tallystick embedded store";
@@ -79,12 +84,20 @@ fn lock(path: &Path) -> Result<File, OpenError> {
         .truncate(false)
         .open(&file)
         .map_err(io)?;
-    match lock.try_lock() {
-        Ok(()) => Ok(lock),
-        Err(TryLockError::WouldBlock) => Err(OpenError::Locked {
-            path: path.to_path_buf(),
-        }),
-        Err(TryLockError::Error(source)) => Err(io(source)),
+    let deadline = Instant::now() + LOCK_PATIENCE;
+    loop {
+        match lock.try_lock() {
+            Ok(()) => return Ok(lock),
+            Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
+                std::thread::sleep(LOCK_PAUSE)
+            }
+            Err(TryLockError::WouldBlock) => {
+                return Err(OpenError::Locked {
+                    path: path.to_path_buf(),
+                });
+            }
+            Err(TryLockError::Error(source)) => return Err(io(source)),
+        }
     }
 }
 

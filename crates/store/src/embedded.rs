@@ -157,7 +157,8 @@ impl Embedded {
             .map_err(|reason| shared.poisoned(reason))
     }
 
-    /// Flushes everything that is flushed at all and waits for it. For tools and tests; the store flushes by itself.
+    /// Flushes everything that is flushed at all, merges, and waits for it. For tools and tests; the store does both by
+    /// itself when it is time.
     pub fn flush(&self) -> Result<(), StoreFailure> {
         let shared = &self.running.shared;
         let mut writer = shared.lock_writer();
@@ -168,7 +169,7 @@ impl Embedded {
             .background
             .wait_flushed()
             .and_then(|()| shared.rotate(&mut writer))
-            .and_then(|()| shared.background.wait_flushed())
+            .and_then(|()| shared.background.wait_settled())
             .map_err(|reason| shared.poisoned(reason))
     }
 }
@@ -462,7 +463,7 @@ fn merge(
 }
 
 /// Refuses what cannot be stored, before anything is written; the store is not harmed.
-fn check(batches: &[WriteBatch]) -> Result<(), StoreFailure> {
+pub(crate) fn check(batches: &[WriteBatch]) -> Result<(), StoreFailure> {
     let mut bytes = 0usize;
     for write in batches.iter().flat_map(|batch| &batch.writes) {
         if write.key.is_empty() || write.key.len() > KEY_BYTES_MAX {

@@ -84,6 +84,11 @@ impl Sorted {
         self.tree.l0_run_count()
     }
 
+    /// There is enough at the top to merge.
+    pub(crate) fn wants_merge(&self) -> bool {
+        self.top_runs() >= usize::from(TOP_FILES)
+    }
+
     /// Looks a key up.
     pub(crate) fn get(&self, key: &[u8]) -> lsm_tree::Result<Option<Vec<u8>>> {
         Ok(self.tree.get(key, SeqNo::MAX)?.map(|value| value.to_vec()))

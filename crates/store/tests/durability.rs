@@ -201,7 +201,7 @@ fn every_disk_that_a_power_cut_can_leave_holds_what_was_acknowledged() {
             (BATCHES, 0)
         );
         let mut numbers = Sequence(seed);
-        for at in moments(&recording, &mut numbers, 60) {
+        for at in moments(&recording, &mut numbers, 30) {
             for policy in Policy::ALL {
                 audit(&recording, &told, seed, at, policy, numbers.next());
                 audited += 1;
@@ -232,7 +232,7 @@ fn a_full_or_failing_disk_is_reported_and_nothing_acknowledged_is_lost() {
     const ENOSPC: i32 = 28;
     const EIO: i32 = 5;
     let mut numbers = Sequence(99);
-    for round in 0..24u64 {
+    for round in 0..18u64 {
         let folder = tempfile::tempdir().expect("a folder");
         let folder = folder.path().canonicalize().expect("real");
         let (recording, told) = record(&folder, round, |recorder| match round % 3 {

@@ -11,13 +11,15 @@ use super::record::{Record, Row};
 use super::segment::{LogError, Segment};
 use crate::directory::sync_directory;
 
+/// Three are in use at the busiest; an interrupted flush may leave a few more.
+const SLOTS_MAX: usize = 1000;
+
 /// The write-ahead log of one store.
 pub(crate) struct Log {
     directory: PathBuf,
     active: Segment,
     sealed: Vec<Segment>,
     free: Vec<(PathBuf, File)>,
-    slots: usize,
     next_sequence: u64,
     first_live: u64,
 }
@@ -33,7 +35,6 @@ impl Log {
             source,
         };
         let found = find_slots(directory)?;
-        let slots = found.len();
         let (mut live, mut free, first_live) = split(directory, found)?;
         let mut next_sequence = live
             .first()
@@ -53,19 +54,17 @@ impl Log {
             // A killed process leaves writes in the system's memory: they must be durable before anyone sees them.
             segment.sync().map_err(io)?;
         }
-        let mut log = Self {
+        let log = Self {
             directory: directory.to_path_buf(),
             active: match live.pop() {
                 Some(segment) => segment,
-                None => first_segment(directory, &mut free, slots).map_err(io)?,
+                None => first_segment(directory, &mut free).map_err(io)?,
             },
             sealed: live,
             free,
-            slots,
             next_sequence,
             first_live,
         };
-        log.slots = log.slots.max(1);
         sync_directory(directory).map_err(io)?;
         Ok(log)
     }
@@ -97,11 +96,7 @@ impl Log {
     pub(crate) fn rotate(&mut self) -> io::Result<()> {
         let (path, file) = match self.free.pop() {
             Some(slot) => slot,
-            None => {
-                let slot = create_slot(&self.directory, self.slots)?;
-                self.slots += 1;
-                slot
-            }
+            None => create_slot(&self.directory)?,
         };
         let header = header(
             self.active.header.id + 1,
@@ -215,14 +210,10 @@ fn split(directory: &Path, found: Vec<Found>) -> Result<Split, LogError> {
     Ok((live, free, first_live))
 }
 
-fn first_segment(
-    directory: &Path,
-    free: &mut Vec<(PathBuf, File)>,
-    slots: usize,
-) -> io::Result<Segment> {
+fn first_segment(directory: &Path, free: &mut Vec<(PathBuf, File)>) -> io::Result<Segment> {
     let (path, file) = match free.pop() {
         Some(slot) => slot,
-        None => create_slot(directory, slots)?,
+        None => create_slot(directory)?,
     };
     Segment::new(path, file, header(1, 1, 1))
 }
@@ -242,13 +233,23 @@ fn open_slot(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).open(path)
 }
 
-fn create_slot(directory: &Path, number: usize) -> io::Result<(PathBuf, File)> {
-    let path = directory.join(format!("{number}.log"));
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create_new(true)
-        .open(&path)?;
-    sync_directory(directory)?;
-    Ok((path, file))
+/// Creates the first slot that is not there yet.
+fn create_slot(directory: &Path) -> io::Result<(PathBuf, File)> {
+    for number in 0..SLOTS_MAX {
+        let path = directory.join(format!("{number}.log"));
+        match OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .open(&path)
+        {
+            Ok(file) => {
+                sync_directory(directory)?;
+                return Ok((path, file));
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::Error::other(format!("more than {SLOTS_MAX} log slots")))
 }
