@@ -1,5 +1,6 @@
 //! `tally`: the command line. Each command is a file under `commands`; the laboratory's are `demo` and `bench`.
 
+mod allocator;
 mod bench;
 mod cli;
 mod commands;

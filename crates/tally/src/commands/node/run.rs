@@ -51,6 +51,7 @@ enum Format {
 
 impl Args {
     pub fn run(self) -> Result<(), Failure> {
+        crate::allocator::settle();
         let begin = Instant::now();
         let files = load_node_dir(&self.folder).map_err(|error| Failure::coded(&error))?;
         self.start_log(&files.config.log)?;
