@@ -44,7 +44,7 @@ impl Default for KernelOptions {
             flow: FlowLimits::default(),
             selection: SelectionOptions::default(),
             notary: None,
-            transactions_bytes: 16 << 20,
+            transactions_bytes: 12 << 20,
             known_signatures_bytes: 2 << 20,
             outcomes_bytes: 4 << 20,
             unshared_bytes: 4 << 20,

@@ -22,13 +22,16 @@ pub struct SelectionOptions {
     pub consumed_remembered_max: usize,
     /// States set aside because the notary knows them as consumed; beyond, further ones are not remembered.
     pub quarantined_max: usize,
+    /// Whether [`Selection::restore_lock`](crate::Selection::restore_lock) does anything. A node never says no; the
+    /// simulator does, to prove that its auditor notices forgotten locks.
+    pub restores_locks: bool,
 }
 
 impl Default for SelectionOptions {
     fn default() -> Self {
         Self {
-            coins_per_pool_max: 20_000,
-            coins_bytes_max: 32 << 20,
+            coins_per_pool_max: 10_000,
+            coins_bytes_max: 16 << 20,
             tokens_max: 1_000,
             low_water: 1_000,
             refill_rows: 2_000,
@@ -36,6 +39,7 @@ impl Default for SelectionOptions {
             waiting_max: 20_000,
             consumed_remembered_max: 50_000,
             quarantined_max: 100_000,
+            restores_locks: true,
         }
     }
 }
