@@ -1,0 +1,149 @@
+//! Reading TOML, and what goes wrong with it.
+
+use std::path::{Path, PathBuf};
+
+use primitives::{Coded, ErrorInfo};
+use thiserror::Error;
+
+/// A configuration that can't be used.
+#[derive(Debug, Error)]
+pub enum ConfigError {
+    /// The file can't be read.
+    #[error("{path}: {source}")]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// It is no TOML, or a field has the wrong type, is missing or is unknown.
+    #[error("{path}: {message}")]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, with the line, and a suggestion where there is one.
+        message: String,
+    },
+    /// A value is out of its range.
+    #[error("{path}: {field}: {message}")]
+    OutOfRange {
+        /// The file.
+        path: PathBuf,
+        /// `section.name`.
+        field: &'static str,
+        /// The value and the range.
+        message: String,
+    },
+}
+
+/// The codes of this module.
+pub const ERRORS: &[ErrorInfo] = &[
+    ErrorInfo {
+        code: "config.unreadable",
+        cause: "A configuration file can't be read.",
+        action: "Check the path and the file's permissions.",
+    },
+    ErrorInfo {
+        code: "config.invalid",
+        cause: "A configuration file is not TOML, or a field is missing, unknown or of the wrong type.",
+        action: "Correct the line that the message names; docs/reference/config.md lists every field.",
+    },
+    ErrorInfo {
+        code: "config.out_of_range",
+        cause: "A field of a configuration file has a value out of its range.",
+        action: "Set the field to a value within the range that the message gives, or remove the line to have the default.",
+    },
+];
+
+impl Coded for ConfigError {
+    fn code(&self) -> &'static str {
+        match self {
+            ConfigError::Unreadable { .. } => "config.unreadable",
+            ConfigError::Invalid { .. } => "config.invalid",
+            ConfigError::OutOfRange { .. } => "config.out_of_range",
+        }
+    }
+
+    fn hint(&self) -> &'static str {
+        ErrorInfo::action_of(ERRORS, self.code())
+    }
+}
+
+/// Reads a TOML file; an unknown field is refused with the nearest one that exists.
+pub(crate) fn read_toml<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, ConfigError> {
+    let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Unreadable {
+        path: path.to_owned(),
+        source,
+    })?;
+    parse_toml(&text, path)
+}
+
+/// Likewise from a text; `path` is for the message.
+pub(crate) fn parse_toml<T: serde::de::DeserializeOwned>(
+    text: &str,
+    path: &Path,
+) -> Result<T, ConfigError> {
+    toml::from_str(text).map_err(|error| ConfigError::Invalid {
+        path: path.to_owned(),
+        message: with_suggestion(&error.to_string()),
+    })
+}
+
+/// Serde says "unknown field `x`, expected one of `a`, `b`": adds which of them was meant, if one is near.
+fn with_suggestion(message: &str) -> String {
+    let mut quoted = message
+        .split("unknown field `")
+        .nth(1)
+        .unwrap_or_default()
+        .split('`');
+    let unknown = quoted.next().unwrap_or_default();
+    let known = quoted.skip(1).step_by(2);
+    let nearest = known
+        .map(|name| (strsim::damerau_levenshtein(unknown, name), name))
+        .filter(|(distance, name)| *distance <= name.len().div_ceil(2))
+        .min();
+    match nearest {
+        Some((_, name)) if !unknown.is_empty() => {
+            format!("{}; did you mean `{name}`?", message.trim_end())
+        }
+        _ => message.trim_end().to_owned(),
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::config::NodeConfig;
+
+    /// A configuration of what has no default.
+    pub const SMALLEST: &str = r#"
+        [node]
+        name = "O=Bank A, L=London, C=GB"
+        [p2p]
+        listen = "127.0.0.1:1"
+        [api]
+        listen = "127.0.0.1:2"
+    "#;
+
+    pub fn parse(text: &str) -> Result<NodeConfig, String> {
+        toml::from_str(text).map_err(|error| with_suggestion(&error.to_string()))
+    }
+
+    #[test]
+    fn unknown_fields_are_refused_with_a_suggestion() {
+        for (line, suggestion) in [
+            ("[limits]\nlive_flow = 3", "did you mean `live_flows`?"),
+            ("[store]\nlinger = 3", "did you mean `linger_us`?"),
+            ("[logs]\nlevel = \"info\"", "did you mean `log`?"),
+        ] {
+            let message = parse(&format!("{SMALLEST}\n{line}")).expect_err(line);
+            assert!(message.ends_with(suggestion), "{message}");
+        }
+        let message =
+            parse(&format!("{SMALLEST}\n[limits]\nlive_flows = \"many\"")).expect_err("a text");
+        assert!(
+            message.contains("live_flows") && message.contains("line"),
+            "{message}"
+        );
+    }
+}

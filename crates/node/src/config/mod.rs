@@ -1,0 +1,65 @@
+//! `node.toml`: everything an operator can set, with defaults and units. `docs/reference/config.md` lists the fields.
+
+mod check;
+mod error;
+mod reference;
+mod sections;
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+pub use error::{ConfigError, ERRORS};
+pub(crate) use error::{parse_toml, read_toml};
+pub use reference::{FIELDS, Field, reference_page};
+pub use sections::{
+    ApiSection, LimitsSection, LogFormat, LogSection, NodeSection, NotarySection, P2pSection,
+    StoreSection, TokenEntry,
+};
+
+/// A node's configuration. Unknown fields are refused; [`FIELDS`] describes those that exist.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NodeConfig {
+    /// Who the node is.
+    pub node: NodeSection,
+    /// Connections with other nodes.
+    pub p2p: P2pSection,
+    /// The HTTP API.
+    pub api: ApiSection,
+    /// Present if the node is a notary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notary: Option<NotarySection>,
+    /// Bounds of work and memory.
+    #[serde(default)]
+    pub limits: LimitsSection,
+    /// The disk.
+    #[serde(default)]
+    pub store: StoreSection,
+    /// The log.
+    #[serde(default)]
+    pub log: LogSection,
+}
+
+impl NodeConfig {
+    /// Reads and checks a file.
+    ///
+    /// # Errors
+    /// The file can't be read, is not TOML, has a field that is missing, unknown or of the wrong type, or a value out of
+    /// range.
+    pub fn read(path: &Path) -> Result<Self, ConfigError> {
+        let config: Self = read_toml(path)?;
+        config.check(path)?;
+        Ok(config)
+    }
+
+    /// Reads and checks the text of a file.
+    ///
+    /// # Errors
+    /// See [`NodeConfig::read`]; `path` is for the message.
+    pub fn parse(text: &str, path: &Path) -> Result<Self, ConfigError> {
+        let config: Self = parse_toml(text, path)?;
+        config.check(path)?;
+        Ok(config)
+    }
+}
