@@ -1,1 +1,36 @@
-//! sim
+//! Whole networks in one thread from one seed: two nodes and a notary, real kernels and real flows, over a simulated
+//! network, clock, disk and vault view, with crashes at any step; and an auditor that predicts what must come of it.
+//!
+//! ```text
+//!  seed ─► Plan (what clients start, what breaks when) ─► World (one queue of things to come) ─► Trace, Report
+//!             │                                              │  kernels, disks, links, views
+//!             └────────────── predictions ─► Auditor ◄───────┘  everything that leaves a node
+//! ```
+//! The same seed gives the same trace, byte for byte. A failure is told with the command that replays it.
+
+mod auditor;
+mod chance;
+mod clients;
+mod committer;
+mod converse;
+mod disk;
+mod links;
+mod node;
+mod options;
+mod perform;
+mod plan;
+mod repeater;
+mod report;
+mod town;
+mod trace;
+mod view;
+mod world;
+
+pub use auditor::Violation;
+pub use options::{Bug, SimOptions};
+pub use report::{Report, Tally};
+
+/// Runs one simulation from its seed.
+pub fn run(options: &SimOptions) -> Report {
+    world::World::new(options).run()
+}

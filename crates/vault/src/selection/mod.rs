@@ -90,7 +90,7 @@ impl Selection {
 
     /// Locks states again that a flow's journal says it has selected: before any request.
     pub fn restore_lock(&mut self, flow: FlowKey, refs: &[StateRef]) {
-        for reference in refs {
+        for reference in refs.iter().filter(|_| self.options.restores_locks) {
             if self.holdings.get(reference).is_none() {
                 self.holdings.hold(*reference, Holder::Flow(flow), None);
             }

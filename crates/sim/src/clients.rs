@@ -1,0 +1,199 @@
+//! The clients: they start flows, start them again when they saw no answer, and compare all answers they get.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use flow::FlowId;
+use kernel::rows::Outcome;
+use kernel::{Event, Reply, Start, Token, Wait};
+
+use crate::chance::Chance;
+use crate::plan::PlannedFlow;
+
+/// One flow and what its client knows of it.
+pub struct Client {
+    pub plan: PlannedFlow,
+    pub client_id: String,
+    /// Which of its waits comes next.
+    wait: usize,
+    flow: Option<FlowId>,
+    pub outcome: Option<Outcome>,
+    pub done: bool,
+    /// Answers that are still to come.
+    open: BTreeSet<u64>,
+    attempts: u64,
+}
+
+/// What a client does about an answer.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Nothing more.
+    Nothing,
+    /// It starts again, or asks for more, after so many microseconds.
+    Again { client: usize, after_us: u64 },
+    /// It got an answer that can't be.
+    Wrong(String),
+}
+
+/// See the module.
+#[derive(Default)]
+pub struct Clients {
+    pub all: Vec<Client>,
+    /// Whose answer a token is, and what was waited for.
+    tokens: BTreeMap<u64, (usize, Wait)>,
+    next_token: u64,
+    /// Clients that are not done.
+    pub unfinished: usize,
+}
+
+impl Clients {
+    /// Adds flows to be started; returns the places of their clients.
+    pub fn add(&mut self, flows: Vec<PlannedFlow>) -> std::ops::Range<usize> {
+        let first = self.all.len();
+        for plan in flows {
+            self.unfinished += 1;
+            self.all.push(Client {
+                plan,
+                client_id: format!("client-{}", self.all.len()),
+                wait: 0,
+                flow: None,
+                outcome: None,
+                done: false,
+                open: BTreeSet::new(),
+                attempts: 0,
+            });
+        }
+        first..self.all.len()
+    }
+
+    /// What a client sends to its node; nothing if it is done.
+    pub fn start(&mut self, client: usize, loses_id: bool, chance: &mut Chance) -> Option<Event> {
+        self.next_token += 1;
+        let token = self.next_token;
+        let one = &mut self.all[client];
+        if one.done {
+            return None;
+        }
+        one.attempts += 1;
+        let wait = one.plan.waits[one.wait];
+        one.open.insert(token);
+        self.tokens.insert(token, (client, wait));
+        let client_id = match one.attempts {
+            again if loses_id && again > 1 => format!("{}-{again}", one.client_id),
+            _ => one.client_id.clone(),
+        };
+        let mut flow = [0; 16];
+        flow.copy_from_slice(&chance.bytes32()[..16]);
+        Some(Event::Start(Box::new(Start {
+            flow: FlowId(flow),
+            seed: chance.bytes32(),
+            name: one.plan.name.to_owned(),
+            version: None,
+            args: one.plan.args.clone(),
+            user: "somebody".to_owned(),
+            client_id: Some(client_id),
+            wait,
+            token: Token(token),
+        })))
+    }
+
+    /// Who waits for an answer.
+    pub fn waiting_for(&self, token: Token) -> Option<(usize, Wait)> {
+        self.tokens.get(&token.0).copied()
+    }
+
+    /// An answer came.
+    pub fn answered(&mut self, token: Token, reply: &Reply) -> Next {
+        let Some((client, wait)) = self.tokens.remove(&token.0) else {
+            return Next::Wrong(format!("an answer to nobody or a second answer: {reply:?}"));
+        };
+        let one = &mut self.all[client];
+        one.open.remove(&token.0);
+        let again = |after_us| Next::Again { client, after_us };
+        match reply {
+            Reply::Busy { retry_after_ms } => again(retry_after_ms * 1_000),
+            Reply::Accepted { flow }
+            | Reply::Running {
+                flow,
+                parked: false,
+                ..
+            } => {
+                if *one.flow.get_or_insert(*flow) != *flow {
+                    return Next::Wrong(format!("{} runs as two flows", one.client_id));
+                }
+                one.step(wait).map_or(Next::Nothing, |()| again(1_000))
+            }
+            Reply::Ended { outcome, delivered } => {
+                let before = one.outcome.get_or_insert_with(|| outcome.clone());
+                if before != outcome || *one.flow.get_or_insert(outcome.flow) != outcome.flow {
+                    return Next::Wrong(format!(
+                        "{} came to two ends: {before:?} and {outcome:?}",
+                        one.client_id
+                    ));
+                }
+                if wait == Wait::Delivered && !delivered {
+                    return Next::Wrong(format!(
+                        "{} was not delivered: {outcome:?}",
+                        one.client_id
+                    ));
+                }
+                if wait == Wait::Delivered && !one.done {
+                    one.done = true;
+                    self.unfinished -= 1;
+                    return Next::Nothing;
+                }
+                one.step(wait).map_or(Next::Nothing, |()| again(1_000))
+            }
+            other => Next::Wrong(format!("{} was answered {other:?}", one.client_id)),
+        }
+    }
+
+    /// A node is gone: nobody there will answer. Returns the clients that have to ask again.
+    pub fn node_is_gone(&mut self, node: usize) -> Vec<usize> {
+        let gone = |(_, (client, _)): &(&u64, &(usize, Wait))| self.all[*client].plan.node == node;
+        let tokens: Vec<u64> = self
+            .tokens
+            .iter()
+            .filter(gone)
+            .map(|(token, _)| *token)
+            .collect();
+        let mut clients = BTreeSet::new();
+        for token in tokens {
+            if let Some((client, _)) = self.tokens.remove(&token) {
+                self.all[client].open.remove(&token);
+                clients.insert(client);
+            }
+        }
+        clients.into_iter().collect()
+    }
+
+    /// Those who are not done, in words.
+    pub fn stuck(&self) -> Vec<String> {
+        let stuck = self.all.iter().filter(|client| !client.done);
+        stuck
+            .map(|one| {
+                let known = one.outcome.as_ref().map(|o| &o.result);
+                format!(
+                    "{} at node {} ({}, flow {:?}), waiting for {:?}, {} answers open, outcome {known:?}",
+                    one.client_id,
+                    one.plan.node,
+                    one.plan.name,
+                    one.flow,
+                    one.plan.waits.get(one.wait),
+                    one.open.len()
+                )
+            })
+            .collect()
+    }
+}
+
+impl Client {
+    /// One wait is over; nothing if that was known already or nothing is left to wait for.
+    fn step(&mut self, wait: Wait) -> Option<()> {
+        if self.done || self.plan.waits[self.wait] != wait || self.wait + 1 >= self.plan.waits.len()
+        {
+            return None;
+        }
+        self.wait += 1;
+        Some(())
+    }
+}

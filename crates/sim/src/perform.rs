@@ -1,0 +1,315 @@
+//! Rounds of a node, and what comes of them. Every step can be the last before a crash.
+
+use kernel::message::PeerMessage;
+use kernel::port::Table;
+use kernel::{Action, Event, Priority};
+use primitives::{Decode, Encode};
+
+use crate::Bug;
+use crate::clients::Next;
+use crate::committer::Pending;
+use crate::town::{BEGINNING_MS, NOTARY, SHORT};
+use crate::trace::short;
+use crate::view::Job;
+use crate::world::{What, World};
+
+impl World {
+    /// A node takes a step; false if it crashed instead.
+    fn step(&mut self, node: usize) -> bool {
+        let one = &mut self.nodes[node];
+        if !one.is_up() {
+            return false;
+        }
+        match &mut one.fuse {
+            Some(0) => {
+                self.crash(node);
+                false
+            }
+            Some(steps) => {
+                *steps -= 1;
+                true
+            }
+            None => true,
+        }
+    }
+
+    /// A node takes what is in its mailbox and does what comes of it.
+    pub(crate) fn round(&mut self, node: usize) {
+        self.nodes[node].round_at_us = None;
+        let mut events = std::mem::take(&mut self.nodes[node].mailbox);
+        if events.is_empty() {
+            events.push(Event::Tick);
+        }
+        let now = self.clock(node);
+        for event in events {
+            if !self.step(node) {
+                return;
+            }
+            self.note_event(node, &event);
+            let one = &mut self.nodes[node];
+            let Some(kernel) = &mut one.kernel else {
+                return;
+            };
+            if let Err(failure) = kernel.handle(event, now, &one.disk) {
+                return self.auditor.found(format!("{}: {failure}", SHORT[node]));
+            }
+        }
+        if !self.step(node) {
+            return;
+        }
+        let mut out = Vec::new();
+        let one = &mut self.nodes[node];
+        let Some(kernel) = &mut one.kernel else {
+            return;
+        };
+        if let Err(failure) = kernel.flush(now, &one.disk, &mut out) {
+            return self.auditor.found(format!("{}: {failure}", SHORT[node]));
+        }
+        let wakeup = kernel.next_wakeup();
+        self.perform(node, out);
+        if let Some(at) = wakeup.filter(|_| self.nodes[node].is_up()) {
+            let began_ms = BEGINNING_MS + self.nodes[node].ahead_ms;
+            let at_us = at.as_ms().saturating_sub(began_ms).saturating_mul(1_000);
+            self.round_at(node, at_us.max(self.now_us + 20));
+        }
+    }
+
+    /// Does what a kernel wants done.
+    pub(crate) fn perform(&mut self, node: usize, actions: Vec<Action>) {
+        for action in actions {
+            if !self.step(node) {
+                return;
+            }
+            match action {
+                Action::Commit {
+                    number,
+                    batch,
+                    then,
+                } => {
+                    self.submit(
+                        node,
+                        Pending {
+                            number,
+                            batch,
+                            then,
+                        },
+                    );
+                }
+                action => self.perform_now(node, action),
+            }
+        }
+    }
+
+    fn submit(&mut self, node: usize, mut pending: Pending) {
+        let writes = pending.batch.writes.len();
+        let bytes = pending.batch.size_bytes();
+        self.note(
+            node,
+            format_args!("writes batch {}: {writes} rows, {bytes}B", pending.number),
+        );
+        if node == NOTARY && self.options.bug == Some(Bug::ConsumptionForgotten) {
+            pending
+                .batch
+                .writes
+                .retain(|write| write.table != Table::NotaryStates);
+        }
+        let skipped =
+            (self.options.bug == Some(Bug::SyncSkipped)).then(|| std::mem::take(&mut pending.then));
+        let number = pending.number;
+        let one = &mut self.nodes[node];
+        one.disk.write(&pending.batch);
+        one.committer.submit(pending);
+        self.start_sync(node);
+        if let Some(then) = skipped {
+            self.perform(node, then);
+            self.mail(node, Event::Committed { number });
+        }
+    }
+
+    fn start_sync(&mut self, node: usize) {
+        if self.nodes[node].committer.start() {
+            let slow = self.chance.per_mille(50);
+            let latency = self.chance.between(100, if slow { 20_000 } else { 600 });
+            let life = self.nodes[node].life;
+            self.at(latency, What::Synced { node, life });
+        }
+    }
+
+    pub(crate) fn synced(&mut self, node: usize) {
+        let one = &mut self.nodes[node];
+        let done = one.committer.synced(&mut one.disk);
+        for pending in done {
+            if !self.step(node) {
+                return;
+            }
+            let number = pending.number;
+            self.note(node, format_args!("batch {number} is durable"));
+            if self.options.bug != Some(Bug::SyncSkipped) {
+                self.perform(node, pending.then);
+                self.mail(node, Event::Committed { number });
+            }
+        }
+        if self.nodes[node].is_up() {
+            self.start_sync(node);
+        }
+    }
+
+    fn perform_now(&mut self, node: usize, action: Action) {
+        match action {
+            Action::Send {
+                peer,
+                priority,
+                bytes,
+            } => {
+                if let Some(to) = self.town.node_of(&peer) {
+                    self.send(node, to, priority, bytes);
+                }
+            }
+            Action::Reply { token, reply } => {
+                self.note(node, format_args!("answers {}: {reply:?}", token.0));
+                if let Some((client, wait)) = self.clients.waiting_for(token) {
+                    let client = &self.clients.all[client];
+                    self.auditor
+                        .on_reply(&self.town, &self.nodes, client, wait, &reply);
+                }
+                match self.clients.answered(token, &reply) {
+                    Next::Nothing => {}
+                    Next::Again { client, after_us } => self.at(after_us, What::Client(client)),
+                    Next::Wrong(what) => self.auditor.found(what),
+                }
+            }
+            Action::View {
+                seq, id, changes, ..
+            } => {
+                self.note(
+                    node,
+                    format_args!("shows {seq}: {id}, {} changes", changes.len()),
+                );
+                self.auditor.on_view(&self.nodes, node, &id);
+                self.nodes[node].view.push(Job::Feed { seq, changes });
+                self.start_view(node);
+            }
+            Action::Refill(request) => {
+                self.note(node, format_args!("asks its view: {request:?}"));
+                self.nodes[node].view.push(Job::Refill(request));
+                self.start_view(node);
+            }
+            Action::Drained => {}
+            Action::Log {
+                warning,
+                code,
+                message,
+            } => {
+                self.note(node, format_args!("says {code}: {message}"));
+                if warning {
+                    self.auditor
+                        .found(format!("{} warns: {code}: {message}", SHORT[node]));
+                }
+            }
+            // A kernel nests no commits.
+            Action::Commit { number, .. } => {
+                self.auditor
+                    .found(format!("commit {number} is inside another one"));
+            }
+        }
+    }
+
+    fn start_view(&mut self, node: usize) {
+        let one = &mut self.nodes[node];
+        if !one.view_busy && !one.view.is_idle() {
+            one.view_busy = true;
+            let life = one.life;
+            let slow = self.chance.per_mille(100);
+            let takes = self.chance.between(20, if slow { 30_000 } else { 300 });
+            self.at(takes, What::Viewed { node, life });
+        }
+    }
+
+    pub(crate) fn viewed(&mut self, node: usize) {
+        self.nodes[node].view_busy = false;
+        if let Some(event) = self.nodes[node].view.work() {
+            self.mail(node, event);
+        }
+        self.start_view(node);
+    }
+
+    fn send(&mut self, from: usize, to: usize, priority: Priority, bytes: Vec<u8>) {
+        self.note(
+            from,
+            format_args!("sends {} to {}", short(&bytes), SHORT[to]),
+        );
+        self.auditor.on_send(&self.nodes, from, &bytes);
+        let messages = match self.options.bug {
+            Some(Bug::MessageRepeated) => self.repeater.instead_of(from, to, bytes),
+            Some(Bug::DeliveryAcknowledgedEarly) => match self.acknowledged_early(from, to, &bytes)
+            {
+                true => return,
+                false => vec![bytes],
+            },
+            _ => vec![bytes],
+        };
+        for bytes in messages {
+            self.tally.messages += 1;
+            let arrivals = self
+                .links
+                .send(from, to, priority, self.now_us, &mut self.chance);
+            self.tally.messages_lost += u64::from(arrivals.is_empty());
+            for (at_us, generation) in arrivals {
+                let bytes = bytes.clone();
+                let arrival = What::Arrival {
+                    from,
+                    to,
+                    generation,
+                    bytes,
+                };
+                self.at(at_us - self.now_us, arrival);
+            }
+        }
+    }
+
+    /// The planted bug: now and then the transport itself answers for a delivery.
+    fn acknowledged_early(&mut self, from: usize, to: usize, bytes: &[u8]) -> bool {
+        let Ok(PeerMessage::Deliver { transactions, .. }) = PeerMessage::from_bytes(bytes) else {
+            return false;
+        };
+        if !self.chance.per_mille(100) {
+            return false;
+        }
+        let decoded = transactions
+            .iter()
+            .filter_map(|t| ledger::SignedTransaction::from_bytes(t).ok());
+        let ids = decoded.map(|transaction| transaction.id()).collect();
+        let peer = self.town.ids[to];
+        let bytes = PeerMessage::Delivered { ids }.to_bytes();
+        self.mail(from, Event::Message { peer, bytes });
+        true
+    }
+
+    fn note_event(&mut self, node: usize, event: &Event) {
+        match event {
+            Event::Message { peer, bytes } => {
+                let from = self.town.node_of(peer).map_or("?", |from| SHORT[from]);
+                self.note(node, format_args!("gets {} from {from}", short(bytes)));
+            }
+            Event::Start(start) => {
+                self.note(
+                    node,
+                    format_args!("gets the start {} of {}", start.token.0, start.name),
+                );
+            }
+            Event::Refilled {
+                rows,
+                view_seq,
+                total,
+                ..
+            } => {
+                let count = rows.len();
+                self.note(
+                    node,
+                    format_args!("gets {count} coins of {total} at {view_seq}"),
+                );
+            }
+            other => self.note(node, format_args!("gets {other:?}")),
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! What came of a simulation.
+
+use primitives::Hash;
+
+use crate::{SimOptions, Violation};
+
+/// Counters of what happened, to see that a run was worth it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Flows that clients started.
+    pub flows: u64,
+    /// Crashes.
+    pub crashes: u64,
+    /// Batches that were written and lost in a crash.
+    pub batches_lost: u64,
+    /// Connections that broke.
+    pub breaks: u64,
+    /// Messages sent.
+    pub messages: u64,
+    /// Messages that never arrived.
+    pub messages_lost: u64,
+    /// Transactions recorded, of all flows.
+    pub transactions: u64,
+    /// Simulated time, in milliseconds.
+    pub simulated_ms: u64,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// What was simulated.
+    pub options: SimOptions,
+    /// The hash of the trace.
+    pub trace: Hash,
+    /// Its lines.
+    pub lines: u64,
+    /// Its text, if it was kept.
+    pub text: Option<String>,
+    /// What the auditor found.
+    pub violations: Vec<Violation>,
+    /// What happened.
+    pub tally: Tally,
+}
+
+impl Report {
+    /// Whether everything came as predicted.
+    pub fn is_clean(&self) -> bool {
+        self.violations.is_empty()
+    }
+
+    /// The violations, and the command that replays them.
+    pub fn failure(&self) -> String {
+        let each = self.violations.iter().map(|v| format!("  {v}\n"));
+        format!(
+            "seed {}: {} violations\n{}replay: {}",
+            self.options.seed,
+            self.violations.len(),
+            each.collect::<String>(),
+            self.options.command()
+        )
+    }
+}

@@ -1,0 +1,125 @@
+//! A simulated vault view: fed in order, behind by some time, asked for coins, dropped and filled again after a crash.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use kernel::Event;
+use kernel::port::Table;
+use ledger::{ContractRegistry, StateRef, TokenId};
+use primitives::PublicKey;
+use vault::{CoinRow, RefillRequest, ViewChange};
+
+use crate::disk::Tables;
+
+/// Something for the view to do.
+pub enum Job {
+    /// A transaction's changes.
+    Feed { seq: u64, changes: Vec<ViewChange> },
+    /// A question.
+    Refill(RefillRequest),
+}
+
+/// See the module.
+#[derive(Default)]
+pub struct View {
+    coins: BTreeMap<StateRef, (TokenId, CoinRow)>,
+    seq: u64,
+    jobs: VecDeque<Job>,
+    /// The planted bug: every third state consumed is passed over.
+    stale: bool,
+    consumed: u64,
+}
+
+impl View {
+    pub fn new(stale: bool) -> Self {
+        Self {
+            stale,
+            ..Self::default()
+        }
+    }
+
+    /// Filled again from a node's ledger, as far as that is durable.
+    pub fn rebuild(&mut self, tables: &Tables, contracts: &ContractRegistry, key: &PublicKey) {
+        *self = Self::new(self.stale);
+        for (seq, row) in tables.rows(Table::Ledger) {
+            let seq = kernel::rows::seq_of(seq).unwrap_or_default();
+            if let Ok((_, transaction)) = kernel::decode_row(row) {
+                let changes = vault::changes(seq, transaction.wire(), &|k| k == key, &|state| {
+                    contracts.describe(state).ok()
+                });
+                self.feed(seq, changes);
+            }
+        }
+    }
+
+    pub fn push(&mut self, job: Job) {
+        self.jobs.push_back(job);
+    }
+
+    pub fn is_idle(&self) -> bool {
+        self.jobs.is_empty()
+    }
+
+    /// Does the next job; a question gives an answer.
+    pub fn work(&mut self) -> Option<Event> {
+        match self.jobs.pop_front()? {
+            Job::Feed { seq, changes } => {
+                self.feed(seq, changes);
+                None
+            }
+            Job::Refill(request) => Some(self.answer(&request)),
+        }
+    }
+
+    /// The coins that it holds: token, state and quantity.
+    pub fn coins(&self) -> impl Iterator<Item = (TokenId, StateRef, u64)> {
+        let coins = self.coins.iter();
+        coins.map(|(reference, (token, row))| (*token, *reference, row.quantity))
+    }
+
+    fn feed(&mut self, seq: u64, changes: Vec<ViewChange>) {
+        self.seq = seq;
+        for change in changes {
+            match change {
+                ViewChange::Produced(produced) => {
+                    if let Some(fungible) = &produced.facts.fungible {
+                        let row = CoinRow {
+                            coin: produced.state,
+                            quantity: fungible.quantity,
+                            seq: produced.seq,
+                        };
+                        self.coins.insert(row.coin.reference, (fungible.token, row));
+                    }
+                }
+                ViewChange::Consumed(consumed) => {
+                    self.consumed += 1;
+                    if !(self.stale && self.consumed.is_multiple_of(3)) {
+                        self.coins.remove(&consumed.reference);
+                    }
+                }
+            }
+        }
+    }
+
+    fn answer(&self, request: &RefillRequest) -> Event {
+        let held = || {
+            self.coins
+                .values()
+                .filter(|(token, _)| *token == request.token)
+        };
+        let total = held().map(|(_, row)| u128::from(row.quantity)).sum();
+        let mut rows: Vec<CoinRow> = held()
+            .filter(|(_, row)| request.from.is_none_or(|from| row.position() <= from))
+            .map(|(_, row)| row.clone())
+            .collect();
+        rows.sort_by_key(|row| std::cmp::Reverse(row.position()));
+        let more = rows.len() > request.limit;
+        rows.truncate(request.limit);
+        Event::Refilled {
+            token: request.token,
+            rows,
+            view_seq: self.seq,
+            total,
+            more,
+        }
+    }
+}
