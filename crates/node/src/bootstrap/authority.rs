@@ -1,22 +1,29 @@
 //! The network's root: certifies TLS keys, and signs the network's documents.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ledger::{LegalName, PartyId};
-use primitives::{KeyPair, Scheme, hex};
+use primitives::{Encode, KeyPair, Scheme, hex};
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
     Issuer, KeyUsagePurpose, PKCS_ECDSA_P256_SHA256, date_time_ymd,
 };
 
 use super::error::BootstrapError;
-use super::files::{create, read, read_secret, write_secret};
+use super::files::{ROOT, create, read, read_secret, write_secret};
 
-/// Certificates hold until the end of this year; they are renewed by bootstrapping again.
+/// Certificates hold until the end of this year. Without its `tls.pem` a node gets a new one by bootstrapping again.
 const UNTIL_YEAR: i32 = 2046;
+/// The root's key, and the seed of the documents' key.
+const ROOT_KEY: &str = "root.key.pem";
+const DOCUMENTS_KEY: &str = "network.key";
 /// Clocks of machines that are a little behind must not refuse a new certificate.
 const SINCE_YEAR: i32 = 2024;
 
+/// The folder of the authority, beside those of the nodes.
+pub(super) const AUTHORITY: &str = "network-root";
+
+/// The root's certificate and key, and the key of the network's documents.
 pub(super) struct Authority {
     root_pem: String,
     issuer: Issuer<'static, rcgen::KeyPair>,
@@ -59,11 +66,17 @@ fn root_params() -> CertificateParams {
 }
 
 impl Authority {
+    /// Whether a network has its authority already.
+    pub(super) fn exists(out: &Path) -> bool {
+        out.join(AUTHORITY).join(ROOT_KEY).exists()
+    }
+
     /// Opens the authority of a network, or makes it.
-    pub(super) fn open(folder: &Path) -> Result<Self, BootstrapError> {
-        create(folder)?;
-        let (key_path, root_path) = (folder.join("root.key.pem"), folder.join("root.pem"));
-        let documents_path = folder.join("network.key");
+    pub(super) fn open(out: &Path) -> Result<Self, BootstrapError> {
+        let folder = out.join(AUTHORITY);
+        create(&folder)?;
+        let (key_path, root_path) = (folder.join(ROOT_KEY), folder.join(ROOT));
+        let documents_path = folder.join(DOCUMENTS_KEY);
         let key = if key_path.exists() {
             rcgen::KeyPair::from_pem(&read_secret(&key_path)?).map_err(certificate)?
         } else {
@@ -86,6 +99,11 @@ impl Authority {
 
     pub(super) fn root_pem(&self) -> &str {
         &self.root_pem
+    }
+
+    /// The public half of the key of the documents, as its file has it.
+    pub(super) fn documents_text(&self) -> String {
+        hex::encode(&self.documents.public().to_bytes())
     }
 
     /// The key that signs the network's documents.
@@ -133,9 +151,4 @@ impl Authority {
         let own = params.signed_by(&key, &self.issuer).map_err(certificate)?;
         Ok((own.pem(), key.serialize_pem()))
     }
-}
-
-/// Where the authority lives in a network's folder.
-pub(super) fn folder(out: &Path) -> PathBuf {
-    out.join("network-root")
 }

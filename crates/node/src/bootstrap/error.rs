@@ -18,6 +18,26 @@ pub enum BootstrapError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// A file is not there.
+    #[error("{path} is missing")]
+    Missing {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A certificate is out of date, or the clock is wrong.
+    #[error("{path}: the certificate {message}")]
+    Expired {
+        /// The file.
+        path: PathBuf,
+        /// In words.
+        message: String,
+    },
+    /// Something else is where a node's folder should be made.
+    #[error("{path} is there already and is not a node's folder")]
+    Occupied {
+        /// The folder.
+        path: PathBuf,
+    },
     /// A file's content is not what it should be.
     #[error("{path}: {message}")]
     Damaged {
@@ -57,8 +77,23 @@ pub enum BootstrapError {
 pub const ERRORS: &[ErrorInfo] = &[
     ErrorInfo {
         code: "bootstrap.file",
-        cause: "A file of a node's folder is missing, or can't be read or written.",
-        action: "Check the path, its permissions and the disk; bootstrap makes what is missing.",
+        cause: "A file of a node's folder can't be read or written.",
+        action: "Check the path, its permissions and the disk.",
+    },
+    ErrorInfo {
+        code: "bootstrap.missing",
+        cause: "A file of a node's folder is missing.",
+        action: "Check that this is the folder of a node; bootstrapping the same NETWORK.toml again makes what is missing.",
+    },
+    ErrorInfo {
+        code: "bootstrap.expired",
+        cause: "A node's certificate is no longer valid, or not yet.",
+        action: "Check the machine's clock; for a new certificate remove tls.pem and bootstrap the same NETWORK.toml again.",
+    },
+    ErrorInfo {
+        code: "bootstrap.occupied",
+        cause: "Something that is not a node's folder is where bootstrap would make one.",
+        action: "Give another folder with --out, or move what is there.",
     },
     ErrorInfo {
         code: "bootstrap.damaged",
@@ -91,6 +126,9 @@ impl Coded for BootstrapError {
     fn code(&self) -> &'static str {
         match self {
             BootstrapError::File { .. } => "bootstrap.file",
+            BootstrapError::Missing { .. } => "bootstrap.missing",
+            BootstrapError::Expired { .. } => "bootstrap.expired",
+            BootstrapError::Occupied { .. } => "bootstrap.occupied",
             BootstrapError::Damaged { .. } => "bootstrap.damaged",
             BootstrapError::Exposed { .. } => "bootstrap.exposed",
             BootstrapError::Description(_) => "bootstrap.description",

@@ -5,12 +5,13 @@ use std::io::Write;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use ledger::{NetworkMap, NetworkParameters, NodeInfo, SignedDocument};
-use primitives::{Decode, KeyPair, PublicKey, Scheme, SignatureChecker, hex};
+use ledger::{NetworkMap, NodeInfo};
+use primitives::{Decode, KeyPair, PublicKey, Scheme, hex};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use super::authority::read_seed;
+use super::documents::Documents;
 use super::error::BootstrapError;
 use crate::config::NodeConfig;
 
@@ -22,8 +23,6 @@ pub(super) const CHAIN: &str = "tls.pem";
 pub(super) const TLS_KEY: &str = "tls.key.pem";
 pub(super) const IDENTITY: &str = "identity.key";
 pub(super) const TOKEN: &str = "api-token";
-pub(super) const PARAMETERS: &str = "network/parameters";
-pub(super) const NODES: &str = "network/nodes";
 
 /// Everything that a node's folder holds.
 pub struct NodeFiles {
@@ -45,7 +44,7 @@ pub struct NodeFiles {
     pub info: NodeInfo,
 }
 
-fn file(path: &Path) -> impl Fn(std::io::Error) -> BootstrapError {
+pub(super) fn file(path: &Path) -> impl Fn(std::io::Error) -> BootstrapError {
     let path = path.to_owned();
     move |source| BootstrapError::File {
         path: path.clone(),
@@ -53,7 +52,17 @@ fn file(path: &Path) -> impl Fn(std::io::Error) -> BootstrapError {
     }
 }
 
-fn damaged(path: &Path, message: impl ToString) -> BootstrapError {
+/// The error of a file that could not be read.
+pub(super) fn missing_or(path: &Path) -> impl Fn(std::io::Error) -> BootstrapError {
+    let other = file(path);
+    let path = path.to_owned();
+    move |error| match error.kind() {
+        std::io::ErrorKind::NotFound => BootstrapError::Missing { path: path.clone() },
+        _ => other(error),
+    }
+}
+
+pub(super) fn damaged(path: &Path, message: impl ToString) -> BootstrapError {
     BootstrapError::Damaged {
         path: path.to_owned(),
         message: message.to_string(),
@@ -65,12 +74,16 @@ pub(super) fn create(folder: &Path) -> Result<(), BootstrapError> {
 }
 
 pub(super) fn read(path: &Path) -> Result<String, BootstrapError> {
-    fs::read_to_string(path).map_err(file(path))
+    fs::read_to_string(path).map_err(missing_or(path))
 }
 
 /// Reads a file that nobody else may read.
 pub(super) fn read_secret(path: &Path) -> Result<String, BootstrapError> {
-    let mode = fs::metadata(path).map_err(file(path))?.permissions().mode() & 0o777;
+    let mode = fs::metadata(path)
+        .map_err(missing_or(path))?
+        .permissions()
+        .mode()
+        & 0o777;
     if mode & 0o077 != 0 {
         return Err(BootstrapError::Exposed {
             path: path.to_owned(),
@@ -119,62 +132,32 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, BootstrapEr
     }
 }
 
-fn document<T: ledger::Document>(
-    path: &Path,
-    trusted: &PublicKey,
-    checker: &mut SignatureChecker,
-) -> Result<T, BootstrapError> {
-    let bytes = fs::read(path).map_err(file(path))?;
-    let signed = SignedDocument::<T>::from_bytes(&bytes).map_err(|error| damaged(path, error))?;
-    signed
-        .open(trusted, checker)
-        .map_err(|error| damaged(path, error))
-}
-
 /// Reads and checks a node's folder.
+///
+/// # Errors
+/// A file that is missing, can't be read, is damaged, is open to others though it is a secret, has expired, or belongs to
+/// another node or network than the rest.
 pub fn load_node_dir(dir: &Path) -> Result<NodeFiles, BootstrapError> {
-    let config = NodeConfig::read(&dir.join(CONFIG))?;
+    let config_path = dir.join(CONFIG);
+    if !config_path.exists() {
+        return Err(BootstrapError::Missing { path: config_path });
+    }
+    let config = NodeConfig::read(&config_path)?;
     let identity = KeyPair::from_seed(Scheme::Ed25519, read_seed(&dir.join(IDENTITY))?);
-    let chain = certificates(&dir.join(CHAIN))?;
-    let key_path = dir.join(TLS_KEY);
-    let tls_key = PrivateKeyDer::from_pem_slice(read_secret(&key_path)?.as_bytes())
-        .map_err(|error| damaged(&key_path, error))?;
-    let root_path = dir.join(ROOT);
-    let root = certificates(&root_path)?.swap_remove(0);
     let trusted_path = dir.join(NETWORK_KEY);
     let trusted = hex::decode(read(&trusted_path)?.trim())
         .and_then(|bytes| PublicKey::from_bytes(&bytes).ok())
         .ok_or_else(|| damaged(&trusted_path, "not a public key in hexadecimal"))?;
-    let mut checker = SignatureChecker::new();
-    let parameters: NetworkParameters = document(&dir.join(PARAMETERS), &trusted, &mut checker)?;
-    let nodes = dir.join(NODES);
-    let mut infos: Vec<NodeInfo> = Vec::new();
-    for entry in fs::read_dir(&nodes).map_err(file(&nodes))? {
-        let path = entry.map_err(file(&nodes))?.path();
-        if path.extension().is_none() {
-            infos.push(document(&path, &trusted, &mut checker)?);
-        }
-    }
-    let network = NetworkMap::new(parameters, infos);
-    let name = &config.node.name;
-    let mismatched = |path: PathBuf, message: String| BootstrapError::Mismatched { path, message };
-    let Some(info) = network
-        .by_name(name)
-        .and_then(|party| network.node(&party.id()))
-        .cloned()
-    else {
-        let message = format!("{name} is not among the network's nodes");
-        return Err(mismatched(dir.join(CONFIG), message));
-    };
-    if info.party.key != *identity.public() {
-        let message = format!("the key is not the one that the network map lists for {name}");
-        return Err(mismatched(dir.join(IDENTITY), message));
-    }
-    if info.notary.is_some() != config.notary.is_some() {
-        let message =
-            "the section [notary] and the network map disagree about whether this is a notary";
-        return Err(mismatched(dir.join(CONFIG), message.to_owned()));
-    }
+    let Documents { parameters, nodes } = Documents::read(dir, &trusted)?;
+    let network = NetworkMap::new(parameters, nodes.into_values());
+    let info = own_info(dir, &config, &identity, &network)?;
+
+    let chain = certificates(&dir.join(CHAIN))?;
+    let key_path = dir.join(TLS_KEY);
+    let tls_key = PrivateKeyDer::from_pem_slice(read_secret(&key_path)?.as_bytes())
+        .map_err(|error| damaged(&key_path, error))?;
+    let root = certificates(&dir.join(ROOT))?.swap_remove(0);
+    super::certificate::check(dir, &info.party.id(), &chain, &tls_key, &root)?;
     Ok(NodeFiles {
         dir: dir.to_owned(),
         config,
@@ -185,4 +168,33 @@ pub fn load_node_dir(dir: &Path) -> Result<NodeFiles, BootstrapError> {
         network,
         info,
     })
+}
+
+/// The node's own info, if configuration, key and network map agree.
+fn own_info(
+    dir: &Path,
+    config: &NodeConfig,
+    identity: &KeyPair,
+    network: &NetworkMap,
+) -> Result<NodeInfo, BootstrapError> {
+    let name = &config.node.name;
+    let mismatched = |file: &str, message: String| {
+        Err(BootstrapError::Mismatched {
+            path: dir.join(file),
+            message,
+        })
+    };
+    let Some(info) = network.node(&name.party_id()) else {
+        return mismatched(CONFIG, format!("{name} is not among the network's nodes"));
+    };
+    if info.party.key != *identity.public() {
+        let message = format!("the key is not the one that the network map lists for {name}");
+        return mismatched(IDENTITY, message);
+    }
+    if info.notary.is_some() != config.notary.is_some() {
+        let message =
+            "the section [notary] and the network map disagree about whether this is a notary";
+        return mismatched(CONFIG, message.to_owned());
+    }
+    Ok(info.clone())
 }

@@ -1,17 +1,20 @@
 //! Bootstrapping a network: from one description to a folder for each node, with keys, certificates and the network map.
 //!
 //! ```text
-//!   OUT/network-root/   root.key.pem root.pem network.key network.pub   (keep these away from the nodes)
+//!   OUT/network-root/   root.key.pem root.pem network.key network/     (keep these away from the nodes)
 //!   OUT/<node>/         node.toml root.pem network.pub tls.pem tls.key.pem identity.key api-token
 //!                       network/parameters network/nodes/<party id>
 //! ```
-//! The root certifies TLS keys; the network key signs the parameters and node infos. Running it again adds what is new and
-//! changes nothing that exists, but for the network documents, which are signed anew.
+//! The root certifies TLS keys; the network key signs the parameters and node infos. Running it again adds what is new: no
+//! key, certificate, token or configuration changes, and of the network's documents only those that have to.
 
 mod authority;
+mod certificate;
+mod documents;
 mod error;
 mod files;
 mod network;
+mod ports;
 mod spec;
 
 pub use error::{BootstrapError, ERRORS};

@@ -1,18 +1,21 @@
-//! Making the folders.
+//! Making the folders of a network, or adding to them.
 
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::collections::BTreeSet;
+use std::fs;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
-use ledger::{NetworkParameters, NodeInfo, NotaryInfo, Party, SignedDocument};
-use primitives::{Encode, Hash, KeyPair, Scheme, Timestamp, hex};
+use ledger::{NodeInfo, NotaryInfo, Party};
+use primitives::{Hash, KeyPair, Scheme, hex};
 
-use super::authority::{Authority, folder, random_seed, read_seed};
+use super::authority::{AUTHORITY, Authority, random_seed, read_seed};
+use super::documents::Documents;
 use super::error::BootstrapError;
 use super::files::{
-    CHAIN, CONFIG, IDENTITY, NETWORK_KEY, NODES, PARAMETERS, ROOT, TLS_KEY, TOKEN, create, read,
+    CHAIN, CONFIG, IDENTITY, NETWORK_KEY, ROOT, TLS_KEY, TOKEN, create, file, read, read_secret,
     write, write_secret,
 };
+use super::ports::Ports;
 use super::spec::{NetworkSpec, NodeSpec};
 use crate::config::NodeConfig;
 
@@ -33,66 +36,140 @@ pub struct BootstrappedNode {
     pub party: Party,
     /// Its folder.
     pub dir: PathBuf,
-    /// Where other nodes find it.
+    /// Where it listens for other nodes.
     pub address: SocketAddr,
-    /// Where clients find it.
+    /// Where it listens for clients.
     pub api: SocketAddr,
     /// Whether the folder was there before.
     pub existed: bool,
 }
 
-/// Makes a network, or adds to it what is new in the description.
+/// Makes a network, or adds to it what is new in the description. Keys, certificates, tokens and configurations that are
+/// there stay as they are; nodes that the description leaves out stay in the network.
+///
+/// # Errors
+/// What can't be carried out is refused before anything is written: another node's or network's folder in the way, a
+/// description that contradicts a folder. A folder that an interrupted run left unfinished is finished.
 pub fn bootstrap(spec: &NetworkSpec, out: &Path) -> Result<Bootstrapped, BootstrapError> {
-    let authority = Authority::open(&folder(out))?;
+    spec.check()?;
+    refuse_conflicts(spec, out)?;
+    let authority = Authority::open(out)?;
+    let folder = out.join(AUTHORITY);
+    let old = Documents::existing(&folder, authority.documents().public())?;
+    let mut ports = Ports::without(taken_ports(spec, out)?)?;
     let mut nodes = Vec::with_capacity(spec.nodes.len());
-    // Held until all ports are chosen, so that none is chosen twice.
-    let mut held = Vec::new();
+    let mut infos = Vec::with_capacity(spec.nodes.len());
     for node in &spec.nodes {
-        nodes.push(make_node(node, out, &authority, &mut held)?);
+        let (made, info) = make_node(node, out, &authority, &mut ports)?;
+        nodes.push(made);
+        infos.push(info);
     }
-    drop(held);
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    let now = Timestamp::from_ms(u64::try_from(now.as_millis()).unwrap_or(u64::MAX));
-    let infos = spec.nodes.iter().zip(&nodes).map(|(spec, made)| NodeInfo {
-        party: made.party.clone(),
-        addresses: vec![made.address.to_string()],
-        platform_version: PLATFORM_VERSION,
-        serial: now.as_ms(),
-        notary: spec.notary.then_some(NotaryInfo { validating: false }),
-    });
-    let infos: Vec<NodeInfo> = infos.collect();
-    let notaries = infos.iter().filter(|info| info.notary.is_some());
-    let notaries = notaries.map(|info| info.party.clone()).collect();
-    let mut parameters = NetworkParameters::new(notaries, now);
-    if let Some(bytes) = spec.max_message_bytes {
-        parameters.max_message_bytes = bytes;
+    let documents = Documents::renew(old, spec, infos);
+    for dir in folders(out)? {
+        documents.write(&dir, authority.documents())?;
     }
-    if let Some(bytes) = spec.max_transaction_bytes {
-        parameters.max_transaction_bytes = bytes;
-    }
-    let key = authority.documents();
-    let signed = SignedDocument::sign(&parameters, key).to_bytes();
-    for made in &nodes {
-        write(&made.dir.join(PARAMETERS), &signed)?;
-        for info in &infos {
-            let path = made.dir.join(NODES).join(info.party.id().to_string());
-            write(&path, &SignedDocument::sign(info, key).to_bytes())?;
-        }
-    }
+    // Last: what is here has reached every node.
+    documents.write(&folder, authority.documents())?;
     Ok(Bootstrapped { nodes })
 }
 
+/// The nodes' folders.
+fn folders(out: &Path) -> Result<Vec<PathBuf>, BootstrapError> {
+    let entries = match fs::read_dir(out) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(file(out)(error)),
+    };
+    let mut folders = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(file(out))?.path();
+        if path.join(CONFIG).exists() && path.join(ROOT).exists() {
+            folders.push(path);
+        }
+    }
+    folders.sort();
+    Ok(folders)
+}
+
+/// Finds what stands in the way, before anything is written.
+fn refuse_conflicts(spec: &NetworkSpec, out: &Path) -> Result<(), BootstrapError> {
+    let mismatched =
+        |path: PathBuf, message: String| Err(BootstrapError::Mismatched { path, message });
+    let known = folders(out)?;
+    if !Authority::exists(out) {
+        if let Some(node) = known.first() {
+            let message =
+                "this node's network has its root elsewhere: the folder network-root is missing";
+            return mismatched(node.clone(), message.to_owned());
+        }
+    } else {
+        let root = read(&out.join(AUTHORITY).join(ROOT))?;
+        for node in &known {
+            if read(&node.join(ROOT))? != root {
+                return mismatched(node.join(ROOT), "it is another network's root".to_owned());
+            }
+        }
+    }
+    for node in &spec.nodes {
+        let dir = out.join(node.folder());
+        let path = dir.join(CONFIG);
+        if path.exists() {
+            let config = NodeConfig::read(&path)?;
+            if config.node.name != node.name {
+                let message = format!("it belongs to {}, not to {}", config.node.name, node.name);
+                return mismatched(path, message);
+            }
+            if config.notary.is_some() != node.notary {
+                let message = "the section [notary] and the description disagree about whether this is a notary";
+                return mismatched(path, message.to_owned());
+            }
+        } else if is_occupied(&dir)? {
+            return Err(BootstrapError::Occupied { path: dir });
+        }
+    }
+    Ok(())
+}
+
+/// Whether something that is none of ours is in a folder.
+fn is_occupied(dir: &Path) -> Result<bool, BootstrapError> {
+    if !dir.exists() || dir.join(IDENTITY).exists() {
+        return Ok(false);
+    }
+    let mut entries = fs::read_dir(dir).map_err(file(dir))?;
+    // An interrupted run leaves, at the earliest, an unfinished identity.
+    Ok(entries.any(|entry| {
+        entry.is_ok_and(|entry| !entry.file_name().to_string_lossy().ends_with(".new"))
+    }))
+}
+
+/// Ports that the description and the folders name.
+fn taken_ports(spec: &NetworkSpec, out: &Path) -> Result<BTreeSet<u16>, BootstrapError> {
+    let mut taken = BTreeSet::new();
+    for node in &spec.nodes {
+        taken.extend(
+            [node.address, node.api]
+                .into_iter()
+                .flatten()
+                .map(|address| address.port()),
+        );
+    }
+    for dir in folders(out)? {
+        let config = NodeConfig::read(&dir.join(CONFIG))?;
+        taken.extend([config.p2p.listen.port(), config.api.listen.port()]);
+    }
+    Ok(taken)
+}
+
+/// Makes what is missing of a node's folder.
 fn make_node(
     spec: &NodeSpec,
     out: &Path,
     authority: &Authority,
-    held: &mut Vec<TcpListener>,
-) -> Result<BootstrappedNode, BootstrapError> {
+    ports: &mut Ports,
+) -> Result<(BootstrappedNode, NodeInfo), BootstrapError> {
     let dir = out.join(spec.folder());
     let existed = dir.join(CONFIG).exists();
-    create(&dir.join(NODES))?;
+    create(&dir)?;
     let identity_path = dir.join(IDENTITY);
     if !identity_path.exists() {
         write_secret(&identity_path, hex::encode(&random_seed()?).as_bytes())?;
@@ -107,94 +184,100 @@ fn make_node(
         write_secret(&dir.join(TLS_KEY), key.as_bytes())?;
         write(&dir.join(CHAIN), chain.as_bytes())?;
     }
-    write(&dir.join(ROOT), authority.root_pem().as_bytes())?;
-    let trusted = hex::encode(&authority.documents().public().to_bytes());
-    write(&dir.join(NETWORK_KEY), trusted.as_bytes())?;
     let token_path = dir.join(TOKEN);
     if !token_path.exists() {
         write_secret(&token_path, hex::encode(&random_seed()?).as_bytes())?;
     }
+    if !dir.join(ROOT).exists() {
+        write(
+            &dir.join(NETWORK_KEY),
+            authority.documents_text().as_bytes(),
+        )?;
+        write(&dir.join(ROOT), authority.root_pem().as_bytes())?;
+    }
     let config_path = dir.join(CONFIG);
-    if !config_path.exists() {
-        let token = read(&token_path)?;
-        let sha256 = Hash::plain(token.trim().as_bytes()).to_string();
-        let text = config_text(spec, &sha256, held)?;
+    let config = if existed {
+        NodeConfig::read(&config_path)?
+    } else {
+        let sha256 = Hash::plain(read_secret(&token_path)?.trim().as_bytes()).to_string();
+        let text = config_text(spec, &sha256, ports)?;
+        let config = NodeConfig::parse(&text, &config_path)?;
         write(&config_path, text.as_bytes())?;
-    }
-    let config = NodeConfig::read(&config_path)?;
-    if config.node.name != spec.name {
-        let message = format!("it belongs to {}, not to {}", config.node.name, spec.name);
-        return Err(BootstrapError::Mismatched {
-            path: config_path,
-            message,
-        });
-    }
+        config
+    };
+    let info = NodeInfo {
+        party: party.clone(),
+        addresses: addresses(&config)?,
+        platform_version: PLATFORM_VERSION,
+        serial: 0,
+        notary: config.notary.map(|_| NotaryInfo { validating: false }),
+    };
     let (address, api) = (config.p2p.listen, config.api.listen);
-    Ok(BootstrappedNode {
-        party,
-        dir,
-        address,
-        api,
-        existed,
-    })
+    Ok((
+        BootstrappedNode {
+            party,
+            dir,
+            address,
+            api,
+            existed,
+        },
+        info,
+    ))
+}
+
+/// Where others find a node.
+fn addresses(config: &NodeConfig) -> Result<Vec<String>, BootstrapError> {
+    if !config.p2p.advertised.is_empty() {
+        return Ok(config.p2p.advertised.clone());
+    }
+    if config.p2p.listen.ip().is_unspecified() {
+        let message = format!(
+            "{} listens on all addresses: say with 'advertised' where others find it",
+            config.node.name
+        );
+        return Err(BootstrapError::Description(message));
+    }
+    Ok(vec![config.p2p.listen.to_string()])
 }
 
 fn config_text(
     spec: &NodeSpec,
     token_sha256: &str,
-    held: &mut Vec<TcpListener>,
+    ports: &mut Ports,
 ) -> Result<String, BootstrapError> {
+    let failed = |what: String| BootstrapError::Description(format!("{}: {what}", spec.name));
     let mut table = spec.config.clone();
     let mut set = |section: &str, key: &str, value: toml::Value| {
-        let section = table
+        let entry = table
             .entry(section)
             .or_insert_with(|| toml::Value::Table(toml::Table::new()));
-        if let Some(section) = section.as_table_mut() {
-            section.insert(key.to_owned(), value);
-        }
+        let section_table = entry.as_table_mut();
+        let section_table =
+            section_table.ok_or_else(|| failed(format!("config.{section} is no section")))?;
+        section_table.insert(key.to_owned(), value);
+        Ok::<(), BootstrapError>(())
     };
-    set("node", "name", spec.name.to_string().into());
+    set("node", "name", spec.name.to_string().into())?;
     set(
         "p2p",
         "listen",
-        chosen(spec.address, held)?.to_string().into(),
-    );
-    set("api", "listen", chosen(spec.api, held)?.to_string().into());
+        ports.choose(spec.address)?.to_string().into(),
+    )?;
+    if !spec.advertised.is_empty() {
+        set("p2p", "advertised", spec.advertised.clone().into())?;
+    }
+    set("api", "listen", ports.choose(spec.api)?.to_string().into())?;
     let mut entry = toml::Table::new();
     entry.insert("user".to_owned(), "operator".into());
     entry.insert("sha256".to_owned(), token_sha256.into());
-    set(
-        "api",
-        "tokens",
-        toml::Value::Array(vec![toml::Value::Table(entry)]),
-    );
+    set("api", "tokens", vec![entry].into())?;
     if spec.notary {
         table
             .entry("notary")
             .or_insert_with(|| toml::Value::Table(toml::Table::new()));
+    } else if table.contains_key("notary") {
+        return Err(failed("config.notary without 'notary = true'".to_owned()));
     }
-    let text = toml::to_string(&table)
-        .map_err(|error| BootstrapError::Description(format!("{}: {error}", spec.name)))?;
+    let text = toml::to_string(&table).map_err(|error| failed(error.to_string()))?;
     Ok(format!("# Every field: docs/reference/config.md\n\n{text}"))
-}
-
-/// An address with a port of its own.
-fn chosen(
-    wanted: Option<SocketAddr>,
-    held: &mut Vec<TcpListener>,
-) -> Result<SocketAddr, BootstrapError> {
-    let wanted = wanted.unwrap_or_else(|| (Ipv4Addr::LOCALHOST, 0).into());
-    if wanted.port() != 0 {
-        return Ok(wanted);
-    }
-    let free = || {
-        let listener = TcpListener::bind(wanted)?;
-        let address = listener.local_addr()?;
-        Ok((listener, address))
-    };
-    let (listener, address) = free().map_err(|error: std::io::Error| {
-        BootstrapError::Description(format!("no free port on {wanted}: {error}"))
-    })?;
-    held.push(listener);
-    Ok(address)
 }

@@ -3,9 +3,10 @@
 use std::net::SocketAddr;
 use std::path::Path;
 
-use ledger::LegalName;
+use ledger::{LegalName, is_address};
 use serde::Deserialize;
 
+use super::authority::AUTHORITY;
 use super::error::BootstrapError;
 use crate::config::read_toml;
 
@@ -30,10 +31,14 @@ pub struct NetworkSpec {
 pub struct NodeSpec {
     /// The legal name, `O=..., L=..., C=..`.
     pub name: LegalName,
-    /// Where other nodes find it, `address:port`; port 0 or nothing: a free one on 127.0.0.1.
+    /// Where it listens for other nodes, `address:port`; port 0: a free one; nothing: a free one on 127.0.0.1.
     #[serde(default)]
     pub address: Option<SocketAddr>,
-    /// Where clients find it, likewise.
+    /// Where other nodes find it if that is another address than it listens on, `host:port`, best first. Needed when it
+    /// listens on all addresses.
+    #[serde(default)]
+    pub advertised: Vec<String>,
+    /// Where it listens for clients, likewise.
     #[serde(default)]
     pub api: Option<SocketAddr>,
     /// Names beside localhost that its certificate bears, for clients elsewhere.
@@ -55,21 +60,34 @@ impl NetworkSpec {
         Ok(spec)
     }
 
-    fn check(&self) -> Result<(), BootstrapError> {
+    /// Whether the description makes a network.
+    pub(super) fn check(&self) -> Result<(), BootstrapError> {
         let fail = |message: String| Err(BootstrapError::Description(message));
         if !self.nodes.iter().any(|node| node.notary) {
             return fail("no node has 'notary = true'".to_owned());
         }
         for (at, node) in self.nodes.iter().enumerate() {
-            let folder = node.folder();
-            if self.nodes[..at]
-                .iter()
-                .any(|other| other.folder() == folder)
-            {
+            let (name, folder) = (&node.name, node.folder());
+            if folder == AUTHORITY {
+                return fail(format!("the folder '{folder}' is the root's own: {name}"));
+            }
+            let others = &self.nodes[..at];
+            if others.iter().any(|other| other.folder() == folder) {
                 return fail(format!(
-                    "two nodes would have the folder '{folder}': {}",
-                    node.name
+                    "two nodes would have the folder '{folder}': {name}"
                 ));
+            }
+            if let Some(bad) = node.advertised.iter().find(|address| !is_address(address)) {
+                return fail(format!(
+                    "advertised '{bad}' is not of the form host:port: {name}"
+                ));
+            }
+            for address in [node.address, node.api].into_iter().flatten() {
+                let taken = |other: &NodeSpec| [other.address, other.api].contains(&Some(address));
+                let twice = node.address == node.api || others.iter().any(taken);
+                if address.port() != 0 && twice {
+                    return fail(format!("{address} is given twice: {name}"));
+                }
             }
         }
         Ok(())

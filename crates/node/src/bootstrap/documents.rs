@@ -1,0 +1,157 @@
+//! The network's documents: parameters and node infos, kept with the authority and copied to every node.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use ledger::{Document, NetworkParameters, NodeInfo, Party, PartyId, SignedDocument};
+use primitives::{Decode, Encode, KeyPair, PublicKey, SignatureChecker, Timestamp};
+
+use super::error::BootstrapError;
+use super::files::{create, damaged, file, missing_or, write};
+use super::spec::NetworkSpec;
+
+/// The parameters, within a folder.
+const PARAMETERS: &str = "network/parameters";
+/// The node infos, within a folder, each named by its party id.
+const NODES: &str = "network/nodes";
+
+/// Parameters and node infos.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Documents {
+    pub(super) parameters: NetworkParameters,
+    pub(super) nodes: BTreeMap<PartyId, NodeInfo>,
+}
+
+impl Documents {
+    /// Those in a folder, if there are any.
+    pub(super) fn existing(
+        folder: &Path,
+        trusted: &PublicKey,
+    ) -> Result<Option<Self>, BootstrapError> {
+        if folder.join(PARAMETERS).exists() {
+            Self::read(folder, trusted).map(Some)
+        } else {
+            Ok(None)
+        }
+    }
+
+    /// Those in a folder.
+    pub(super) fn read(folder: &Path, trusted: &PublicKey) -> Result<Self, BootstrapError> {
+        let mut checker = SignatureChecker::new();
+        let parameters = read_one(&folder.join(PARAMETERS), trusted, &mut checker)?;
+        let (path, mut nodes) = (folder.join(NODES), BTreeMap::new());
+        for entry in fs::read_dir(&path).map_err(missing_or(&path))? {
+            let path = entry.map_err(file(&path))?.path();
+            // A file with an extension was left by a write that did not finish.
+            if path.extension().is_none() {
+                let info: NodeInfo = read_one(&path, trusted, &mut checker)?;
+                nodes.insert(info.party.id(), info);
+            }
+        }
+        Ok(Self { parameters, nodes })
+    }
+
+    /// With what is new. What did not change stays as it is, to the byte: transactions name the parameters by their hash.
+    pub(super) fn renew(old: Option<Self>, spec: &NetworkSpec, infos: Vec<NodeInfo>) -> Self {
+        let now = now();
+        let mut nodes = old
+            .as_ref()
+            .map(|old| old.nodes.clone())
+            .unwrap_or_default();
+        for mut info in infos {
+            let id = info.party.id();
+            if let Some(known) = nodes.get(&id) {
+                info.serial = known.serial;
+                if info == *known {
+                    continue;
+                }
+                info.serial = known.serial.saturating_add(1);
+            }
+            info.serial = info.serial.max(now.as_ms());
+            nodes.insert(id, info);
+        }
+        let parameters = renew_parameters(old.map(|old| old.parameters), spec, &nodes, now);
+        Self { parameters, nodes }
+    }
+
+    /// Signs them and writes them to a folder.
+    pub(super) fn write(&self, folder: &Path, key: &KeyPair) -> Result<(), BootstrapError> {
+        create(&folder.join(NODES))?;
+        for (id, info) in &self.nodes {
+            write_one(folder.join(NODES).join(id.to_string()), info, key)?;
+        }
+        write_one(folder.join(PARAMETERS), &self.parameters, key)
+    }
+}
+
+fn renew_parameters(
+    old: Option<NetworkParameters>,
+    spec: &NetworkSpec,
+    nodes: &BTreeMap<PartyId, NodeInfo>,
+    now: Timestamp,
+) -> NetworkParameters {
+    let mut notaries = old
+        .as_ref()
+        .map(|old| old.notaries.clone())
+        .unwrap_or_default();
+    // In the order of the description; the first is the default.
+    let wanted = spec
+        .nodes
+        .iter()
+        .filter_map(|node| nodes.get(&node.name.party_id()));
+    for info in wanted.filter(|info| info.notary.is_some()) {
+        let other = |party: &Party| party.id() != info.party.id();
+        if notaries.iter().all(other) {
+            notaries.push(info.party.clone());
+        }
+    }
+    let mut parameters = old
+        .clone()
+        .unwrap_or_else(|| NetworkParameters::new(Vec::new(), now));
+    parameters.notaries = notaries;
+    if let Some(bytes) = spec.max_message_bytes {
+        parameters.max_message_bytes = bytes;
+    }
+    if let Some(bytes) = spec.max_transaction_bytes {
+        parameters.max_transaction_bytes = bytes;
+    }
+    if let Some(old) = old.filter(|old| parameters != *old) {
+        parameters.version = old.version.saturating_add(1);
+        parameters.issued_at = now;
+    }
+    parameters
+}
+
+fn now() -> Timestamp {
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    Timestamp::from_ms(u64::try_from(now.as_millis()).unwrap_or(u64::MAX))
+}
+
+fn read_one<T: Document>(
+    path: &Path,
+    trusted: &PublicKey,
+    checker: &mut SignatureChecker,
+) -> Result<T, BootstrapError> {
+    let bytes = fs::read(path).map_err(missing_or(path))?;
+    let signed = SignedDocument::<T>::from_bytes(&bytes).map_err(|error| damaged(path, error))?;
+    signed
+        .open(trusted, checker)
+        .map_err(|error| damaged(path, error))
+}
+
+fn write_one<T: Document>(
+    path: PathBuf,
+    document: &T,
+    key: &KeyPair,
+) -> Result<(), BootstrapError> {
+    let bytes = SignedDocument::sign(document, key).to_bytes();
+    // Signatures are deterministic: an unchanged document is the same file.
+    if fs::read(&path).is_ok_and(|known| known == bytes) {
+        return Ok(());
+    }
+    write(&path, &bytes)
+}
