@@ -118,7 +118,9 @@ impl Book {
             return Err(damaged("the index of transactions"));
         };
         let Some(bytes) = reads.get(Table::Ledger, &seq_key(seq))? else {
-            return Err(damaged("the index names a transaction that the ledger lacks"));
+            return Err(damaged(
+                "the index names a transaction that the ledger lacks",
+            ));
         };
         let (_, transaction) =
             decode_row(&bytes).map_err(|_| damaged("a recorded transaction does not decode"))?;
@@ -168,7 +170,10 @@ pub fn ledger_page(
 ) -> Result<Vec<(u64, Vec<u8>)>, StoreFailure> {
     let from = seq_key(after.saturating_add(1));
     let rows = reads.scan(Table::Ledger, &from, None, limit)?;
-    Ok(rows.into_iter().filter_map(|(key, row)| Some((seq_of(&key)?, row))).collect())
+    Ok(rows
+        .into_iter()
+        .filter_map(|(key, row)| Some((seq_of(&key)?, row)))
+        .collect())
 }
 
 fn damaged(message: &str) -> StoreFailure {

@@ -76,11 +76,16 @@ impl ConsumedSet for Rows<'_> {
 
     fn consumer(&self, state: &StateRef) -> Result<Option<TxId>, StoreFailure> {
         let row = self.0.get(Table::NotaryStates, &state_ref_key(state))?;
-        Ok(row.and_then(|row| row.as_slice().try_into().ok()).map(TxId::from_array))
+        Ok(row
+            .and_then(|row| row.as_slice().try_into().ok())
+            .map(TxId::from_array))
     }
 
     fn is_committed(&self, transaction: &TxId) -> Result<bool, StoreFailure> {
-        Ok(self.0.get(Table::NotaryTxs, transaction.as_bytes())?.is_some())
+        Ok(self
+            .0
+            .get(Table::NotaryTxs, transaction.as_bytes())?
+            .is_some())
     }
 }
 
@@ -94,7 +99,9 @@ impl Kernel {
                 desk.next += 1;
                 desk.checking.insert(number, Request { number, ..request });
                 desk.asked_by.insert(number, (peer, id));
-                self.round.checks.push((CheckOwner::Notary(number), message));
+                self.round
+                    .checks
+                    .push((CheckOwner::Notary(number), message));
             }
             Err(error) => self.answer_notary(peer, id, NotaryResponse::Refused(error)),
         }
@@ -106,21 +113,40 @@ impl Kernel {
         body: &[u8],
     ) -> Result<(Request, primitives::SignedMessage), NotaryError> {
         let request = NotaryRequest::from_bytes(body).map_err(|e| NotaryError::invalid(&e))?;
-        let tear_off = request.tear_off.verify().map_err(|e| NotaryError::invalid(&e))?;
+        let tear_off = request
+            .tear_off
+            .verify()
+            .map_err(|e| NotaryError::invalid(&e))?;
         let known = self.identity.network.party(&peer);
         if request.requester != peer || known.is_none_or(|party| party.key != request.key) {
             return Err(NotaryError::invalid(&NotTheRequester));
         }
         let message = request.signed_message(&tear_off.id(), &self.my_id);
         let subject = Subject::TearOff(Box::new(tear_off));
-        let NotaryRequest { requester, key, signature, .. } = request;
-        Ok((Request { number: 0, subject, requester, key, signature }, message))
+        let NotaryRequest {
+            requester,
+            key,
+            signature,
+            ..
+        } = request;
+        Ok((
+            Request {
+                number: 0,
+                subject,
+                requester,
+                key,
+                signature,
+            },
+            message,
+        ))
     }
 
     pub(crate) fn on_notary_checked(&mut self, number: u64, good: bool) {
         let now = self.now;
         let Some(desk) = &mut self.desk else { return };
-        let Some(request) = desk.checking.remove(&number) else { return };
+        let Some(request) = desk.checking.remove(&number) else {
+            return;
+        };
         let refusal = if good {
             match desk.notary.admit(request, now) {
                 Ok(()) => return,
@@ -129,7 +155,10 @@ impl Kernel {
         } else {
             let text = "the requester's signature is not valid";
             let rejection = errors::rejection(&errors::SIGNATURE_INVALID, text);
-            NotaryError::InvalidRequest { code: rejection.code, message: rejection.message }
+            NotaryError::InvalidRequest {
+                code: rejection.code,
+                message: rejection.message,
+            }
         };
         if let Some((peer, id)) = desk.asked_by.remove(&number) {
             self.answer_notary(peer, id, NotaryResponse::Refused(refusal));
@@ -142,7 +171,9 @@ impl Kernel {
             return Ok(());
         }
         let commit = self.round_number();
-        let Some(desk) = &mut self.desk else { return Ok(()) };
+        let Some(desk) = &mut self.desk else {
+            return Ok(());
+        };
         let Some(mut decision) = desk.notary.decide_batch(commit, &Rows(reads))? else {
             return Ok(());
         };
@@ -151,16 +182,23 @@ impl Kernel {
         self.figures.notary_states += decision.states.len() as u64;
         for (state, transaction) in std::mem::take(&mut decision.states) {
             let value = transaction.as_bytes().to_vec();
-            self.round.batch.put(Table::NotaryStates, state_ref_key(&state), value);
+            self.round
+                .batch
+                .put(Table::NotaryStates, state_ref_key(&state), value);
         }
         for (transaction, record) in std::mem::take(&mut decision.transactions) {
             let key = transaction.as_bytes().to_vec();
-            self.round.batch.put(Table::NotaryTxs, key, record.to_bytes());
+            self.round
+                .batch
+                .put(Table::NotaryTxs, key, record.to_bytes());
         }
-        let refused = decision.verdicts.iter().filter_map(|(_, verdict)| match verdict {
-            Verdict::Refused(error) => Some(error),
-            Verdict::Accepted(_) => None,
-        });
+        let refused = decision
+            .verdicts
+            .iter()
+            .filter_map(|(_, verdict)| match verdict {
+                Verdict::Refused(error) => Some(error),
+                Verdict::Accepted(_) => None,
+            });
         let (mut conflicts, mut others) = (0, 0);
         for error in refused {
             match error {
@@ -177,7 +215,10 @@ impl Kernel {
             return Ok(());
         };
         for (number, response) in decision.into_responses(key) {
-            let asked_by = self.desk.as_mut().and_then(|desk| desk.asked_by.remove(&number));
+            let asked_by = self
+                .desk
+                .as_mut()
+                .and_then(|desk| desk.asked_by.remove(&number));
             if let Some((peer, id)) = asked_by {
                 self.answer_notary(peer, id, response);
             }

@@ -33,23 +33,32 @@ impl Kernel {
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
         match action {
-            EngineAction::Effect { flow, effect, request } => {
-                self.on_effect(flow, effect, request, reads)?
-            }
+            EngineAction::Effect {
+                flow,
+                effect,
+                request,
+            } => self.on_effect(flow, effect, request, reads)?,
             EngineAction::Cancel { flow, effect } => self.on_effect_cancelled(flow, effect),
             EngineAction::Journal { flow, step, row } => {
                 self.figures.journal_rows += 1;
-                self.round.batch.put(Table::Journal, journal_key(&flow, step), row);
+                self.round
+                    .batch
+                    .put(Table::Journal, journal_key(&flow, step), row);
             }
             EngineAction::Forget { flow, steps } => {
                 for step in 0..steps {
-                    self.round.batch.delete(Table::Journal, journal_key(&flow, step));
+                    self.round
+                        .batch
+                        .delete(Table::Journal, journal_key(&flow, step));
                 }
             }
             EngineAction::SendSession { peer, message } => self.send_session(peer, message),
-            EngineAction::Ended { flow, start, outcome } => {
-                let caller: Option<Caller> =
-                    primitives::Decode::from_bytes(&start.caller).ok();
+            EngineAction::Ended {
+                flow,
+                start,
+                outcome,
+            } => {
+                let caller: Option<Caller> = primitives::Decode::from_bytes(&start.caller).ok();
                 self.on_flow_ended(flow, &start, caller, outcome);
             }
             EngineAction::Parked { flow, reason } => self.on_flow_parked(flow, reason),
@@ -64,7 +73,8 @@ impl Kernel {
 
     /// Gives an effect its result; the flow runs on within this round.
     pub(crate) fn complete(&mut self, flow: FlowId, effect: u32, result: EffectResult) {
-        self.engine.complete(flow, effect, result, &mut self.engine_out);
+        self.engine
+            .complete(flow, effect, result, &mut self.engine_out);
         self.take_engine_actions();
     }
 
@@ -76,12 +86,25 @@ impl Kernel {
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
         match request {
-            EffectRequest::Request { party, service, body, .. } => {
+            EffectRequest::Request {
+                party,
+                service,
+                body,
+                ..
+            } => {
                 self.ask(party, flow, effect, service, body);
             }
             EffectRequest::SelectStates(request) => self.on_select(flow, effect, request),
-            EffectRequest::Verify { transaction, from, missing_allowed } => {
-                let goal = Goal::Verify { flow, effect, missing_allowed };
+            EffectRequest::Verify {
+                transaction,
+                from,
+                missing_allowed,
+            } => {
+                let goal = Goal::Verify {
+                    flow,
+                    effect,
+                    missing_allowed,
+                };
                 self.take_in(Arc::new(transaction), goal, from);
             }
             EffectRequest::CheckSignatures(messages) => {
@@ -89,12 +112,21 @@ impl Kernel {
                 if messages.is_empty() {
                     self.complete(flow, effect, EffectResult::Done);
                 }
-                self.round.checks.extend(messages.into_iter().map(|m| (owner, m)));
+                self.round
+                    .checks
+                    .extend(messages.into_iter().map(|m| (owner, m)));
             }
-            EffectRequest::Record { transaction, deliver_to } => {
+            EffectRequest::Record {
+                transaction,
+                deliver_to,
+            } => {
                 self.on_record(flow, effect, transaction, deliver_to, reads)?;
             }
-            EffectRequest::Sign { key, context, message } => {
+            EffectRequest::Sign {
+                key,
+                context,
+                message,
+            } => {
                 let result = match self.keys.get(&key) {
                     Some(index) => {
                         let signature = self.identity.keys[*index].sign(context, &message);
@@ -156,7 +188,11 @@ impl Kernel {
             self.complete(flow, effect, EffectResult::Done);
             return Ok(());
         }
-        let goal = Goal::Record { flow, effect, deliver_to };
+        let goal = Goal::Record {
+            flow,
+            effect,
+            deliver_to,
+        };
         self.take_in(Arc::new(transaction), goal, None);
         Ok(())
     }
@@ -168,7 +204,12 @@ impl Kernel {
             .and_then(|live| live.recorded_in)
             .filter(|number| *number > self.committed_number());
         if let Some(number) = recorded_here {
-            self.held_selects.push_back(HeldSelect { number, flow, effect, request });
+            self.held_selects.push_back(HeldSelect {
+                number,
+                flow,
+                effect,
+                request,
+            });
             return;
         }
         self.select(flow, effect, request);
@@ -181,7 +222,11 @@ impl Kernel {
 
     /// All batches up to `number` are durable: selections that waited for them can see them.
     pub(crate) fn release_selects(&mut self, number: u64) {
-        while self.held_selects.front().is_some_and(|held| held.number <= number) {
+        while self
+            .held_selects
+            .front()
+            .is_some_and(|held| held.number <= number)
+        {
             if let Some(held) = self.held_selects.pop_front()
                 && self.engine.is_live(&held.flow)
             {
@@ -193,10 +238,18 @@ impl Kernel {
     pub(crate) fn on_selection(&mut self, out: Vec<vault::SelectionOutput>) {
         for output in out {
             match output {
-                vault::SelectionOutput::Selected { flow, number, states } => {
+                vault::SelectionOutput::Selected {
+                    flow,
+                    number,
+                    states,
+                } => {
                     self.complete(FlowId(flow), number, EffectResult::States(states));
                 }
-                vault::SelectionOutput::Failed { flow, number, error } => {
+                vault::SelectionOutput::Failed {
+                    flow,
+                    number,
+                    error,
+                } => {
                     let error = FlowError::from_rejection(Rejection::of(&error));
                     self.complete(FlowId(flow), number, EffectResult::Failed(error));
                 }
@@ -208,7 +261,8 @@ impl Kernel {
     }
 
     fn on_effect_cancelled(&mut self, flow: FlowId, effect: u32) {
-        self.sleeping.retain(|(_, f, e), ()| (*f, *e) != (flow, effect));
+        self.sleeping
+            .retain(|(_, f, e), ()| (*f, *e) != (flow, effect));
         self.forget_request(flow, effect);
         for waiting in self.awaiting.values_mut() {
             waiting.retain(|w| *w != (flow, effect));
@@ -225,7 +279,11 @@ impl Kernel {
             }
             self.complete(flow, effect, EffectResult::Done);
         }
-        if self.selection.next_deadline().is_some_and(|at: Timestamp| at <= self.now) {
+        if self
+            .selection
+            .next_deadline()
+            .is_some_and(|at: Timestamp| at <= self.now)
+        {
             let out = self.selection.tick(self.now);
             self.on_selection(out);
         }
@@ -241,8 +299,14 @@ impl Kernel {
         message: primitives::Hash,
         signature: &primitives::Signature,
     ) {
-        let signed = primitives::SignedMessage { key, context, message, signature: signature.clone() };
-        self.known_good.insert(crate::settle::digest(&signed), (), 64);
+        let signed = primitives::SignedMessage {
+            key,
+            context,
+            message,
+            signature: signature.clone(),
+        };
+        self.known_good
+            .insert(crate::settle::digest(&signed), (), 64);
     }
 
     pub(crate) fn push_work(&mut self, work: Work) {

@@ -75,17 +75,29 @@ pub(crate) fn failed(info: &'static ErrorInfo, message: impl Into<String>) -> Fl
 }
 
 pub(crate) fn unknown_key(key: &PublicKey) -> FlowError {
-    failed(&UNKNOWN_KEY, format!("this node does not hold the key {key}"))
+    failed(
+        &UNKNOWN_KEY,
+        format!("this node does not hold the key {key}"),
+    )
 }
 
 pub(crate) fn unknown_state(reference: &StateRef) -> FlowError {
-    failed(&UNKNOWN_STATE, format!("state {reference} is not recorded here"))
+    failed(
+        &UNKNOWN_STATE,
+        format!("state {reference} is not recorded here"),
+    )
 }
 
 pub(crate) fn unknown_external(name: &str) -> FlowError {
-    failed(&UNKNOWN_EXTERNAL, format!("no external operation is called '{name}'"))
+    failed(
+        &UNKNOWN_EXTERNAL,
+        format!("no external operation is called '{name}'"),
+    )
 }
 
 pub(crate) fn dependency_missing(id: &TxId) -> Rejection {
-    rejection(&DEPENDENCY_MISSING, format!("transaction {id} is not recorded here"))
+    rejection(
+        &DEPENDENCY_MISSING,
+        format!("transaction {id} is not recorded here"),
+    )
 }

@@ -133,7 +133,8 @@ impl Kernel {
     ) -> Self {
         let my_id = identity.me.id();
         let keys = identity.keys.iter().enumerate();
-        let keys: BTreeMap<PublicKey, usize> = keys.map(|(i, key)| (key.public().clone(), i)).collect();
+        let keys: BTreeMap<PublicKey, usize> =
+            keys.map(|(i, key)| (key.public().clone(), i)).collect();
         let engine = FlowEngine::new(
             Arc::clone(&identity.flows),
             identity.me.clone(),
@@ -189,21 +190,40 @@ impl Kernel {
             Event::Attach { flow, wait, token } => self.on_attach(flow, wait, token, reads)?,
             Event::Detach { token } => self.clients.detach(token),
             Event::Cancel { flow, token } => self.on_cancel(flow, token),
-            Event::Flows { after, limit, token } => {
+            Event::Flows {
+                after,
+                limit,
+                token,
+            } => {
                 let ids = self.engine.flow_ids();
-                let ids = ids.iter().filter(|id| after.is_none_or(|after| **id > after));
-                let flows = ids.take(limit).filter_map(|id| self.engine.status(id)).collect();
+                let ids = ids
+                    .iter()
+                    .filter(|id| after.is_none_or(|after| **id > after));
+                let flows = ids
+                    .take(limit)
+                    .filter_map(|id| self.engine.status(id))
+                    .collect();
                 self.reply(token, Reply::Flows(flows));
             }
-            Event::RemoveClient { user, client_id, token } => {
-                self.on_remove_client(&user, &client_id, token, reads)?
-            }
+            Event::RemoveClient {
+                user,
+                client_id,
+                token,
+            } => self.on_remove_client(&user, &client_id, token, reads)?,
             Event::PeerUp { peer, epoch } => self.on_peer_up(peer, epoch, reads)?,
             Event::PeerDown { peer } => self.on_peer_down(peer),
             Event::Message { peer, bytes } => self.on_message(peer, &bytes, reads)?,
             Event::Committed { number } => self.on_committed(number),
-            Event::Refilled { token, rows, view_seq, total, more } => {
-                let out = self.selection.refilled(token, rows, view_seq, total, more, self.now);
+            Event::Refilled {
+                token,
+                rows,
+                view_seq,
+                total,
+                more,
+            } => {
+                let out = self
+                    .selection
+                    .refilled(token, rows, view_seq, total, more, self.now);
                 self.on_selection(out);
             }
             Event::Tick => {}
@@ -256,7 +276,10 @@ impl Kernel {
             self.links.next_wakeup(),
             self.selection.next_deadline(),
             (self.intake.wants_round() || self.has_read_backs()).then_some(self.now),
-            self.desk.as_ref().is_some_and(Desk::can_decide).then_some(self.now),
+            self.desk
+                .as_ref()
+                .is_some_and(Desk::can_decide)
+                .then_some(self.now),
         ]
         .into_iter()
         .flatten()
@@ -321,7 +344,8 @@ impl Kernel {
     }
 
     pub(crate) fn take_engine_actions(&mut self) {
-        self.work.extend(self.engine_out.drain(..).map(Work::Engine));
+        self.work
+            .extend(self.engine_out.drain(..).map(Work::Engine));
     }
 
     /// Sends a message once the round is durable; to itself within the round.
@@ -331,7 +355,11 @@ impl Kernel {
             return;
         }
         let bytes = primitives::Encode::to_bytes(&message);
-        self.round.then.push(Action::Send { peer, priority, bytes });
+        self.round.then.push(Action::Send {
+            peer,
+            priority,
+            bytes,
+        });
     }
 
     pub(crate) fn reply(&mut self, token: Token, reply: Reply) {
@@ -339,7 +367,11 @@ impl Kernel {
     }
 
     pub(crate) fn log(&mut self, warning: bool, code: &'static str, message: String) {
-        self.round.then.push(Action::Log { warning, code, message });
+        self.round.then.push(Action::Log {
+            warning,
+            code,
+            message,
+        });
     }
 
     fn close_round(&mut self, out: &mut Vec<Action>) {
@@ -378,7 +410,9 @@ impl Kernel {
     fn on_committed(&mut self, number: u64) {
         self.committed = self.committed.max(number);
         while self.in_commit.front().is_some_and(|c| c.number <= number) {
-            let Some(done) = self.in_commit.pop_front() else { break };
+            let Some(done) = self.in_commit.pop_front() else {
+                break;
+            };
             for id in &done.recorded {
                 self.book.durable(id);
             }

@@ -25,8 +25,16 @@ pub const OWED_TRACKED_MAX: usize = 200_000;
 /// Rows to be read back once a commit is durable.
 #[derive(Clone, Copy, Debug)]
 enum ReadBack {
-    Outbox { peer: PartyId, after: u64, limit: usize },
-    Deliveries { peer: PartyId, after: u64, limit: usize },
+    Outbox {
+        peer: PartyId,
+        after: u64,
+        limit: usize,
+    },
+    Deliveries {
+        peer: PartyId,
+        after: u64,
+        limit: usize,
+    },
 }
 
 /// See the module.
@@ -157,33 +165,52 @@ impl Kernel {
         }
         let now = self.now;
         let links = &mut self.links;
-        links.outbox.push(peer, message.to_bytes(), now, &mut links.outbox_out);
+        links
+            .outbox
+            .push(peer, message.to_bytes(), now, &mut links.outbox_out);
     }
 
     pub(crate) fn on_session(&mut self, peer: PartyId, seq: u64, body: Vec<u8>) {
-        self.links.inbox.message(peer, seq, body, &mut self.links.inbox_out);
+        self.links
+            .inbox
+            .message(peer, seq, body, &mut self.links.inbox_out);
     }
 
     pub(crate) fn on_session_ack(&mut self, peer: PartyId, upto: u64) {
         let now = self.now;
         let links = &mut self.links;
         if !links.outbox.ack(peer, upto, now, &mut links.outbox_out) {
-            let text = format!("peer {peer} acknowledges session message {upto}, which was never sent: this node's data is older than the peer's");
+            let text = format!(
+                "peer {peer} acknowledges session message {upto}, which was never sent: this node's data is older than the peer's"
+            );
             self.log(true, "node.stale_data", text);
         }
     }
 
     /// Asks a service of another node (or of this one).
-    pub(crate) fn ask(&mut self, party: PartyId, flow: FlowId, effect: u32, service: Service, body: Vec<u8>) {
+    pub(crate) fn ask(
+        &mut self,
+        party: PartyId,
+        flow: FlowId,
+        effect: u32,
+        service: Service,
+        body: Vec<u8>,
+    ) {
         let id = RequestId { flow, effect };
         if party == self.my_id {
             let service = service as u8;
-            self.send(party, Priority::Normal, PeerMessage::Request { id, service, body });
+            self.send(
+                party,
+                Priority::Normal,
+                PeerMessage::Request { id, service, body },
+            );
             return;
         }
         let now = self.now;
         let links = &mut self.links;
-        links.requests.ask(id, party, service, body, now, &mut links.request_out);
+        links
+            .requests
+            .ask(id, party, service, body, now, &mut links.request_out);
     }
 
     /// An answer came; whether anybody waits for it.
@@ -193,7 +220,9 @@ impl Kernel {
         }
         let now = self.now;
         let links = &mut self.links;
-        links.requests.answered(id, peer, now, &mut links.request_out)
+        links
+            .requests
+            .answered(id, peer, now, &mut links.request_out)
     }
 
     pub(crate) fn request_must_wait(&mut self, id: &RequestId, peer: &PartyId, eta_ms: u64) {
@@ -203,13 +232,17 @@ impl Kernel {
     pub(crate) fn forget_request(&mut self, flow: FlowId, effect: u32) {
         let now = self.now;
         let links = &mut self.links;
-        links.requests.cancel(&RequestId { flow, effect }, now, &mut links.request_out);
+        links
+            .requests
+            .cancel(&RequestId { flow, effect }, now, &mut links.request_out);
     }
 
     pub(crate) fn forget_requests_of(&mut self, flow: FlowId) {
         let now = self.now;
         let links = &mut self.links;
-        links.requests.cancel_flow(flow, now, &mut links.request_out);
+        links
+            .requests
+            .cancel_flow(flow, now, &mut links.request_out);
     }
 
     /// Owes a recorded transaction to its participants.
@@ -220,7 +253,9 @@ impl Kernel {
             if *peer == self.my_id {
                 continue;
             }
-            links.deliveries.push(*peer, id, bytes, &mut links.delivery_out);
+            links
+                .deliveries
+                .push(*peer, id, bytes, &mut links.delivery_out);
             links.owed_rows += 1;
             if links.owed.len() < OWED_TRACKED_MAX || links.owed.contains_key(&id) {
                 links.owed.entry(id).or_default().insert(*peer);
@@ -235,7 +270,9 @@ impl Kernel {
 
     pub(crate) fn on_delivered(&mut self, peer: PartyId, ids: &[TxId]) {
         let links = &mut self.links;
-        links.deliveries.delivered(peer, ids, &mut links.delivery_out);
+        links
+            .deliveries
+            .delivered(peer, ids, &mut links.delivery_out);
         for id in ids {
             self.owes_no_more(peer, id, false);
         }
@@ -243,7 +280,9 @@ impl Kernel {
 
     pub(crate) fn on_refused(&mut self, peer: PartyId, id: TxId, rejection: Rejection) {
         let links = &mut self.links;
-        links.deliveries.refused(peer, id, rejection, &mut links.delivery_out);
+        links
+            .deliveries
+            .refused(peer, id, rejection, &mut links.delivery_out);
         self.owes_no_more(peer, &id, true);
     }
 
@@ -276,18 +315,33 @@ impl Kernel {
             let outbox = std::mem::take(&mut self.links.outbox_out);
             let deliveries = std::mem::take(&mut self.links.delivery_out);
             let requests = std::mem::take(&mut self.links.request_out);
-            if inbox.is_empty() && outbox.is_empty() && deliveries.is_empty() && requests.is_empty() {
+            if inbox.is_empty() && outbox.is_empty() && deliveries.is_empty() && requests.is_empty()
+            {
                 self.links.sizes.clear();
                 return Ok(());
             }
-            inbox.into_iter().for_each(|action| self.on_inbox_action(action));
-            outbox.into_iter().for_each(|action| self.on_outbox_action(action));
+            inbox
+                .into_iter()
+                .for_each(|action| self.on_inbox_action(action));
+            outbox
+                .into_iter()
+                .for_each(|action| self.on_outbox_action(action));
             for action in deliveries {
                 self.on_delivery_action(action, reads)?;
             }
-            for RequestAction::Send { peer, id, service, body } in requests {
+            for RequestAction::Send {
+                peer,
+                id,
+                service,
+                body,
+            } in requests
+            {
                 let service = service as u8;
-                self.send(peer, Priority::Normal, PeerMessage::Request { id, service, body });
+                self.send(
+                    peer,
+                    Priority::Normal,
+                    PeerMessage::Request { id, service, body },
+                );
             }
         }
     }
@@ -318,14 +372,22 @@ impl Kernel {
     fn on_outbox_action(&mut self, action: OutboxAction) {
         match action {
             OutboxAction::Store { peer, seq, bytes } => {
-                self.round.batch.put(Table::Outbox, peer_seq_key(&peer, seq), bytes);
+                self.round
+                    .batch
+                    .put(Table::Outbox, peer_seq_key(&peer, seq), bytes);
             }
             OutboxAction::Send { peer, seq, bytes } => {
-                self.send(peer, Priority::Normal, PeerMessage::Session { seq, body: bytes });
+                self.send(
+                    peer,
+                    Priority::Normal,
+                    PeerMessage::Session { seq, body: bytes },
+                );
             }
             OutboxAction::Delete { peer, from, upto } => {
                 for seq in from..=upto {
-                    self.round.batch.delete(Table::Outbox, peer_seq_key(&peer, seq));
+                    self.round
+                        .batch
+                        .delete(Table::Outbox, peer_seq_key(&peer, seq));
                 }
             }
             OutboxAction::Refill { peer, after, limit } => {
@@ -342,17 +404,30 @@ impl Kernel {
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
         match action {
-            DeliveryAction::Store { peer, seq, transaction } => {
-                let bytes = self.links.sizes.get(&transaction).copied().unwrap_or_default();
+            DeliveryAction::Store {
+                peer,
+                seq,
+                transaction,
+            } => {
+                let bytes = self
+                    .links
+                    .sizes
+                    .get(&transaction)
+                    .copied()
+                    .unwrap_or_default();
                 let mut e = Encoder::new();
                 e.array(2);
                 transaction.encode(&mut e);
                 e.u64(bytes as u64);
-                self.round.batch.put(Table::Deliveries, peer_seq_key(&peer, seq), e.into_bytes());
+                self.round
+                    .batch
+                    .put(Table::Deliveries, peer_seq_key(&peer, seq), e.into_bytes());
             }
             DeliveryAction::Delete { peer, seq } => {
                 self.links.owed_rows = self.links.owed_rows.saturating_sub(1);
-                self.round.batch.delete(Table::Deliveries, peer_seq_key(&peer, seq));
+                self.round
+                    .batch
+                    .delete(Table::Deliveries, peer_seq_key(&peer, seq));
             }
             DeliveryAction::Send { peer, transactions } => {
                 self.send_delivery(peer, &transactions, reads)?;
@@ -362,8 +437,15 @@ impl Kernel {
                 let back = ReadBack::Deliveries { peer, after, limit };
                 self.links.read_backs.push_back((number, back));
             }
-            DeliveryAction::Refused { peer, transaction, rejection } => {
-                let text = format!("{peer} refuses transaction {transaction}: {} ({})", rejection.message, rejection.code);
+            DeliveryAction::Refused {
+                peer,
+                transaction,
+                rejection,
+            } => {
+                let text = format!(
+                    "{peer} refuses transaction {transaction}: {} ({})",
+                    rejection.message, rejection.code
+                );
                 self.log(true, "node.delivery_refused", text);
             }
             DeliveryAction::AllAnswered { .. } => {}
@@ -381,7 +463,9 @@ impl Kernel {
         let mut dependencies = Vec::new();
         let mut along = BTreeSet::new();
         for id in ids {
-            let Some(recorded) = self.book.get(id, reads)? else { continue };
+            let Some(recorded) = self.book.get(id, reads)? else {
+                continue;
+            };
             for dependency in crate::fetch::dependencies(&recorded.transaction) {
                 if let Some(unshared) = self.unshared.peek(&dependency)
                     && dependencies.len() < crate::message::DELIVER_TRANSACTIONS_MAX
@@ -393,7 +477,14 @@ impl Kernel {
             transactions.push(recorded.transaction.to_bytes());
         }
         if !transactions.is_empty() {
-            self.send(peer, Priority::Normal, PeerMessage::Deliver { transactions, dependencies });
+            self.send(
+                peer,
+                Priority::Normal,
+                PeerMessage::Deliver {
+                    transactions,
+                    dependencies,
+                },
+            );
         }
         Ok(())
     }
@@ -407,7 +498,11 @@ impl Kernel {
         self.pump_links(reads)?;
         for (peer, ids) in std::mem::take(&mut self.links.answers) {
             for ids in ids.chunks(crate::message::DELIVERED_IDS_MAX) {
-                self.send(peer, Priority::Normal, PeerMessage::Delivered { ids: ids.to_vec() });
+                self.send(
+                    peer,
+                    Priority::Normal,
+                    PeerMessage::Delivered { ids: ids.to_vec() },
+                );
             }
         }
         Ok(())
@@ -425,25 +520,36 @@ impl Kernel {
 
     pub(crate) fn has_read_backs(&self) -> bool {
         let committed = self.committed_number();
-        self.links.read_backs.front().is_some_and(|(number, _)| *number <= committed)
+        self.links
+            .read_backs
+            .front()
+            .is_some_and(|(number, _)| *number <= committed)
     }
 
     /// Reads rows back whose commit is durable.
     pub(crate) fn read_back(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
         while self.has_read_backs() {
-            let Some((_, back)) = self.links.read_backs.pop_front() else { break };
+            let Some((_, back)) = self.links.read_backs.pop_front() else {
+                break;
+            };
             match back {
                 ReadBack::Outbox { peer, after, limit } => {
                     let rows = rows_after(reads, Table::Outbox, &peer, after, limit)?;
                     let now = self.now;
                     let links = &mut self.links;
-                    links.outbox.refilled(peer, rows, now, &mut links.outbox_out);
+                    links
+                        .outbox
+                        .refilled(peer, rows, now, &mut links.outbox_out);
                 }
                 ReadBack::Deliveries { peer, after, limit } => {
                     let rows = rows_after(reads, Table::Deliveries, &peer, after, limit)?;
                     let rows = rows.into_iter().filter_map(|(seq, value)| {
                         let (transaction, bytes) = decode_delivery(&value)?;
-                        Some(PendingDelivery { seq, transaction, bytes })
+                        Some(PendingDelivery {
+                            seq,
+                            transaction,
+                            bytes,
+                        })
                     });
                     let links = &mut self.links;
                     links.deliveries.refilled(peer, rows.collect());
@@ -464,7 +570,10 @@ fn rows_after(
     let from = peer_seq_key(peer, after.saturating_add(1));
     let to = prefix_end(peer.as_bytes());
     let rows = reads.scan(table, &from, to.as_deref(), limit)?;
-    Ok(rows.into_iter().filter_map(|(key, value)| Some((seq_of(&key)?, value))).collect())
+    Ok(rows
+        .into_iter()
+        .filter_map(|(key, value)| Some((seq_of(&key)?, value)))
+        .collect())
 }
 
 fn scan_all(
@@ -502,7 +611,10 @@ fn ranges(
             _ => break,
         }
     }
-    Ok(found.into_iter().map(|(peer, (first, last, count))| (peer, first, last, count)).collect())
+    Ok(found
+        .into_iter()
+        .map(|(peer, (first, last, count))| (peer, first, last, count))
+        .collect())
 }
 
 fn peer_of(bytes: &[u8]) -> Option<PartyId> {
@@ -518,5 +630,8 @@ fn decode_cursor(value: &[u8]) -> Option<(u64, u64)> {
 fn decode_delivery(value: &[u8]) -> Option<(TxId, usize)> {
     let mut d = Decoder::new(value);
     d.expect_array(2).ok()?;
-    Some((TxId::decode(&mut d).ok()?, usize::try_from(d.u64().ok()?).ok()?))
+    Some((
+        TxId::decode(&mut d).ok()?,
+        usize::try_from(d.u64().ok()?).ok()?,
+    ))
 }

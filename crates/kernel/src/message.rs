@@ -149,7 +149,10 @@ impl Encode for PeerMessage {
                 id.encode(e);
                 answer.encode(e);
             }
-            PeerMessage::Deliver { transactions, dependencies } => {
+            PeerMessage::Deliver {
+                transactions,
+                dependencies,
+            } => {
                 e.array(3);
                 e.u64(4);
                 for list in [transactions, dependencies] {

@@ -51,9 +51,10 @@ impl Kernel {
                 self.on_request(peer, id, service, &body, reads)?
             }
             PeerMessage::Response { id, answer } => self.on_response(peer, id, answer, reads)?,
-            PeerMessage::Deliver { transactions, dependencies } => {
-                self.on_deliver(peer, &transactions, &dependencies, reads)?
-            }
+            PeerMessage::Deliver {
+                transactions,
+                dependencies,
+            } => self.on_deliver(peer, &transactions, &dependencies, reads)?,
             PeerMessage::Delivered { ids } => self.on_delivered(peer, &ids),
             PeerMessage::Refused { id, rejection } => self.on_refused(peer, id, rejection),
         }
@@ -80,7 +81,10 @@ impl Kernel {
                 Err(error) => Answer::Failed(ledger::Rejection::of(&error)),
             }
         } else {
-            let text = format!("service {service} is not offered by {}", self.identity.me.name);
+            let text = format!(
+                "service {service} is not offered by {}",
+                self.identity.me.name
+            );
             Answer::Failed(errors::rejection(&errors::SERVICE_UNKNOWN, text))
         };
         self.send(peer, Priority::Bulk, PeerMessage::Response { id, answer });
@@ -109,9 +113,7 @@ impl Kernel {
                 self.look_for_conflict(&body);
                 EffectResult::Response(body)
             }
-            Answer::Failed(rejection) => {
-                EffectResult::Failed(FlowError::from_rejection(rejection))
-            }
+            Answer::Failed(rejection) => EffectResult::Failed(FlowError::from_rejection(rejection)),
             Answer::Wait(_) => return Ok(()),
         };
         self.complete(id.flow, id.effect, result);
@@ -129,9 +131,12 @@ impl Kernel {
             let input = conflict.input;
             if self.selection.quarantine(input) {
                 let key = meta_key(META_QUARANTINE, &state_ref_key(&input));
-                self.round.batch.put(crate::port::Table::Meta, key, Vec::new());
-                let text =
-                    format!("state {input} is consumed elsewhere, says the notary; it is set aside");
+                self.round
+                    .batch
+                    .put(crate::port::Table::Meta, key, Vec::new());
+                let text = format!(
+                    "state {input} is consumed elsewhere, says the notary; it is set aside"
+                );
                 self.log(true, "vault.quarantined", text);
             }
         }
@@ -181,7 +186,10 @@ impl Kernel {
 pub(crate) fn resolution_request(number: u64, step: u32) -> RequestId {
     let mut flow = [0xff; 16];
     flow[8..].copy_from_slice(&number.to_be_bytes());
-    RequestId { flow: flow::FlowId(flow), effect: step }
+    RequestId {
+        flow: flow::FlowId(flow),
+        effect: step,
+    }
 }
 
 fn resolution_of(id: &RequestId) -> Option<u64> {

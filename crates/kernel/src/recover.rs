@@ -52,11 +52,23 @@ fn describe_missing(missing: &[MissingVersion]) -> String {
         let kind = if m.responder { "the responder to " } else { "" };
         let flows: Vec<String> = m.flows.iter().take(5).map(FlowId::to_string).collect();
         let more = m.flows.len().saturating_sub(flows.len());
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        format!("{kind}{} version {} ({}{more})", m.name, m.version, flows.join(", "))
+        let more = if more > 0 {
+            format!(" and {more} more")
+        } else {
+            String::new()
+        };
+        format!(
+            "{kind}{} version {} ({}{more})",
+            m.name,
+            m.version,
+            flows.join(", ")
+        )
     });
     let list: Vec<String> = each.collect();
-    format!("flows are in flight on versions this binary lacks: {}", list.join("; "))
+    format!(
+        "flows are in flight on versions this binary lacks: {}",
+        list.join("; ")
+    )
 }
 
 impl Kernel {
@@ -73,7 +85,9 @@ impl Kernel {
     ) -> Result<Self, OpenError> {
         let book = Book::open(reads, options.transactions_bytes)?;
         let links = Links::open(&options, reads)?;
-        let desk = options.notary.map(|notary| Desk::new(notary, identity.me.clone(), now));
+        let desk = options
+            .notary
+            .map(|notary| Desk::new(notary, identity.me.clone(), now));
         let mut kernel = Kernel::assemble(options, identity, book, links, desk, now);
         kernel.restore_quarantine(reads)?;
         kernel.wipe_staging(reads)?;
@@ -83,7 +97,9 @@ impl Kernel {
             return Err(OpenError::VersionsMissing(missing));
         }
         for flow in flows {
-            kernel.engine.resume(flow, &Stored { reads }, &mut kernel.engine_out);
+            kernel
+                .engine
+                .resume(flow, &Stored { reads }, &mut kernel.engine_out);
             kernel.take_engine_actions();
         }
         kernel.settle(reads)?;
@@ -105,7 +121,9 @@ impl Kernel {
         let mut from = Vec::new();
         loop {
             let rows = reads.scan(Table::Staging, &from, None, PAGE)?;
-            let Some((last, _)) = rows.last() else { return Ok(()) };
+            let Some((last, _)) = rows.last() else {
+                return Ok(());
+            };
             from = [last.as_slice(), &[0]].concat();
             for (key, _) in rows {
                 self.round.batch.delete(Table::Staging, key);
@@ -126,7 +144,9 @@ impl Kernel {
                 from = [last.as_slice(), &[0]].concat();
             }
             for (key, value) in page {
-                let Some((flow, step)) = journal_key_of(&key) else { continue };
+                let Some((flow, step)) = journal_key_of(&key) else {
+                    continue;
+                };
                 if current != Some(flow) {
                     if let Some(done) = current.replace(flow) {
                         self.load_journal(done, std::mem::take(&mut rows));
@@ -154,7 +174,10 @@ impl Kernel {
             && start.origin.is_none()
         {
             live.started_here = true;
-            live.client = Caller::from_bytes(&start.caller).ok().as_ref().and_then(client_of);
+            live.client = Caller::from_bytes(&start.caller)
+                .ok()
+                .as_ref()
+                .and_then(client_of);
             self.starts.resumed();
         }
         self.clients.begin(flow, live);
@@ -172,7 +195,10 @@ impl Rehydrate for Stored<'_> {
         for reference in refs {
             let transaction = self.transaction(&reference.tx)?;
             let state = transaction.wire().output(reference.index as usize)?.clone();
-            states.push(StateAndRef { state, reference: *reference });
+            states.push(StateAndRef {
+                state,
+                reference: *reference,
+            });
         }
         Some(states)
     }

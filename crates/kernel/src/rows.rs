@@ -52,7 +52,10 @@ pub fn state_ref_key(reference: &StateRef) -> Vec<u8> {
 pub fn state_ref_of(key: &[u8]) -> Option<StateRef> {
     let tx = key.first_chunk::<32>()?;
     let index = key.get(32..)?.try_into().ok()?;
-    Some(StateRef::new(TxId::from_array(*tx), u32::from_be_bytes(index)))
+    Some(StateRef::new(
+        TxId::from_array(*tx),
+        u32::from_be_bytes(index),
+    ))
 }
 
 /// The key of a client id: a digest, so that a user's choice of id bounds nothing of ours.

@@ -29,7 +29,10 @@ pub(crate) fn digest(signed: &SignedMessage) -> Hash {
     };
     let head = [signed.context as u8, signed.signature.scheme() as u8];
     let message = signed.message.as_bytes();
-    Hash::of(Domain::Derive, &[b"good", &head, message, signed.signature.bytes(), key])
+    Hash::of(
+        Domain::Derive,
+        &[b"good", &head, message, signed.signature.bytes(), key],
+    )
 }
 
 impl Kernel {
@@ -41,7 +44,9 @@ impl Kernel {
         from: Option<PartyId>,
     ) {
         let allowed = match &goal {
-            Goal::Verify { missing_allowed, .. } => missing_allowed.clone(),
+            Goal::Verify {
+                missing_allowed, ..
+            } => missing_allowed.clone(),
             _ => Vec::new(),
         };
         let Some(item) = self.intake.add(Arc::clone(&transaction), goal, from) else {
@@ -113,7 +118,10 @@ impl Kernel {
                 self.figures.signatures_bad += 1;
             }
         }
-        which.into_iter().map(|place| place.is_none_or(|p| verdicts[p])).collect()
+        which
+            .into_iter()
+            .map(|place| place.is_none_or(|p| verdicts[p]))
+            .collect()
     }
 
     fn on_checked(&mut self, owner: CheckOwner, good: bool) {
@@ -140,8 +148,14 @@ impl Kernel {
         }
     }
 
-    pub(crate) fn on_signed(&mut self, item: ItemId, reads: &dyn Reads) -> Result<(), StoreFailure> {
-        let Some(on_its_way) = self.intake.get_mut(item) else { return Ok(()) };
+    pub(crate) fn on_signed(
+        &mut self,
+        item: ItemId,
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
+        let Some(on_its_way) = self.intake.get_mut(item) else {
+            return Ok(());
+        };
         on_its_way.signed = true;
         let transaction = Arc::clone(&on_its_way.transaction);
         let from = on_its_way.from;
@@ -184,11 +198,21 @@ impl Kernel {
 
     /// Asks for what a resolution still lacks, if anything.
     fn ask_for_chain(&mut self, number: u64) {
-        let Some(resolution) = self.intake.resolution_mut(number) else { return };
-        let Some(request) = resolution.next_request() else { return };
+        let Some(resolution) = self.intake.resolution_mut(number) else {
+            return;
+        };
+        let Some(request) = resolution.next_request() else {
+            return;
+        };
         let (peer, step) = (resolution.peer, resolution.next_step());
         let id = resolution_request(number, step);
-        self.ask(peer, id.flow, id.effect, Service::Transactions, request.to_bytes());
+        self.ask(
+            peer,
+            id.flow,
+            id.effect,
+            Service::Transactions,
+            request.to_bytes(),
+        );
     }
 
     pub(crate) fn on_fetched(
@@ -212,7 +236,9 @@ impl Kernel {
             Answer::Wait(_) => return Ok(()),
         };
         let commit = self.round_number();
-        let Some(resolution) = self.intake.resolution_mut(number) else { return Ok(()) };
+        let Some(resolution) = self.intake.resolution_mut(number) else {
+            return Ok(());
+        };
         match resolution.accept(response, &self.book, reads)? {
             Ok(_) => {
                 resolution.spill(commit, &mut self.round.batch);
@@ -269,9 +295,13 @@ impl Kernel {
         if self.round.chain_verified {
             return Ok(false);
         }
-        let Some(number) = self.intake.fetched() else { return Ok(false) };
+        let Some(number) = self.intake.fetched() else {
+            return Ok(false);
+        };
         self.round.chain_verified = true;
-        let Some(resolution) = self.intake.resolution_mut(number) else { return Ok(false) };
+        let Some(resolution) = self.intake.resolution_mut(number) else {
+            return Ok(false);
+        };
         let rows = resolution.take_oldest(reads, &mut self.round.batch)?;
         let drained = resolution.is_drained();
         if let Err(rejection) = self.record_chain(rows, reads)? {
@@ -328,21 +358,29 @@ impl Kernel {
     }
 
     pub(crate) fn on_ready(&mut self, item: ItemId, reads: &dyn Reads) -> Result<(), StoreFailure> {
-        let Some(on_its_way) = self.intake.get(item) else { return Ok(()) };
+        let Some(on_its_way) = self.intake.get(item) else {
+            return Ok(());
+        };
         let transaction = Arc::clone(&on_its_way.transaction);
         let id = transaction.id();
         if let Err(rejection) = self.verify_contracts(&transaction, reads)? {
             self.refuse(item, rejection);
             return Ok(());
         }
-        let Some((settled, also)) = self.intake.take(item) else { return Ok(()) };
+        let Some((settled, also)) = self.intake.take(item) else {
+            return Ok(());
+        };
         let recorded_already = self.book.contains(&id, reads)?;
         if !matches!(settled.goal, Goal::Verify { .. }) && !recorded_already {
             self.record(&transaction);
         }
         match settled.goal {
             Goal::Verify { flow, effect, .. } => self.complete(flow, effect, EffectResult::Done),
-            Goal::Record { flow, effect, deliver_to } => {
+            Goal::Record {
+                flow,
+                effect,
+                deliver_to,
+            } => {
                 self.note_recorded(flow, id);
                 if !recorded_already {
                     if deliver_to.is_empty() {
@@ -397,7 +435,9 @@ impl Kernel {
     /// Appends a verified transaction to the ledger, and tells everybody who waits for it.
     fn record(&mut self, transaction: &Arc<SignedTransaction>) {
         let id = transaction.id();
-        let seq = self.book.record(Arc::clone(transaction), self.now, &mut self.round.batch);
+        let seq = self
+            .book
+            .record(Arc::clone(transaction), self.now, &mut self.round.batch);
         self.figures.transactions_recorded += 1;
         self.round.recorded.push(id);
         self.selection.spend(transaction.wire().inputs());
@@ -411,7 +451,12 @@ impl Kernel {
         if !changes.is_empty() {
             self.round.changes.extend(changes.iter().cloned());
             let at = self.now;
-            self.round.then.push(Action::View { seq, id, at, changes });
+            self.round.then.push(Action::View {
+                seq,
+                id,
+                at,
+                changes,
+            });
         }
         for (flow, effect) in self.awaiting.remove(&id).unwrap_or_default() {
             let found = Some((**transaction).clone());
@@ -424,7 +469,9 @@ impl Kernel {
 
     /// Gives a transaction up.
     pub(crate) fn refuse(&mut self, item: ItemId, rejection: Rejection) {
-        let Some((refused, also)) = self.intake.take(item) else { return };
+        let Some((refused, also)) = self.intake.take(item) else {
+            return;
+        };
         self.figures.transactions_refused += 1;
         let id = refused.transaction.id();
         let mut peers = also;
@@ -437,9 +484,15 @@ impl Kernel {
             Goal::Dependency => {}
         }
         for peer in peers {
-            let text = format!("transaction {id} from {peer}: {} ({})", rejection.message, rejection.code);
+            let text = format!(
+                "transaction {id} from {peer}: {} ({})",
+                rejection.message, rejection.code
+            );
             self.log(true, "node.transaction_refused", text);
-            let message = PeerMessage::Refused { id, rejection: rejection.clone() };
+            let message = PeerMessage::Refused {
+                id,
+                rejection: rejection.clone(),
+            };
             self.send(peer, Priority::Normal, message);
         }
         for waiting in self.intake.failed(&id) {

@@ -61,13 +61,19 @@ impl Kernel {
             let text = "the node is being drained";
             let rejection = errors::rejection(&errors::DRAINING, text);
             self.reply(start.token, Reply::Rejected(rejection));
-        } else if self.starts.running < self.options.live_flows_max && self.starts.queue.is_empty() {
+        } else if self.starts.running < self.options.live_flows_max && self.starts.queue.is_empty()
+        {
             self.run_start(start);
         } else if self.starts.queue.len() < self.options.start_queue_max {
             self.starts.queue.push_back(start);
         } else {
             self.figures.starts_busy += 1;
-            self.reply(start.token, Reply::Busy { retry_after_ms: RETRY_AFTER_MS });
+            self.reply(
+                start.token,
+                Reply::Busy {
+                    retry_after_ms: RETRY_AFTER_MS,
+                },
+            );
         }
         Ok(())
     }
@@ -88,13 +94,21 @@ impl Kernel {
             }
             return Ok(true);
         }
-        if let Some(queued) = self.starts.queue.iter().find(|queued| {
-            queued.user == start.user && queued.client_id == start.client_id
-        }) {
+        if let Some(queued) = self
+            .starts
+            .queue
+            .iter()
+            .find(|queued| queued.user == start.user && queued.client_id == start.client_id)
+        {
             // Not durable yet, so nothing was promised: the later caller is told to come again.
             let busy = start_digest(&queued.name, queued.version, &queued.args) == digest;
             if busy {
-                self.reply(start.token, Reply::Busy { retry_after_ms: RETRY_AFTER_MS });
+                self.reply(
+                    start.token,
+                    Reply::Busy {
+                        retry_after_ms: RETRY_AFTER_MS,
+                    },
+                );
             } else {
                 self.client_id_reused(start.token, client_id);
             }
@@ -154,7 +168,11 @@ impl Kernel {
             origin: None,
             caller: caller.to_bytes(),
         };
-        let mut live = LiveFlow { client, started_here: true, ..LiveFlow::default() };
+        let mut live = LiveFlow {
+            client,
+            started_here: true,
+            ..LiveFlow::default()
+        };
         if start.wait == Wait::Accepted {
             // Sent with the round's commit, which holds the flow's first journal row or its outcome.
             self.reply(start.token, Reply::Accepted { flow: start.flow });
@@ -183,7 +201,9 @@ impl Kernel {
     pub(crate) fn start_queued(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
         self.starts.may_run = false;
         while self.starts.running < self.options.live_flows_max {
-            let Some(start) = self.starts.queue.pop_front() else { break };
+            let Some(start) = self.starts.queue.pop_front() else {
+                break;
+            };
             self.run_start(start);
             self.settle(reads)?;
         }
@@ -221,8 +241,13 @@ impl Kernel {
             self.starts.may_run = true;
         }
         if let Some((key, start_digest)) = caller.as_ref().and_then(client_of) {
-            let row = ClientRow { start_digest, outcome: outcome.clone() };
-            self.round.batch.put(Table::ClientIds, key.as_bytes().to_vec(), row.to_bytes());
+            let row = ClientRow {
+                start_digest,
+                outcome: outcome.clone(),
+            };
+            self.round
+                .batch
+                .put(Table::ClientIds, key.as_bytes().to_vec(), row.to_bytes());
             self.clients.remember_client(key, row, self.round_number());
         }
         for (token, wait) in live.waits {
@@ -232,7 +257,11 @@ impl Kernel {
 
     pub(crate) fn on_flow_parked(&mut self, flow: FlowId, reason: FlowError) {
         self.figures.flows_parked += 1;
-        self.log(true, "flow.parked", format!("flow {flow} is parked: {reason}"));
+        self.log(
+            true,
+            "flow.parked",
+            format!("flow {flow} is parked: {reason}"),
+        );
         let text = reason.to_string();
         let waits = match self.clients.live_mut(&flow) {
             Some(live) => {
@@ -242,7 +271,14 @@ impl Kernel {
             None => Vec::new(),
         };
         for (token, _) in waits {
-            self.reply(token, Reply::Running { flow, step: text.clone(), parked: true });
+            self.reply(
+                token,
+                Reply::Running {
+                    flow,
+                    step: text.clone(),
+                    parked: true,
+                },
+            );
         }
     }
 
@@ -257,7 +293,13 @@ impl Kernel {
             self.clients.wait_for_delivery(outcome, vec![token], &owed);
             return;
         }
-        self.reply(token, Reply::Ended { delivered: owed.is_empty(), outcome });
+        self.reply(
+            token,
+            Reply::Ended {
+                delivered: owed.is_empty(),
+                outcome,
+            },
+        );
     }
 
     pub(crate) fn on_attach(
@@ -272,14 +314,28 @@ impl Kernel {
             if wait == Wait::Accepted || parked.is_some() {
                 let is_parked = parked.is_some();
                 let step = parked.unwrap_or_else(|| live.step.to_owned());
-                self.reply(token, Reply::Running { flow, step, parked: is_parked });
+                self.reply(
+                    token,
+                    Reply::Running {
+                        flow,
+                        step,
+                        parked: is_parked,
+                    },
+                );
             } else {
                 live.waits.push((token, wait));
             }
         } else if let Some(outcome) = self.clients.outcome(&flow) {
             self.answer_ended(outcome, wait, token);
         } else if self.starts.queue.iter().any(|start| start.flow == flow) {
-            self.reply(token, Reply::Running { flow, step: "queued".to_owned(), parked: false });
+            self.reply(
+                token,
+                Reply::Running {
+                    flow,
+                    step: "queued".to_owned(),
+                    parked: false,
+                },
+            );
         } else {
             let text = format!("no flow {flow}");
             let rejection = errors::rejection(&errors::UNKNOWN_FLOW_ID, text);
@@ -316,7 +372,9 @@ impl Kernel {
         let known = self.clients.ended_client(&key).is_some()
             || reads.get(Table::ClientIds, key.as_bytes())?.is_some();
         if known {
-            self.round.batch.delete(Table::ClientIds, key.as_bytes().to_vec());
+            self.round
+                .batch
+                .delete(Table::ClientIds, key.as_bytes().to_vec());
             self.clients.forget_client(&key);
             self.reply(token, Reply::Done);
         } else {

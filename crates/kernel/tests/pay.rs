@@ -29,8 +29,17 @@ fn cash_is_issued_paid_and_paid_on() {
     assert_eq!(town.ended(paid_on), Ok(true), "{:?}", town.logs);
     assert_eq!([1, 2, 3].map(|node| town.balance(node)), [70, 20, 10]);
     for node in 0..4 {
-        for table in [Table::Journal, Table::Deliveries, Table::Outbox, Table::Staging] {
-            assert_eq!(town.nodes[node].disk.count(table), 0, "{table:?} of node {node}");
+        for table in [
+            Table::Journal,
+            Table::Deliveries,
+            Table::Outbox,
+            Table::Staging,
+        ] {
+            assert_eq!(
+                town.nodes[node].disk.count(table),
+                0,
+                "{table:?} of node {node}"
+            );
         }
     }
     assert_eq!(town.nodes[0].disk.count(Table::NotaryStates), 2);
@@ -42,7 +51,9 @@ fn many_payments_of_one_coin_wait_for_each_other() {
     let issued = town.start(1, "cash.issue", &issue(1_000), None);
     town.settle();
     assert_eq!(town.ended(issued), Ok(true));
-    let started: Vec<u64> = (0..200).map(|_| town.start(1, "cash.pay", &pay(1, 2), None)).collect();
+    let started: Vec<u64> = (0..200)
+        .map(|_| town.start(1, "cash.pay", &pay(1, 2), None))
+        .collect();
     town.settle();
     for token in started {
         assert_eq!(town.ended(token), Ok(true));
@@ -65,8 +76,9 @@ fn more_than_there_is_is_refused() {
 fn issue_and_pay_needs_no_question_about_the_issue() {
     let mut town = Town::new(2);
     let args = r#"{"currency":"GBP","quantity":7,"recipient":"O=Node 2, L=London, C=GB"}"#;
-    let started: Vec<u64> =
-        (0..50).map(|_| town.start(1, "cash.issue_and_pay", args, None)).collect();
+    let started: Vec<u64> = (0..50)
+        .map(|_| town.start(1, "cash.issue_and_pay", args, None))
+        .collect();
     town.settle();
     for token in started {
         assert_eq!(town.ended(token), Ok(true), "{:?}", town.logs);
@@ -86,7 +98,11 @@ fn a_participant_that_was_away_gets_it_when_it_returns() {
     town.settle();
     assert_eq!(town.ended(issued), Ok(true));
     assert!(!town.replies.contains_key(&paid), "delivered to nobody yet");
-    assert_eq!(town.nodes[1].kernel.as_ref().expect("up").flows().live(), 0, "no flow waits");
+    assert_eq!(
+        town.nodes[1].kernel.as_ref().expect("up").flows().live(),
+        0,
+        "no flow waits"
+    );
     town.up(2);
     town.settle();
     assert_eq!(town.ended(paid), Ok(true), "{:?}", town.logs);

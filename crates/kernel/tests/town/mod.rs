@@ -33,7 +33,11 @@ impl Disk {
 
     /// How many rows a table has.
     pub fn count(&self, table: Table) -> usize {
-        self.rows.borrow().keys().filter(|(t, _)| *t == table).count()
+        self.rows
+            .borrow()
+            .keys()
+            .filter(|(t, _)| *t == table)
+            .count()
     }
 }
 
@@ -50,16 +54,24 @@ impl Reads for Disk {
         limit: usize,
     ) -> Result<Vec<(Vec<u8>, Vec<u8>)>, StoreFailure> {
         let rows = self.rows.borrow();
-        let found = rows.range((table, from.to_vec())..).take_while(|((t, key), _)| {
-            *t == table && to.is_none_or(|to| key.as_slice() < to)
-        });
-        Ok(found.take(limit).map(|((_, k), v)| (k.clone(), v.clone())).collect())
+        let found = rows
+            .range((table, from.to_vec())..)
+            .take_while(|((t, key), _)| *t == table && to.is_none_or(|to| key.as_slice() < to));
+        Ok(found
+            .take(limit)
+            .map(|((_, k), v)| (k.clone(), v.clone()))
+            .collect())
     }
 
     fn last(&self, table: Table) -> Result<Option<(Vec<u8>, Vec<u8>)>, StoreFailure> {
         let rows = self.rows.borrow();
-        let mut found = rows.range((table, Vec::new())..).take_while(|((t, _), _)| *t == table);
-        Ok(found.by_ref().last().map(|((_, k), v)| (k.clone(), v.clone())))
+        let mut found = rows
+            .range((table, Vec::new())..)
+            .take_while(|((t, _), _)| *t == table);
+        Ok(found
+            .by_ref()
+            .last()
+            .map(|((_, k), v)| (k.clone(), v.clone())))
     }
 }
 
@@ -94,8 +106,13 @@ impl Town {
     pub fn new(others: u8) -> Town {
         let parties: Vec<Party> = (0..=others)
             .map(|seed| {
-                let name = format!("O=Node {seed}, L=London, C=GB").parse().expect("a legal name");
-                Party { name, key: key(seed + 1).public().clone() }
+                let name = format!("O=Node {seed}, L=London, C=GB")
+                    .parse()
+                    .expect("a legal name");
+                Party {
+                    name,
+                    key: key(seed + 1).public().clone(),
+                }
             })
             .collect();
         let infos = parties.iter().enumerate().map(|(i, party)| NodeInfo {
@@ -158,8 +175,15 @@ impl Town {
         for other in 0..self.nodes.len() {
             if other != node && self.nodes[other].kernel.is_some() {
                 let (me, you) = (self.nodes[node].id, self.nodes[other].id);
-                self.mail.push_back((node, Event::PeerUp { peer: you, epoch: 1 }));
-                self.mail.push_back((other, Event::PeerUp { peer: me, epoch: 1 }));
+                self.mail.push_back((
+                    node,
+                    Event::PeerUp {
+                        peer: you,
+                        epoch: 1,
+                    },
+                ));
+                self.mail
+                    .push_back((other, Event::PeerUp { peer: me, epoch: 1 }));
             }
         }
     }
@@ -184,7 +208,9 @@ impl Town {
         id[..8].copy_from_slice(&token.to_be_bytes());
         let mut flows = FlowRegistry::new();
         finance::register_flows(&mut flows);
-        let args = flows.args_from_json(flow, 1, args.as_bytes()).expect("arguments");
+        let args = flows
+            .args_from_json(flow, 1, args.as_bytes())
+            .expect("arguments");
         let start = Start {
             flow: FlowId(id),
             seed: [token as u8; 32],
@@ -228,18 +254,28 @@ impl Town {
         let now = Timestamp::from_ms(self.now);
         let mut out = Vec::new();
         let citizen = &mut self.nodes[node];
-        let Some(kernel) = &mut citizen.kernel else { return };
+        let Some(kernel) = &mut citizen.kernel else {
+            return;
+        };
         for event in events {
-            kernel.handle(event, now, &citizen.disk).expect("the disk reads");
+            kernel
+                .handle(event, now, &citizen.disk)
+                .expect("the disk reads");
         }
-        kernel.flush(now, &citizen.disk, &mut out).expect("the disk reads");
+        kernel
+            .flush(now, &citizen.disk, &mut out)
+            .expect("the disk reads");
         self.perform(node, out);
     }
 
     fn perform(&mut self, node: usize, actions: Vec<Action>) {
         for action in actions {
             match action {
-                Action::Commit { number, batch, then } => {
+                Action::Commit {
+                    number,
+                    batch,
+                    then,
+                } => {
                     self.nodes[node].disk.write(batch);
                     self.perform(node, then);
                     self.mail.push_back((node, Event::Committed { number }));
@@ -249,7 +285,8 @@ impl Town {
                     let to = self.nodes.iter().position(|other| other.id == peer);
                     let to = to.expect("a known peer");
                     if self.nodes[to].kernel.is_some() {
-                        self.mail.push_back((to, Event::Message { peer: from, bytes }));
+                        self.mail
+                            .push_back((to, Event::Message { peer: from, bytes }));
                     }
                 }
                 Action::Reply { token, reply } => {
@@ -292,20 +329,34 @@ impl Town {
             {
                 total += u128::from(fungible.quantity);
                 let coin = produced.state.clone();
-                rows.push(CoinRow { coin, quantity: fungible.quantity, seq: produced.seq });
+                rows.push(CoinRow {
+                    coin,
+                    quantity: fungible.quantity,
+                    seq: produced.seq,
+                });
             }
         }
         rows.retain(|row| request.from.is_none_or(|from| row.position() <= from));
         rows.sort_by_key(|row| std::cmp::Reverse(row.position()));
         let more = rows.len() > request.limit;
         rows.truncate(request.limit);
-        Event::Refilled { token: request.token, rows, view_seq: citizen.view_seq, total, more }
+        Event::Refilled {
+            token: request.token,
+            rows,
+            view_seq: citizen.view_seq,
+            total,
+            more,
+        }
     }
 
     /// What a node holds, over all tokens.
     pub fn balance(&self, node: usize) -> u64 {
         let fungible = |produced: &vault::Produced| {
-            produced.facts.fungible.as_ref().map_or(0, |fungible| fungible.quantity)
+            produced
+                .facts
+                .fungible
+                .as_ref()
+                .map_or(0, |fungible| fungible.quantity)
         };
         self.nodes[node].view.values().map(fungible).sum()
     }
