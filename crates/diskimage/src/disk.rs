@@ -12,6 +12,8 @@ pub(crate) type Object = usize;
 pub(crate) struct Pending<'a> {
     pub(crate) sequence: u64,
     pub(crate) change: Change<'a>,
+    /// A sync covers it; it is only kept here because something before it is uncertain.
+    pub(crate) certain: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -256,23 +258,17 @@ impl<'a> Disk<'a> {
     fn change(&mut self, sequence: u64, inode: u64, change: Change<'a>) {
         let object = self.objects.get(&inode).copied();
         if let Some(Some(file)) = object.map(|object| &mut self.files[object]) {
-            file.pending.push(Pending { sequence, change });
+            file.pending.push(Pending {
+                sequence,
+                change,
+                certain: false,
+            });
         }
     }
 
     fn synced(&mut self, object: Object, begin: u64, failed: bool) {
         match &mut self.files[object] {
-            Some(file) if failed => file.lost_before = begin,
-            Some(file) => {
-                let lost_before = file.lost_before;
-                let covered = |pending: &Pending<'_>| {
-                    pending.sequence < begin && pending.sequence > lost_before
-                };
-                for pending in file.pending.iter().filter(|pending| covered(pending)) {
-                    pending.change.apply(&mut file.durable);
-                }
-                file.pending.retain(|pending| !covered(pending));
-            }
+            Some(file) => file.synced(begin, failed),
             None if failed => {}
             None => {
                 let (durable, pending) = (&mut self.durable_names, &mut self.pending_names);
@@ -284,6 +280,27 @@ impl<'a> Disk<'a> {
                     !covered
                 });
             }
+        }
+    }
+}
+
+impl FileData<'_> {
+    /// A sync that began at `begin` has ended.
+    fn synced(&mut self, begin: u64, failed: bool) {
+        if failed {
+            self.lost_before = begin;
+            return;
+        }
+        for pending in &mut self.pending {
+            pending.certain |= pending.sequence < begin && pending.sequence > self.lost_before;
+        }
+        let certain = self
+            .pending
+            .iter()
+            .take_while(|pending| pending.certain)
+            .count();
+        for pending in self.pending.drain(..certain) {
+            pending.change.apply(&mut self.durable);
         }
     }
 }

@@ -83,6 +83,7 @@ fn content(file: &FileData<'_>, policy: Policy, keep_of_8: u64, choice: &mut Cho
     let mut content = file.durable.clone();
     for pending in &file.pending {
         match (policy, pending.change) {
+            (_, change) if pending.certain => change.apply(&mut content),
             (Policy::Dropped, _) => {}
             (Policy::Kept, change) => change.apply(&mut content),
             (Policy::Torn, Change::Write { offset, data }) => {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use kernel::port::{Reads, Table, WriteBatch};
-use store::{Embedded, Options};
+use store::{Class, Committer, CommitterOptions, Embedded, Options};
 
 /// splitmix64: a fixed sequence, so that runs compare.
 struct Sequence(u64);
@@ -38,12 +38,15 @@ fn main() {
     let keep = arguments.next().map(PathBuf::from);
     let scratch = tempfile::tempdir_in(keep.as_deref().unwrap_or(std::path::Path::new(".")))
         .expect("a scratch directory");
+    let started = Instant::now();
     let store = Embedded::open(scratch.path(), &Options::default()).expect("the store opens");
+    println!("created: {:.1} ms", started.elapsed().as_secs_f64() * 1e3);
     println!(
         "{:>34} {:>12} {:>12} {:>10} {:>10}",
         "work", "rows/s", "cpu us/row", "rss MB", "disk MB"
     );
 
+    latency(&store);
     random_states(&store, rows);
     look_ups(&store, rows);
     short_lived(&store, rows);
@@ -56,6 +59,67 @@ fn main() {
         "open again: {:.1} ms",
         started.elapsed().as_secs_f64() * 1e3
     );
+}
+
+/// One commit of a payment's size at a time, through the committer; then 64 outstanding at once.
+fn latency(store: &Embedded) {
+    let committer = Committer::start(store.clone(), CommitterOptions::default()).expect("starts");
+    let handle = committer.handle();
+    let mut values = Sequence(9);
+    let mut step = |sequence: u64| {
+        let mut batch = WriteBatch::default();
+        batch.put(Table::ClientIds, values.bytes(32), values.bytes(40));
+        batch.put(
+            Table::Journal,
+            [values.bytes(16).as_slice(), &1u32.to_be_bytes()].concat(),
+            values.bytes(600),
+        );
+        batch.put(
+            Table::Outbox,
+            [[7; 32].as_slice(), &sequence.to_be_bytes()].concat(),
+            values.bytes(700),
+        );
+        batch.delete(
+            Table::Outbox,
+            [
+                [7; 32].as_slice(),
+                &sequence.saturating_sub(9).to_be_bytes(),
+            ]
+            .concat(),
+        );
+        batch
+    };
+    let mut times: Vec<u128> = (0..2000)
+        .map(|sequence| {
+            let batch = step(sequence);
+            let started = Instant::now();
+            handle.commit(Class::Normal, batch).expect("the disk works");
+            started.elapsed().as_micros()
+        })
+        .collect();
+    times.sort_unstable();
+    println!(
+        "one step at a time: p50 {} us, p99 {} us; of it the sync: p50 below {} us",
+        times[1000],
+        times[1980],
+        handle.stats().totals().sync_us.quantile_upper(500)
+    );
+    let steps = 100_000u64;
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let batches: Vec<WriteBatch> = (0..steps).map(|sequence| step(10_000 + sequence)).collect();
+    measured(store, "steps of 4 rows, 64 outstanding", steps, || {
+        for (number, batch) in batches.into_iter().enumerate() {
+            if number >= 64 {
+                receiver.recv().expect("answered");
+            }
+            let sender = sender.clone();
+            handle.submit(number as u64, Class::Normal, batch, move |_, outcome| {
+                outcome.expect("the disk works");
+                sender.send(()).expect("listening");
+            });
+        }
+        (0..64).for_each(|_| receiver.recv().expect("answered"));
+    });
 }
 
 fn random_states(store: &Embedded, rows: u64) {

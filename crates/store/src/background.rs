@@ -158,7 +158,7 @@ impl Background {
     fn next_merge(&self) -> Option<Table> {
         let mut state = self.lock();
         loop {
-            if state.stopping {
+            if state.stopping || state.failed.is_some() {
                 return None;
             }
             if let Some(table) = state.merges.pop() {

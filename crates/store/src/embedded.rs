@@ -24,7 +24,7 @@ use crate::background::{Background, FlushJob};
 use crate::directory::{self, Directory};
 use crate::failure::{OpenError, bad_row, read_failed, write_failed};
 use crate::log::{KEY_BYTES_MAX, Log, LogError, PAYLOAD_BYTES_MAX, Record, Row};
-use crate::memory::{Known, Memory};
+use crate::memory::{Known, Memory, RowOrDeletion};
 use crate::options::Options;
 use crate::sorted::Sorted;
 
@@ -227,7 +227,7 @@ impl Shared {
     }
 
     fn apply(&self, batches: Vec<WriteBatch>) {
-        let mut by_table: [Vec<(Vec<u8>, Option<Vec<u8>>)>; Table::ALL.len()] = Default::default();
+        let mut by_table: [Vec<RowOrDeletion>; Table::ALL.len()] = Default::default();
         for write in batches.into_iter().flat_map(|batch| batch.writes) {
             by_table[write.table as usize].push((write.key, write.value));
         }
@@ -357,7 +357,7 @@ impl TableStore {
 
     /// # Correctness
     /// Whether the sorted table is empty is asked under the lock that the flush thread takes after it has added rows.
-    fn apply(&self, rows: Vec<(Vec<u8>, Option<Vec<u8>>)>) {
+    fn apply(&self, rows: Vec<RowOrDeletion>) {
         let mut memory = self.write();
         let mut is_empty = None;
         for (key, value) in rows {
@@ -421,7 +421,7 @@ impl Embedded {
 
 type Live = (Vec<u8>, Vec<u8>);
 
-fn live(rows: Vec<(Vec<u8>, Option<Vec<u8>>)>) -> Vec<Live> {
+fn live(rows: Vec<RowOrDeletion>) -> Vec<Live> {
     rows.into_iter()
         .filter_map(|(key, value)| Some((key, value?)))
         .collect()
@@ -429,7 +429,7 @@ fn live(rows: Vec<(Vec<u8>, Option<Vec<u8>>)>) -> Vec<Live> {
 
 /// Rows of memory over rows of the sorted table. Memory holds at least `limit` rows or all it has.
 fn merge(
-    memory: Vec<(Vec<u8>, Option<Vec<u8>>)>,
+    memory: Vec<RowOrDeletion>,
     sorted: impl Iterator<Item = lsm_tree::Result<Live>>,
     limit: usize,
     is_first: fn(&[u8], &[u8]) -> bool,

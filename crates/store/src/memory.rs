@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
+/// A row or, with `None`, its deletion.
+pub(crate) type RowOrDeletion = (Vec<u8>, Option<Vec<u8>>);
+
 /// Rows by key; `None` hides a row that is in an older place.
 pub(crate) type Rows = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
 
@@ -66,12 +69,7 @@ impl Memory {
     }
 
     /// Rows and deletions in `[from, to)`, ascending, until `limit` rows that are not deletions are found.
-    pub(crate) fn range(
-        &self,
-        from: &[u8],
-        to: Option<&[u8]>,
-        limit: usize,
-    ) -> Vec<(Vec<u8>, Option<Vec<u8>>)> {
+    pub(crate) fn range(&self, from: &[u8], to: Option<&[u8]>, limit: usize) -> Vec<RowOrDeletion> {
         let bounds = (
             Bound::Included(from),
             to.map_or(Bound::Unbounded, Bound::Excluded),
@@ -87,7 +85,7 @@ impl Memory {
     }
 
     /// Rows and deletions, descending, until one row that is not a deletion is found.
-    pub(crate) fn last(&self) -> Vec<(Vec<u8>, Option<Vec<u8>>)> {
+    pub(crate) fn last(&self) -> Vec<RowOrDeletion> {
         match &self.frozen {
             None => gather(self.active.iter().rev(), 1),
             Some(frozen) => gather(
@@ -151,10 +149,7 @@ fn row_bytes(key: &[u8], value: &Option<Vec<u8>>) -> usize {
 
 type RowRef<'a> = (&'a Vec<u8>, &'a Option<Vec<u8>>);
 
-fn gather<'a>(
-    rows: impl Iterator<Item = RowRef<'a>>,
-    limit: usize,
-) -> Vec<(Vec<u8>, Option<Vec<u8>>)> {
+fn gather<'a>(rows: impl Iterator<Item = RowRef<'a>>, limit: usize) -> Vec<RowOrDeletion> {
     let mut found = Vec::new();
     let mut live = 0;
     for (key, value) in rows {

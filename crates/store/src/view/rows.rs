@@ -1,6 +1,8 @@
 //! What goes into the view and what comes out. Plain bytes and numbers: the view knows no contract.
 
 /// A change of the vault, in the order of the ledger.
+// Most changes are the large kind; a box each would cost more than it saves.
+#[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ViewChange {
     /// An output that is relevant here.
