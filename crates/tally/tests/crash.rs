@@ -35,5 +35,9 @@ async fn every_accepted_flow_completes_exactly_once() {
             .expect("it comes back");
         }
     }
-    banks.close(&network).await;
+    let wrong = banks.close(&network).await;
+    assert_eq!(
+        wrong, 0,
+        "outcomes that do not list what their flow recorded"
+    );
 }

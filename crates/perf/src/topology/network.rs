@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use super::description::{NOTARY, NetworkOptions, legal_name};
 use super::ports::free_ports;
-use super::process::{NodeProcess, ProcessError, Program};
+use super::process::{NodeProcess, ProcessError, Program, tail};
 use crate::measure::{DiskUse, ProcessReading};
 
 /// What a node prints on standard output when it takes work.
@@ -322,6 +322,21 @@ impl Network {
 
     fn members_mut(&mut self) -> impl Iterator<Item = &mut Member> {
         std::iter::once(&mut self.notary).chain(&mut self.banks)
+    }
+}
+
+impl Drop for Network {
+    /// Whoever panics with a network in hand wants to see what its processes said last.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            for member in self.members_mut() {
+                eprintln!(
+                    "--- the end of {}\n{}",
+                    member.process.log().display(),
+                    tail(member.process.log())
+                );
+            }
+        }
     }
 }
 

@@ -87,8 +87,9 @@ impl Banks {
         count
     }
 
-    /// Starts nothing more, waits until everything accepted has completed, and reckons.
-    pub async fn close(self, network: &Network) {
+    /// Starts nothing more, waits until everything accepted has completed, and reckons. Returns how many outcomes listed
+    /// other transactions than their flow's own result names.
+    pub async fn close(self, network: &Network) -> u64 {
         for bank in &self.banks {
             bank.stop.store(true, Ordering::Relaxed);
         }
@@ -101,7 +102,7 @@ impl Banks {
         tokio::time::timeout(DEADLINE, all)
             .await
             .expect("every accepted flow completes once all processes are back");
-        reckon(&self.banks, network).await;
+        reckon(&self.banks, network).await
     }
 }
 
@@ -216,7 +217,7 @@ fn told(outcome: &Outcome) -> Vec<String> {
         .collect()
 }
 
-async fn reckon(banks: &[Arc<Bank>; 2], network: &Network) {
+async fn reckon(banks: &[Arc<Bank>; 2], network: &Network) -> u64 {
     let mut books = Books {
         nothing_else_ran: true,
         ..Books::default()
@@ -250,13 +251,10 @@ async fn reckon(banks: &[Arc<Bank>; 2], network: &Network) {
     assert!(verdict.is_clean(), "{verdict}");
     println!("{verdict}");
     each_holds_what_it_was_paid(banks).await;
-    for bank in banks {
-        let wrong = bank.lists_wrong.load(Ordering::Relaxed);
-        assert_eq!(
-            wrong, 0,
-            "outcomes that do not list what their flow recorded"
-        );
-    }
+    let counts = banks
+        .iter()
+        .map(|bank| bank.lists_wrong.load(Ordering::Relaxed));
+    counts.sum()
 }
 
 /// What one flow adds to what the books must show.
