@@ -14,7 +14,7 @@ use crate::errors;
 use crate::handshake;
 use crate::refusal::Refusal;
 use crate::service;
-use crate::transport::Shared;
+use crate::shared::Shared;
 
 /// Pause after the system refused a connection: it is out of something, and asking at once would not help.
 const PAUSE: Duration = Duration::from_millis(100);

@@ -12,7 +12,7 @@ use crate::handshake::{self, Met};
 use crate::peer::Peer;
 use crate::refusal::Refusal;
 use crate::service;
-use crate::transport::Shared;
+use crate::shared::Shared;
 
 /// A connection that stood so long was a good one: the next attempt follows at once.
 const GOOD: Duration = Duration::from_secs(1);

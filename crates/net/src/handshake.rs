@@ -13,8 +13,8 @@ use tokio_rustls::{TlsAcceptor, TlsConnector, TlsStream};
 use crate::frame::{FrameError, HEADER_BYTES, HELLO_BYTES_MAX, Header, Hello, Kind};
 use crate::peer::Peer;
 use crate::refusal::Refusal;
+use crate::shared::Shared;
 use crate::tls::{is_certificate_of, server_name};
-use crate::transport::Shared;
 
 /// A connection whose other end is known.
 pub(crate) struct Met {

@@ -27,6 +27,8 @@ mod service;
 // The net thread.
 mod accept;
 mod dial;
+mod handle;
+mod shared;
 mod transport;
 // What can be read off.
 mod errors;
@@ -34,10 +36,11 @@ mod metrics;
 mod refusal;
 
 pub use errors::ERRORS;
+pub use handle::{Handle, PeerStatus, SendReport};
 pub use metrics::NetFigures;
 pub use options::{Compression, NetLimits, Options, PeerAddress};
 pub use outbox::{LANES, Sent};
 pub use refusal::Refusal;
 pub use sink::{Inbound, Sink};
 pub use tls::{TlsMaterial, TlsMaterialError};
-pub use transport::{Handle, PeerStatus, SendReport, StartError, Transport};
+pub use transport::{StartError, Transport};

@@ -14,7 +14,7 @@ use crate::link::Link;
 use crate::options::Compression;
 use crate::reader::{Buffers, Turn};
 use crate::refusal::Refusal;
-use crate::transport::Shared;
+use crate::shared::Shared;
 
 /// How often a full sink is asked whether it has room.
 const FULL_POLL: Duration = Duration::from_millis(1);

@@ -1,0 +1,197 @@
+//! What other threads send through.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use ledger::PartyId;
+use tokio::runtime;
+
+use crate::dial;
+use crate::link::INLINE_BYTES;
+use crate::metrics::{Counter, NetFigures};
+use crate::options::PeerAddress;
+use crate::outbox::Sent;
+use crate::peer::Peer;
+use crate::shared::Shared;
+
+/// Sends, from any thread; cheap to clone.
+#[derive(Clone)]
+pub struct Handle {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) runtime: runtime::Handle,
+    pub(crate) address: SocketAddr,
+}
+
+/// What became of the messages of one [`Handle::send_many`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SendReport {
+    /// Wait for their turn, or are on their way.
+    pub queued: usize,
+    /// Dropped because too much waits for their peer.
+    pub full: usize,
+    /// Dropped because there is no connection to their peer, or no such peer.
+    pub down: usize,
+    /// Dropped because their peer takes none of their size.
+    pub too_large: usize,
+}
+
+/// A peer and the state of its connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PeerStatus {
+    /// The peer.
+    pub peer: PartyId,
+    /// The other end of the connection, if one stands.
+    pub address: Option<SocketAddr>,
+    /// Messages that wait for it, in bytes, with 64 for each message.
+    pub queued_bytes: usize,
+}
+
+impl Handle {
+    /// Where this node listens.
+    pub fn local_address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Sends a message; see [`Handle::send_many`].
+    pub fn send(&self, peer: &PartyId, priority: u8, message: Vec<u8>) -> Sent {
+        let peers = self.shared.peers();
+        let Some(known) = peers.get(peer) else {
+            self.shared.counters.dropped_down.add(1);
+            return Sent::Unknown;
+        };
+        let mut report = SendReport::default();
+        let sent = known.outbox().push(priority, message);
+        report.count(sent);
+        self.shared.note_dropped(&report);
+        if sent == Sent::Queued {
+            self.shared.pump(known);
+        }
+        sent
+    }
+
+    /// Sends messages: peer, priority (0 the most urgent, 3 the least) and bytes. Those of one peer and one priority
+    /// arrive in order, each once or not at all. Never blocks; what cannot be queued is dropped and counted.
+    ///
+    /// Everything for one peer goes with one write, on the calling thread if the connection is free.
+    pub fn send_many(
+        &self,
+        messages: impl IntoIterator<Item = (PartyId, u8, Vec<u8>)>,
+    ) -> SendReport {
+        let peers = self.shared.peers();
+        let mut report = SendReport::default();
+        let mut touched: Vec<&Arc<Peer>> = Vec::new();
+        let mut messages = messages.into_iter().peekable();
+        while let Some((id, priority, message)) = messages.next() {
+            let Some(peer) = peers.get(&id) else {
+                report.down += 1;
+                continue;
+            };
+            let mut outbox = peer.outbox();
+            report.count(outbox.push(priority, message));
+            while let Some((_, priority, message)) = messages.next_if(|next| next.0 == id) {
+                report.count(outbox.push(priority, message));
+            }
+            drop(outbox);
+            if !touched.iter().any(|known| Arc::ptr_eq(known, peer)) {
+                touched.push(peer);
+            }
+        }
+        for peer in touched {
+            self.shared.pump(peer);
+        }
+        self.shared.note_dropped(&report);
+        report
+    }
+
+    /// Whether a message of this size to the peer would be dropped because too much waits.
+    pub fn is_full(&self, peer: &PartyId, message_bytes: usize) -> bool {
+        let peers = self.shared.peers();
+        peers
+            .get(peer)
+            .is_some_and(|peer| peer.outbox().is_full_for(message_bytes))
+    }
+
+    /// Who else is in the network from now on. Connections to others end.
+    pub fn set_peers(&self, wanted: Vec<PeerAddress>) {
+        let me = self.shared.me;
+        let mut peers = self.shared.peers_mut();
+        let mut kept = HashMap::with_capacity(wanted.len());
+        for PeerAddress { id, addresses } in wanted.into_iter().filter(|peer| peer.id != me) {
+            if let Some(known) = peers.remove(&id) {
+                known.set_addresses(addresses);
+                kept.insert(id, known);
+                continue;
+            }
+            let peer = Peer::new(id, addresses, self.shared.limits.queue_bytes_max);
+            let peer = kept.entry(id).or_insert_with(|| Arc::new(peer));
+            if me < id {
+                self.runtime
+                    .spawn(dial::dial(Arc::clone(&self.shared), Arc::clone(peer)));
+            }
+        }
+        let gone = std::mem::replace(&mut *peers, kept);
+        drop(peers);
+        gone.values().for_each(|peer| peer.retire());
+    }
+
+    /// The peers, in order of their ids.
+    pub fn peers(&self) -> Vec<PeerStatus> {
+        let peers = self.shared.peers();
+        let status = |peer: &Arc<Peer>| PeerStatus {
+            peer: peer.id,
+            address: peer.link().map(|link| link.address),
+            queued_bytes: peer.outbox().bytes(),
+        };
+        let mut all: Vec<PeerStatus> = peers.values().map(status).collect();
+        all.sort_unstable_by_key(|status| status.peer);
+        all
+    }
+
+    /// Whether a connection to the peer stands.
+    pub fn is_connected(&self, peer: &PartyId) -> bool {
+        self.shared
+            .peers()
+            .get(peer)
+            .is_some_and(|peer| peer.outbox().is_up())
+    }
+
+    /// What was counted since the start.
+    pub fn figures(&self) -> NetFigures {
+        self.shared.counters.figures()
+    }
+}
+
+impl SendReport {
+    fn count(&mut self, sent: Sent) {
+        match sent {
+            Sent::Queued => self.queued += 1,
+            Sent::Full => self.full += 1,
+            Sent::Down | Sent::Unknown => self.down += 1,
+            Sent::TooLarge => self.too_large += 1,
+        }
+    }
+}
+
+impl Shared {
+    fn pump(&self, peer: &Peer) {
+        if let Some(link) = peer.link() {
+            if self.linger.is_zero() {
+                link.pump(INLINE_BYTES);
+            } else {
+                link.wake.notify_one();
+            }
+        }
+    }
+
+    fn note_dropped(&self, report: &SendReport) {
+        let add = |counter: &Counter, count: usize| {
+            if count > 0 {
+                counter.add(count as u64);
+            }
+        };
+        add(&self.counters.dropped_full, report.full);
+        add(&self.counters.dropped_down, report.down);
+        add(&self.counters.dropped_too_large, report.too_large);
+    }
+}

@@ -1,0 +1,119 @@
+//! What all connections of a transport share.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
+
+use ledger::PartyId;
+use primitives::Coded;
+
+use crate::frame::{Hello, SOFTWARE_CHARS_MAX};
+use crate::metrics::Counters;
+use crate::options::{Compression, NetLimits, Options};
+use crate::peer::Peer;
+use crate::refusal::{Refusal, RefusalLog};
+use crate::sink::Sink;
+use crate::tls::{TlsConfigs, TlsMaterialError};
+
+/// See the module.
+pub(crate) struct Shared {
+    pub(crate) me: PartyId,
+    pub(crate) tls: TlsConfigs,
+    pub(crate) sink: Arc<dyn Sink>,
+    pub(crate) counters: Arc<Counters>,
+    pub(crate) limits: NetLimits,
+    pub(crate) compression: Compression,
+    pub(crate) linger: Duration,
+    epoch: u64,
+    software: String,
+    peers: RwLock<HashMap<PartyId, Arc<Peer>>>,
+    log: RefusalLog,
+    /// Bytes handed to the sink since it was full.
+    overrun: AtomicUsize,
+}
+
+impl Shared {
+    /// Nobody is known yet.
+    pub(crate) fn new(options: Options, sink: Arc<dyn Sink>) -> Result<Self, TlsMaterialError> {
+        Ok(Self {
+            me: options.me,
+            tls: options.tls.configs(&options.me)?,
+            sink,
+            counters: Arc::default(),
+            limits: options.limits,
+            compression: options.compression,
+            linger: Duration::from_micros(options.linger_us),
+            epoch: options.epoch,
+            software: options.software.chars().take(SOFTWARE_CHARS_MAX).collect(),
+            peers: RwLock::default(),
+            log: RefusalLog::default(),
+            overrun: AtomicUsize::new(0),
+        })
+    }
+
+    pub(crate) fn peer(&self, id: &PartyId) -> Option<Arc<Peer>> {
+        self.peers().get(id).cloned()
+    }
+
+    /// What this node says first.
+    pub(crate) fn hello(&self) -> Hello {
+        Hello {
+            party: self.me,
+            epoch: self.epoch,
+            software: self.software.clone(),
+            takes_zstd: self.compression != Compression::Off,
+            window: self.limits.window_bytes,
+            max_message_bytes: self.limits.message_bytes_max,
+        }
+    }
+
+    /// A connection was refused.
+    pub(crate) fn refused(&self, from: SocketAddr, refusal: &Refusal) {
+        self.counters.refused.add(1);
+        self.log.refused(&from.to_string(), refusal);
+    }
+
+    /// A peer was not reached; the first time in a row is worth a line for operators.
+    pub(crate) fn not_reached(&self, peer: &PartyId, refusal: &Refusal, tell: bool) {
+        self.counters.unreachable.add(1);
+        let (code, hint) = (refusal.code(), refusal.hint());
+        if tell {
+            tracing::warn!(code, %peer, hint, "peer not reached: {refusal}");
+        } else {
+            tracing::debug!(code, %peer, "peer not reached: {refusal}");
+        }
+    }
+
+    /// Keeps account of what a full sink was handed all the same.
+    pub(crate) fn note_taken(&self, bytes: usize) {
+        if self.sink.has_room() {
+            self.overrun.store(0, Ordering::Relaxed);
+        } else {
+            self.overrun.fetch_add(bytes, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether so much came after the sink was full that sockets are not read.
+    pub(crate) fn is_overrun(&self) -> bool {
+        self.overrun.load(Ordering::Relaxed) > self.limits.overrun_bytes_max
+    }
+
+    /// Says goodbye to everybody.
+    pub(crate) fn finish(&self) {
+        for peer in self.peers().values() {
+            if let Some(link) = peer.link() {
+                link.finish();
+            }
+        }
+    }
+
+    pub(crate) fn peers(&self) -> RwLockReadGuard<'_, HashMap<PartyId, Arc<Peer>>> {
+        self.peers.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn peers_mut(&self) -> RwLockWriteGuard<'_, HashMap<PartyId, Arc<Peer>>> {
+        self.peers.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
