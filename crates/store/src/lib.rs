@@ -28,5 +28,5 @@ pub use options::Options;
 pub use stats::{CommitStats, CommitTotals, Distribution};
 pub use view::{
     Balance, CoinCursor, ConsumedState, ProducedState, StateFilter, StateRow, TokenFacts,
-    VIEW_ERRORS, VaultReader, VaultView, ViewChange, ViewError, ViewOptions, ViewProgress,
+    VaultReader, VaultView, ViewChange, ViewError, ViewOptions, ViewProgress,
 };

@@ -2,33 +2,15 @@
 
 use std::path::PathBuf;
 
-use primitives::{Coded, ErrorInfo};
+use primitives::Coded;
 use thiserror::Error;
 
-const FAILED_HINT: &str =
+pub(crate) const FAILED_HINT: &str =
     "Free disk space or repair the disk, then restart the node; the view catches up by itself.";
-const DAMAGED_HINT: &str =
+pub(crate) const DAMAGED_HINT: &str =
     "Nothing is lost: the node drops the view and fills it again from the ledger.";
-const REFUSED_HINT: &str = "Report this: a change reached the view that its schema cannot hold.";
-
-/// The view's error codes.
-pub const VIEW_ERRORS: &[ErrorInfo] = &[
-    ErrorInfo {
-        code: "view.failed",
-        cause: "The vault's view could not be read or written (full disk, I/O error).",
-        action: FAILED_HINT,
-    },
-    ErrorInfo {
-        code: "view.damaged",
-        cause: "The vault's view is not a sound database of this version.",
-        action: DAMAGED_HINT,
-    },
-    ErrorInfo {
-        code: "view.refused",
-        cause: "A change does not fit the view's limits.",
-        action: REFUSED_HINT,
-    },
-];
+pub(crate) const REFUSED_HINT: &str =
+    "Report this: a change reached the view that its schema cannot hold.";
 
 /// Why the view did not answer.
 #[derive(Debug, Error)]

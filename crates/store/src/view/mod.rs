@@ -13,7 +13,8 @@ mod rows;
 mod schema;
 mod writer;
 
-pub use failure::{VIEW_ERRORS, ViewError};
+pub use failure::ViewError;
+pub(crate) use failure::{DAMAGED_HINT, FAILED_HINT, REFUSED_HINT};
 pub use progress::ViewProgress;
 pub use reader::{CoinCursor, VaultReader};
 pub use rows::{
