@@ -55,8 +55,6 @@ pub const ERRORS: &[ErrorInfo] = &[
         cause: "The directory could not be created, read or written.",
         action: OPEN_HINT,
     },
-    ErrorInfo,
-] = &[
     ErrorInfo {
         code: "view.failed",
         cause: "The vault's view could not be read or written (full disk, I/O error).",
