@@ -105,8 +105,6 @@ mod tests {
             "",
             "flow start",
             "flow start --flow x --wait soon",
-            "network bootstrap NETWORK.toml --out nodes",
-            "node run nodes/bank-a --log debug --log-format json --drain-seconds 5",
             "node info --node a --url b",
             "vault states --limit -1",
         ] {

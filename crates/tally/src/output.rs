@@ -67,8 +67,9 @@ impl Output {
         people: impl FnOnce(&T) -> String,
     ) -> Result<(), Failure> {
         let text = if self.json {
-            serde_json::to_string(value)
-                .map_err(|error| Failure::local("tally.output", error.to_string(), "report this"))?
+            serde_json::to_string(value).map_err(|error| {
+                Failure::local("tally.output", error.to_string(), "Report this.")
+            })?
         } else {
             people(value)
         };
@@ -90,7 +91,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
         Err(error) => Err(Failure::local(
             "tally.output",
             error.to_string(),
-            "check where the output goes",
+            "Check where the output goes.",
         )),
         Ok(()) => Ok(()),
     }

@@ -23,11 +23,10 @@ pub struct Target {
         long,
         value_name = "DIR",
         env = "TALLY_NODE",
-        conflicts_with = "url",
         required_unless_present = "url"
     )]
     node: Option<PathBuf>,
-    /// Where its API is instead, such as https://host:10443
+    /// Where its API is, such as https://host:10443; counts before a folder
     #[arg(long, value_name = "URL", requires = "root", requires = "token_file")]
     url: Option<String>,
     /// The network's root certificate (PEM)
@@ -51,23 +50,23 @@ impl Target {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
-            .map_err(|error| Failure::local("tally.runtime", error.to_string(), "report this"))?;
+            .map_err(|error| Failure::local("tally.runtime", error.to_string(), "Report this."))?;
         runtime.block_on(work(client))
     }
 
     fn endpoint(&self) -> Result<Endpoint, Failure> {
-        match (&self.node, &self.url, &self.root, &self.token_file) {
-            (Some(folder), ..) => of_folder(folder),
-            (None, Some(url), Some(root), Some(token)) => Ok(Endpoint {
+        match (&self.url, &self.root, &self.token_file, &self.node) {
+            (Some(url), Some(root), Some(token), _) => Ok(Endpoint {
                 address: address(url)?,
                 server_name: self.server_name.clone(),
                 root_pem: read(root)?,
                 token: read(token)?.trim().to_owned(),
             }),
+            (None, .., Some(folder)) => of_folder(folder),
             _ => Err(Failure::local(
                 "tally.no_node",
                 "no node is named",
-                "give --node DIR, or --url with --root and --token-file",
+                "Give --node DIR, or --url with --root and --token-file.",
             )),
         }
     }
@@ -114,7 +113,7 @@ fn address(url: &str) -> Result<String, Failure> {
         Failure::local(
             "tally.bad_url",
             format!("'{url}': {why}"),
-            "give it as https://host:port",
+            "Give it as https://host:port",
         )
     };
     if rest.contains("://") {

@@ -77,7 +77,7 @@ fn json_argument(argument: &str) -> Result<api::RawJson, Failure> {
     };
     serde_json::from_str(&text).map_err(|error| {
         let hint =
-            r#"quote it for the shell, such as --args '{"quantity": 100}', or use --args @FILE"#;
+            r#"Quote it for the shell, such as --args '{"quantity": 100}', or use --args @FILE."#;
         Failure::local(
             "tally.bad_json",
             format!("--args is no JSON: {error}"),
