@@ -17,7 +17,7 @@ struct Rig {
 }
 
 fn rig(options: CommitterOptions) -> Rig {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = workload::folder();
     let store = Embedded::open(folder.path(), &tiny()).expect("opens");
     let committer = Committer::start(store.clone(), options).expect("starts");
     Rig {

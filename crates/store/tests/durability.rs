@@ -123,11 +123,6 @@ fn record(folder: &Path, seed: u64, prepare: impl FnOnce(&Recorder)) -> (Recordi
     (Recording::load(recorder.log()).expect("a recording"), told)
 }
 
-/// In memory where the system offers it: what is recorded counts, not what reaches a real disk.
-fn image_folder() -> tempfile::TempDir {
-    tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| tempfile::tempdir().expect("a folder"))
-}
-
 /// Rebuilds, opens and audits one disk. Gives how many batches it holds.
 fn audit(
     recording: &Recording,
@@ -138,7 +133,7 @@ fn audit(
     choice: u64,
 ) -> u64 {
     let what = format!("seed {seed}, after operation {at}, {policy:?} {choice}");
-    let folder = image_folder();
+    let folder = workload::folder();
     let path = folder.path().join("store");
     recording
         .image_at(at, policy, choice, &path)
@@ -199,7 +194,7 @@ fn moments(recording: &Recording, numbers: &mut Sequence, limit: usize) -> Vec<u
 fn every_disk_that_a_power_cut_can_leave_holds_what_was_acknowledged() {
     let mut audited = 0;
     for seed in 0..2 {
-        let folder = image_folder();
+        let folder = workload::folder();
         let (recording, told) = record(&folder.path().canonicalize().expect("real"), seed, |_| {});
         assert_eq!(
             (told.acknowledged.len() as u64, told.failed.len()),
@@ -238,7 +233,7 @@ fn a_full_or_failing_disk_is_reported_and_nothing_acknowledged_is_lost() {
     const EIO: i32 = 5;
     let mut numbers = Sequence(99);
     for round in 0..36u64 {
-        let folder = image_folder();
+        let folder = workload::folder();
         let folder = folder.path().canonicalize().expect("real");
         let (recording, told) = record(&folder, round, |recorder| match round % 3 {
             0 => recorder

@@ -10,7 +10,7 @@ use workload::{Model, Sequence, apply, assert_equals, batch, tiny};
 #[test]
 fn random_batches_with_restarts_equal_the_model() {
     for seed in 0..6 {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = workload::folder();
         let mut numbers = Sequence(seed);
         let mut model = Model::new();
         let mut store = Embedded::open(folder.path(), &tiny()).expect("opens");
@@ -39,7 +39,7 @@ fn random_batches_with_restarts_equal_the_model() {
 
 #[test]
 fn scans_and_their_limits() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = workload::folder();
     let store = Embedded::open(folder.path(), &tiny()).expect("opens");
     let put = |keys: &[u8]| {
         let mut batch = WriteBatch::default();
@@ -78,7 +78,7 @@ fn scans_and_their_limits() {
 
 #[test]
 fn later_writes_win_within_a_commit() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = workload::folder();
     let store = Embedded::open(folder.path(), &tiny()).expect("opens");
     let mut first = WriteBatch::default();
     first.put(Table::Meta, "a", "1");
@@ -103,7 +103,7 @@ fn later_writes_win_within_a_commit() {
 
 #[test]
 fn what_cannot_be_stored_is_refused_and_harms_nothing() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = workload::folder();
     let store = Embedded::open(folder.path(), &tiny()).expect("opens");
     for key in [vec![], vec![0; 65_536]] {
         let mut batch = WriteBatch::default();
@@ -182,7 +182,7 @@ fn a_directory_that_is_not_a_store_of_ours_is_refused() {
         ),
     ];
     for (name, spoil, code) in cases {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = workload::folder();
         let store = Embedded::open(folder.path(), &Options::default()).expect("opens");
         store.write(vec![batch(1, 1)]).expect("written");
         store.flush().expect("flushed");
@@ -199,7 +199,7 @@ fn a_directory_that_is_not_a_store_of_ours_is_refused() {
 
 #[test]
 fn a_store_in_use_is_refused() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = workload::folder();
     let store = Embedded::open(folder.path(), &tiny()).expect("opens");
     let error = Embedded::open(folder.path(), &tiny())
         .map(drop)
@@ -211,7 +211,7 @@ fn a_store_in_use_is_refused() {
 
 #[test]
 fn damage_to_an_acknowledged_record_is_reported_a_torn_last_one_is_not() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = workload::folder();
     let path = folder.path();
     let store = Embedded::open(path, &Options::default()).expect("opens");
     for number in 1..=3 {

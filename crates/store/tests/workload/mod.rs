@@ -44,6 +44,11 @@ pub fn tiny() -> Options {
     }
 }
 
+/// A folder in memory where the system offers one: these tests ask what is written and synced, not how fast a disk is.
+pub fn folder() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| tempfile::tempdir().expect("a folder"))
+}
+
 /// The row that counts the batches.
 pub const COUNT: (Table, &[u8]) = (Table::Meta, b"count");
 
