@@ -20,7 +20,8 @@ pub struct Client {
     pub done: bool,
     /// Answers that are still to come.
     open: BTreeSet<u64>,
-    attempts: u64,
+    /// How often its node went away before it answered.
+    unanswered: u64,
 }
 
 /// What a client does about an answer.
@@ -41,6 +42,8 @@ pub struct Clients {
     /// Whose answer a token is, and what was waited for.
     tokens: BTreeMap<u64, (usize, Wait)>,
     next_token: u64,
+    /// Whose cancellation a token is.
+    cancellations: BTreeMap<u64, usize>,
     /// Clients that are not done.
     pub unfinished: usize,
 }
@@ -59,7 +62,7 @@ impl Clients {
                 outcome: None,
                 done: false,
                 open: BTreeSet::new(),
-                attempts: 0,
+                unanswered: 0,
             });
         }
         first..self.all.len()
@@ -73,12 +76,11 @@ impl Clients {
         if one.done {
             return None;
         }
-        one.attempts += 1;
         let wait = one.plan.waits[one.wait];
         one.open.insert(token);
         self.tokens.insert(token, (client, wait));
-        let client_id = match one.attempts {
-            again if loses_id && again > 1 => format!("{}-{again}", one.client_id),
+        let client_id = match one.unanswered {
+            times if loses_id && times > 0 => format!("{}-{times}", one.client_id),
             _ => one.client_id.clone(),
         };
         let mut flow = [0; 16];
@@ -96,6 +98,16 @@ impl Clients {
         })))
     }
 
+    /// What a client sends to its node to cancel its flow.
+    pub fn cancel(&mut self, client: usize) -> Option<Event> {
+        let one = &self.all[client];
+        let flow = one.flow.filter(|_| !one.done)?;
+        self.next_token += 1;
+        let token = Token(self.next_token);
+        self.cancellations.insert(token.0, client);
+        Some(Event::Cancel { flow, token })
+    }
+
     /// Who waits for an answer.
     pub fn waiting_for(&self, token: Token) -> Option<(usize, Wait)> {
         self.tokens.get(&token.0).copied()
@@ -103,6 +115,13 @@ impl Clients {
 
     /// An answer came.
     pub fn answered(&mut self, token: Token, reply: &Reply) -> Next {
+        if self.cancellations.remove(&token.0).is_some() {
+            // Killed, or about to be, or over already: the flow's end tells.
+            return match reply {
+                Reply::Done | Reply::Rejected(_) => Next::Nothing,
+                other => Next::Wrong(format!("a cancellation was answered {other:?}")),
+            };
+        }
         let Some((client, wait)) = self.tokens.remove(&token.0) else {
             return Next::Wrong(format!("an answer to nobody or a second answer: {reply:?}"));
         };
@@ -160,7 +179,9 @@ impl Clients {
         for token in tokens {
             if let Some((client, _)) = self.tokens.remove(&token) {
                 self.all[client].open.remove(&token);
-                clients.insert(client);
+                if clients.insert(client) {
+                    self.all[client].unanswered += 1;
+                }
             }
         }
         clients.into_iter().collect()
@@ -187,6 +208,13 @@ impl Clients {
 }
 
 impl Client {
+    /// Whether the flow ended because the client cancelled it.
+    pub fn is_killed(&self) -> bool {
+        let ended = self.outcome.as_ref();
+        let error = ended.and_then(|outcome| outcome.result.as_ref().err());
+        self.plan.cancelled_after_us.is_some() && error.is_some_and(|e| e.code == "flow.killed")
+    }
+
     /// One wait is over; nothing if that was known already or nothing is left to wait for.
     fn step(&mut self, wait: Wait) -> Option<()> {
         if self.done || self.plan.waits[self.wait] != wait || self.wait + 1 >= self.plan.waits.len()

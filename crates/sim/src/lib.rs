@@ -14,23 +14,24 @@ mod clients;
 mod committer;
 mod converse;
 mod disk;
+mod final_audit;
 mod links;
 mod node;
 mod options;
 mod perform;
+mod phases;
 mod plan;
+mod power;
 mod repeater;
 mod report;
+mod run;
 mod town;
 mod trace;
 mod view;
+mod workload;
 mod world;
 
 pub use auditor::Violation;
 pub use options::{Bug, SimOptions};
 pub use report::{Report, Tally};
-
-/// Runs one simulation from its seed.
-pub fn run(options: &SimOptions) -> Report {
-    world::World::new(options).run()
-}
+pub use run::{run, run_all};

@@ -1,10 +1,9 @@
 //! Runs simulations: `sim --seed N [--runs N] [--bug NAME] [--trace]`.
 
 use std::process::ExitCode;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
-use sim::{Bug, SimOptions, run};
+use sim::{Bug, Tally, run_all};
 
 const USAGE: &str = "usage: sim [--seed N] [--runs N] [--bug NAME] [--trace]
 
@@ -53,42 +52,24 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let next = AtomicU64::new(0);
-    let failed = AtomicU64::new(0);
-    let out = Mutex::new(());
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 0..threads.min(arguments.runs as usize) {
-            scope.spawn(|| {
-                loop {
-                    let at = next.fetch_add(1, Ordering::Relaxed);
-                    if at >= arguments.runs {
-                        return;
-                    }
-                    let report = run(&SimOptions {
-                        seed: arguments.seed + at,
-                        bug: arguments.bug,
-                        keep_trace: arguments.trace,
-                    });
-                    let _one_at_a_time = out.lock();
-                    if let Some(text) = &report.text {
-                        print!("{text}");
-                    }
-                    if !report.is_clean() {
-                        failed.fetch_add(1, Ordering::Relaxed);
-                        println!("{}", report.failure());
-                    } else if arguments.runs == 1 {
-                        println!(
-                            "seed {}: {:?}, {} lines, trace {}",
-                            arguments.seed, report.tally, report.lines, report.trace
-                        );
-                    }
-                }
-            });
+    let seen = Mutex::new((0u64, 0u64, Tally::default()));
+    let seeds = arguments.seed..arguments.seed.saturating_add(arguments.runs);
+    run_all(seeds, arguments.bug, arguments.trace, |report| {
+        let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(text) = &report.text {
+            print!("{text}");
+            println!("{} lines, hash {}", report.lines, report.trace);
         }
+        if !report.is_clean() {
+            println!("{}", report.failure());
+            seen.1 += 1;
+        }
+        seen.0 += 1;
+        seen.2 += report.tally;
     });
-    let failed = failed.into_inner();
-    println!("{} runs, {failed} failed", arguments.runs);
+    let (runs, failed, tally) = seen.into_inner().unwrap_or_else(PoisonError::into_inner);
+    println!("{tally:?}");
+    println!("{runs} runs, {failed} failed");
     if failed == 0 {
         ExitCode::SUCCESS
     } else {

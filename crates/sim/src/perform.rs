@@ -2,7 +2,7 @@
 
 use kernel::message::PeerMessage;
 use kernel::port::Table;
-use kernel::{Action, Event, Priority};
+use kernel::{Action, Event, Priority, Reply};
 use primitives::{Decode, Encode};
 
 use crate::Bug;
@@ -128,8 +128,11 @@ impl World {
 
     fn start_sync(&mut self, node: usize) {
         if self.nodes[node].committer.start() {
+            let (least, most) = self.plan.sync_us;
             let slow = self.chance.per_mille(50);
-            let latency = self.chance.between(100, if slow { 20_000 } else { 600 });
+            let latency = self
+                .chance
+                .between(least, if slow { most * 5 } else { most });
             let life = self.nodes[node].life;
             self.at(latency, What::Synced { node, life });
         }
@@ -168,9 +171,13 @@ impl World {
             Action::Reply { token, reply } => {
                 self.note(node, format_args!("answers {}: {reply:?}", token.0));
                 if let Some((client, wait)) = self.clients.waiting_for(token) {
-                    let client = &self.clients.all[client];
+                    let one = &self.clients.all[client];
+                    let cancelled_after_us = one.plan.cancelled_after_us;
                     self.auditor
-                        .on_reply(&self.town, &self.nodes, client, wait, &reply);
+                        .on_reply(&self.town, &self.nodes, one, wait, &reply);
+                    if let (Some(after_us), Reply::Accepted { .. }) = (cancelled_after_us, &reply) {
+                        self.at(after_us, What::Cancel(client));
+                    }
                 }
                 match self.clients.answered(token, &reply) {
                     Next::Nothing => {}

@@ -1,44 +1,81 @@
-//! A planted bug: a session message is sent twice, as two messages of the stream, and everything after it one number later.
+//! A planted bug: in each session the second message of a side is sent twice, as two messages. Whatever follows it, in the
+//! session and in the stream between the two nodes, is numbered one higher, so that the repetition looks like a message.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use flow::{SessionBody, SessionId, SessionMessage};
 use kernel::message::PeerMessage;
 use primitives::{Decode, Encode};
 
 use crate::town::NODES;
 
+/// One direction between two nodes.
+#[derive(Default)]
+struct Stream {
+    /// What became of each message, by its number: the number of its last copy, and the copies.
+    sent: BTreeMap<u64, (u64, Vec<Vec<u8>>)>,
+    extra: u64,
+    shifted: BTreeSet<(SessionId, bool)>,
+}
+
 /// See the module.
 #[derive(Default)]
 pub struct Repeater {
-    /// By sender and receiver: the message that was repeated.
-    repeated: [[Option<u64>; NODES]; NODES],
+    streams: [[Stream; NODES]; NODES],
 }
 
 impl Repeater {
     /// What is sent in place of a message.
     pub fn instead_of(&mut self, from: usize, to: usize, bytes: Vec<u8>) -> Vec<Vec<u8>> {
-        let encoded = |seq: u64, body: &[u8]| {
-            let body = body.to_vec();
-            PeerMessage::Session { seq, body }.to_bytes()
-        };
         match PeerMessage::from_bytes(&bytes) {
-            Ok(PeerMessage::Session { seq, body }) => {
-                let repeated = &mut self.repeated[from][to];
-                // Not the first ones, which open sessions.
-                if repeated.is_none() && seq > 5 {
-                    *repeated = Some(seq);
-                }
-                match *repeated {
-                    Some(at) if seq == at => vec![encoded(seq, &body), encoded(seq + 1, &body)],
-                    Some(at) if seq > at => vec![encoded(seq + 1, &body)],
-                    _ => vec![bytes],
-                }
+            Ok(PeerMessage::Session { seq, body }) => self.streams[from][to].copies(seq, &body),
+            Ok(PeerMessage::SessionAck { upto }) => {
+                let sent = &self.streams[to][from].sent;
+                let known = sent.iter().rev().find(|(_, (last, _))| *last <= upto);
+                let upto = known.map_or(0, |(seq, _)| *seq);
+                vec![PeerMessage::SessionAck { upto }.to_bytes()]
             }
-            Ok(PeerMessage::SessionAck { upto }) => match self.repeated[to][from] {
-                Some(at) if upto > at => {
-                    vec![PeerMessage::SessionAck { upto: upto - 1 }.to_bytes()]
-                }
-                _ => vec![bytes],
-            },
             _ => vec![bytes],
         }
+    }
+}
+
+impl Stream {
+    fn copies(&mut self, seq: u64, body: &[u8]) -> Vec<Vec<u8>> {
+        if !self.sent.contains_key(&seq) {
+            let bodies = self.bodies(body);
+            let first = seq + self.extra;
+            let copies = (first..).zip(bodies);
+            let copies: Vec<Vec<u8>> = copies
+                .map(|(seq, body)| PeerMessage::Session { seq, body }.to_bytes())
+                .collect();
+            self.extra += copies.len() as u64 - 1;
+            self.sent.insert(seq, (seq + self.extra, copies));
+        }
+        self.sent[&seq].1.clone()
+    }
+
+    fn bodies(&mut self, body: &[u8]) -> Vec<Vec<u8>> {
+        let Ok(mut message) = SessionMessage::from_bytes(body) else {
+            return vec![body.to_vec()];
+        };
+        let side = (message.session, message.to_initiator);
+        let by = u32::from(self.shifted.contains(&side));
+        match &mut message.body {
+            SessionBody::Data { index, last, .. } => {
+                *index += by;
+                if by == 0 && *index == 1 && !*last {
+                    let once = message.to_bytes();
+                    if let SessionBody::Data { index, .. } = &mut message.body {
+                        *index += 1;
+                    }
+                    self.shifted.insert(side);
+                    return vec![once, message.to_bytes()];
+                }
+            }
+            SessionBody::End { index, .. } => *index += by,
+            _ => {}
+        }
+        vec![message.to_bytes()]
     }
 }

@@ -19,10 +19,26 @@ pub struct Tally {
     pub messages: u64,
     /// Messages that never arrived.
     pub messages_lost: u64,
+    /// Flows that ended because their client cancelled them.
+    pub cancelled: u64,
     /// Transactions recorded, of all flows.
     pub transactions: u64,
     /// Simulated time, in milliseconds.
     pub simulated_ms: u64,
+}
+
+impl std::ops::AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.flows += other.flows;
+        self.crashes += other.crashes;
+        self.batches_lost += other.batches_lost;
+        self.breaks += other.breaks;
+        self.messages += other.messages;
+        self.messages_lost += other.messages_lost;
+        self.cancelled += other.cancelled;
+        self.transactions += other.transactions;
+        self.simulated_ms += other.simulated_ms;
+    }
 }
 
 /// See the module.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kernel::{Event, Kernel, KernelOptions};
+use kernel::Event;
 use primitives::Timestamp;
 
 use crate::auditor::Auditor;
@@ -10,10 +10,11 @@ use crate::chance::Chance;
 use crate::clients::Clients;
 use crate::links::{Links, Told};
 use crate::node::Node;
-use crate::plan::{Fault, Plan, sweep};
+use crate::phases::Phase;
+use crate::plan::{Fault, Plan};
 use crate::repeater::Repeater;
 use crate::report::{Report, Tally};
-use crate::town::{BANKS, BEGINNING_MS, NODES, NOTARY, SHORT, Town};
+use crate::town::{BEGINNING_MS, NODES, SHORT, Town};
 use crate::trace::Trace;
 use crate::view::View;
 use crate::{Bug, SimOptions};
@@ -55,25 +56,14 @@ pub(crate) enum What {
     Down(Told),
     /// A client starts its flow, or asks again.
     Client(usize),
+    /// A client cancels its flow.
+    Cancel(usize),
     Fault(Fault),
     Restart {
         node: usize,
     },
     /// No more faults.
     Calm,
-}
-
-/// How far the simulation is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    /// Cash is issued; nothing breaks.
-    Funding,
-    /// The work, with faults.
-    Work,
-    /// Everything is paid from one bank to the other, and back.
-    Sweep(usize),
-    /// Nothing more is started.
-    Rest,
 }
 
 /// See the module.
@@ -83,7 +73,7 @@ pub(crate) struct World {
     pub(crate) plan: Plan,
     pub(crate) chance: Chance,
     pub(crate) now_us: u64,
-    queue: BTreeMap<(u64, u64), What>,
+    pub(crate) queue: BTreeMap<(u64, u64), What>,
     tie: u64,
     pub(crate) nodes: Vec<Node>,
     pub(crate) links: Links,
@@ -92,8 +82,8 @@ pub(crate) struct World {
     pub(crate) auditor: Auditor,
     pub(crate) trace: Trace,
     pub(crate) tally: Tally,
-    phase: Phase,
-    calm: bool,
+    pub(crate) phase: Phase,
+    pub(crate) calm: bool,
 }
 
 impl World {
@@ -168,6 +158,8 @@ impl World {
     fn report(mut self) -> Report {
         self.tally.flows = self.clients.all.len() as u64;
         self.tally.simulated_ms = self.now_us / 1_000;
+        let cancelled = self.clients.all.iter().filter(|client| client.is_killed());
+        self.tally.cancelled = cancelled.count() as u64;
         let outcomes = self
             .clients
             .all
@@ -184,69 +176,6 @@ impl World {
             text,
             violations: self.auditor.violations,
             tally: self.tally,
-        }
-    }
-
-    /// Nothing is on its way and nothing is left to do.
-    fn is_over(&self) -> bool {
-        let on_its_way = || {
-            self.queue
-                .values()
-                .any(|what| matches!(what, What::Arrival { .. } | What::Client(_)))
-        };
-        self.phase == Phase::Rest
-            && self.nodes.iter().all(Node::is_idle)
-            && !on_its_way()
-            && self.nodes.iter().all(|node| node.left().is_empty())
-    }
-
-    /// Goes on to the next phase when all clients of this one are done.
-    fn turn_page(&mut self) {
-        if self.clients.unfinished > 0 {
-            return;
-        }
-        match self.phase {
-            Phase::Funding => {
-                self.phase = Phase::Work;
-                self.links.weather = self.plan.weather;
-                let work = std::mem::take(&mut self.plan.work);
-                self.add_clients(work);
-                for (at_us, fault) in std::mem::take(&mut self.plan.faults) {
-                    self.at(at_us, What::Fault(fault));
-                }
-                self.at(self.plan.calm_us, What::Calm);
-            }
-            Phase::Work if !self.calm => {}
-            Phase::Work => self.sweep(0),
-            Phase::Sweep(0) => self.sweep(1),
-            Phase::Sweep(_) => self.phase = Phase::Rest,
-            Phase::Rest => {}
-        }
-    }
-
-    /// One bank pays everything it has to the other.
-    fn sweep(&mut self, which: usize) {
-        self.phase = Phase::Sweep(which);
-        let (from, to) = (BANKS[which], BANKS[1 - which]);
-        let tokens = &self.plan.tokens;
-        let held = Auditor::predicted(&self.clients, tokens.len());
-        let sweeps = (0..tokens.len()).filter_map(|token| {
-            let quantity = u64::try_from(held[token][from])
-                .ok()
-                .filter(|held| *held > 0)?;
-            Some(sweep(&self.town, tokens, token, from, to, quantity))
-        });
-        let sweeps = sweeps.collect();
-        self.add_clients(sweeps);
-    }
-
-    fn add_clients(&mut self, flows: Vec<crate::plan::PlannedFlow>) {
-        for client in self.clients.add(flows) {
-            let at_us = self.clients.all[client].plan.at_us;
-            self.at(at_us, What::Client(client));
-            if self.chance.per_mille(self.plan.double_starts) {
-                self.at(at_us + 50, What::Client(client));
-            }
         }
     }
 
@@ -301,6 +230,14 @@ impl World {
                 }
             }
             What::Client(client) => self.client_asks(client),
+            What::Cancel(client) => {
+                let node = self.clients.all[client].plan.node;
+                if self.nodes[node].is_up()
+                    && let Some(event) = self.clients.cancel(client)
+                {
+                    self.mail(node, event);
+                }
+            }
             What::Fault(Fault::Crash {
                 node,
                 steps,
@@ -316,52 +253,6 @@ impl World {
             }
             What::Restart { node } => self.start_node(node),
             What::Calm => self.calm(),
-        }
-    }
-
-    fn connect(&mut self, pair: (usize, usize)) {
-        if self.nodes[pair.0].is_up()
-            && self.nodes[pair.1].is_up()
-            && let Some(both) = self.links.connect(pair, self.now_us, &mut self.chance)
-        {
-            for told in both {
-                self.at(told.at_us - self.now_us, What::Up(told));
-            }
-        }
-    }
-
-    fn cut(&mut self, pair: (usize, usize), until_us: u64) {
-        let told = self
-            .links
-            .cut(pair, self.now_us, until_us, &mut self.chance);
-        self.tally.breaks += u64::from(!told.is_empty());
-        for told in told {
-            self.at(told.at_us - self.now_us, What::Down(told));
-        }
-    }
-
-    /// The faults are over. A crash that waited for steps which never came happens now: each run has one at least.
-    fn calm(&mut self) {
-        for node in 0..NODES {
-            if self.nodes[node].fuse.is_some() && self.nodes[node].is_up() {
-                self.crash(node);
-            }
-            self.nodes[node].fuse = None;
-        }
-        (self.links.weather.lost, self.links.weather.doubled) = (0, 0);
-        self.calm = true;
-    }
-
-    fn client_asks(&mut self, client: usize) {
-        let node = self.clients.all[client].plan.node;
-        if !self.nodes[node].is_up() {
-            let later = self.chance.between(1_000, 50_000);
-            return self.at(later, What::Client(client));
-        }
-        let loses_id = self.options.bug == Some(Bug::ClientIdLost);
-        if let Some(event) = self.clients.start(client, loses_id, &mut self.chance) {
-            self.note(node, format_args!("client {client} asks"));
-            self.mail(node, event);
         }
     }
 
@@ -389,68 +280,6 @@ impl World {
     /// The time on a node's clock.
     pub(crate) fn clock(&self, node: usize) -> Timestamp {
         Timestamp::from_ms(BEGINNING_MS + self.nodes[node].ahead_ms + self.now_us / 1_000)
-    }
-
-    fn start_node(&mut self, node: usize) {
-        if self.nodes[node].is_up() {
-            return;
-        }
-        let options = KernelOptions {
-            entropy: self.chance.bytes32(),
-            notary: (node == NOTARY).then_some(self.plan.notary),
-            ..self.plan.kernel.clone()
-        };
-        let (now, identity) = (self.clock(node), self.town.identity(node));
-        let one = &mut self.nodes[node];
-        one.life += 1;
-        one.round_at_us = None;
-        let key = &self.town.parties[node].key;
-        one.view
-            .rebuild(one.disk.durable(), self.town.contracts(), key);
-        let mut out = Vec::new();
-        match Kernel::open(options, identity, &one.disk, now, &mut out) {
-            Ok(kernel) => one.kernel = Some(kernel),
-            Err(error) => {
-                return self
-                    .auditor
-                    .found(format!("{} does not start: {error}", SHORT[node]));
-            }
-        }
-        self.note(node, format_args!("starts"));
-        self.perform(node, out);
-        self.round_at(node, self.now_us + 10);
-    }
-
-    /// The power goes.
-    pub(crate) fn crash(&mut self, node: usize) {
-        let tear = self.options.bug == Some(Bug::BatchTorn);
-        let one = &mut self.nodes[node];
-        let waiting = one.committer.len();
-        let survived = one.committer.crash(&mut one.disk, &mut self.chance, tear);
-        one.disk.crash();
-        one.kernel = None;
-        one.life += 1;
-        one.mailbox.clear();
-        one.round_at_us = None;
-        one.fuse = None;
-        one.view_busy = false;
-        one.crashes += 1;
-        let down_us = one.down_us;
-        self.tally.crashes += 1;
-        self.tally.batches_lost += (waiting - survived.min(waiting)) as u64;
-        self.note(
-            node,
-            format_args!("crashes; {survived} of {waiting} batches survive"),
-        );
-        for peer in (0..NODES).filter(|peer| *peer != node) {
-            self.links.told_down(node, peer);
-            self.cut((node, peer), self.now_us);
-        }
-        for client in self.clients.node_is_gone(node) {
-            let later = self.chance.between(100, 30_000);
-            self.at(later, What::Client(client));
-        }
-        self.at(down_us, What::Restart { node });
     }
 
     pub(crate) fn note(&mut self, node: usize, what: std::fmt::Arguments<'_>) {

@@ -1,0 +1,243 @@
+//! What the auditor checks when everything is over.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use finance::IssuedToken;
+use finance::flows::{CashResult, IssueAndPayResult};
+use kernel::port::Table;
+use kernel::rows::Outcome;
+use ledger::{SignedTransaction, StateRef, TokenId, TxId};
+use primitives::Decode;
+
+use crate::auditor::{Auditor, has, owners};
+use crate::clients::Clients;
+use crate::node::Node;
+use crate::plan::{Effect, token_id};
+use crate::town::{NODES, NOTARY, SHORT, Town};
+
+impl Auditor {
+    /// Everything is over.
+    pub fn at_the_end(
+        &mut self,
+        town: &Town,
+        nodes: &[Node],
+        clients: &Clients,
+        tokens: &[IssuedToken],
+    ) {
+        let recorded = self.check_outcomes(clients);
+        let all = self.check_ledgers(town, nodes, &recorded);
+        self.check_consumption(nodes, &all);
+        self.check_vaults(town, nodes, clients, tokens, &all);
+        self.check_nothing_left(nodes);
+    }
+
+    /// Every flow ended as predicted; returns all their transactions with where they began.
+    fn check_outcomes(&mut self, clients: &Clients) -> BTreeMap<TxId, usize> {
+        let mut recorded = BTreeMap::new();
+        for client in &clients.all {
+            let Some(outcome) = &client.outcome else {
+                self.found(format!("{} never ended", client.client_id));
+                continue;
+            };
+            if client.is_killed() {
+                let nothing = outcome.transactions.is_empty();
+                self.expect(nothing, || {
+                    format!("{} was killed too late", client.client_id)
+                });
+            } else if let Err(wrong) = fits(&client.plan.effect, client.plan.name, outcome) {
+                self.found(format!(
+                    "{} ({}): {wrong}",
+                    client.client_id, client.plan.name
+                ));
+            }
+            for id in &outcome.transactions {
+                let before = recorded.insert(*id, client.plan.node);
+                self.expect(before.is_none(), || format!("{id} is of two flows"));
+            }
+        }
+        recorded
+    }
+
+    /// Every ledger holds what concerns its node and nothing that no flow made.
+    fn check_ledgers(
+        &mut self,
+        town: &Town,
+        nodes: &[Node],
+        recorded: &BTreeMap<TxId, usize>,
+    ) -> BTreeMap<TxId, SignedTransaction> {
+        let mut all = BTreeMap::new();
+        for (node, short) in SHORT.iter().enumerate() {
+            let durable = nodes[node].disk.durable();
+            let rows = durable.rows(Table::Ledger).len();
+            self.expect(rows == durable.rows(Table::TxIndex).len(), || {
+                format!("{short}: ledger and index differ")
+            });
+            for row in durable.rows(Table::Ledger).values() {
+                match kernel::decode_row(row) {
+                    Ok((_, signed)) => {
+                        let id = signed.id();
+                        self.expect(recorded.contains_key(&id), || {
+                            format!("{short} recorded {id}, which no flow told of: done twice?")
+                        });
+                        all.insert(id, signed);
+                    }
+                    Err(error) => self.found(format!("{short}: a ledger row: {error}")),
+                }
+            }
+        }
+        for (id, began_at) in recorded {
+            let Some(signed) = all.get(id) else {
+                self.found(format!("{id} was acknowledged and is lost"));
+                continue;
+            };
+            for node in owners(town, signed).into_iter().chain([*began_at]) {
+                self.expect(has(nodes[node].disk.durable(), id), || {
+                    format!("{} lacks {id}, which concerns it", SHORT[node])
+                });
+            }
+        }
+        all
+    }
+
+    /// Every state is consumed at most once, and the notary knows exactly what is consumed.
+    fn check_consumption(&mut self, nodes: &[Node], all: &BTreeMap<TxId, SignedTransaction>) {
+        let mut consumer: BTreeMap<StateRef, TxId> = BTreeMap::new();
+        let mut notarised = 0;
+        for (id, signed) in all {
+            for input in signed.wire().inputs() {
+                let before = consumer.insert(*input, *id);
+                self.expect(before.is_none(), || format!("{input} is consumed twice"));
+            }
+            if signed.wire().needs_notary() {
+                notarised += 1;
+                self.check_notarised(nodes, signed);
+            }
+        }
+        let notary = nodes[NOTARY].disk.durable();
+        let (states, transactions) = (
+            notary.rows(Table::NotaryStates).len(),
+            notary.rows(Table::NotaryTxs).len(),
+        );
+        self.expect((states, transactions) == (consumer.len(), notarised), || {
+            format!(
+                "the notary knows {states} states and {transactions} transactions; {} and {notarised} there are",
+                consumer.len()
+            )
+        });
+    }
+
+    /// Every vault holds what was predicted, and exactly the states that are left.
+    fn check_vaults(
+        &mut self,
+        town: &Town,
+        nodes: &[Node],
+        clients: &Clients,
+        tokens: &[IssuedToken],
+        all: &BTreeMap<TxId, SignedTransaction>,
+    ) {
+        let mut left = unconsumed(town, all);
+        let predicted = Self::predicted(clients, tokens.len());
+        for (node, short) in SHORT.iter().enumerate() {
+            let held: BTreeMap<StateRef, (TokenId, u64)> = nodes[node]
+                .view
+                .coins()
+                .map(|(token, reference, quantity)| (reference, (token, quantity)))
+                .collect();
+            let expected = std::mem::take(&mut left[node]);
+            self.expect(held == expected, || {
+                let more = held
+                    .keys()
+                    .filter(|state| !expected.contains_key(state))
+                    .count();
+                let less = expected
+                    .keys()
+                    .filter(|state| !held.contains_key(state))
+                    .count();
+                format!("{short}: the view has {more} states too many and {less} too few")
+            });
+            for (token, predicted) in tokens.iter().zip(&predicted) {
+                let id = token_id(token);
+                let of_token = expected.values().filter(|(token, _)| *token == id);
+                let sum: u64 = of_token.map(|(_, quantity)| quantity).sum();
+                let predicted = predicted[node];
+                self.expect(i64::try_from(sum) == Ok(predicted), || {
+                    format!(
+                        "{short} holds {sum} {} where {predicted} was predicted",
+                        token.currency
+                    )
+                });
+            }
+        }
+    }
+
+    fn check_nothing_left(&mut self, nodes: &[Node]) {
+        for (node, short) in SHORT.iter().enumerate() {
+            let left = nodes[node].left();
+            self.expect(left.is_empty(), || format!("{short} has left {left:?}"));
+        }
+    }
+}
+
+/// Whether an outcome is the predicted one.
+fn fits(effect: &Effect, name: &str, outcome: &Outcome) -> Result<(), String> {
+    let bytes = outcome
+        .result
+        .as_ref()
+        .map_err(|rejection| format!("failed: {rejection}"))?;
+    let named: BTreeSet<TxId> = match effect {
+        Effect::Answer(expected) => {
+            let answer = u64::from_bytes(bytes).map_err(|error| error.to_string())?;
+            if answer != *expected {
+                return Err(format!("answered {answer}, not {expected}"));
+            }
+            BTreeSet::new()
+        }
+        Effect::Cash { .. } if name == "cash.issue_and_pay" => {
+            let result = IssueAndPayResult::from_bytes(bytes).map_err(|e| e.to_string())?;
+            [result.issue, result.payment].into()
+        }
+        Effect::Cash { .. } => {
+            let result = CashResult::from_bytes(bytes).map_err(|e| e.to_string())?;
+            [result.transaction].into()
+        }
+    };
+    let recorded: BTreeSet<TxId> = outcome.transactions.iter().copied().collect();
+    let expected = match effect {
+        Effect::Answer(_) => 0,
+        Effect::Cash { transactions, .. } => *transactions,
+    };
+    if recorded != named || outcome.transactions.len() != expected {
+        return Err(format!("recorded {recorded:?}, its result names {named:?}"));
+    }
+    Ok(())
+}
+
+/// What is left of all transactions, by owner.
+fn unconsumed(
+    town: &Town,
+    all: &BTreeMap<TxId, SignedTransaction>,
+) -> [BTreeMap<StateRef, (TokenId, u64)>; NODES] {
+    let consumed: BTreeSet<&StateRef> = all
+        .values()
+        .flat_map(|signed| signed.wire().inputs())
+        .collect();
+    let mut left = [const { BTreeMap::new() }; NODES];
+    for (id, signed) in all {
+        for (index, state) in (0u32..).zip(signed.wire().outputs()) {
+            let reference = StateRef::new(*id, index);
+            let Ok(facts) = town.contracts().describe(state) else {
+                continue;
+            };
+            let owner = town
+                .parties
+                .iter()
+                .position(|party| Some(&party.key) == facts.owner.as_ref());
+            if let (Some(owner), Some(fungible)) = (owner, facts.fungible)
+                && !consumed.contains(&reference)
+            {
+                left[owner].insert(reference, (fungible.token, fungible.quantity));
+            }
+        }
+    }
+    left
+}

@@ -1,0 +1,100 @@
+//! How a simulation goes on: cash is issued, the work is done while things break, everything is paid from one bank to the
+//! other and back, and then all must come to rest.
+
+use crate::Bug;
+use crate::auditor::Auditor;
+use crate::node::Node;
+use crate::plan::{PlannedFlow, sweep};
+use crate::town::BANKS;
+use crate::world::{What, World};
+
+/// How far the simulation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Cash is issued; nothing breaks.
+    Funding,
+    /// The work, with faults.
+    Work,
+    /// Everything is paid from one bank to the other, and back.
+    Sweep(usize),
+    /// Nothing more is started.
+    Rest,
+}
+
+impl World {
+    /// Nothing is on its way and nothing is left to do.
+    pub(crate) fn is_over(&self) -> bool {
+        let on_its_way = || {
+            self.queue
+                .values()
+                .any(|what| matches!(what, What::Arrival { .. } | What::Client(_)))
+        };
+        self.phase == Phase::Rest
+            && self.nodes.iter().all(Node::is_idle)
+            && !on_its_way()
+            && self.nodes.iter().all(|node| node.left().is_empty())
+    }
+
+    /// Goes on to the next phase when all clients of this one are done.
+    pub(crate) fn turn_page(&mut self) {
+        if self.clients.unfinished > 0 {
+            return;
+        }
+        match self.phase {
+            Phase::Funding => {
+                self.phase = Phase::Work;
+                self.links.weather = self.plan.weather;
+                let work = std::mem::take(&mut self.plan.work);
+                self.add_clients(work);
+                for (at_us, fault) in std::mem::take(&mut self.plan.faults) {
+                    self.at(at_us, What::Fault(fault));
+                }
+                self.at(self.plan.calm_us, What::Calm);
+            }
+            Phase::Work if !self.calm => {}
+            Phase::Work => self.sweep(0),
+            Phase::Sweep(0) => self.sweep(1),
+            Phase::Sweep(_) => self.phase = Phase::Rest,
+            Phase::Rest => {}
+        }
+    }
+
+    /// One bank pays everything it has to the other.
+    pub(crate) fn sweep(&mut self, which: usize) {
+        self.phase = Phase::Sweep(which);
+        let (from, to) = (BANKS[which], BANKS[1 - which]);
+        let tokens = &self.plan.tokens;
+        let held = Auditor::predicted(&self.clients, tokens.len());
+        let sweeps = (0..tokens.len()).filter_map(|token| {
+            let quantity = u64::try_from(held[token][from])
+                .ok()
+                .filter(|held| *held > 0)?;
+            Some(sweep(&self.town, tokens, token, from, to, quantity))
+        });
+        let sweeps = sweeps.collect();
+        self.add_clients(sweeps);
+    }
+
+    pub(crate) fn add_clients(&mut self, flows: Vec<PlannedFlow>) {
+        for client in self.clients.add(flows) {
+            let at_us = self.clients.all[client].plan.at_us;
+            self.at(at_us, What::Client(client));
+            if self.chance.per_mille(self.plan.double_starts) {
+                self.at(at_us + 50, What::Client(client));
+            }
+        }
+    }
+
+    pub(crate) fn client_asks(&mut self, client: usize) {
+        let node = self.clients.all[client].plan.node;
+        if !self.nodes[node].is_up() {
+            let later = self.chance.between(1_000, 50_000);
+            return self.at(later, What::Client(client));
+        }
+        let loses_id = self.options.bug == Some(Bug::ClientIdLost);
+        if let Some(event) = self.clients.start(client, loses_id, &mut self.chance) {
+            self.note(node, format_args!("client {client} asks"));
+            self.mail(node, event);
+        }
+    }
+}

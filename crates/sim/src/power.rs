@@ -1,0 +1,104 @@
+//! Nodes start and crash, connections come and go.
+
+use kernel::{Kernel, KernelOptions};
+
+use crate::Bug;
+use crate::town::{NODES, NOTARY, SHORT};
+use crate::world::{What, World};
+
+impl World {
+    pub(crate) fn connect(&mut self, pair: (usize, usize)) {
+        if self.nodes[pair.0].is_up()
+            && self.nodes[pair.1].is_up()
+            && let Some(both) = self.links.connect(pair, self.now_us, &mut self.chance)
+        {
+            for told in both {
+                self.at(told.at_us - self.now_us, What::Up(told));
+            }
+        }
+    }
+
+    pub(crate) fn cut(&mut self, pair: (usize, usize), until_us: u64) {
+        let told = self
+            .links
+            .cut(pair, self.now_us, until_us, &mut self.chance);
+        self.tally.breaks += u64::from(!told.is_empty());
+        for told in told {
+            self.at(told.at_us - self.now_us, What::Down(told));
+        }
+    }
+
+    /// The faults are over. A crash that waited for steps which never came happens now: each run has one at least.
+    pub(crate) fn calm(&mut self) {
+        for node in 0..NODES {
+            if self.nodes[node].fuse.is_some() && self.nodes[node].is_up() {
+                self.crash(node);
+            }
+            self.nodes[node].fuse = None;
+        }
+        (self.links.weather.lost, self.links.weather.doubled) = (0, 0);
+        self.calm = true;
+    }
+
+    pub(crate) fn start_node(&mut self, node: usize) {
+        if self.nodes[node].is_up() {
+            return;
+        }
+        let options = KernelOptions {
+            entropy: self.chance.bytes32(),
+            notary: (node == NOTARY).then_some(self.plan.notary),
+            ..self.plan.kernel.clone()
+        };
+        let (now, identity) = (self.clock(node), self.town.identity(node));
+        let one = &mut self.nodes[node];
+        one.life += 1;
+        one.round_at_us = None;
+        let key = &self.town.parties[node].key;
+        one.view
+            .rebuild(one.disk.durable(), self.town.contracts(), key);
+        let mut out = Vec::new();
+        match Kernel::open(options, identity, &one.disk, now, &mut out) {
+            Ok(kernel) => one.kernel = Some(kernel),
+            Err(error) => {
+                return self
+                    .auditor
+                    .found(format!("{} does not start: {error}", SHORT[node]));
+            }
+        }
+        self.note(node, format_args!("starts"));
+        self.perform(node, out);
+        self.round_at(node, self.now_us + 10);
+    }
+
+    /// The power goes.
+    pub(crate) fn crash(&mut self, node: usize) {
+        let tear = self.options.bug == Some(Bug::BatchTorn);
+        let one = &mut self.nodes[node];
+        let waiting = one.committer.len();
+        let survived = one.committer.crash(&mut one.disk, &mut self.chance, tear);
+        one.disk.crash();
+        one.kernel = None;
+        one.life += 1;
+        one.mailbox.clear();
+        one.round_at_us = None;
+        one.fuse = None;
+        one.view_busy = false;
+        one.crashes += 1;
+        let down_us = one.down_us;
+        self.tally.crashes += 1;
+        self.tally.batches_lost += (waiting - survived.min(waiting)) as u64;
+        self.note(
+            node,
+            format_args!("crashes; {survived} of {waiting} batches survive"),
+        );
+        for peer in (0..NODES).filter(|peer| *peer != node) {
+            self.links.told_down(node, peer);
+            self.cut((node, peer), self.now_us);
+        }
+        for client in self.clients.node_is_gone(node) {
+            let later = self.chance.between(100, 30_000);
+            self.at(later, What::Client(client));
+        }
+        self.at(down_us, What::Restart { node });
+    }
+}

@@ -1,0 +1,228 @@
+//! What clients start, and what must come of it.
+
+use finance::flows::{ExitArgs, IssueAndPayArgs, IssueArgs, Payment};
+use finance::{Currency, IssuedToken, Reference};
+use kernel::Wait;
+use primitives::Encode;
+
+use crate::chance::Chance;
+use crate::converse::{ConverseArgs, expected};
+use crate::plan::{Effect, Move, PlannedFlow, WORK_US, gains, loses, pay_args};
+use crate::town::{BANKS, NODES, NOTARY, Town};
+
+/// Makes flows that never lack funds: nobody pays more of a token than was issued to them at the beginning.
+pub struct Workload<'a> {
+    town: &'a Town,
+    chance: Chance,
+    pub tokens: Vec<IssuedToken>,
+    /// By token and node.
+    budget: Vec<[u64; NODES]>,
+}
+
+impl<'a> Workload<'a> {
+    pub fn new(town: &'a Town, chance: Chance) -> Self {
+        let token = |issuer: usize, currency: &str, mark: &[u8]| IssuedToken {
+            issuer: town.parties[issuer].clone(),
+            reference: Reference::new(mark.to_vec()).expect("a short reference"),
+            currency: currency.parse::<Currency>().expect("a currency"),
+        };
+        let tokens = vec![
+            token(1, "GBP", &[]),
+            token(1, "EUR", &[7]),
+            token(2, "USD", &[]),
+            token(2, "GBP", &[9, 9]),
+        ];
+        Self {
+            town,
+            chance,
+            budget: vec![[0; NODES]; tokens.len()],
+            tokens,
+        }
+    }
+
+    fn issuer(&self, token: usize) -> usize {
+        self.town
+            .node_of(&self.tokens[token].issuer.id())
+            .unwrap_or(NOTARY)
+    }
+
+    pub fn funding(&mut self) -> Vec<PlannedFlow> {
+        let mut flows = Vec::new();
+        for token in 0..self.tokens.len() {
+            for node in BANKS {
+                let quantity = self.chance.between(500, 5_000);
+                let outputs = self.chance.one_of(&[1, 1, 2, 12]);
+                flows.push(self.issue(token, node, quantity, outputs));
+                self.budget[token][node] += quantity;
+            }
+        }
+        flows
+    }
+
+    fn issue(&mut self, token: usize, to: usize, quantity: u64, outputs: u32) -> PlannedFlow {
+        let of = self.tokens[token].clone();
+        let args = IssueArgs {
+            currency: of.currency,
+            quantity,
+            reference: Some(of.reference),
+            outputs: Some(outputs),
+            recipient: Some(self.town.parties[to].name.clone()),
+            notary: None,
+        };
+        let moves = vec![gains(token, to, quantity)];
+        self.flow(self.issuer(token), "cash.issue", args.to_bytes(), 1, moves)
+    }
+
+    fn flow(
+        &mut self,
+        node: usize,
+        name: &'static str,
+        args: Vec<u8>,
+        transactions: usize,
+        moves: Vec<Move>,
+    ) -> PlannedFlow {
+        let effect = Effect::Cash {
+            transactions,
+            moves,
+        };
+        self.planned(node, name, args, effect)
+    }
+
+    fn planned(
+        &mut self,
+        node: usize,
+        name: &'static str,
+        args: Vec<u8>,
+        effect: Effect,
+    ) -> PlannedFlow {
+        let waits = match self.chance.below(4) {
+            0 => vec![Wait::Accepted, Wait::Delivered],
+            1 => vec![Wait::Finalised, Wait::Delivered],
+            2 => vec![Wait::Accepted, Wait::Finalised, Wait::Delivered],
+            _ => vec![Wait::Delivered],
+        };
+        PlannedFlow {
+            node,
+            at_us: self.chance.between(0, WORK_US),
+            name,
+            args,
+            effect,
+            waits,
+            cancelled_after_us: None,
+        }
+    }
+
+    /// A flow whose client may cancel it, where a flow that is killed has done nothing.
+    pub fn any_perhaps_cancelled(&mut self) -> PlannedFlow {
+        let mut flow = self.any();
+        let whole = flow.name != "cash.issue_and_pay";
+        if whole && flow.waits[0] == Wait::Accepted && self.chance.per_mille(150) {
+            flow.cancelled_after_us = Some(self.chance.between(0, 30_000));
+        }
+        flow
+    }
+
+    fn any(&mut self) -> PlannedFlow {
+        let node = self.chance.one_of(&BANKS);
+        let other = BANKS[0] + BANKS[1] - node;
+        let token = self.chance.below(self.tokens.len());
+        let quantity = self.chance.between(1, 40);
+        match self.chance.below(12) {
+            0 => self.issue(token, other, quantity, 1),
+            1 => self.issue_and_pay(token, quantity),
+            2 => self.converse(node, other),
+            3 if self.issuer(token) == node && self.spend(token, node, quantity) => {
+                self.exit(token, node, quantity)
+            }
+            _ => {
+                // A large payment now and then, so that coins have to be put together.
+                let large = self.budget[token][node] / 3;
+                let quantity = if self.chance.per_mille(60) {
+                    quantity.max(large)
+                } else {
+                    quantity
+                };
+                if self.spend(token, node, quantity) {
+                    self.pay(token, node, other, quantity)
+                } else {
+                    self.converse(node, other)
+                }
+            }
+        }
+    }
+
+    /// Whether the budget allows it; then it is spent.
+    fn spend(&mut self, token: usize, node: usize, quantity: u64) -> bool {
+        let left = &mut self.budget[token][node];
+        match left.checked_sub(quantity) {
+            Some(rest) => {
+                *left = rest;
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn pay(&mut self, token: usize, from: usize, to: usize, quantity: u64) -> PlannedFlow {
+        let to_myself = if quantity > 3 && self.chance.per_mille(200) {
+            quantity / 3
+        } else {
+            0
+        };
+        let mut payments = vec![self.payment(to, quantity - to_myself)];
+        if to_myself > 0 {
+            payments.push(self.payment(from, to_myself));
+        }
+        let args = pay_args(&self.tokens[token], payments);
+        let paid = quantity - to_myself;
+        let moves = vec![loses(token, from, paid), gains(token, to, paid)];
+        self.flow(from, "cash.pay", args.to_bytes(), 1, moves)
+    }
+
+    fn payment(&mut self, to: usize, quantity: u64) -> Payment {
+        let states = self.chance.between(1, 4).min(quantity);
+        Payment {
+            to: self.town.parties[to].name.clone(),
+            quantity,
+            states: u32::try_from(states).ok(),
+        }
+    }
+
+    fn issue_and_pay(&mut self, token: usize, quantity: u64) -> PlannedFlow {
+        let issuer = self.issuer(token);
+        let to = BANKS[0] + BANKS[1] - issuer;
+        let of = self.tokens[token].clone();
+        let args = IssueAndPayArgs {
+            currency: of.currency,
+            quantity,
+            reference: Some(of.reference),
+            recipient: self.town.parties[to].name.clone(),
+            states: None,
+            notary: None,
+        };
+        let moves = vec![gains(token, to, quantity)];
+        self.flow(issuer, "cash.issue_and_pay", args.to_bytes(), 2, moves)
+    }
+
+    fn exit(&mut self, token: usize, node: usize, quantity: u64) -> PlannedFlow {
+        let of = self.tokens[token].clone();
+        let args = ExitArgs {
+            currency: of.currency,
+            quantity,
+            issuer: None,
+            reference: Some(of.reference),
+            notary: None,
+            deadline_ms: Some(600_000),
+        };
+        let moves = vec![loses(token, node, quantity)];
+        self.flow(node, "cash.exit", args.to_bytes(), 1, moves)
+    }
+
+    fn converse(&mut self, node: usize, with: usize) -> PlannedFlow {
+        let rounds = self.chance.between(1, 12);
+        let with = self.town.parties[with].name.clone();
+        let args = ConverseArgs { with, rounds };
+        let effect = Effect::Answer(expected(rounds));
+        self.planned(node, "sim.converse", args.to_bytes(), effect)
+    }
+}

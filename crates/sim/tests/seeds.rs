@@ -1,0 +1,137 @@
+//! A thousand networks with crashes; the same seed twice; and bugs planted on purpose, each of which has to be found.
+
+use std::ops::Range;
+use std::sync::Mutex;
+
+use sim::{Bug, Report, SimOptions, run, run_all};
+
+/// Runs a range of seeds; their reports in the order of the seeds.
+fn reports(seeds: Range<u64>, bug: Option<Bug>, keep_trace: bool) -> Vec<Report> {
+    let all = Mutex::new(Vec::new());
+    run_all(seeds, bug, keep_trace, |report| {
+        all.lock().expect("no panic within").push(report);
+    });
+    let mut all = all.into_inner().expect("no panic within");
+    all.sort_by_key(|report| report.options.seed);
+    all
+}
+
+fn check_clean(reports: &[Report]) {
+    let failures: Vec<String> = reports
+        .iter()
+        .filter(|report| !report.is_clean())
+        .map(Report::failure)
+        .collect();
+    let shown: Vec<&str> = failures.iter().take(5).map(String::as_str).collect();
+    assert!(
+        failures.is_empty(),
+        "{} of {} seeds failed; the first:\n{}",
+        failures.len(),
+        reports.len(),
+        shown.join("\n")
+    );
+}
+
+#[test]
+fn a_thousand_networks_do_as_predicted() {
+    let reports = reports(1..1_001, None, false);
+    check_clean(&reports);
+    let mut all = sim::Tally::default();
+    for report in &reports {
+        let tally = report.tally;
+        let seed = report.options.seed;
+        assert!(tally.flows >= 50, "seed {seed}: {tally:?}");
+        assert!(tally.crashes >= 1, "seed {seed}: {tally:?}");
+        all += tally;
+    }
+    // The faults have teeth: batches were lost, connections broke, messages went astray.
+    assert!(all.batches_lost > 100, "{all:?}");
+    assert!(all.breaks > 1_000, "{all:?}");
+    assert!(all.messages_lost > 1_000, "{all:?}");
+    assert!(all.cancelled > 100, "{all:?}");
+    println!("{all:?}");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_trace() {
+    let first = reports(1..21, None, true);
+    let second = reports(1..21, None, true);
+    for (one, other) in first.iter().zip(&second) {
+        let seed = one.options.seed;
+        assert_eq!(one.trace, other.trace, "seed {seed}");
+        assert!(one.text.is_some() && one.text == other.text, "seed {seed}");
+    }
+    assert_ne!(first[0].trace, first[1].trace);
+}
+
+#[test]
+fn a_failure_says_how_to_replay_it() {
+    let options = SimOptions {
+        bug: Some(Bug::SyncSkipped),
+        ..SimOptions::new(3)
+    };
+    let report = run(&options);
+    assert!(!report.is_clean());
+    let command = "cargo run --release -p sim -- --seed 3 --bug sync-skipped --trace";
+    assert!(report.failure().ends_with(command), "{}", report.failure());
+    assert_eq!(run(&options).failure(), report.failure());
+}
+
+/// The bug is found within the seeds, and by an expected complaint; without it the same seeds are clean.
+fn check_found(bug: Bug, seeds: u64, complaints: &[&str]) {
+    let reports = reports(1..seeds + 1, Some(bug), false);
+    let failures: Vec<String> = reports
+        .iter()
+        .filter(|report| !report.is_clean())
+        .map(Report::failure)
+        .collect();
+    assert!(!failures.is_empty(), "{} was not found", bug.name());
+    for complaint in complaints {
+        assert!(
+            failures.iter().any(|failure| failure.contains(complaint)),
+            "{}: nobody complained that {complaint:?}; the first failure: {}",
+            bug.name(),
+            failures[0]
+        );
+    }
+}
+
+#[test]
+fn forgotten_locks_are_found() {
+    check_found(Bug::LockForgotten, 100, &["notary.conflict"]);
+}
+
+#[test]
+fn repeated_messages_are_found() {
+    check_found(Bug::MessageRepeated, 20, &["(sim.converse): answered"]);
+}
+
+#[test]
+fn skipped_syncs_are_found() {
+    check_found(Bug::SyncSkipped, 20, &["before it was durable"]);
+}
+
+#[test]
+fn torn_batches_are_found() {
+    check_found(Bug::BatchTorn, 150, &[]);
+}
+
+#[test]
+fn lost_client_ids_are_found() {
+    check_found(Bug::ClientIdLost, 60, &["done twice?"]);
+}
+
+#[test]
+fn early_acknowledgements_are_found() {
+    check_found(Bug::DeliveryAcknowledgedEarly, 20, &["told delivered, but"]);
+}
+
+#[test]
+fn forgotten_consumption_is_found() {
+    check_found(Bug::ConsumptionForgotten, 20, &["but the notary has None"]);
+}
+
+#[test]
+fn stale_views_are_found() {
+    check_found(Bug::ViewStale, 20, &["is consumed elsewhere"]);
+}
