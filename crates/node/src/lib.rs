@@ -10,4 +10,9 @@ mod core;
 pub use core::{Apps, Node, StartError};
 
 /// The codes of this crate's own errors.
-pub const ERRORS: &[&[primitives::ErrorInfo]] = &[bootstrap::ERRORS, config::ERRORS, core::ERRORS];
+pub const ERRORS: &[&[primitives::ErrorInfo]] = &[
+    bootstrap::ERRORS,
+    config::ERRORS,
+    core::ERRORS,
+    http::ERRORS,
+];
