@@ -131,8 +131,14 @@ impl Links {
             .collect()
     }
 
-    /// A side learns that the connection is gone, or is gone itself.
-    pub fn told_down(&mut self, node: usize, peer: usize) -> bool {
+    /// A side learns that a connection is gone; false if that is news of yesterday.
+    pub fn told_down(&mut self, told: &Told) -> bool {
+        let (at, _) = place(told.node, told.peer);
+        self.links[at].generation == told.generation && self.forget(told.node, told.peer)
+    }
+
+    /// A side is gone itself, or knows that the connection is; false if it knew of none.
+    pub fn forget(&mut self, node: usize, peer: usize) -> bool {
         let (at, side) = place(node, peer);
         std::mem::take(&mut self.links[at].told_up[side])
     }

@@ -27,7 +27,6 @@ pub struct Node {
     pub down_us: u64,
     /// How far its clock is ahead of the world's, in milliseconds.
     pub ahead_ms: u64,
-    pub crashes: u64,
 }
 
 impl Node {
@@ -44,7 +43,6 @@ impl Node {
             fuse: None,
             down_us: 0,
             ahead_ms,
-            crashes: 0,
         }
     }
 

@@ -157,13 +157,14 @@ fn small_kernel(chance: &mut Chance) -> KernelOptions {
         live_flows_max: chance.one_of(&[3, 20, 1_000]),
         start_queue_max: chance.one_of(&[2, 1_000]),
         selection: SelectionOptions {
-            coins_per_pool_max: chance.one_of(&[60, 20_000]),
+            coins_per_pool_max: chance.one_of(&[220, 20_000]),
             low_water: chance.one_of(&[0, 5]),
             refill_rows: chance.one_of(&[3, 2_000]),
-            states_per_selection_max: 50,
+            states_per_selection_max: 200,
             ..SelectionOptions::default()
         },
         transactions_bytes: chance.one_of(&[4_000, 16 << 20]),
+        known_signatures_bytes: chance.one_of(&[500, 2 << 20]),
         outcomes_bytes: chance.one_of(&[1_000, 4 << 20]),
         unshared_bytes: chance.one_of(&[0, 4_000, 4 << 20]),
         ..KernelOptions::default()

@@ -83,7 +83,8 @@ impl World {
         one.round_at_us = None;
         one.fuse = None;
         one.view_busy = false;
-        one.crashes += 1;
+        // Its clock may be behind where it was when it starts again.
+        one.ahead_ms = self.chance.between(0, 2_000);
         let down_us = one.down_us;
         self.tally.crashes += 1;
         self.tally.batches_lost += (waiting - survived.min(waiting)) as u64;
@@ -92,7 +93,7 @@ impl World {
             format_args!("crashes; {survived} of {waiting} batches survive"),
         );
         for peer in (0..NODES).filter(|peer| *peer != node) {
-            self.links.told_down(node, peer);
+            self.links.forget(node, peer);
             self.cut((node, peer), self.now_us);
         }
         for client in self.clients.node_is_gone(node) {

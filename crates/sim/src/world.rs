@@ -224,7 +224,7 @@ impl World {
                 }
             }
             What::Down(told) => {
-                if self.links.told_down(told.node, told.peer) {
+                if self.links.told_down(&told) {
                     let peer = self.town.ids[told.peer];
                     self.mail(told.node, Event::PeerDown { peer });
                 }
