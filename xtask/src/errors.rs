@@ -40,13 +40,78 @@ pub const CRATES: &[&str] = &[
     "net",
     "api",
     "client",
+    "node",
+];
+
+/// The command line's own codes. It is a program, not a library, so its catalogue stands here; a test compares.
+const COMMAND_LINE: &[(&str, &str, &str)] = &[
+    (
+        "tally.bad_json",
+        "Arguments given on the command line are not JSON.",
+        "Quote the arguments for the shell, such as --args '{\"quantity\":100}'.",
+    ),
+    (
+        "tally.bad_log_filter",
+        "The level or filter of the log does not parse.",
+        "Give error, warn, info, debug or trace, or a filter such as info,net=debug.",
+    ),
+    (
+        "tally.bad_url",
+        "An address of an API does not parse.",
+        "Give it as https://host:port.",
+    ),
+    (
+        "tally.failed",
+        "A command could not be carried out.",
+        "Read the message; it names what failed and where.",
+    ),
+    (
+        "tally.file",
+        "A file cannot be read, written or understood.",
+        "Check the path that the message names and its permissions.",
+    ),
+    ("tally.log", "The log could not be started.", "Report this."),
+    (
+        "tally.no_node",
+        "No node is named to speak to.",
+        "Give --node DIR, or --url with --root and --token-file.",
+    ),
+    (
+        "tally.not_yet",
+        "The flow goes on, but has not got as far as was waited for.",
+        "Ask again with 'tally flow get'.",
+    ),
+    (
+        "tally.output",
+        "A result could not be written.",
+        "Check where the output goes.",
+    ),
+    (
+        "tally.runtime",
+        "The asynchronous runtime does not start.",
+        "Check the limits of threads and memory for the user.",
+    ),
 ];
 
 /// All codes, crate by crate.
 pub fn all() -> Vec<Entry> {
-    entries!(
+    let mut all = entries!(
         primitives, ledger, vault, notary, flow, finance, kernel, store, net, api, client
-    )
+    );
+    let node = node::ERRORS.iter().flat_map(|part| part.iter());
+    all.extend(node.map(|info| Entry {
+        from: "node",
+        code: info.code,
+        cause: info.cause,
+        action: info.action,
+    }));
+    all.extend(COMMAND_LINE.iter().map(|(code, cause, action)| Entry {
+        from: "tally",
+        code,
+        cause,
+        action,
+    }));
+    all
 }
 
 #[cfg(test)]
@@ -82,5 +147,31 @@ mod tests {
         for name in CRATES {
             assert!(all().iter().any(|entry| entry.from == *name), "{name}");
         }
+    }
+
+    /// Every `tally.` code in the command line's sources is listed, and none that is not there.
+    #[test]
+    fn the_command_line_is_listed() {
+        let mut found = std::collections::BTreeSet::new();
+        let mut folders = vec![metadata::root().join("crates/tally/src")];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).expect("readable") {
+                let path = entry.expect("readable").path();
+                if path.is_dir() {
+                    folders.push(path);
+                    continue;
+                }
+                let text = std::fs::read_to_string(path).expect("text");
+                for part in text.split("\"tally.").skip(1) {
+                    let name = part.split('"').next().unwrap_or_default();
+                    found.insert(format!("tally.{name}"));
+                }
+            }
+        }
+        let listed: Vec<String> = COMMAND_LINE
+            .iter()
+            .map(|(code, ..)| (*code).to_owned())
+            .collect();
+        assert_eq!(found.into_iter().collect::<Vec<_>>(), listed);
     }
 }

@@ -21,6 +21,9 @@ const COINS_MAX: u64 = 800;
 /// Minor units in each coin: enough for any run.
 const COIN: u64 = 1_000_000_000;
 
+/// Minor units of each issue and payment; a payment splits into as many states at most.
+const PAYMENT: u64 = 1_000;
+
 /// Arguments of `tally demo`.
 #[derive(Debug, clap::Args)]
 pub struct DemoArgs {
@@ -30,6 +33,9 @@ pub struct DemoArgs {
     /// Seconds of load for each kind of work.
     #[arg(long, default_value_t = 5, value_name = "S", value_parser = clap::value_parser!(u32).range(1..=3600))]
     seconds: u32,
+    /// States that each payment of Repeated Pay makes for its payee.
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    states: u32,
     /// Leave the network up and print what to try next (also: KEEP=1 in the environment).
     #[arg(long)]
     keep: bool,
@@ -63,7 +69,13 @@ async fn drive(arguments: DemoArgs) -> Result<()> {
     for (work, currency, published) in [
         (CashWork::Issue, "GBP", ISSUE),
         (CashWork::IssueAndPay, "EUR", ISSUE_AND_PAY),
-        (CashWork::Pay { states: 1 }, "CHF", REPEATED_PAY),
+        (
+            CashWork::Pay {
+                states: arguments.states,
+            },
+            "CHF",
+            REPEATED_PAY,
+        ),
     ] {
         if matches!(work, CashWork::Pay { .. }) {
             lab.fund(currency, coins, COIN).await?;
@@ -114,7 +126,7 @@ async fn stretch(
         most: u64::MAX,
     };
     let bar = LoadBar::begin(published.work, load.duration, Arc::clone(&live));
-    let window = lab.run(work, currency, 100, load, live).await?;
+    let window = lab.run(work, currency, PAYMENT, load, live).await?;
     bar.end().await;
     let row = Row::new(published, &window);
     eprintln!("  {} {}", progress::tick(), row.line());
