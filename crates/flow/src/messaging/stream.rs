@@ -166,19 +166,21 @@ impl<T: Clone> Stream<T> {
         if std::mem::take(&mut self.stale) || !self.up {
             return;
         }
-        let complete = rows.len() < limit;
+        let mut complete = rows.len() < limit;
         for (seq, item, bytes) in rows {
             if seq <= self.read {
                 continue;
             }
             if !self.has_room(bytes) {
-                return;
+                complete = false;
+                break;
             }
             self.enter(seq, item, bytes);
         }
         if complete {
             self.read = self.read.max(asked_last);
         }
+        // What was read may reach into the tail, also when there was no room for all of it.
         while let Some((seq, _, bytes)) = self.tail.front() {
             if *seq > self.read {
                 break;

@@ -1,5 +1,6 @@
 //! The messaging machines from outside: one event a line, with what it has to cause.
 
+mod burst;
 mod delivery;
 mod inbox;
 mod outbox;
