@@ -12,7 +12,7 @@ use primitives::Decode;
 use crate::auditor::{Auditor, has, owners};
 use crate::clients::Clients;
 use crate::node::Node;
-use crate::plan::{Effect, token_id};
+use crate::plan::Effect;
 use crate::town::{NODES, NOTARY, SHORT, Town};
 
 impl Auditor {
@@ -156,7 +156,7 @@ impl Auditor {
                 format!("{short}: the view has {more} states too many and {less} too few")
             });
             for (token, predicted) in tokens.iter().zip(&predicted) {
-                let id = token_id(token);
+                let id = token.id();
                 let of_token = expected.values().filter(|(token, _)| *token == id);
                 let sum: u64 = of_token.map(|(_, quantity)| quantity).sum();
                 let predicted = predicted[node];

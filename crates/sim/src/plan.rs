@@ -4,7 +4,6 @@ use finance::IssuedToken;
 use finance::flows::{PayArgs, Payment};
 use flow::messaging::BackOff;
 use kernel::{KernelOptions, Wait};
-use ledger::TokenId;
 use notary::NotaryOptions;
 use primitives::Encode;
 use vault::SelectionOptions;
@@ -205,7 +204,7 @@ pub fn sweep(
 
 pub fn pay_args(token: &IssuedToken, payments: Vec<Payment>) -> PayArgs {
     PayArgs {
-        token: Some(token_id(token)),
+        token: Some(token.id()),
         currency: None,
         issuer: None,
         reference: None,
@@ -213,11 +212,6 @@ pub fn pay_args(token: &IssuedToken, payments: Vec<Payment>) -> PayArgs {
         notary: None,
         deadline_ms: Some(600_000),
     }
-}
-
-/// A token's id.
-pub fn token_id(token: &IssuedToken) -> TokenId {
-    token.id()
 }
 
 pub fn gains(token: usize, node: usize, quantity: u64) -> Move {
