@@ -11,7 +11,7 @@ use ledger::{SignedTransaction, StateRef, TransactionState, TxId};
 use primitives::{Decode, DecodeError, Encode, Timestamp};
 
 use crate::cache::GenerationCache;
-use crate::port::{Reads, StoreFailure, Table, WriteBatch};
+use crate::port::{Reads, StoreFailure, Table, WriteBatch, damaged};
 use crate::rows::{seq_key, seq_of};
 
 /// A recorded transaction with its place in this node's ledger.
@@ -103,7 +103,7 @@ impl Book {
         }
     }
 
-    /// The transaction with its position.
+    /// The transaction with its position; it is used again soon.
     pub fn get(&mut self, id: &TxId, reads: &dyn Reads) -> Result<Option<Recorded>, StoreFailure> {
         if let Some(recorded) = self.cache.get(id) {
             return Ok(Some(recorded));
@@ -111,26 +111,20 @@ impl Book {
         if let Some(recorded) = self.undurable.get(id) {
             return Ok(Some(recorded.clone()));
         }
-        let Some(seq) = reads.get(Table::TxIndex, id.as_bytes())? else {
+        let Some((recorded, bytes)) = load(id, reads)? else {
             return Ok(None);
         };
-        let Some(seq) = seq_of(&seq) else {
-            return Err(damaged("the index of transactions"));
-        };
-        let Some(bytes) = reads.get(Table::Ledger, &seq_key(seq))? else {
-            return Err(damaged(
-                "the index names a transaction that the ledger lacks",
-            ));
-        };
-        let (_, transaction) =
-            decode_row(&bytes).map_err(|_| damaged("a recorded transaction does not decode"))?;
-        let recorded = Recorded {
-            seq,
-            transaction: Arc::new(transaction),
-        };
-        let weight = bytes.len() * 2 + CACHED_OVERHEAD_BYTES;
+        let weight = bytes * 2 + CACHED_OVERHEAD_BYTES;
         self.cache.insert(*id, recorded.clone(), weight);
         Ok(Some(recorded))
+    }
+
+    /// The transaction with its position, for a reader that passes by: what others use stays in the cache.
+    pub fn read(&self, id: &TxId, reads: &dyn Reads) -> Result<Option<Recorded>, StoreFailure> {
+        match self.undurable.get(id).or_else(|| self.cache.peek(id)) {
+            Some(recorded) => Ok(Some(recorded.clone())),
+            None => Ok(load(id, reads)?.map(|(recorded, _)| recorded)),
+        }
     }
 
     /// An output of a recorded transaction.
@@ -155,6 +149,21 @@ impl Book {
     }
 }
 
+/// The stored transaction and the size of its row.
+fn load(id: &TxId, reads: &dyn Reads) -> Result<Option<(Recorded, usize)>, StoreFailure> {
+    let Some(seq) = reads.get(Table::TxIndex, id.as_bytes())? else {
+        return Ok(None);
+    };
+    let seq = seq_of(&seq).ok_or_else(|| damaged("the index of transactions"))?;
+    let row = reads.get(Table::Ledger, &seq_key(seq))?;
+    let row = row.ok_or_else(|| damaged("the index names a transaction that the ledger lacks"))?;
+    let decoded = decode_row(&row);
+    let (_, transaction) =
+        decoded.map_err(|_| damaged("a recorded transaction does not decode"))?;
+    let transaction = Arc::new(transaction);
+    Ok(Some((Recorded { seq, transaction }, row.len())))
+}
+
 /// A row of the ledger: when the transaction was recorded, and the transaction.
 pub fn decode_row(row: &[u8]) -> Result<(Timestamp, SignedTransaction), DecodeError> {
     let (at, bytes) = row.split_first_chunk::<8>().unwrap_or((&[0; 8], &[]));
@@ -174,12 +183,4 @@ pub fn ledger_page(
         .into_iter()
         .filter_map(|(key, row)| Some((seq_of(&key)?, row)))
         .collect())
-}
-
-fn damaged(message: &str) -> StoreFailure {
-    StoreFailure {
-        code: "store.damaged",
-        message: message.to_string(),
-        hint: "stop the node, keep a copy of its data folder, and restore it from a backup",
-    }
 }

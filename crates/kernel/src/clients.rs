@@ -2,9 +2,10 @@
 //!
 //! # Invariants
 //! - A client id names one start for ever (until it is removed): the same id with another start is refused.
-//! - Everything here is bounded: live flows by admission, waits by the shell's connections, outcomes by bytes.
+//! - Everything here is bounded: live flows by admission and the engine's limit of responders, waits by the shell's
+//!   connections, outcomes by bytes.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use flow::FlowId;
 use ledger::TxId;
@@ -12,7 +13,7 @@ use primitives::{Decode, DecodeError, Decoder, Domain, Encode, Encoder, Hash};
 
 use crate::cache::GenerationCache;
 use crate::event::{Token, Wait};
-use crate::rows::{ClientRow, Outcome, client_key};
+use crate::rows::{ClientRow, OUTCOME_TRANSACTIONS_MAX, Outcome, client_key};
 
 /// What a start record says of its caller; opaque to the flow engine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -61,7 +62,7 @@ pub fn start_digest(flow: &str, version: Option<u32>, args: &[u8]) -> Hash {
     )
 }
 
-/// A flow that has not ended, or has ended and is not delivered yet.
+/// A flow that has not ended. Responders have one only once they have recorded something, or after a restart.
 #[derive(Debug, Default)]
 pub struct LiveFlow {
     /// Who waits, and for what.
@@ -70,36 +71,39 @@ pub struct LiveFlow {
     pub client: Option<(Hash, Hash)>,
     /// What it recorded so far.
     pub transactions: Vec<TxId>,
-    /// The commit of the last transaction it recorded in this run.
+    /// How many of them its journal holds.
+    pub journaled: usize,
+    /// The commit that shows the last transaction it recorded.
     pub recorded_in: Option<u64>,
     /// The last progress step.
     pub step: &'static str,
     /// Why it is parked.
     pub parked: Option<String>,
-    /// Whether a client started it (a responder takes no place among starts).
-    pub started_here: bool,
+    /// Whether it takes a place among the flows that clients started.
+    pub holds_place: bool,
 }
 
 /// An ended flow whose transactions are not all delivered, kept only while somebody waits for that.
 #[derive(Debug)]
-pub struct Undelivered {
-    /// What it came to.
-    pub outcome: Outcome,
-    /// Who waits.
-    pub tokens: Vec<Token>,
+struct Undelivered {
+    outcome: Outcome,
+    tokens: Vec<Token>,
     /// How many of its transactions are still owed to somebody.
-    pub owed: usize,
-    /// Whether a participant refused one.
-    pub refused: bool,
+    owed: usize,
+    refused: bool,
 }
 
 /// See the module.
 #[derive(Debug)]
 pub struct Clients {
-    live: BTreeMap<FlowId, LiveFlow>,
+    live: HashMap<FlowId, LiveFlow>,
+    parked: BTreeSet<FlowId>,
     by_client: HashMap<Hash, FlowId>,
+    by_token: HashMap<Token, FlowId>,
     /// Rows of client ids that the store may not show yet, with the commit that writes them.
     undurable: HashMap<Hash, (ClientRow, u64)>,
+    /// Those rows in the order of commits.
+    order: VecDeque<(u64, Hash)>,
     recent: GenerationCache<FlowId, Outcome>,
     undelivered: HashMap<FlowId, Undelivered>,
     /// Which waiting flows a transaction holds up.
@@ -110,19 +114,25 @@ impl Clients {
     /// Outcomes of ended flows are kept in memory up to this many bytes.
     pub fn new(recent_bytes: usize) -> Self {
         Self {
-            live: BTreeMap::new(),
+            live: HashMap::new(),
+            parked: BTreeSet::new(),
             by_client: HashMap::new(),
+            by_token: HashMap::new(),
             undurable: HashMap::new(),
+            order: VecDeque::new(),
             recent: GenerationCache::new(recent_bytes),
             undelivered: HashMap::new(),
             held_up: HashMap::new(),
         }
     }
 
-    /// A flow starts.
+    /// A flow starts, or was found in a journal.
     pub fn begin(&mut self, flow: FlowId, live: LiveFlow) {
         if let Some((key, _)) = live.client {
             self.by_client.insert(key, flow);
+        }
+        for (token, _) in &live.waits {
+            self.by_token.insert(*token, flow);
         }
         self.live.insert(flow, live);
     }
@@ -132,18 +142,10 @@ impl Clients {
         self.by_client.get(key).copied()
     }
 
-    /// A start failed before anything was promised.
-    pub fn forget(&mut self, flow: &FlowId) {
-        if let Some(live) = self.live.remove(flow)
-            && let Some((key, _)) = live.client
-        {
-            self.by_client.remove(&key);
-        }
-    }
-
     /// The row of a client id is being written by this commit.
     pub fn remember_client(&mut self, key: Hash, row: ClientRow, number: u64) {
         self.undurable.insert(key, (row, number));
+        self.order.push_back((number, key));
     }
 
     /// The row of a client id that is being written.
@@ -157,9 +159,23 @@ impl Clients {
     }
 
     /// Every commit up to this one is durable.
-    pub fn committed(&mut self, number: u64) {
-        if !self.undurable.is_empty() {
-            self.undurable.retain(|_, (_, n)| *n > number);
+    pub fn committed(&mut self, upto: u64) {
+        while self
+            .order
+            .front()
+            .is_some_and(|(number, _)| *number <= upto)
+        {
+            let Some((_, key)) = self.order.pop_front() else {
+                break;
+            };
+            // The id may have been removed and used again meanwhile: then the row belongs to a later commit.
+            if self
+                .undurable
+                .get(&key)
+                .is_some_and(|(_, number)| *number <= upto)
+            {
+                self.undurable.remove(&key);
+            }
         }
     }
 
@@ -173,19 +189,80 @@ impl Clients {
         self.live.get_mut(flow)
     }
 
-    /// A flow ended: it is live no longer.
-    pub fn end(&mut self, outcome: &Outcome) -> Option<LiveFlow> {
-        let live = self.live.remove(&outcome.flow)?;
+    /// A client waits for a live flow; false if there is none.
+    pub fn wait(&mut self, flow: FlowId, token: Token, wait: Wait) -> bool {
+        let Some(live) = self.live.get_mut(&flow) else {
+            return false;
+        };
+        live.waits.push((token, wait));
+        self.by_token.insert(token, flow);
+        true
+    }
+
+    /// A flow recorded a transaction, which the given commit shows.
+    pub fn recorded(&mut self, flow: FlowId, id: TxId, number: u64) {
+        let live = self.live.entry(flow).or_default();
+        live.recorded_in = Some(number);
+        // After a restart a flow may repeat the step that recorded it.
+        if live.transactions.len() < OUTCOME_TRANSACTIONS_MAX && !live.transactions.contains(&id) {
+            live.transactions.push(id);
+        }
+    }
+
+    /// What a flow recorded since its last journal row.
+    pub fn unjournaled(&mut self, flow: &FlowId) -> &[TxId] {
+        let Some(live) = self.live.get_mut(flow) else {
+            return &[];
+        };
+        let from = std::mem::replace(&mut live.journaled, live.transactions.len());
+        live.transactions.get(from..).unwrap_or_default()
+    }
+
+    /// A flow is found in its journal with what it recorded.
+    pub fn resume(&mut self, flow: FlowId, mut live: LiveFlow) {
+        live.journaled = live.transactions.len();
+        self.begin(flow, live);
+    }
+
+    /// A flow is parked: returns who waited for it. It gives up its place.
+    pub fn park(&mut self, flow: FlowId, why: &str) -> (Vec<(Token, Wait)>, bool) {
+        self.parked.insert(flow);
+        let live = self.live.entry(flow).or_default();
+        live.parked = Some(why.to_owned());
+        let held_place = std::mem::take(&mut live.holds_place);
+        let waits = std::mem::take(&mut live.waits);
+        for (token, _) in &waits {
+            self.by_token.remove(token);
+        }
+        (waits, held_place)
+    }
+
+    /// Flows that are parked.
+    pub fn parked(&self) -> usize {
+        self.parked.len()
+    }
+
+    /// A flow is live no longer.
+    pub fn remove(&mut self, flow: &FlowId) -> LiveFlow {
+        self.parked.remove(flow);
+        let live = self.live.remove(flow).unwrap_or_default();
         if let Some((key, _)) = live.client {
             self.by_client.remove(&key);
         }
+        for (token, _) in &live.waits {
+            self.by_token.remove(token);
+        }
+        live
+    }
+
+    /// A flow ended like this; asked for again it is answered from memory for a while.
+    pub fn remember(&mut self, outcome: &Outcome) {
         let result_bytes = match &outcome.result {
             Ok(bytes) => bytes.len(),
             Err(rejection) => rejection.message.len() + rejection.hint.len() + 64,
         };
         let weight = 128 + result_bytes + outcome.transactions.len() * 32;
         self.recent.insert(outcome.flow, outcome.clone(), weight);
-        Some(live)
     }
 
     /// What a flow came to, if it ended not too long ago.
@@ -193,28 +270,28 @@ impl Clients {
         self.recent.get(flow)
     }
 
-    /// Clients wait for the delivery of an ended flow that owes `owed`; `owed` is not empty.
-    pub fn wait_for_delivery(&mut self, outcome: Outcome, tokens: Vec<Token>, owed: &[TxId]) {
+    /// A client waits for the delivery of an ended flow that owes `owed`; `owed` is not empty.
+    pub fn wait_for_delivery(&mut self, outcome: Outcome, token: Token, owed: &[TxId]) {
         let flow = outcome.flow;
+        self.by_token.insert(token, flow);
         if let Some(waiting) = self.undelivered.get_mut(&flow) {
-            waiting.tokens.extend(tokens);
+            waiting.tokens.push(token);
             return;
         }
         for id in owed {
             self.held_up.entry(*id).or_default().push(flow);
         }
-        self.undelivered.insert(
-            flow,
-            Undelivered {
-                outcome,
-                tokens,
-                owed: owed.len(),
-                refused: false,
-            },
-        );
+        let (tokens, owed) = (vec![token], owed.len());
+        let waiting = Undelivered {
+            outcome,
+            tokens,
+            owed,
+            refused: false,
+        };
+        self.undelivered.insert(flow, waiting);
     }
 
-    /// A transaction is owed to nobody any more: returns the waits that this ends.
+    /// A transaction is owed to nobody any more: returns the waits that this ends, and whether all was delivered.
     pub fn delivered(&mut self, id: &TxId) -> Vec<(Token, Outcome, bool)> {
         let mut ended = Vec::new();
         for flow in self.held_up.remove(id).unwrap_or_default() {
@@ -226,6 +303,7 @@ impl Clients {
                 && let Some(done) = self.undelivered.remove(&flow)
             {
                 for token in done.tokens {
+                    self.by_token.remove(&token);
                     ended.push((token, done.outcome.clone(), !done.refused));
                 }
             }
@@ -244,24 +322,25 @@ impl Clients {
 
     /// A client no longer waits.
     pub fn detach(&mut self, token: Token) {
-        for live in self.live.values_mut() {
+        let Some(flow) = self.by_token.remove(&token) else {
+            return;
+        };
+        if let Some(live) = self.live.get_mut(&flow) {
             live.waits.retain(|(t, _)| *t != token);
         }
-        let mut nobody = Vec::new();
-        for (flow, waiting) in &mut self.undelivered {
-            waiting.tokens.retain(|t| *t != token);
-            if waiting.tokens.is_empty() {
-                nobody.push(*flow);
-            }
+        let Some(waiting) = self.undelivered.get_mut(&flow) else {
+            return;
+        };
+        waiting.tokens.retain(|t| *t != token);
+        if !waiting.tokens.is_empty() {
+            return;
         }
-        for flow in nobody {
-            if let Some(forgotten) = self.undelivered.remove(&flow) {
-                for id in &forgotten.outcome.transactions {
-                    if let Some(flows) = self.held_up.get_mut(id) {
-                        flows.retain(|f| *f != flow);
-                        if flows.is_empty() {
-                            self.held_up.remove(id);
-                        }
+        if let Some(forgotten) = self.undelivered.remove(&flow) {
+            for id in &forgotten.outcome.transactions {
+                if let Some(flows) = self.held_up.get_mut(id) {
+                    flows.retain(|f| *f != flow);
+                    if flows.is_empty() {
+                        self.held_up.remove(id);
                     }
                 }
             }

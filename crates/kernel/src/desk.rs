@@ -11,9 +11,10 @@ use thiserror::Error;
 
 use crate::errors;
 use crate::event::Priority;
-use crate::kernel::{CheckOwner, Kernel};
+use crate::kernel::Kernel;
 use crate::message::{Answer, PeerMessage};
 use crate::port::{Reads, StoreFailure, Table};
+use crate::round::CheckOwner;
 use crate::rows::state_ref_key;
 
 /// See the module.
@@ -103,7 +104,7 @@ impl Kernel {
                     .checks
                     .push((CheckOwner::Notary(number), message));
             }
-            Err(error) => self.answer_notary(peer, id, NotaryResponse::Refused(error)),
+            Err(error) => self.refuse_notarisation(peer, id, error),
         }
     }
 
@@ -161,8 +162,14 @@ impl Kernel {
             }
         };
         if let Some((peer, id)) = desk.asked_by.remove(&number) {
-            self.answer_notary(peer, id, NotaryResponse::Refused(refusal));
+            self.refuse_notarisation(peer, id, refusal);
         }
+    }
+
+    /// Refuses a request before it is decided.
+    fn refuse_notarisation(&mut self, peer: PartyId, id: RequestId, error: NotaryError) {
+        self.figures.notary_refused += u64::from(!error.is_transient());
+        self.answer_notary(peer, id, NotaryResponse::Refused(error));
     }
 
     /// Decides what waits, one batch a round.
@@ -170,7 +177,7 @@ impl Kernel {
         if self.round.notary_decided {
             return Ok(());
         }
-        let commit = self.round_number();
+        let commit = self.commits.next();
         let Some(desk) = &mut self.desk else {
             return Ok(());
         };

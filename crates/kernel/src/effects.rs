@@ -3,28 +3,17 @@
 use std::sync::Arc;
 
 use flow::{EffectRequest, EffectResult, EngineAction, FlowError, FlowId};
-use ledger::{Rejection, SelectionRequest, SignedTransaction, StateAndRef};
-use primitives::Timestamp;
+use ledger::{PartyId, Rejection, SelectionRequest, SignedTransaction, StateAndRef, StateRef};
+use primitives::{Hash, PublicKey, SignatureContext};
 
-use crate::clients::Caller;
 use crate::errors;
 use crate::event::Action;
 use crate::intake::Goal;
-use crate::kernel::{CheckOwner, Kernel, Work};
+use crate::kernel::Kernel;
 use crate::port::{Reads, StoreFailure, Table};
-use crate::rows::journal_key;
-
-/// A selection that waits until what its flow recorded is durable, so that it can see it.
-pub(crate) struct HeldSelect {
-    /// The commit waited for.
-    pub number: u64,
-    /// The flow.
-    pub flow: FlowId,
-    /// The effect.
-    pub effect: u32,
-    /// The wish.
-    pub request: SelectionRequest,
-}
+use crate::round::CheckOwner;
+use crate::rows::{journal_key, journal_row};
+use crate::waits::HeldSelect;
 
 impl Kernel {
     pub(crate) fn on_engine_action(
@@ -41,6 +30,7 @@ impl Kernel {
             EngineAction::Cancel { flow, effect } => self.on_effect_cancelled(flow, effect),
             EngineAction::Journal { flow, step, row } => {
                 self.figures.journal_rows += 1;
+                let row = journal_row(self.clients.unjournaled(&flow), &row);
                 self.round
                     .batch
                     .put(Table::Journal, journal_key(&flow, step), row);
@@ -51,6 +41,7 @@ impl Kernel {
                         .batch
                         .delete(Table::Journal, journal_key(&flow, step));
                 }
+                self.on_forgotten(flow);
             }
             EngineAction::SendSession { peer, message } => self.send_session(peer, message),
             EngineAction::Ended {
@@ -58,10 +49,9 @@ impl Kernel {
                 start,
                 outcome,
             } => {
-                let caller: Option<Caller> = primitives::Decode::from_bytes(&start.caller).ok();
-                self.on_flow_ended(flow, &start, caller, outcome);
+                self.on_flow_ended(flow, &start, outcome);
             }
-            EngineAction::Parked { flow, reason } => self.on_flow_parked(flow, reason),
+            EngineAction::Parked { flow, reason } => self.on_flow_parked(flow, &reason),
             EngineAction::Progress { flow, step } => {
                 if let Some(live) = self.clients.live_mut(&flow) {
                     live.step = step;
@@ -105,16 +95,12 @@ impl Kernel {
                     effect,
                     missing_allowed,
                 };
-                self.take_in(Arc::new(transaction), goal, from);
+                self.take_in(Arc::new(transaction), goal, from, Vec::new());
             }
             EffectRequest::CheckSignatures(messages) => {
-                let owner = CheckOwner::Effect(flow, effect);
-                if messages.is_empty() {
+                if !self.gather(CheckOwner::Effect(flow, effect), &messages) {
                     self.complete(flow, effect, EffectResult::Done);
                 }
-                self.round
-                    .checks
-                    .extend(messages.into_iter().map(|m| (owner, m)));
             }
             EffectRequest::Record {
                 transaction,
@@ -127,29 +113,19 @@ impl Kernel {
                 context,
                 message,
             } => {
-                let result = match self.keys.get(&key) {
-                    Some(index) => {
-                        let signature = self.identity.keys[*index].sign(context, &message);
-                        self.trust_own(key, context, message, &signature);
-                        EffectResult::Signature(signature)
-                    }
-                    None => EffectResult::Failed(errors::unknown_key(&key)),
-                };
+                let result = self.sign(key, context, message);
                 self.complete(flow, effect, result);
             }
-            EffectRequest::Sleep { until } => {
-                if until <= self.now {
-                    self.complete(flow, effect, EffectResult::Done);
-                } else {
-                    self.sleeping.insert((until, flow, effect), ());
-                }
+            EffectRequest::Sleep { until } if until <= self.now => {
+                self.complete(flow, effect, EffectResult::Done);
             }
+            EffectRequest::Sleep { until } => self.waits.sleep((flow, effect), until),
             EffectRequest::AwaitTransaction(id) => match self.book.get(&id, reads)? {
                 Some(recorded) => {
                     let found = Some((*recorded.transaction).clone());
                     self.complete(flow, effect, EffectResult::Transaction(found));
                 }
-                None => self.awaiting.entry(id).or_default().push((flow, effect)),
+                None => self.waits.for_transaction((flow, effect), id),
             },
             EffectRequest::Transaction(id) => {
                 let found = self.book.get(&id, reads)?;
@@ -157,16 +133,8 @@ impl Kernel {
                 self.complete(flow, effect, EffectResult::Transaction(found));
             }
             EffectRequest::States(refs) => {
-                let mut states = Vec::with_capacity(refs.len());
-                for reference in refs {
-                    let Some(state) = self.book.state(&reference, reads)? else {
-                        let error = errors::unknown_state(&reference);
-                        self.complete(flow, effect, EffectResult::Failed(error));
-                        return Ok(());
-                    };
-                    states.push(StateAndRef { state, reference });
-                }
-                self.complete(flow, effect, EffectResult::States(states));
+                let result = self.look_up(refs, reads)?;
+                self.complete(flow, effect, result);
             }
             EffectRequest::External { name, .. } => {
                 let error = errors::unknown_external(&name);
@@ -176,43 +144,64 @@ impl Kernel {
         Ok(())
     }
 
+    fn sign(&mut self, key: PublicKey, context: SignatureContext, message: Hash) -> EffectResult {
+        let Some(index) = self.keys.get(&key) else {
+            return EffectResult::Failed(errors::unknown_key(&key));
+        };
+        let signature = self.identity.keys[*index].sign(context, &message);
+        self.trust_own(key, context, message, &signature);
+        EffectResult::Signature(signature)
+    }
+
+    fn look_up(
+        &mut self,
+        refs: Vec<StateRef>,
+        reads: &dyn Reads,
+    ) -> Result<EffectResult, StoreFailure> {
+        let mut states = Vec::with_capacity(refs.len());
+        for reference in refs {
+            let Some(state) = self.book.state(&reference, reads)? else {
+                return Ok(EffectResult::Failed(errors::unknown_state(&reference)));
+            };
+            states.push(StateAndRef { state, reference });
+        }
+        Ok(EffectResult::States(states))
+    }
+
     fn on_record(
         &mut self,
         flow: FlowId,
         effect: u32,
         transaction: SignedTransaction,
-        deliver_to: Vec<ledger::PartyId>,
+        deliver_to: Vec<PartyId>,
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
         if self.book.contains(&transaction.id(), reads)? {
-            self.complete(flow, effect, EffectResult::Done);
-            return Ok(());
+            self.recorded_by(flow, effect, &transaction, &deliver_to);
+        } else {
+            let goal = Goal::Record {
+                flow,
+                effect,
+                deliver_to,
+            };
+            self.take_in(Arc::new(transaction), goal, None, Vec::new());
         }
-        let goal = Goal::Record {
-            flow,
-            effect,
-            deliver_to,
-        };
-        self.take_in(Arc::new(transaction), goal, None);
         Ok(())
     }
 
     fn on_select(&mut self, flow: FlowId, effect: u32, request: SelectionRequest) {
-        let recorded_here = self
-            .clients
-            .live(&flow)
-            .and_then(|live| live.recorded_in)
-            .filter(|number| *number > self.committed_number());
-        if let Some(number) = recorded_here {
-            self.held_selects.push_back(HeldSelect {
+        let recorded_in = self.clients.live(&flow).and_then(|live| live.recorded_in);
+        match recorded_in.filter(|number| *number > self.commits.durable()) {
+            Some(number) => self.waits.hold(
                 number,
-                flow,
-                effect,
-                request,
-            });
-            return;
+                HeldSelect {
+                    flow,
+                    effect,
+                    request,
+                },
+            ),
+            None => self.select(flow, effect, request),
         }
-        self.select(flow, effect, request);
     }
 
     fn select(&mut self, flow: FlowId, effect: u32, request: SelectionRequest) {
@@ -222,16 +211,8 @@ impl Kernel {
 
     /// All batches up to `number` are durable: selections that waited for them can see them.
     pub(crate) fn release_selects(&mut self, number: u64) {
-        while self
-            .held_selects
-            .front()
-            .is_some_and(|held| held.number <= number)
-        {
-            if let Some(held) = self.held_selects.pop_front()
-                && self.engine.is_live(&held.flow)
-            {
-                self.select(held.flow, held.effect, held.request);
-            }
+        while let Some(held) = self.waits.released(number) {
+            self.select(held.flow, held.effect, held.request);
         }
     }
 
@@ -260,56 +241,30 @@ impl Kernel {
         }
     }
 
+    /// A flow gave an effect up. A record goes on all the same: its transaction is final. A selection goes on too, and what
+    /// it locks is free again when the flow ends.
     fn on_effect_cancelled(&mut self, flow: FlowId, effect: u32) {
-        self.sleeping
-            .retain(|(_, f, e), ()| (*f, *e) != (flow, effect));
+        self.waits.cancel((flow, effect));
         self.forget_request(flow, effect);
-        for waiting in self.awaiting.values_mut() {
-            waiting.retain(|w| *w != (flow, effect));
+        if let Some(item) = self.intake.of_effect((flow, effect)) {
+            self.drop_item(item);
         }
-        self.awaiting.retain(|_, waiting| !waiting.is_empty());
     }
 
     /// What is due by time: sleeping flows, selections past their deadline, requests and deliveries to send again.
     pub(crate) fn on_time(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
-        while let Some(((at, flow, effect), ())) = self.sleeping.pop_first() {
-            if at > self.now {
-                self.sleeping.insert((at, flow, effect), ());
-                break;
-            }
+        while let Some((flow, effect)) = self.waits.due(self.now) {
             self.complete(flow, effect, EffectResult::Done);
         }
         if self
             .selection
             .next_deadline()
-            .is_some_and(|at: Timestamp| at <= self.now)
+            .is_some_and(|at| at <= self.now)
         {
             let out = self.selection.tick(self.now);
             self.on_selection(out);
         }
         self.start_queued(reads)?;
         self.links_on_time(reads)
-    }
-
-    /// Our own signatures need no check.
-    fn trust_own(
-        &mut self,
-        key: primitives::PublicKey,
-        context: primitives::SignatureContext,
-        message: primitives::Hash,
-        signature: &primitives::Signature,
-    ) {
-        let signed = primitives::SignedMessage {
-            key,
-            context,
-            message,
-            signature: signature.clone(),
-        };
-        self.known_good
-            .insert(crate::settle::digest(&signed), (), 64);
-    }
-
-    pub(crate) fn push_work(&mut self, work: Work) {
-        self.work.push_back(work);
     }
 }

@@ -1,6 +1,6 @@
 //! The kernel's own error codes.
 
-use flow::FlowError;
+use flow::{FlowError, FlowId};
 use ledger::{Rejection, StateRef, TxId};
 use primitives::{ErrorInfo, PublicKey};
 
@@ -35,12 +35,32 @@ errors! {
         "Ask the peer's operator to check its version and logs.";
     SERVICE_UNKNOWN = "node.service_unknown", "The peer does not offer the service that was asked for.",
         "Check the network map: the request may have gone to a node that is not a notary.";
-    PARTY_UNKNOWN = "node.party_unknown", "The party is not in the network map.",
-        "Check the name, or update this node's copy of the network map.";
     VERSIONS_MISSING = "node.versions_missing", "Flows are in flight on versions that this binary does not have.",
         "Start the version of the node that ran them, let the flows end (drain), then upgrade.";
     REQUESTER_MISMATCHED = "notary.requester_mismatched", "A notarisation request names another requester or key than the node that sent it.",
         "Sign requests with the key that the network map lists for the sending node.";
+    BACK_CHAIN_TOO_LONG = "tx.back_chain_too_long", "The back chain holds more bytes than this node fetches for one transaction.",
+        "Re-issue the states to cut their back chain, or raise the node's limit.";
+    BACK_CHAIN_NOT_SHARED = "node.back_chain_not_shared", "A non-validating notary asked for the back chain of a transaction that does not concern it.",
+        "Nothing has to be done: a notary that does not validate sees tear-offs only.";
+    NOT_A_PARTICIPANT = "node.not_a_participant", "A peer delivered a transaction in which this node takes no part and for which no flow of it waits.",
+        "Deliver transactions to their participants; for others run a flow whose responder waits for the transaction.";
+    KEY_MISSING = "node.key_missing", "The node does not hold the key of its own party.",
+        "Give the node the private key that belongs to the key in its node info.";
+    DAMAGED = "store.damaged", "Rows of the node's own data contradict each other or do not decode.",
+        "Stop the node, keep a copy of its data folder, and restore it from a backup.";
+    BAD_MESSAGE = "node.bad_message", "A peer sent a message that makes no sense; it was counted and ignored.",
+        "Ask the peer's operator to check its version and logs.";
+    STALE_DATA = "node.stale_data", "A peer acknowledges messages that this node has never sent: this node's data is older than the peer's.",
+        "Find out whether the node was restored from a backup; what it did since then is known to its peers only.";
+    TRANSACTION_REFUSED = "node.transaction_refused", "A transaction that a peer delivered is not recorded; the peer is told why.",
+        "Read the reason in the message and settle it with the peer's operator.";
+    DELIVERY_REFUSED = "node.delivery_refused", "A participant refuses to record a transaction that is final; that undoes nothing.",
+        "Read the reason in the message and settle it with the participant's operator.";
+    QUARANTINED = "vault.quarantined", "The notary says that a state of this node is consumed, by a transaction this node does not know.",
+        "Find out who else holds the key of the state's owner; the state is not selected again.";
+    PARKED = "flow.parked", "A flow can't be replayed; it keeps its journal and its locks.",
+        "Start the binary that the flow ran on, or kill the flow.";
     SIGNATURE_INVALID = "tx.signature_invalid", "A signature does not verify.",
         "The transaction or request was changed after it was signed, or signed with another key: sign it again.";
 }
@@ -63,11 +83,18 @@ pub(crate) const DRAINING: ErrorInfo = ErrorInfo {
 };
 
 pub(crate) fn rejection(info: &ErrorInfo, message: impl Into<String>) -> Rejection {
-    Rejection {
-        code: info.code.to_owned(),
-        message: message.into(),
-        hint: info.action.to_owned(),
-    }
+    Rejection::new(info.code, message, info.action)
+}
+
+/// What those who wait for a start that was taken back are told.
+pub(crate) fn start_cancelled(flow: &FlowId) -> Rejection {
+    let code = "flow.killed";
+    let hint = ErrorInfo::action_of(flow::ERRORS, code);
+    Rejection::new(
+        code,
+        format!("flow {flow} was cancelled before it started"),
+        hint,
+    )
 }
 
 pub(crate) fn failed(info: &'static ErrorInfo, message: impl Into<String>) -> FlowError {

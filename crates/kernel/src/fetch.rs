@@ -10,7 +10,7 @@ use ledger::TxId;
 use primitives::Encode;
 
 use crate::book::Book;
-use crate::message::{FetchRequest, FetchResponse};
+use crate::message::{FETCH_WANTED_MAX, FetchRequest, FetchResponse};
 use crate::port::{Reads, StoreFailure};
 
 /// Most bytes in one answer, whatever is asked for.
@@ -21,7 +21,7 @@ pub const FETCH_TRANSACTIONS_MAX: usize = 1_000;
 /// Answers a fetch.
 pub fn serve(
     request: &FetchRequest,
-    book: &mut Book,
+    book: &Book,
     reads: &dyn Reads,
 ) -> Result<FetchResponse, StoreFailure> {
     let bytes_max = (request.bytes_max as usize).clamp(1, FETCH_BYTES_MAX);
@@ -44,7 +44,7 @@ pub fn serve(
     }
     let mut bytes = 0usize;
     while let Some((seq, id)) = by_position.pop_last() {
-        let Some(recorded) = book.get(&id, reads)? else {
+        let Some(recorded) = book.read(&id, reads)? else {
             response.unknown.push(id);
             continue;
         };
@@ -66,6 +66,10 @@ pub fn serve(
                     None => response.unknown.push(dependency),
                 }
             }
+        }
+        if by_position.len() > FETCH_WANTED_MAX {
+            // More than the requester could ask for: it says how it goes on.
+            break;
         }
     }
     Ok(response)

@@ -1,15 +1,18 @@
 //! What a kernel counts, for the metrics.
 
+use crate::desk::Desk;
+use crate::kernel::Kernel;
+
 /// Counters since the start (plain names) and gauges (said so).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
-    /// Flows started, by clients and peers.
+    /// Flows started by clients.
     pub flows_started: u64,
-    /// Flows ended well.
+    /// Flows ended well, responders too.
     pub flows_done: u64,
-    /// Flows ended with an error.
+    /// Flows ended with an error, responders too.
     pub flows_failed: u64,
-    /// Flows parked.
+    /// Gauge: flows that are parked.
     pub flows_parked: u64,
     /// Starts refused for want of room.
     pub starts_busy: u64,
@@ -53,6 +56,8 @@ pub struct Figures {
     pub messages_bad: u64,
     /// Gauge: deliveries not answered yet.
     pub deliveries_pending: u64,
+    /// Deliveries that a participant refused.
+    pub deliveries_refused: u64,
     /// Gauge: session messages not acknowledged yet.
     pub outbox_pending: u64,
     /// Gauge: requests not answered yet.
@@ -71,4 +76,26 @@ pub struct Figures {
     pub notary_queued: u64,
     /// States consumed.
     pub notary_states: u64,
+}
+
+impl Kernel {
+    /// Counters and gauges for the metrics.
+    pub fn figures(&self) -> Figures {
+        let (cache_bytes, cache_hits, cache_misses) = self.book.cache_figures();
+        Figures {
+            flows_live: self.engine.live() as u64,
+            flows_queued: self.starts.queue.len() as u64,
+            flows_parked: self.clients.parked() as u64,
+            transactions: self.book.last_seq(),
+            transaction_cache_bytes: cache_bytes as u64,
+            transaction_cache_hits: cache_hits,
+            transaction_cache_misses: cache_misses,
+            intake_items: self.intake.len() as u64,
+            deliveries_pending: self.links.owed.rows(),
+            outbox_pending: self.links.outbox_pending(),
+            notary_queued: self.desk.as_ref().map_or(0, Desk::queued) as u64,
+            requests_outstanding: self.links.requests_outstanding(),
+            ..self.figures.clone()
+        }
+    }
 }

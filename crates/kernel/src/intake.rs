@@ -8,6 +8,10 @@
 //!                                                     └─ unknown: fetch the back chain from who sent it
 //! ```
 //! This module keeps the items and who waits for what; the kernel runs the steps.
+//!
+//! # Invariants
+//! - No peer's fault becomes another's: an item that waited for one that failed looks for itself again.
+//! - What peers deliver takes a bounded share each, and a bounded room together.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -16,12 +20,17 @@ use flow::FlowId;
 use ledger::{PartyId, SignedTransaction, TxId};
 use primitives::PublicKey;
 
-use crate::resolution::Resolution;
+use crate::resolutions::Resolutions;
+use crate::waits::EffectId;
 
 /// Most transactions on their way at once; deliveries over it are left to be sent again.
 pub const ITEMS_MAX: usize = 20_000;
-/// Most resolutions at once; further ones wait for a place.
-pub const RESOLUTIONS_MAX: usize = 64;
+/// Bytes of delivered transactions on their way at once.
+pub const ITEMS_BYTES_MAX: usize = 64 << 20;
+/// Most transactions on their way at once from one peer.
+pub const PEER_ITEMS_MAX: usize = 5_000;
+/// Their bytes; one transaction may exceed it alone.
+pub const PEER_BYTES_MAX: usize = 16 << 20;
 
 /// Names an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -57,6 +66,23 @@ pub enum Goal {
     Dependency,
 }
 
+impl Goal {
+    /// Whether it came from a peer and is to be recorded.
+    fn is_peers(&self) -> bool {
+        matches!(self, Goal::Deliver { .. } | Goal::Dependency)
+    }
+
+    /// The effect of a flow that waits for it.
+    fn effect(&self) -> Option<EffectId> {
+        match self {
+            Goal::Verify { flow, effect, .. } | Goal::Record { flow, effect, .. } => {
+                Some((*flow, *effect))
+            }
+            _ => None,
+        }
+    }
+}
+
 /// A transaction on its way.
 #[derive(Clone, Debug)]
 pub struct Item {
@@ -66,42 +92,84 @@ pub struct Item {
     pub goal: Goal,
     /// Who has its back chain.
     pub from: Option<PartyId>,
+    /// Dependencies that came with it; taken up once its own signatures are good, which is within the round, so they are not
+    /// counted here.
+    pub along: Vec<Arc<SignedTransaction>>,
     /// Dependencies that are not recorded here.
-    pub missing: BTreeSet<TxId>,
-    /// Its signatures are good.
-    pub signed: bool,
+    missing: BTreeSet<TxId>,
+    /// Resolutions it waits for.
+    resolutions: BTreeSet<u64>,
+    bytes: usize,
+}
+
+/// What is on its way from one peer.
+#[derive(Clone, Copy, Debug, Default)]
+struct Load {
+    items: usize,
+    bytes: usize,
 }
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Intake {
     next: u64,
     items: BTreeMap<ItemId, Item>,
+    bytes: usize,
+    loads: HashMap<PartyId, Load>,
     /// Items that will record a transaction, by its id.
     recording: HashMap<TxId, ItemId>,
-    /// Peers that delivered a transaction which another item already records.
+    /// Peers that delivered a transaction, signed alike, which another item already records.
     also_deliver: HashMap<TxId, Vec<PartyId>>,
     /// Who waits for a transaction to be recorded.
-    waiting: HashMap<TxId, Vec<ItemId>>,
-    /// Transactions that a resolution fetches or has staged, as far as it keeps them in mind.
-    in_flight: HashMap<TxId, u64>,
-    next_resolution: u64,
-    resolutions: BTreeMap<u64, (Resolution, BTreeSet<ItemId>)>,
-    /// Items that need a resolution for which there was no place.
-    held: Vec<ItemId>,
+    waiting: HashMap<TxId, BTreeSet<ItemId>>,
+    /// Waiting items of flows.
+    by_effect: BTreeMap<EffectId, ItemId>,
+    /// The back chains being fetched.
+    pub resolutions: Resolutions,
 }
 
 impl Intake {
+    /// Nothing on its way.
+    pub fn new(resolutions: Resolutions) -> Self {
+        Self {
+            next: 0,
+            items: BTreeMap::new(),
+            bytes: 0,
+            loads: HashMap::new(),
+            recording: HashMap::new(),
+            also_deliver: HashMap::new(),
+            waiting: HashMap::new(),
+            by_effect: BTreeMap::new(),
+            resolutions,
+        }
+    }
+
+    /// Whether a peer may bring so much more.
+    pub fn has_room(&self, peer: &PartyId, bytes: usize) -> bool {
+        let load = self.loads.get(peer).copied().unwrap_or_default();
+        let fits = |held: usize, max: usize| held == 0 || held.saturating_add(bytes) <= max;
+        self.items.len() < ITEMS_MAX
+            && fits(self.bytes, ITEMS_BYTES_MAX)
+            && load.items < PEER_ITEMS_MAX
+            && fits(load.bytes, PEER_BYTES_MAX)
+    }
+
     /// Adds a transaction. A second one that would be recorded twice joins the first: `None`.
     pub fn add(
         &mut self,
         transaction: Arc<SignedTransaction>,
         goal: Goal,
         from: Option<PartyId>,
+        along: Vec<Arc<SignedTransaction>>,
     ) -> Option<ItemId> {
         let id = transaction.id();
-        let records = matches!(goal, Goal::Deliver { .. } | Goal::Dependency);
-        if records && self.recording.contains_key(&id) {
+        let first = self.recording.get(&id).filter(|_| goal.is_peers()).copied();
+        // Signatures are not part of the id: a copy signed otherwise is judged by itself.
+        let alike = |item: &Item| item.transaction.signatures() == transaction.signatures();
+        if first
+            .and_then(|first| self.items.get(&first))
+            .is_some_and(alike)
+        {
             if let Goal::Deliver { peer } = goal {
                 let peers = self.also_deliver.entry(id).or_default();
                 if !peers.contains(&peer) {
@@ -112,19 +180,28 @@ impl Intake {
         }
         let item = ItemId(self.next);
         self.next += 1;
-        if records {
-            self.recording.insert(id, item);
+        let mut bytes = 0;
+        if goal.is_peers() {
+            self.recording.entry(id).or_insert(item);
+            bytes = transaction.wire().bytes().len();
+            self.bytes += bytes;
+            if let Some(peer) = from {
+                let load = self.loads.entry(peer).or_default();
+                load.items += 1;
+                load.bytes += bytes;
+            }
         }
-        self.items.insert(
-            item,
-            Item {
-                transaction,
-                goal,
-                from,
-                missing: BTreeSet::new(),
-                signed: false,
-            },
-        );
+        let (missing, resolutions) = (BTreeSet::new(), BTreeSet::new());
+        let entry = Item {
+            transaction,
+            goal,
+            from,
+            along,
+            missing,
+            resolutions,
+            bytes,
+        };
+        self.items.insert(item, entry);
         Some(item)
     }
 
@@ -145,8 +222,21 @@ impl Intake {
 
     /// Takes an item out: it is settled. Also says which peers delivered the same transaction meanwhile.
     pub fn take(&mut self, item: ItemId) -> Option<(Item, Vec<PartyId>)> {
+        self.stop_waiting(item);
         let taken = self.items.remove(&item)?;
         let id = taken.transaction.id();
+        if taken.goal.is_peers() {
+            self.bytes -= taken.bytes;
+            if let Some(peer) = taken.from
+                && let Some(load) = self.loads.get_mut(&peer)
+            {
+                load.items -= 1;
+                load.bytes -= taken.bytes;
+                if load.items == 0 {
+                    self.loads.remove(&peer);
+                }
+            }
+        }
         let mut peers = Vec::new();
         if self.recording.get(&id) == Some(&item) {
             self.recording.remove(&id);
@@ -157,34 +247,65 @@ impl Intake {
 
     /// Makes an item wait for dependencies. Returns those that nobody brings: they have to be fetched.
     pub fn wait_for(&mut self, item: ItemId, missing: BTreeSet<TxId>) -> BTreeSet<TxId> {
+        self.stop_waiting(item);
         let mut to_fetch = BTreeSet::new();
+        let mut joined = BTreeSet::new();
         for dependency in &missing {
-            let waiting = self.waiting.entry(*dependency).or_default();
-            if !waiting.contains(&item) {
-                waiting.push(item);
-            }
-            if let Some(resolution) = self.in_flight.get(dependency) {
-                if let Some((_, roots)) = self.resolutions.get_mut(resolution) {
-                    roots.insert(item);
-                }
-            } else if !self.recording.contains_key(dependency) {
-                to_fetch.insert(*dependency);
+            self.waiting.entry(*dependency).or_default().insert(item);
+            match self.resolutions.join(dependency, item) {
+                Some(number) => drop(joined.insert(number)),
+                None if self.recording.contains_key(dependency) => {}
+                None => drop(to_fetch.insert(*dependency)),
             }
         }
         if let Some(waiter) = self.items.get_mut(&item) {
             waiter.missing = missing;
+            waiter.resolutions = joined;
+            if let Some(effect) = waiter.goal.effect() {
+                self.by_effect.insert(effect, item);
+            }
         }
         to_fetch
     }
 
+    /// An item waits for a resolution that was begun for it.
+    pub fn waits_for_chain(&mut self, item: ItemId, number: u64) {
+        if let Some(waiter) = self.items.get_mut(&item) {
+            waiter.resolutions.insert(number);
+        }
+    }
+
+    fn stop_waiting(&mut self, item: ItemId) {
+        let Some(waiter) = self.items.get_mut(&item) else {
+            return;
+        };
+        if let Some(effect) = waiter.goal.effect() {
+            self.by_effect.remove(&effect);
+        }
+        for dependency in std::mem::take(&mut waiter.missing) {
+            if let Some(items) = self.waiting.get_mut(&dependency) {
+                items.remove(&item);
+                if items.is_empty() {
+                    self.waiting.remove(&dependency);
+                }
+            }
+        }
+        for number in std::mem::take(&mut waiter.resolutions) {
+            self.resolutions.leave(number, item);
+        }
+        if let Some(peer) = &waiter.from {
+            self.resolutions.unhold(peer, item);
+        }
+    }
+
     /// A transaction is recorded: returns the items that waited for nothing else.
     pub fn recorded(&mut self, id: &TxId) -> Vec<ItemId> {
-        self.in_flight.remove(id);
+        self.resolutions.recorded(id);
         let mut ready = Vec::new();
         for item in self.waiting.remove(id).unwrap_or_default() {
             if let Some(waiter) = self.items.get_mut(&item) {
                 waiter.missing.remove(id);
-                if waiter.missing.is_empty() && waiter.signed {
+                if waiter.missing.is_empty() {
                     ready.push(item);
                 }
             }
@@ -192,78 +313,27 @@ impl Intake {
         ready
     }
 
-    /// A transaction that was to be recorded is not: returns the items that waited for it.
+    /// A transaction that was to be recorded is not: returns the items that waited for it. They have to look again.
     pub fn failed(&mut self, id: &TxId) -> Vec<ItemId> {
-        self.waiting.remove(id).unwrap_or_default()
-    }
-
-    /// Starts to fetch; `None` when there is no place, and then the item has to be tried again later.
-    pub fn resolve(
-        &mut self,
-        item: ItemId,
-        peer: PartyId,
-        missing: BTreeSet<TxId>,
-    ) -> Option<&Resolution> {
-        if self.resolutions.len() >= RESOLUTIONS_MAX {
-            return None;
+        if self.recording.contains_key(id) {
+            return Vec::new();
         }
-        let number = self.next_resolution;
-        self.next_resolution += 1;
-        for id in &missing {
-            self.in_flight.insert(*id, number);
-        }
-        let resolution = Resolution::new(number, peer, missing);
-        let entry = self
-            .resolutions
-            .entry(number)
-            .or_insert((resolution, BTreeSet::from([item])));
-        Some(&entry.0)
+        self.waiting
+            .get(id)
+            .into_iter()
+            .flatten()
+            .copied()
+            .collect()
     }
 
-    /// Keeps an item until a resolution has ended.
-    pub fn hold(&mut self, item: ItemId) {
-        self.held.push(item);
+    /// The waiting item of an effect.
+    pub fn of_effect(&self, effect: EffectId) -> Option<ItemId> {
+        self.by_effect.get(&effect).copied()
     }
 
-    /// The items that were kept.
-    pub fn release_held(&mut self) -> Vec<ItemId> {
-        std::mem::take(&mut self.held)
-    }
-
-    /// A resolution with something to verify.
-    pub fn fetched(&self) -> Option<u64> {
-        let mut ready = self.resolutions.iter().filter(|(_, (r, _))| r.can_verify());
-        ready.next().map(|(number, _)| *number)
-    }
-
-    /// Whether there is work for another round.
-    pub fn wants_round(&self) -> bool {
-        self.fetched().is_some()
-    }
-
-    /// The resolution, while it runs.
-    pub fn resolution_mut(&mut self, number: u64) -> Option<&mut Resolution> {
-        self.resolutions.get_mut(&number).map(|(r, _)| r)
-    }
-
-    /// All that run, oldest first.
-    pub fn resolutions_mut(&mut self) -> impl Iterator<Item = &mut Resolution> {
-        self.resolutions.values_mut().map(|(r, _)| r)
-    }
-
-    /// A resolution expects or has staged these transactions.
-    pub fn expect(&mut self, number: u64, ids: impl IntoIterator<Item = TxId>) {
-        for id in ids {
-            self.in_flight.entry(id).or_insert(number);
-        }
-    }
-
-    /// A resolution ended, well or not: returns the items that waited for it.
-    pub fn end_resolution(&mut self, number: u64) -> (Option<Resolution>, BTreeSet<ItemId>) {
-        self.in_flight.retain(|_, n| *n != number);
-        match self.resolutions.remove(&number) {
-            Some((resolution, roots)) => (Some(resolution), roots),
-            None => (None, BTreeSet::new()),
-        }
+    /// A waiting item of a flow.
+    pub fn of_flow(&self, flow: FlowId) -> Option<ItemId> {
+        let mut items = self.by_effect.range((flow, 0)..=(flow, u32::MAX));
+        items.next().map(|(_, item)| *item)
     }
 }

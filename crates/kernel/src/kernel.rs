@@ -5,28 +5,32 @@
 //! - Whatever leaves the node (messages, replies) is in the `then` of the round's commit, so it leaves after that batch and
 //!   all earlier ones are durable. A round that writes nothing while nothing is being written acts at once.
 //! - No signature is checked alone when others wait: checks of a round are one batch.
+//! - Bulk work (back chains served, back chains verified) takes a bounded part of each round.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::sync::Arc;
 
-use flow::{EngineAction, FlowEngine, FlowId, FlowRegistry};
-use ledger::{ContractRegistry, NetworkMap, Party, PartyId, Rejection, SignedTransaction, TxId};
-use primitives::{Hash, KeyPair, PublicKey, SignatureChecker, SignedMessage, Timestamp};
-use vault::{Selection, ViewChange};
+use flow::{EngineAction, FlowEngine, FlowRegistry};
+use ledger::{ContractRegistry, NetworkMap, Party, PartyId, SignedTransaction, StateRef, TxId};
+use primitives::{Hash, KeyPair, PublicKey, SignatureChecker, Timestamp};
+use vault::Selection;
 
 use crate::book::Book;
 use crate::cache::GenerationCache;
 use crate::clients::Clients;
+use crate::complaints::Complaints;
 use crate::desk::Desk;
-use crate::effects::HeldSelect;
-use crate::event::{Action, Event, Priority, Reply, Token};
+use crate::event::{Action, Event, Reply};
 use crate::figures::Figures;
-use crate::intake::{Intake, ItemId};
+use crate::intake::Intake;
 use crate::links::Links;
-use crate::message::PeerMessage;
 use crate::options::KernelOptions;
-use crate::port::{Reads, StoreFailure, WriteBatch};
+use crate::port::{Reads, StoreFailure};
+use crate::resolutions::Resolutions;
+use crate::round::{Commits, Round, Work};
+use crate::served::FetchQueue;
 use crate::starts::Starts;
+use crate::waits::Waits;
 
 /// What a node is, beside its data: fixed while it runs.
 pub struct Identity {
@@ -42,51 +46,8 @@ pub struct Identity {
     pub flows: Arc<FlowRegistry>,
 }
 
-/// Something to be done within the round.
-pub(crate) enum Work {
-    /// Actions of the flow engine.
-    Engine(EngineAction),
-    /// An item's signatures are good.
-    Signed(ItemId),
-    /// An item's dependencies are all recorded.
-    Ready(ItemId),
-    /// An item is given up.
-    Refuse(ItemId, Rejection),
-    /// A message of this node to itself.
-    Loopback(PeerMessage),
-}
-
-/// Who asked for a signature check.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum CheckOwner {
-    /// A transaction on its way.
-    Item(ItemId),
-    /// A flow's effect.
-    Effect(FlowId, u32),
-    /// A request to this notary, by its number within the desk.
-    Notary(u64),
-}
-
-/// What a round has gathered.
-#[derive(Default)]
-pub(crate) struct Round {
-    pub(crate) batch: WriteBatch,
-    pub(crate) then: Vec<Action>,
-    pub(crate) checks: Vec<(CheckOwner, SignedMessage)>,
-    pub(crate) recorded: Vec<TxId>,
-    pub(crate) changes: Vec<ViewChange>,
-    /// A part of a back chain was verified in this round.
-    pub(crate) chain_verified: bool,
-    /// The notary has decided a batch in this round.
-    pub(crate) notary_decided: bool,
-}
-
-/// What becomes true when a commit is durable.
-struct InCommit {
-    number: u64,
-    recorded: Vec<TxId>,
-    changes: Vec<ViewChange>,
-}
+/// Memory for what went along to whom.
+const SENT_ALONG_BYTES: usize = 1 << 20;
 
 /// One node's deciding core. See the crate's page for how it is driven.
 pub struct Kernel {
@@ -99,11 +60,16 @@ pub struct Kernel {
     pub(crate) engine_out: Vec<EngineAction>,
     pub(crate) links: Links,
     pub(crate) intake: Intake,
+    pub(crate) fetches: FetchQueue,
     pub(crate) book: Book,
     pub(crate) selection: Selection,
+    /// States set aside for good, as the store has them; bounded by the selection's `quarantined_max`.
+    pub(crate) quarantined: HashSet<StateRef>,
     pub(crate) desk: Option<Desk>,
     pub(crate) clients: Clients,
     pub(crate) starts: Starts,
+    pub(crate) waits: Waits,
+    pub(crate) complaints: Complaints,
     pub(crate) checker: SignatureChecker,
     /// Signed messages known to be good: our own, and those checked before.
     pub(crate) known_good: GenerationCache<Hash, ()>,
@@ -111,15 +77,12 @@ pub struct Kernel {
     pub(crate) verified: GenerationCache<TxId, ()>,
     /// Recent transactions that only this node has: sent along as dependencies.
     pub(crate) unshared: GenerationCache<TxId, Arc<SignedTransaction>>,
-    pub(crate) awaiting: BTreeMap<TxId, Vec<(FlowId, u32)>>,
-    pub(crate) sleeping: BTreeMap<(Timestamp, FlowId, u32), ()>,
-    pub(crate) held_selects: VecDeque<HeldSelect>,
+    /// Which of them went along to whom; a peer that has lost one fetches it.
+    pub(crate) sent_along: GenerationCache<(PartyId, TxId), ()>,
     pub(crate) work: VecDeque<Work>,
     pub(crate) round: Round,
+    pub(crate) commits: Commits,
     pub(crate) figures: Figures,
-    next_commit: u64,
-    committed: u64,
-    in_commit: VecDeque<InCommit>,
 }
 
 impl Kernel {
@@ -133,8 +96,7 @@ impl Kernel {
     ) -> Self {
         let my_id = identity.me.id();
         let keys = identity.keys.iter().enumerate();
-        let keys: BTreeMap<PublicKey, usize> =
-            keys.map(|(i, key)| (key.public().clone(), i)).collect();
+        let keys = keys.map(|(i, key)| (key.public().clone(), i)).collect();
         let engine = FlowEngine::new(
             Arc::clone(&identity.flows),
             identity.me.clone(),
@@ -143,6 +105,9 @@ impl Kernel {
             options.flow,
         );
         let selection = Selection::new(options.selection, book.last_seq());
+        let first_resolution = Hash::plain(&options.entropy);
+        let first_resolution = first_resolution.as_bytes().first_chunk::<8>().copied();
+        let first_resolution = u64::from_be_bytes(first_resolution.unwrap_or_default());
         Self {
             my_id,
             keys,
@@ -150,25 +115,25 @@ impl Kernel {
             engine,
             engine_out: Vec::new(),
             links,
-            intake: Intake::default(),
+            intake: Intake::new(Resolutions::new(first_resolution)),
+            fetches: FetchQueue::default(),
             book,
             selection,
+            quarantined: HashSet::new(),
             desk,
             clients: Clients::new(options.outcomes_bytes),
             starts: Starts::default(),
+            waits: Waits::default(),
+            complaints: Complaints::default(),
             checker: SignatureChecker::new(),
             known_good: GenerationCache::new(options.known_signatures_bytes),
             verified: GenerationCache::new(options.known_signatures_bytes),
             unshared: GenerationCache::new(options.unshared_bytes),
-            awaiting: BTreeMap::new(),
-            sleeping: BTreeMap::new(),
-            held_selects: VecDeque::new(),
+            sent_along: GenerationCache::new(SENT_ALONG_BYTES),
             work: VecDeque::new(),
             round: Round::default(),
+            commits: Commits::default(),
             figures: Figures::default(),
-            next_commit: 1,
-            committed: 0,
-            in_commit: VecDeque::new(),
             options,
             identity,
         }
@@ -187,7 +152,7 @@ impl Kernel {
         self.advance(now);
         match event {
             Event::Start(start) => self.on_start(*start, reads)?,
-            Event::Attach { flow, wait, token } => self.on_attach(flow, wait, token, reads)?,
+            Event::Attach { flow, wait, token } => self.on_attach(flow, wait, token),
             Event::Detach { token } => self.clients.detach(token),
             Event::Cancel { flow, token } => self.on_cancel(flow, token),
             Event::Flows {
@@ -250,9 +215,10 @@ impl Kernel {
                 self.check_signatures(reads)?;
                 continue;
             }
-            if self.verify_back_chains(reads)? {
+            if self.tend_chains() || self.verify_back_chains(reads)? {
                 continue;
             }
+            self.serve_back_chains(reads)?;
             self.decide_notarisations(reads)?;
             if self.work.is_empty() && self.round.checks.is_empty() {
                 break;
@@ -268,46 +234,21 @@ impl Kernel {
 
     /// The next time at which [`Event::Tick`] is due, if nothing else happens.
     pub fn next_wakeup(&self) -> Option<Timestamp> {
-        let sleeping = self.sleeping.first_key_value().map(|((at, _, _), ())| *at);
-        let work = self.starts.has_runnable().then_some(self.now);
+        let at_once = self.starts.has_runnable()
+            || self.intake.resolutions.can_verify()
+            || !self.fetches.is_empty()
+            || self.has_read_backs()
+            || self.desk.as_ref().is_some_and(Desk::can_decide);
         [
-            sleeping,
-            work,
+            at_once.then_some(self.now),
+            self.waits.next_time(),
             self.links.next_wakeup(),
             self.selection.next_deadline(),
-            (self.intake.wants_round() || self.has_read_backs()).then_some(self.now),
-            self.desk
-                .as_ref()
-                .is_some_and(Desk::can_decide)
-                .then_some(self.now),
+            self.intake.resolutions.next_stall(),
         ]
         .into_iter()
         .flatten()
         .min()
-    }
-
-    /// Counters and gauges for the metrics.
-    pub fn figures(&self) -> Figures {
-        let (cache_bytes, cache_hits, cache_misses) = self.book.cache_figures();
-        Figures {
-            flows_live: self.engine.live() as u64,
-            flows_queued: self.starts.queued() as u64,
-            transactions: self.book.last_seq(),
-            transaction_cache_bytes: cache_bytes as u64,
-            transaction_cache_hits: cache_hits,
-            transaction_cache_misses: cache_misses,
-            intake_items: self.intake.len() as u64,
-            deliveries_pending: self.links.deliveries_pending(),
-            outbox_pending: self
-                .identity
-                .network
-                .nodes()
-                .map(|(peer, _)| self.links.outbox_pending(peer))
-                .sum(),
-            notary_queued: self.desk.as_ref().map_or(0, |desk| desk.queued() as u64),
-            requests_outstanding: self.links.requests_outstanding(),
-            ..self.figures.clone()
-        }
     }
 
     /// The flow engine, for inspection.
@@ -333,7 +274,6 @@ impl Kernel {
                 Work::Engine(action) => self.on_engine_action(action, reads)?,
                 Work::Signed(item) => self.on_signed(item, reads)?,
                 Work::Ready(item) => self.on_ready(item, reads)?,
-                Work::Refuse(item, rejection) => self.refuse(item, rejection),
                 Work::Loopback(message) => self.on_peer_message(self.my_id, message, reads)?,
             }
             if self.work.is_empty() {
@@ -346,94 +286,5 @@ impl Kernel {
     pub(crate) fn take_engine_actions(&mut self) {
         self.work
             .extend(self.engine_out.drain(..).map(Work::Engine));
-    }
-
-    /// Sends a message once the round is durable; to itself within the round.
-    pub(crate) fn send(&mut self, peer: PartyId, priority: Priority, message: PeerMessage) {
-        if peer == self.my_id {
-            self.work.push_back(Work::Loopback(message));
-            return;
-        }
-        let bytes = primitives::Encode::to_bytes(&message);
-        self.round.then.push(Action::Send {
-            peer,
-            priority,
-            bytes,
-        });
-    }
-
-    pub(crate) fn reply(&mut self, token: Token, reply: Reply) {
-        self.round.then.push(Action::Reply { token, reply });
-    }
-
-    pub(crate) fn log(&mut self, warning: bool, code: &'static str, message: String) {
-        self.round.then.push(Action::Log {
-            warning,
-            code,
-            message,
-        });
-    }
-
-    fn close_round(&mut self, out: &mut Vec<Action>) {
-        if self.starts.is_drained(self.engine.live()) && self.intake.len() == 0 {
-            self.starts.drain_reported();
-            self.round.then.push(Action::Drained);
-        }
-        let round = std::mem::take(&mut self.round);
-        let nothing_written = round.batch.is_empty();
-        if nothing_written && (self.in_commit.is_empty() || round.then.is_empty()) {
-            self.round_without_commit();
-            out.extend(round.then);
-            return;
-        }
-        let number = self.next_commit;
-        self.next_commit += 1;
-        self.figures.commits += 1;
-        self.figures.commit_rows += round.batch.writes.len() as u64;
-        self.in_commit.push_back(InCommit {
-            number,
-            recorded: round.recorded,
-            changes: round.changes,
-        });
-        out.push(Action::Commit {
-            number,
-            batch: round.batch,
-            then: round.then,
-        });
-    }
-
-    /// The number that this round's commit will have.
-    pub(crate) fn round_number(&self) -> u64 {
-        self.next_commit
-    }
-
-    fn on_committed(&mut self, number: u64) {
-        self.committed = self.committed.max(number);
-        while self.in_commit.front().is_some_and(|c| c.number <= number) {
-            let Some(done) = self.in_commit.pop_front() else {
-                break;
-            };
-            for id in &done.recorded {
-                self.book.durable(id);
-            }
-            if !done.changes.is_empty() {
-                let changes = done.changes;
-                let out = self.selection.apply(changes, self.now);
-                self.on_selection(out);
-            }
-        }
-        for resolution in self.intake.resolutions_mut() {
-            resolution.committed(number);
-        }
-        if let Some(desk) = &mut self.desk {
-            desk.committed(number, self.now);
-        }
-        self.clients.committed(number);
-        self.release_selects(number);
-    }
-
-    /// Every commit up to this one is durable.
-    pub(crate) fn committed_number(&self) -> u64 {
-        self.committed
     }
 }

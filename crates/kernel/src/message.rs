@@ -241,6 +241,8 @@ impl Decode for PeerMessage {
 /// Asks for transactions and as many of their ancestors as fit, newest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FetchRequest {
+    /// The transaction that was received and whose ancestors these are.
+    pub root: TxId,
     /// The transactions whose chains are wanted.
     pub wanted: Vec<TxId>,
     /// Most transactions in the answer; grows from request to request.
@@ -261,7 +263,8 @@ pub struct FetchResponse {
 
 impl Encode for FetchRequest {
     fn encode(&self, e: &mut Encoder) {
-        e.array(3);
+        e.array(4);
+        self.root.encode(e);
         encode_ids(&self.wanted, e);
         e.u64(u64::from(self.transactions_max));
         e.u64(u64::from(self.bytes_max));
@@ -270,8 +273,9 @@ impl Encode for FetchRequest {
 
 impl Decode for FetchRequest {
     fn decode(d: &mut Decoder<'_>) -> Result<Self, DecodeError> {
-        d.expect_array(3)?;
+        d.expect_array(4)?;
         Ok(Self {
+            root: TxId::decode(d)?,
             wanted: decode_ids(d, FETCH_WANTED_MAX)?,
             transactions_max: d.u32()?,
             bytes_max: d.u32()?,

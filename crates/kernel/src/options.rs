@@ -23,6 +23,8 @@ pub struct KernelOptions {
     pub transactions_bytes: usize,
     /// Cache of signatures known to be good, and of transactions known to be valid.
     pub known_signatures_bytes: usize,
+    /// Back chain fetched for one transaction; what does not fit in memory waits on the disk meanwhile.
+    pub back_chain_bytes_max: u64,
     /// Cache of outcomes of ended flows.
     pub outcomes_bytes: usize,
     /// Cache of transactions that only this node has.
@@ -46,6 +48,7 @@ impl Default for KernelOptions {
             notary: None,
             transactions_bytes: 12 << 20,
             known_signatures_bytes: 2 << 20,
+            back_chain_bytes_max: 4 << 30,
             outcomes_bytes: 4 << 20,
             unshared_bytes: 4 << 20,
             outbox: OutboxOptions::default(),

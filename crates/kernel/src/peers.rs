@@ -1,20 +1,24 @@
 //! Messages from peers: anything can be in them, from anybody whom TLS let in.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use flow::messaging::RequestId;
 use flow::{EffectResult, FlowError};
-use ledger::{NotaryError, NotaryResponse, PartyId, SignedTransaction};
-use primitives::{Decode, Encode};
+use ledger::{NotaryError, NotaryResponse, PartyId, Rejection, SignedTransaction, StateRef};
+use primitives::{Decode, Encode, PublicKey};
 
+use crate::chains::resolution_of;
 use crate::errors;
 use crate::event::Priority;
 use crate::fetch;
-use crate::intake::{Goal, ITEMS_MAX};
+use crate::intake::Goal;
 use crate::kernel::Kernel;
 use crate::message::{Answer, FetchRequest, PeerMessage, ServiceId};
-use crate::port::{Reads, StoreFailure};
+use crate::port::{Reads, StoreFailure, Table};
+use crate::round::CheckOwner;
 use crate::rows::{META_QUARANTINE, meta_key, state_ref_key};
+use crate::served::{FETCH_WAIT_MS, FETCHED_PER_ROUND};
 
 impl Kernel {
     pub(crate) fn on_message(
@@ -35,7 +39,7 @@ impl Kernel {
 
     pub(crate) fn bad_message(&mut self, peer: PartyId, what: &str) {
         self.figures.messages_bad += 1;
-        self.log(true, "node.bad_message", format!("from {peer}: {what}"));
+        self.complain(errors::BAD_MESSAGE.code, peer, what);
     }
 
     pub(crate) fn on_peer_message(
@@ -69,16 +73,22 @@ impl Kernel {
         body: &[u8],
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
-        if service == ServiceId::Notarise as u8 && self.desk.is_some() {
+        let answer = if service == ServiceId::Notarise as u8 && self.desk.is_some() {
             self.on_notarise(peer, id, body);
             return Ok(());
-        }
-        let answer = if service == ServiceId::Fetch as u8 {
+        } else if service == ServiceId::Fetch as u8 {
             match FetchRequest::from_bytes(body) {
-                Ok(request) => {
-                    Answer::Done(fetch::serve(&request, &mut self.book, reads)?.to_bytes())
+                Ok(request) if !self.may_fetch(peer, &request, reads)? => {
+                    let text = "the transaction does not concern the notary that asks";
+                    Answer::Failed(errors::rejection(&errors::BACK_CHAIN_NOT_SHARED, text))
                 }
-                Err(error) => Answer::Failed(ledger::Rejection::of(&error)),
+                Ok(request) => {
+                    if self.fetches.push(peer, id, request) {
+                        return Ok(());
+                    }
+                    Answer::Wait(FETCH_WAIT_MS)
+                }
+                Err(error) => Answer::Failed(Rejection::of(&error)),
             }
         } else {
             let text = format!(
@@ -87,7 +97,46 @@ impl Kernel {
             );
             Answer::Failed(errors::rejection(&errors::SERVICE_UNKNOWN, text))
         };
-        self.send(peer, Priority::Bulk, PeerMessage::Response { id, answer });
+        self.send(peer, Priority::Normal, PeerMessage::Response { id, answer });
+        Ok(())
+    }
+
+    /// A notary that does not validate knows the ids of everything it notarises, and must not see more than that. Of others,
+    /// whoever knows an id has been told it by a participant.
+    fn may_fetch(
+        &self,
+        peer: PartyId,
+        request: &FetchRequest,
+        reads: &dyn Reads,
+    ) -> Result<bool, StoreFailure> {
+        let network = &self.identity.network;
+        let info = network.node(&peer);
+        let validates = info
+            .and_then(|info| info.notary)
+            .is_some_and(|notary| notary.validating);
+        if validates || !network.is_notary(&peer) {
+            return Ok(true);
+        }
+        let root = self.book.read(&request.root, reads)?;
+        let key = info.map(|info| &info.party.key);
+        Ok(root.is_some_and(|root| self.concerns(&root.transaction, &|other| Some(other) == key)))
+    }
+
+    /// Serves back chains, as many as a round may.
+    pub(crate) fn serve_back_chains(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
+        if std::mem::replace(&mut self.round.chains_served, true) {
+            return Ok(());
+        }
+        let mut served = 0;
+        while served < FETCHED_PER_ROUND
+            && let Some((peer, id, request)) = self.fetches.pop()
+        {
+            let response = fetch::serve(&request, &self.book, reads)?;
+            // Looking up what is asked for is work too.
+            served += 1 + response.transactions.len() + request.wanted.len() / 16;
+            let answer = Answer::Done(response.to_bytes());
+            self.send(peer, Priority::Bulk, PeerMessage::Response { id, answer });
+        }
         Ok(())
     }
 
@@ -110,7 +159,7 @@ impl Kernel {
         }
         let result = match answer {
             Answer::Done(body) => {
-                self.look_for_conflict(&body);
+                self.look_for_conflict(peer, &body, reads)?;
                 EffectResult::Response(body)
             }
             Answer::Failed(rejection) => EffectResult::Failed(FlowError::from_rejection(rejection)),
@@ -120,25 +169,40 @@ impl Kernel {
         Ok(())
     }
 
-    /// The notary says that a state of ours is consumed: it must not be selected again, in this run or the next.
-    fn look_for_conflict(&mut self, body: &[u8]) {
+    /// The notary says that a state of ours is consumed: it must not be selected again, in this run or the next. Believed
+    /// of a notary of the network only, and of its own states.
+    fn look_for_conflict(
+        &mut self,
+        peer: PartyId,
+        body: &[u8],
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
+        if !self.identity.network.is_notary(&peer) {
+            return Ok(());
+        }
         let Ok(NotaryResponse::Refused(NotaryError::Conflict { conflicts })) =
             NotaryResponse::from_bytes(body)
         else {
-            return;
+            return Ok(());
         };
         for conflict in conflicts.iter().filter(|conflict| !conflict.is_reference) {
             let input = conflict.input;
-            if self.selection.quarantine(input) {
-                let key = meta_key(META_QUARANTINE, &state_ref_key(&input));
-                self.round
-                    .batch
-                    .put(crate::port::Table::Meta, key, Vec::new());
-                let text = format!(
-                    "state {input} is consumed elsewhere, says the notary; it is set aside"
-                );
-                self.log(true, "vault.quarantined", text);
+            let state = self.book.state(&input, reads)?;
+            if state.is_some_and(|state| state.notary.id() == peer) {
+                self.quarantine(input);
             }
+        }
+        Ok(())
+    }
+
+    fn quarantine(&mut self, input: StateRef) {
+        if self.selection.quarantine(input) {
+            self.quarantined.insert(input);
+            let key = meta_key(META_QUARANTINE, &state_ref_key(&input));
+            self.round.batch.put(Table::Meta, key, Vec::new());
+            let text =
+                format!("state {input} is consumed elsewhere, says the notary; it is set aside");
+            self.warn(errors::QUARANTINED.code, text);
         }
     }
 
@@ -149,51 +213,117 @@ impl Kernel {
         dependencies: &[Vec<u8>],
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
-        let mut wanted = std::collections::BTreeSet::new();
-        let mut delivered = Vec::with_capacity(transactions.len());
+        let mut along = Vec::with_capacity(dependencies.len());
+        for bytes in dependencies {
+            match SignedTransaction::from_bytes(bytes) {
+                Ok(transaction) => along.push(Arc::new(transaction)),
+                Err(error) => self.bad_message(peer, &format!("a dependency: {error}")),
+            }
+        }
         for bytes in transactions {
             match SignedTransaction::from_bytes(bytes) {
-                Ok(transaction) => delivered.push(transaction),
+                Ok(transaction) => self.on_delivered_one(peer, transaction, &along, reads)?,
                 // Without an id there is nothing to refuse; the sender will find no answer in its log, we one here.
                 Err(error) => self.bad_message(peer, &format!("a delivered transaction: {error}")),
             }
         }
-        for transaction in &delivered {
-            wanted.extend(fetch::dependencies(transaction));
+        Ok(())
+    }
+
+    fn on_delivered_one(
+        &mut self,
+        peer: PartyId,
+        transaction: SignedTransaction,
+        along: &[Arc<SignedTransaction>],
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
+        let id = transaction.id();
+        if self.book.contains(&id, reads)? {
+            self.answer_delivery(peer, id);
+            return Ok(());
         }
-        for bytes in dependencies {
-            if let Ok(transaction) = SignedTransaction::from_bytes(bytes)
-                && wanted.contains(&transaction.id())
-                && self.intake.len() < ITEMS_MAX
-                && !self.book.contains(&transaction.id(), reads)?
-            {
-                self.take_in(Arc::new(transaction), Goal::Dependency, Some(peer));
+        if !self.concerns_us(&transaction, reads)? {
+            let text = "this node takes no part in the transaction, and no flow of it waits for it";
+            let rejection = errors::rejection(&errors::NOT_A_PARTICIPANT, text);
+            self.figures.transactions_refused += 1;
+            self.refuse_delivery(peer, id, rejection);
+            return Ok(());
+        }
+        let wanted: BTreeSet<_> = match along {
+            [] => BTreeSet::new(),
+            _ => fetch::dependencies(&transaction),
+        };
+        let mut mine = Vec::new();
+        for dependency in along
+            .iter()
+            .filter(|dependency| wanted.contains(&dependency.id()))
+        {
+            if !self.book.contains(&dependency.id(), reads)? {
+                mine.push(Arc::clone(dependency));
             }
         }
-        for transaction in delivered {
-            let id = transaction.id();
-            if self.book.contains(&id, reads)? {
-                self.answer_delivery(peer, id);
-            } else if self.intake.len() < ITEMS_MAX {
-                self.take_in(Arc::new(transaction), Goal::Deliver { peer }, Some(peer));
+        // Without room the peer gets no answer, and delivers it again.
+        if self
+            .intake
+            .has_room(&peer, transaction.wire().bytes().len())
+        {
+            for dependency in &mine {
+                // Checked in the same batch as the transaction; what is good is remembered.
+                if let Ok(pending) = dependency.check_signatures(&[]) {
+                    self.gather(CheckOwner::Nobody, pending.messages());
+                }
             }
+            self.take_in(
+                Arc::new(transaction),
+                Goal::Deliver { peer },
+                Some(peer),
+                mine,
+            );
         }
         Ok(())
     }
-}
 
-/// Requests of resolutions have flow ids that no flow has.
-pub(crate) fn resolution_request(number: u64, step: u32) -> RequestId {
-    let mut flow = [0xff; 16];
-    flow[8..].copy_from_slice(&number.to_be_bytes());
-    RequestId {
-        flow: flow::FlowId(flow),
-        effect: step,
+    /// Whether a transaction is any business of ours: what a peer delivers and is not goes no further, so that no peer can
+    /// fill our disk. Ours are those that make states of ours, consume or read states that are ours, or need our signature;
+    /// and those that a flow here waits for.
+    fn concerns_us(
+        &mut self,
+        transaction: &SignedTransaction,
+        reads: &dyn Reads,
+    ) -> Result<bool, StoreFailure> {
+        let is_ours = |key: &PublicKey| self.keys.contains_key(key);
+        if self.concerns(transaction, &is_ours) || self.waits.expects(&transaction.id()) {
+            return Ok(true);
+        }
+        let wire = transaction.wire();
+        for reference in wire.inputs().iter().chain(wire.references()) {
+            if let Some(state) = self.book.state(reference, reads)? {
+                let facts = self.identity.contracts.describe(&state);
+                let is_ours = |key: &PublicKey| self.keys.contains_key(key);
+                if facts.is_ok_and(|facts| vault::is_relevant(&facts, &is_ours)) {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
     }
-}
 
-fn resolution_of(id: &RequestId) -> Option<u64> {
-    let bytes = id.flow.as_bytes();
-    let number = bytes.last_chunk::<8>()?;
-    (bytes[..8] == [0xff; 8]).then(|| u64::from_be_bytes(*number))
+    /// Whether a transaction makes states of somebody's or needs their signature; notarising it is no part in it.
+    fn concerns(
+        &self,
+        transaction: &SignedTransaction,
+        is_theirs: &dyn Fn(&PublicKey) -> bool,
+    ) -> bool {
+        let wire = transaction.wire();
+        let makes = wire.outputs().iter().any(|state| {
+            let facts = self.identity.contracts.describe(state);
+            facts.is_ok_and(|facts| vault::is_relevant(&facts, is_theirs))
+        });
+        let signs = |key: &PublicKey| is_theirs(key) || key.leaf_keys().iter().any(is_theirs);
+        makes
+            || wire
+                .commands()
+                .iter()
+                .any(|command| command.signers.iter().any(signs))
+    }
 }

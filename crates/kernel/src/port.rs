@@ -5,6 +5,8 @@
 
 use thiserror::Error;
 
+use crate::errors::DAMAGED;
+
 /// A table of the node's own data. The discriminant is part of the stored format: never renumber.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
@@ -15,7 +17,8 @@ pub enum Table {
     Ledger = 1,
     /// `transaction id 32` -> `seq u64 BE`.
     TxIndex = 2,
-    /// `flow id 16 | step u32 BE` -> one journal row; deleted when the flow ends.
+    /// `flow id 16 | step u32 BE` -> one journal row, after the ids of what the flow recorded in that round; deleted when
+    /// the flow ends.
     Journal = 3,
     /// `peer 32 | seq u64 BE` -> a session message not yet acknowledged.
     Outbox = 4,
@@ -128,6 +131,15 @@ pub struct StoreFailure {
     pub message: String,
     /// What to do.
     pub hint: &'static str,
+}
+
+/// What is stored makes no sense.
+pub(crate) fn damaged(message: impl Into<String>) -> StoreFailure {
+    StoreFailure {
+        code: DAMAGED.code,
+        message: message.into(),
+        hint: DAMAGED.action,
+    }
 }
 
 /// Reads of what is durable (or at least submitted before, where a backend makes it visible earlier).

@@ -12,8 +12,8 @@ use crate::event::Action;
 use crate::kernel::{Identity, Kernel};
 use crate::links::Links;
 use crate::options::KernelOptions;
-use crate::port::{Reads, StoreFailure, Table};
-use crate::rows::{META_QUARANTINE, prefix_end, state_ref_of};
+use crate::port::{Reads, StoreFailure, Table, damaged};
+use crate::rows::{META_QUARANTINE, prefix_end, split_journal_row, state_ref_of};
 
 /// Rows read at once.
 const PAGE: usize = 10_000;
@@ -109,9 +109,12 @@ impl Kernel {
 
     fn restore_quarantine(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
         let to = prefix_end(META_QUARANTINE);
-        for (key, _) in reads.scan(Table::Meta, META_QUARANTINE, to.as_deref(), 1_000_000)? {
-            if let Some(reference) = state_ref_of(&key[META_QUARANTINE.len()..]) {
-                self.selection.quarantine(reference);
+        let max = self.options.selection.quarantined_max;
+        for (key, _) in reads.scan(Table::Meta, META_QUARANTINE, to.as_deref(), max)? {
+            if let Some(reference) = state_ref_of(&key[META_QUARANTINE.len()..])
+                && self.selection.quarantine(reference)
+            {
+                self.quarantined.insert(reference);
             }
         }
         Ok(())
@@ -147,11 +150,11 @@ impl Kernel {
                 let Some((flow, step)) = journal_key_of(&key) else {
                     continue;
                 };
-                if current != Some(flow) {
-                    if let Some(done) = current.replace(flow) {
-                        self.load_journal(done, std::mem::take(&mut rows));
-                        flows.push(done);
-                    }
+                if current != Some(flow)
+                    && let Some(done) = current.replace(flow)
+                {
+                    self.load_journal(done, std::mem::take(&mut rows))?;
+                    flows.push(done);
                 }
                 rows.push((step, value));
             }
@@ -160,27 +163,40 @@ impl Kernel {
             }
         }
         if let Some(done) = current {
-            self.load_journal(done, rows);
+            self.load_journal(done, rows)?;
             flows.push(done);
         }
         Ok(flows)
     }
 
-    fn load_journal(&mut self, flow: FlowId, rows: Vec<(u32, Vec<u8>)>) {
-        let loaded = self.engine.load(flow, &rows);
-        self.selection.restore_lock(flow.0, &loaded.locked);
+    fn load_journal(
+        &mut self,
+        flow: FlowId,
+        rows: Vec<(u32, Vec<u8>)>,
+    ) -> Result<(), StoreFailure> {
         let mut live = LiveFlow::default();
+        let mut steps = Vec::with_capacity(rows.len());
+        for (step, value) in rows {
+            let Some((recorded, row)) = split_journal_row(&value) else {
+                return Err(damaged(format!(
+                    "row {step} of the journal of flow {flow} is too short"
+                )));
+            };
+            live.transactions.extend(recorded);
+            steps.push((step, row.to_vec()));
+        }
+        let loaded = self.engine.load(flow, &steps);
+        self.selection.restore_lock(flow.0, &loaded.locked);
         if let Some(start) = &loaded.start
             && start.origin.is_none()
         {
-            live.started_here = true;
-            live.client = Caller::from_bytes(&start.caller)
-                .ok()
-                .as_ref()
-                .and_then(client_of);
-            self.starts.resumed();
+            let caller = Caller::from_bytes(&start.caller).ok();
+            live.client = caller.as_ref().and_then(client_of);
+            live.holds_place = true;
+            self.starts.take_place();
         }
-        self.clients.begin(flow, live);
+        self.clients.resume(flow, live);
+        Ok(())
     }
 }
 

@@ -1,28 +1,31 @@
 //! The requester's side of resolution: one back chain being fetched from one peer, then verified oldest first.
 //!
 //! # Invariants
-//! - Only transactions that something already received depends on are accepted.
+//! - Only transactions that something already received depends on are accepted, so everything fetched is an ancestor of the
+//!   root, and what is wrong with it is wrong with the root.
 //! - Every request names all that is still missing, so positions only ever fall and nothing comes twice.
-//! - Memory is bounded by [`STAGED_BYTES_MAX`] and [`FETCH_WANTED_MAX`] ids; the rest waits in the staging table.
+//! - Memory is bounded by [`STAGED_BYTES_MAX`], one answer and [`FETCH_WANTED_MAX`] ids; the rest waits in the staging table,
+//!   which is bounded too.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use ledger::{PartyId, SignedTransaction, TxId};
-use primitives::Decode;
+use primitives::{Decode, Decoder, Encoder};
 
 use crate::book::Book;
-use crate::fetch::dependencies;
+use crate::fetch::{FETCH_TRANSACTIONS_MAX, dependencies};
 use crate::message::{FETCH_WANTED_MAX, FetchRequest, FetchResponse};
-use crate::port::{Reads, StoreFailure, Table, WriteBatch};
-use crate::rows::{prefix_end, seq_of};
+use crate::port::{Reads, StoreFailure, Table, WriteBatch, damaged};
 
-/// Most bytes of one chain kept in memory; what is more waits in the staging table.
-pub const STAGED_BYTES_MAX: usize = 1 << 20;
+/// Bytes of one chain kept in memory before they are moved to the staging table.
+pub const STAGED_BYTES_MAX: usize = 256 << 10;
+/// Bytes of transactions in one row of the staging table, but for one larger transaction.
+const STAGING_ROW_BYTES: usize = 256 << 10;
 /// Transactions in the first answer asked for; doubles with each one.
 const FIRST_TRANSACTIONS: u32 = 16;
 /// Bytes in each answer asked for.
 const ANSWER_BYTES: u32 = 512 << 10;
-/// Transactions verified in one step.
+/// Transactions verified in one step, of one row of the staging table or of what is in memory.
 pub const VERIFY_CHUNK: usize = 256;
 
 /// Why a back chain can't be had.
@@ -34,6 +37,8 @@ pub enum ResolutionError {
     Unavailable(TxId),
     /// More unrelated ancestors at once than the limit.
     TooWide,
+    /// More bytes than the limit.
+    TooLong,
 }
 
 /// See the module.
@@ -41,32 +46,47 @@ pub enum ResolutionError {
 pub struct Resolution {
     /// Names the resolution in requests and staging keys.
     pub number: u64,
+    /// The transaction whose ancestors these are.
+    pub root: TxId,
     /// Where the chain comes from.
     pub peer: PartyId,
     missing: BTreeSet<TxId>,
-    staged: BTreeMap<u64, Vec<u8>>,
+    staged: BTreeMap<u64, (TxId, Vec<u8>)>,
     staged_bytes: usize,
-    spilled: bool,
-    spilled_undurable: Option<u64>,
+    /// First positions of the rows in the staging table.
+    rows: BTreeSet<u64>,
+    /// The commit that holds the last of those rows, while it is not durable.
+    undurable: Option<u64>,
     last_position: u64,
     transactions_max: u32,
     steps: u32,
+    fetched_bytes: u64,
+    bytes_max: u64,
 }
 
 impl Resolution {
-    /// Begins to fetch what is missing.
-    pub fn new(number: u64, peer: PartyId, missing: BTreeSet<TxId>) -> Self {
+    /// Begins to fetch what is missing; all of it may come to `bytes_max`.
+    pub fn new(
+        number: u64,
+        root: TxId,
+        peer: PartyId,
+        missing: BTreeSet<TxId>,
+        bytes_max: u64,
+    ) -> Self {
         Self {
             number,
+            root,
             peer,
             missing,
             staged: BTreeMap::new(),
             staged_bytes: 0,
-            spilled: false,
-            spilled_undurable: None,
+            rows: BTreeSet::new(),
+            undurable: None,
             last_position: u64::MAX,
             transactions_max: FIRST_TRANSACTIONS,
             steps: 0,
+            fetched_bytes: 0,
+            bytes_max,
         }
     }
 
@@ -76,6 +96,7 @@ impl Resolution {
             return None;
         }
         Some(FetchRequest {
+            root: self.root,
             wanted: self.missing.iter().copied().collect(),
             transactions_max: self.transactions_max,
             bytes_max: ANSWER_BYTES,
@@ -88,9 +109,14 @@ impl Resolution {
         self.steps
     }
 
+    /// The number of the last request.
+    pub fn step(&self) -> u32 {
+        self.steps
+    }
+
     /// Whether everything is fetched and the oldest of it can be read.
     pub fn can_verify(&self) -> bool {
-        self.missing.is_empty() && (!self.staged.is_empty() || self.spilled_undurable.is_none())
+        self.missing.is_empty() && (!self.staged.is_empty() || self.undurable.is_none())
     }
 
     /// What is still to be fetched.
@@ -98,79 +124,121 @@ impl Resolution {
         &self.missing
     }
 
-    /// Takes an answer; returns the ids that are staged now.
+    /// What was fetched and is in memory.
+    pub fn staged_ids(&self) -> impl Iterator<Item = &TxId> {
+        self.staged.values().map(|(id, _)| id)
+    }
+
+    /// Takes an answer; returns the ids that are missing since then.
     pub fn accept(
         &mut self,
         response: FetchResponse,
         book: &Book,
         reads: &dyn Reads,
     ) -> Result<Result<Vec<TxId>, ResolutionError>, StoreFailure> {
-        if let Some(unknown) = response.unknown.iter().find(|id| self.missing.contains(id)) {
-            return Ok(Err(ResolutionError::Unavailable(*unknown)));
+        if let Err(error) = self.check(&response) {
+            return Ok(Err(error));
         }
-        if response.transactions.is_empty() {
-            return Ok(Err(ResolutionError::Unsolicited("an empty answer".into())));
-        }
-        let mut accepted = Vec::new();
+        let unsolicited = |text: String| Ok(Err(ResolutionError::Unsolicited(text)));
+        let mut found = Vec::new();
         for (position, bytes) in response.transactions {
             if position >= self.last_position {
-                return Ok(Err(ResolutionError::Unsolicited(
-                    "positions do not fall".into(),
-                )));
+                return unsolicited("positions do not fall".into());
             }
             self.last_position = position;
             let transaction = match SignedTransaction::from_bytes(&bytes) {
                 Ok(transaction) => transaction,
-                Err(error) => return Ok(Err(ResolutionError::Unsolicited(error.to_string()))),
+                Err(error) => return unsolicited(error.to_string()),
             };
             let id = transaction.id();
             if !self.missing.remove(&id) {
-                return Ok(Err(ResolutionError::Unsolicited(format!(
-                    "transaction {id} was not asked for"
-                ))));
+                return unsolicited(format!("transaction {id} was not asked for"));
             }
             if book.contains(&id, reads)? {
                 continue;
             }
             for dependency in dependencies(&transaction) {
-                if !book.contains(&dependency, reads)? {
-                    self.missing.insert(dependency);
+                if !book.contains(&dependency, reads)? && self.missing.insert(dependency) {
+                    found.push(dependency);
                 }
             }
             if self.missing.len() > FETCH_WANTED_MAX {
                 return Ok(Err(ResolutionError::TooWide));
             }
+            self.fetched_bytes = self.fetched_bytes.saturating_add(bytes.len() as u64);
+            if self.fetched_bytes > self.bytes_max {
+                return Ok(Err(ResolutionError::TooLong));
+            }
             self.staged_bytes += bytes.len();
-            self.staged.insert(position, bytes);
-            accepted.push(id);
+            self.staged.insert(position, (id, bytes));
         }
-        self.transactions_max = self.transactions_max.saturating_mul(2).min(1_000);
-        Ok(Ok(accepted))
+        let more = self.transactions_max.saturating_mul(2);
+        self.transactions_max = more.min(FETCH_TRANSACTIONS_MAX as u32);
+        Ok(Ok(found))
+    }
+
+    fn check(&self, response: &FetchResponse) -> Result<(), ResolutionError> {
+        if let Some(unknown) = response.unknown.iter().find(|id| self.missing.contains(id)) {
+            return Err(ResolutionError::Unavailable(*unknown));
+        }
+        let count = response.transactions.len();
+        let bytes: usize = response
+            .transactions
+            .iter()
+            .map(|(_, bytes)| bytes.len())
+            .sum();
+        let too_large = count > 1 && bytes > ANSWER_BYTES as usize;
+        if count == 0 || count > self.transactions_max as usize || too_large {
+            let text = format!("an answer of {count} transactions in {bytes} bytes");
+            return Err(ResolutionError::Unsolicited(text));
+        }
+        Ok(())
     }
 
     /// Moves what is staged to the store when it has grown too large for memory. Called before the round's commit
-    /// `number`; what is spilled is read back only after that commit is durable.
-    pub fn spill(&mut self, number: u64, batch: &mut WriteBatch) {
+    /// `number`; what is spilled is read back only after that commit is durable. Returns what is no longer in memory.
+    pub fn spill(&mut self, number: u64, batch: &mut WriteBatch) -> Vec<TxId> {
         if self.staged_bytes <= STAGED_BYTES_MAX || self.missing.is_empty() {
-            return;
+            return Vec::new();
         }
-        for (position, bytes) in std::mem::take(&mut self.staged) {
-            batch.put(Table::Staging, self.key(position), bytes);
+        let mut ids = Vec::with_capacity(self.staged.len());
+        let mut row: Vec<Vec<u8>> = Vec::new();
+        let (mut first, mut size) = (0, 0);
+        for (position, (id, bytes)) in std::mem::take(&mut self.staged) {
+            if !row.is_empty() && size + bytes.len() > STAGING_ROW_BYTES {
+                self.put_row(first, &std::mem::take(&mut row), batch);
+                size = 0;
+            }
+            if row.is_empty() {
+                first = position;
+            }
+            size += bytes.len();
+            row.push(bytes);
+            ids.push(id);
         }
+        self.put_row(first, &row, batch);
         self.staged_bytes = 0;
-        self.spilled = true;
-        self.spilled_undurable = Some(number);
+        self.undurable = Some(number);
+        ids
+    }
+
+    fn put_row(&mut self, first: u64, row: &[Vec<u8>], batch: &mut WriteBatch) {
+        let mut e = Encoder::new();
+        e.array(row.len());
+        row.iter().for_each(|bytes| e.bytes(bytes));
+        self.rows.insert(first);
+        batch.put(Table::Staging, self.key(first), e.into_bytes());
     }
 
     /// All batches up to `number` are durable.
     pub fn committed(&mut self, number: u64) {
-        if self.spilled_undurable.is_some_and(|n| n <= number) {
-            self.spilled_undurable = None;
+        if self.undurable.is_some_and(|n| n <= number) {
+            self.undurable = None;
         }
     }
 
-    /// The oldest transactions not yet taken, at most [`VERIFY_CHUNK`]; deletes their staging rows in `batch`.
-    /// An empty answer with [`Resolution::is_drained`] false means: wait for the commit of what was spilled.
+    /// The oldest transactions not yet taken: a row of the staging table, or up to [`VERIFY_CHUNK`] from memory. The row is
+    /// deleted in `batch`. Only while [`Resolution::can_verify`].
     pub fn take_oldest(
         &mut self,
         reads: &dyn Reads,
@@ -180,64 +248,47 @@ impl Resolution {
         if !self.staged.is_empty() {
             let mut chunk = Vec::new();
             while chunk.len() < VERIFY_CHUNK
-                && let Some((_, bytes)) = self.staged.pop_first()
+                && let Some((_, (_, bytes))) = self.staged.pop_first()
             {
                 self.staged_bytes = self.staged_bytes.saturating_sub(bytes.len());
                 chunk.push(bytes);
             }
             return Ok(chunk);
         }
-        if !self.spilled || self.spilled_undurable.is_some() {
+        let Some(first) = self.rows.pop_first() else {
             return Ok(Vec::new());
-        }
-        let from = self.key(self.last_taken());
-        let to = prefix_end(&self.number.to_be_bytes());
-        let rows = reads.scan(Table::Staging, &from, to.as_deref(), VERIFY_CHUNK)?;
-        if rows.is_empty() {
-            self.spilled = false;
-        }
-        let mut chunk = Vec::with_capacity(rows.len());
-        for (key, bytes) in rows {
-            if let Some(position) = seq_of(&key) {
-                self.last_position = position;
-            }
-            batch.delete(Table::Staging, key);
-            chunk.push(bytes);
-        }
-        Ok(chunk)
+        };
+        let key = self.key(first);
+        let Some(row) = reads.get(Table::Staging, &key)? else {
+            return Err(damaged("a fetched part of a back chain is gone"));
+        };
+        batch.delete(Table::Staging, key);
+        decode_row(&row).ok_or_else(|| damaged("a fetched part of a back chain does not decode"))
     }
 
     /// Whether every fetched transaction was taken.
     pub fn is_drained(&self) -> bool {
-        self.missing.is_empty() && self.staged.is_empty() && !self.spilled
+        self.missing.is_empty() && self.staged.is_empty() && self.rows.is_empty()
     }
 
-    /// Deletes what is left in the staging table, after a failure.
-    pub fn discard(&self, reads: &dyn Reads, batch: &mut WriteBatch) -> Result<(), StoreFailure> {
-        if !self.spilled {
-            return Ok(());
+    /// Deletes what is left in the staging table.
+    pub fn discard(&self, batch: &mut WriteBatch) {
+        for first in &self.rows {
+            batch.delete(Table::Staging, self.key(*first));
         }
-        let to = prefix_end(&self.number.to_be_bytes());
-        let mut from = self.number.to_be_bytes().to_vec();
-        loop {
-            let rows = reads.scan(Table::Staging, &from, to.as_deref(), 1_000)?;
-            let Some((last, _)) = rows.last() else {
-                return Ok(());
-            };
-            from = [last.as_slice(), &[0]].concat();
-            for (key, _) in rows {
-                batch.delete(Table::Staging, key);
-            }
-        }
-    }
-
-    /// Verification goes upwards from below the lowest position fetched.
-    fn last_taken(&self) -> u64 {
-        // Rows taken before are deleted in batches that may not be durable yet, so start behind the last one taken.
-        self.last_position.saturating_add(1)
     }
 
     fn key(&self, position: u64) -> Vec<u8> {
         [self.number.to_be_bytes(), position.to_be_bytes()].concat()
     }
+}
+
+fn decode_row(row: &[u8]) -> Option<Vec<Vec<u8>>> {
+    let mut d = Decoder::new(row);
+    let count = d.array().ok()?;
+    let mut list = Vec::new();
+    for _ in 0..count {
+        list.push(d.bytes().ok()?.to_vec());
+    }
+    Some(list)
 }

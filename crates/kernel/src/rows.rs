@@ -10,8 +10,6 @@ pub const META_EPOCH: &[u8] = b"epoch";
 pub const META_QUARANTINE: &[u8] = b"quarantine/";
 /// Prefix of rows `inbound/` + peer: the peer's epoch and the last session message accepted from it.
 pub const META_INBOUND: &[u8] = b"inbound/";
-/// Prefix of rows `outbound/` + peer: the next sequence number of the session stream to it.
-pub const META_OUTBOUND: &[u8] = b"outbound/";
 
 /// `u64`, big endian, so that keys sort by number.
 pub fn seq_key(seq: u64) -> [u8; 8] {
@@ -38,6 +36,27 @@ pub fn journal_key(flow: &FlowId, step: u32) -> Vec<u8> {
     key.extend_from_slice(flow.as_bytes());
     key.extend_from_slice(&step.to_be_bytes());
     key
+}
+
+/// A journal row: `count u16 BE | the ids of what the flow recorded in that round, 32 each | the engine's row`. The ids are for
+/// the outcome of a flow that goes on after a restart.
+pub fn journal_row(recorded: &[TxId], row: &[u8]) -> Vec<u8> {
+    let count = u16::try_from(recorded.len()).unwrap_or(u16::MAX);
+    let mut bytes = Vec::with_capacity(2 + recorded.len() * 32 + row.len());
+    bytes.extend_from_slice(&count.to_be_bytes());
+    for id in recorded.iter().take(usize::from(count)) {
+        bytes.extend_from_slice(id.as_bytes());
+    }
+    bytes.extend_from_slice(row);
+    bytes
+}
+
+/// The parts of a row made by [`journal_row`].
+pub fn split_journal_row(bytes: &[u8]) -> Option<(Vec<TxId>, &[u8])> {
+    let (count, rest) = bytes.split_first_chunk::<2>()?;
+    let (ids, row) = rest.split_at_checked(usize::from(u16::from_be_bytes(*count)) * 32)?;
+    let (ids, _) = ids.as_chunks::<32>();
+    Some((ids.iter().map(|id| TxId::from_array(*id)).collect(), row))
 }
 
 /// `transaction id 32 | index u32 BE`.
@@ -184,6 +203,21 @@ impl Decode for ClientRow {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_journal_row_holds_what_was_recorded() {
+        let ids = [1, 2].map(|byte| TxId::from_array([byte; 32]));
+        for recorded in [&[][..], &ids[..1], &ids] {
+            let bytes = journal_row(recorded, b"row");
+            assert_eq!(
+                split_journal_row(&bytes),
+                Some((recorded.to_vec(), &b"row"[..]))
+            );
+        }
+        for damaged in [&b""[..], &[0], &[0, 1, 7]] {
+            assert_eq!(split_journal_row(damaged), None);
+        }
+    }
 
     #[test]
     fn a_prefix_ends_where_the_next_one_begins() {

@@ -12,7 +12,9 @@ fn nine_hundred_large_payments_arrive() {
     town.settle();
     assert_eq!(town.ended(issued), Ok(true));
     let pay = r#"{"currency":"GBP","issuer":"O=Node 1, L=London, C=GB","payments":[{"to":"O=Node 2, L=London, C=GB","quantity":160,"states":160}]}"#;
-    let started: Vec<u64> = (0..900).map(|_| town.start(1, "cash.pay", pay, None)).collect();
+    let started: Vec<u64> = (0..900)
+        .map(|_| town.start(1, "cash.pay", pay, None))
+        .collect();
     town.settle();
     for token in started {
         assert_eq!(town.ended(token), Ok(true));

@@ -1,6 +1,8 @@
 //! A town of kernels in one thread: instant network, instant disk, no faults. For tests of what kernels do with each other
 //! when nothing goes wrong; the simulator is for everything else.
 
+#![allow(dead_code)] // each test uses its part
+
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -14,10 +16,12 @@ use ledger::{
 use primitives::{KeyPair, Scheme, Timestamp};
 use vault::{CoinRow, RefillRequest, ViewChange};
 
+type Rows = BTreeMap<(Table, Vec<u8>), Vec<u8>>;
+
 /// A disk of rows.
 #[derive(Default)]
 pub struct Disk {
-    rows: RefCell<BTreeMap<(Table, Vec<u8>), Vec<u8>>>,
+    rows: RefCell<Rows>,
 }
 
 impl Disk {

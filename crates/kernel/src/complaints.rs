@@ -1,0 +1,70 @@
+//! How often the log hears of a peer's faults: a peer that only sends nonsense must not fill the log.
+
+use std::collections::BTreeMap;
+
+use ledger::PartyId;
+use primitives::Timestamp;
+
+/// Lines about one peer within [`WINDOW_MS`]; further ones are counted and told with the next line that is written.
+pub(crate) const LINES_MAX: u32 = 20;
+/// See [`LINES_MAX`].
+pub(crate) const WINDOW_MS: u64 = 60_000;
+
+#[derive(Clone, Copy, Debug)]
+struct Told {
+    since: Timestamp,
+    lines: u32,
+    silent: u64,
+}
+
+/// See the module. One entry a peer, so bounded by the network map.
+#[derive(Debug, Default)]
+pub(crate) struct Complaints {
+    peers: BTreeMap<PartyId, Told>,
+}
+
+impl Complaints {
+    /// Whether a line about the peer may be written now; then also how many were not written before it.
+    pub(crate) fn may_tell(&mut self, peer: PartyId, now: Timestamp) -> Option<u64> {
+        let fresh = Told {
+            since: now,
+            lines: 0,
+            silent: 0,
+        };
+        let told = self.peers.entry(peer).or_insert(fresh);
+        if now.since_ms(told.since).unwrap_or(0) >= WINDOW_MS {
+            (told.since, told.lines) = (now, 0);
+        }
+        if told.lines >= LINES_MAX {
+            told.silent += 1;
+            return None;
+        }
+        told.lines += 1;
+        Some(std::mem::take(&mut told.silent))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use primitives::Hash;
+
+    use super::*;
+
+    #[test]
+    fn a_peer_gets_twenty_lines_a_minute() {
+        let mut complaints = Complaints::default();
+        let (peer, other) = (
+            PartyId::from_hash(Hash::ZERO),
+            PartyId::from_hash(Hash::plain(b"o")),
+        );
+        let at = |second: u64| Timestamp::from_ms(second * 1_000);
+        let told = (0..50)
+            .filter(|_| complaints.may_tell(peer, at(1)).is_some())
+            .count();
+        assert_eq!(told, 20);
+        assert_eq!(complaints.may_tell(other, at(2)), Some(0));
+        assert_eq!(complaints.may_tell(peer, at(60)), None);
+        assert_eq!(complaints.may_tell(peer, at(61)), Some(31));
+        assert_eq!(complaints.may_tell(peer, at(61)), Some(0));
+    }
+}

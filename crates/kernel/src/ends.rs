@@ -1,0 +1,217 @@
+//! Ends of flows: outcomes, waits, cancellation.
+
+use flow::{FlowError, FlowId, Kill, StartRecord};
+use primitives::Encode;
+
+use crate::clients::{Caller, client_of};
+use crate::errors;
+use crate::event::{Reply, Token, Wait};
+use crate::kernel::Kernel;
+use crate::owed::Standing;
+use crate::port::{Reads, StoreFailure, Table};
+use crate::rows::{ClientRow, Outcome, client_key};
+
+impl Kernel {
+    pub(crate) fn on_flow_ended(
+        &mut self,
+        flow: FlowId,
+        start: &StartRecord,
+        result: Result<Vec<u8>, FlowError>,
+    ) {
+        match &result {
+            Ok(_) => self.figures.flows_done += 1,
+            Err(_) => self.figures.flows_failed += 1,
+        }
+        self.forget_flow(flow);
+        let live = self.clients.remove(&flow);
+        if live.holds_place {
+            self.starts.free_place(self.now);
+        }
+        if start.origin.is_some() {
+            // A responder: nobody asks what it came to.
+            return;
+        }
+        let outcome = Outcome {
+            flow,
+            name: start.flow.clone(),
+            version: start.version,
+            result: result.map_err(|error| error.to_rejection()),
+            transactions: live.transactions,
+        };
+        self.clients.remember(&outcome);
+        let caller: Option<Caller> = primitives::Decode::from_bytes(&start.caller).ok();
+        if let Some((key, start_digest)) = caller.as_ref().and_then(client_of) {
+            let outcome = outcome.clone();
+            let row = ClientRow {
+                start_digest,
+                outcome,
+            };
+            self.round
+                .batch
+                .put(Table::ClientIds, key.as_bytes().to_vec(), row.to_bytes());
+            self.clients.remember_client(key, row, self.commits.next());
+        }
+        for (token, wait) in live.waits {
+            self.answer_ended(outcome.clone(), wait, token);
+        }
+    }
+
+    /// Nothing is done for a flow any more.
+    fn forget_flow(&mut self, flow: FlowId) {
+        let out = self.selection.release(flow.0, self.now);
+        self.on_selection(out);
+        self.forget_requests_of(flow);
+        self.waits.cancel_flow(flow);
+        while let Some(item) = self.intake.of_flow(flow) {
+            self.drop_item(item);
+        }
+    }
+
+    pub(crate) fn on_flow_parked(&mut self, flow: FlowId, reason: &FlowError) {
+        self.warn(
+            errors::PARKED.code,
+            format!("flow {flow} is parked: {reason}"),
+        );
+        let step = reason.to_string();
+        let (waits, held_place) = self.clients.park(flow, &step);
+        if held_place {
+            self.starts.free_place(self.now);
+        }
+        for (token, _) in waits {
+            let step = step.clone();
+            self.reply(
+                token,
+                Reply::Running {
+                    flow,
+                    step,
+                    parked: true,
+                },
+            );
+        }
+    }
+
+    pub(crate) fn answer_ended(&mut self, outcome: Outcome, wait: Wait, token: Token) {
+        let mut owed = Vec::new();
+        let mut delivered = true;
+        for id in &outcome.transactions {
+            match self.links.owed.standing(id) {
+                Standing::Delivered => {}
+                Standing::Owed => owed.push(*id),
+                Standing::NotDelivered => delivered = false,
+            }
+        }
+        if wait == Wait::Delivered && delivered && !owed.is_empty() {
+            self.clients.wait_for_delivery(outcome, token, &owed);
+            return;
+        }
+        let delivered = delivered && owed.is_empty();
+        self.reply(token, Reply::Ended { outcome, delivered });
+    }
+
+    pub(crate) fn on_attach(&mut self, flow: FlowId, wait: Wait, token: Token) {
+        if let Some(live) = self.clients.live(&flow) {
+            if wait != Wait::Accepted && live.parked.is_none() {
+                self.clients.wait(flow, token, wait);
+                return;
+            }
+            let parked = live.parked.is_some();
+            let step = live.parked.clone().unwrap_or_else(|| live.step.to_owned());
+            self.reply(token, Reply::Running { flow, step, parked });
+        } else if let Some(outcome) = self.clients.outcome(&flow) {
+            self.answer_ended(outcome, wait, token);
+        } else if let Some(queued) = self.starts.queue.by_flow(&flow) {
+            if wait != Wait::Accepted {
+                queued.also.push((token, wait));
+                return;
+            }
+            let step = "queued".to_owned();
+            self.reply(
+                token,
+                Reply::Running {
+                    flow,
+                    step,
+                    parked: false,
+                },
+            );
+        } else {
+            let text = format!("no flow {flow}");
+            let rejection = errors::rejection(&errors::UNKNOWN_FLOW_ID, text);
+            self.reply(token, Reply::Rejected(rejection));
+        }
+    }
+
+    pub(crate) fn on_cancel(&mut self, flow: FlowId, token: Token) {
+        if let Some(queued) = self.starts.queue.remove(&flow) {
+            let rejection = errors::start_cancelled(&flow);
+            for (waits, _) in queued.also {
+                self.reply(waits, Reply::Rejected(rejection.clone()));
+            }
+            self.reply(queued.start.token, Reply::Rejected(rejection));
+            self.reply(token, Reply::Done);
+            return;
+        }
+        let killed = self.engine.kill(flow, &mut self.engine_out);
+        self.take_engine_actions();
+        let reply = match killed {
+            Kill::Done => Reply::Done,
+            Kill::Waiting => {
+                let text = format!("flow {flow} waits for the notary");
+                Reply::Rejected(errors::rejection(&errors::KILL_PENDING, text))
+            }
+            Kill::Unknown => {
+                let text = format!("no live flow {flow}");
+                Reply::Rejected(errors::rejection(&errors::UNKNOWN_FLOW_ID, text))
+            }
+        };
+        self.reply(token, reply);
+    }
+
+    /// A journal is deleted: the flow is gone, also one whose start nobody can read.
+    pub(crate) fn on_forgotten(&mut self, flow: FlowId) {
+        let parked = self
+            .clients
+            .live(&flow)
+            .is_some_and(|live| live.parked.is_some());
+        if parked {
+            self.forget_flow(flow);
+            if self
+                .clients
+                .live(&flow)
+                .is_some_and(|live| live.client.is_none())
+            {
+                self.clients.remove(&flow);
+            }
+        }
+    }
+
+    pub(crate) fn on_remove_client(
+        &mut self,
+        user: &str,
+        client_id: &str,
+        token: Token,
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
+        let key = client_key(user, client_id);
+        let known = self.clients.ended_client(&key).is_some()
+            || reads.get(Table::ClientIds, key.as_bytes())?.is_some();
+        if known {
+            self.round
+                .batch
+                .delete(Table::ClientIds, key.as_bytes().to_vec());
+            self.clients.forget_client(&key);
+            self.reply(token, Reply::Done);
+        } else {
+            let text = format!("no ended flow has the client id '{client_id}'");
+            let rejection = errors::rejection(&errors::UNKNOWN_CLIENT_ID, text);
+            self.reply(token, Reply::Rejected(rejection));
+        }
+        Ok(())
+    }
+
+    /// A transaction is owed to nobody any more.
+    pub(crate) fn on_all_delivered(&mut self, id: &ledger::TxId) {
+        for (token, outcome, delivered) in self.clients.delivered(id) {
+            self.reply(token, Reply::Ended { outcome, delivered });
+        }
+    }
+}

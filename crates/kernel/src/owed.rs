@@ -1,0 +1,133 @@
+//! Who has not answered for a transaction: what "delivered" means for the clients that wait for it.
+
+use std::collections::HashMap;
+
+use ledger::{PartyId, TxId};
+
+use crate::cache::GenerationCache;
+
+/// Transactions of which is known who has not answered for them. Of more than these, a client that waits for delivery is
+/// told at once that the flow has ended and is not delivered.
+pub const OWED_TRACKED_MAX: usize = 100_000;
+/// Memory for transactions that a participant refused lately, in bytes.
+const REFUSED_BYTES: usize = 256 << 10;
+/// What one of them costs.
+const REFUSED_WEIGHT: usize = 64;
+
+/// How far the delivery of a transaction is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Nobody lacks it.
+    Delivered,
+    /// Somebody has not answered.
+    Owed,
+    /// A participant refused it, or more is owed than is kept in mind.
+    NotDelivered,
+}
+
+/// See the module.
+pub struct Owed {
+    peers: HashMap<TxId, Vec<PartyId>>,
+    /// Rows in the store.
+    rows: u64,
+    /// Rows that `peers` does not know of.
+    untracked: u64,
+    refused: GenerationCache<TxId, ()>,
+}
+
+impl Owed {
+    /// Nothing owed.
+    pub fn new() -> Self {
+        Self {
+            peers: HashMap::new(),
+            rows: 0,
+            untracked: 0,
+            refused: GenerationCache::new(REFUSED_BYTES),
+        }
+    }
+
+    /// A row was written, or found at the start.
+    pub fn add(&mut self, peer: PartyId, id: TxId) {
+        self.rows += 1;
+        let full = self.peers.len() >= OWED_TRACKED_MAX;
+        match self.peers.get_mut(&id) {
+            Some(peers) if peers.contains(&peer) => {}
+            Some(peers) => peers.push(peer),
+            None if full => self.untracked += 1,
+            None => drop(self.peers.insert(id, vec![peer])),
+        }
+    }
+
+    /// Whether the peer is known to have not answered for the transaction.
+    pub fn owes(&self, peer: &PartyId, id: &TxId) -> bool {
+        self.peers.get(id).is_some_and(|peers| peers.contains(peer))
+    }
+
+    /// A row was answered. Whether the transaction is owed to nobody now.
+    pub fn answered(&mut self, peer: &PartyId, id: &TxId, refused: bool) -> bool {
+        self.rows = self.rows.saturating_sub(1);
+        if refused {
+            self.refused.insert(*id, (), REFUSED_WEIGHT);
+        }
+        let Some(peers) = self.peers.get_mut(id) else {
+            self.untracked = self.untracked.saturating_sub(1);
+            return false;
+        };
+        peers.retain(|other| other != peer);
+        if peers.is_empty() {
+            self.peers.remove(id);
+            return true;
+        }
+        false
+    }
+
+    /// How far the delivery is.
+    pub fn standing(&self, id: &TxId) -> Standing {
+        if self.peers.contains_key(id) {
+            Standing::Owed
+        } else if self.untracked > 0 || self.refused.contains(id) {
+            Standing::NotDelivered
+        } else {
+            Standing::Delivered
+        }
+    }
+
+    /// Rows in the store.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use primitives::Hash;
+
+    use super::*;
+
+    #[test]
+    fn a_transaction_is_delivered_when_all_have_it() {
+        let mut owed = Owed::new();
+        let [a, b] = [b"a", b"b"].map(|name| PartyId::from_hash(Hash::plain(name)));
+        let [x, y] = [1, 2].map(|byte| TxId::from_array([byte; 32]));
+        owed.add(a, x);
+        owed.add(b, x);
+        owed.add(a, y);
+        assert_eq!((owed.rows(), owed.standing(&x)), (3, Standing::Owed));
+        assert!(!owed.answered(&a, &x, false) && !owed.owes(&a, &x) && owed.owes(&b, &x));
+        assert!(owed.answered(&b, &x, false));
+        assert_eq!(owed.standing(&x), Standing::Delivered);
+        assert!(owed.answered(&a, &y, true));
+        assert_eq!(owed.standing(&y), Standing::NotDelivered);
+    }
+
+    #[test]
+    fn what_is_not_kept_in_mind_is_never_called_delivered() {
+        let mut owed = Owed::new();
+        let peer = PartyId::from_hash(Hash::ZERO);
+        let id = |n: usize| TxId::from_array(*Hash::plain(&n.to_be_bytes()).as_bytes());
+        (0..=OWED_TRACKED_MAX).for_each(|n| owed.add(peer, id(n)));
+        assert_eq!(owed.standing(&id(OWED_TRACKED_MAX)), Standing::NotDelivered);
+        assert!(!owed.answered(&peer, &id(OWED_TRACKED_MAX), false));
+        assert_eq!(owed.standing(&id(OWED_TRACKED_MAX)), Standing::Delivered);
+    }
+}
