@@ -7,10 +7,10 @@ use std::thread::JoinHandle;
 
 use kernel::port::Table;
 
-use crate::embedded::{Shared, describe_tree};
 use crate::log::Segment;
 use crate::priority;
-use crate::sorted::TOP_RUNS_MAX;
+use crate::shared::Shared;
+use crate::sorted::{TOP_RUNS_MAX, describe_tree};
 
 /// A resident table's backlog up to this size is merged as a whole, so that its deletions vanish at once.
 const MERGE_WHOLE_BYTES: u64 = 64 << 20;

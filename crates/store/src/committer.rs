@@ -18,10 +18,11 @@ use std::time::{Duration, Instant};
 
 use kernel::port::{StoreFailure, WriteBatch};
 
-use crate::embedded::{Embedded, check};
+use crate::embedded::Embedded;
 use crate::failure::closed;
 use crate::priority;
 use crate::queue::{OnDurable, Queue, Submission};
+use crate::shared::check;
 use crate::stats::CommitStats;
 
 /// How the committer groups.

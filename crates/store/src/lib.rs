@@ -17,8 +17,10 @@ mod memory;
 mod options;
 mod priority;
 mod queue;
+mod shared;
 mod sorted;
 mod stats;
+mod table;
 mod view;
 
 pub use committer::{Class, CommitHandle, Committer, CommitterOptions};

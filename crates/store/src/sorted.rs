@@ -205,3 +205,11 @@ fn tuned(config: Config, table: Table) -> Config {
 fn bloom() -> FilterPolicyEntry {
     FilterPolicyEntry::Bloom(BloomConstructionPolicy::BitsPerKey(10.0))
 }
+
+/// A tree's error without its type's name where the system's own words are known.
+pub(crate) fn describe_tree(error: &lsm_tree::Error) -> String {
+    match error {
+        lsm_tree::Error::Io(source) => source.to_string(),
+        error => error.to_string(),
+    }
+}

@@ -1,0 +1,201 @@
+//! What the store's handles and threads share: the write path from log to memory, and when a flush starts.
+
+use std::sync::{Mutex, MutexGuard, OnceLock};
+use std::time::Instant;
+
+use kernel::port::{StoreFailure, Table, WriteBatch};
+
+use crate::background::{Background, FlushJob};
+use crate::directory::Directory;
+use crate::embedded::WriteTimes;
+use crate::failure::{bad_row, write_failed};
+use crate::log::{KEY_BYTES_MAX, Log, PAYLOAD_BYTES_MAX, Record, Row};
+use crate::memory::RowOrDeletion;
+use crate::options::Options;
+use crate::table::TableStore;
+
+/// A record buffer above this is given back after its commit.
+const RECORD_KEEP_BYTES: usize = 4 << 20;
+
+pub(crate) struct Shared {
+    pub(crate) directory: Directory,
+    pub(crate) options: Options,
+    pub(crate) tables: Vec<TableStore>,
+    pub(crate) background: Background,
+    pub(crate) writer: Mutex<Writer>,
+    pub(crate) poison: OnceLock<StoreFailure>,
+}
+
+/// The one at the log.
+pub(crate) struct Writer {
+    pub(crate) log: Log,
+    pub(crate) record: Record,
+}
+
+impl Shared {
+    pub(crate) fn lock_writer(&self) -> MutexGuard<'_, Writer> {
+        // A writer that panicked half-way may have left anything behind: refuse writes.
+        self.writer.lock().unwrap_or_else(|panicked| {
+            self.poisoned("the writer panicked".into());
+            panicked.into_inner()
+        })
+    }
+
+    /// Refuses writes from now on; the first reason stays.
+    pub(crate) fn poisoned(&self, reason: String) -> StoreFailure {
+        let failure = write_failed(self.directory.path(), reason);
+        self.poison.get_or_init(|| failure).clone()
+    }
+
+    pub(crate) fn write(
+        &self,
+        writer: &mut Writer,
+        batches: Vec<WriteBatch>,
+    ) -> Result<WriteTimes, String> {
+        let mut times = WriteTimes::default();
+        let started = Instant::now();
+        self.make_room(writer)?;
+        let made_room = Instant::now();
+        writer.record.clear();
+        for write in batches.iter().flat_map(|batch| &batch.writes) {
+            writer.record.push(Row {
+                table: write.table,
+                key: &write.key,
+                value: write.value.as_deref(),
+            });
+        }
+        writer.log.append(&mut writer.record).map_err(describe)?;
+        let appended = Instant::now();
+        writer.log.sync().map_err(describe)?;
+        let synced = Instant::now();
+        self.apply(batches);
+        writer.record.shrink(RECORD_KEEP_BYTES);
+        times.room = made_room - started;
+        times.append = appended - made_room;
+        times.sync = synced - appended;
+        times.apply = synced.elapsed();
+        Ok(times)
+    }
+
+    fn apply(&self, batches: Vec<WriteBatch>) {
+        let mut by_table: [Vec<RowOrDeletion>; Table::ALL.len()] = Default::default();
+        for write in batches.into_iter().flat_map(|batch| batch.writes) {
+            by_table[write.table as usize].push((write.key, write.value));
+        }
+        for (table, rows) in self.tables.iter().zip(by_table) {
+            if !rows.is_empty() {
+                table.apply(rows);
+            }
+        }
+    }
+
+    /// Starts a flush when memory or the log segment is full. While the last flush still runs both may grow to twice
+    /// their budget; then the writer waits.
+    fn make_room(&self, writer: &mut Writer) -> Result<(), String> {
+        let log = writer.log.active_bytes();
+        let stored = self.tables.iter().filter(|table| !table.resident);
+        let memory: usize = stored.map(|table| table.read().active_bytes()).sum();
+        let over = |times: usize| {
+            log >= self.options.log_bytes.saturating_mul(times as u64)
+                || memory >= self.options.memtable_bytes.saturating_mul(times)
+        };
+        if !over(1) || (self.background.is_flushing() && !over(2)) {
+            return Ok(());
+        }
+        self.background.wait_flushed()?;
+        self.rotate(writer)
+    }
+
+    /// Starts a new log segment, with the resident rows at its head, and hands everything older to the flush thread.
+    pub(crate) fn rotate(&self, writer: &mut Writer) -> Result<(), String> {
+        let (slots, last_id) = self.background.take_slots();
+        writer.log.reuse(slots, last_id);
+        let spilled = self.choose_spilled();
+        writer.record.clear();
+        for (table, store) in Table::ALL.iter().zip(&self.tables) {
+            if !store.resident || spilled.contains(table) {
+                continue;
+            }
+            let mut memory = store.write();
+            if store.sorted.is_empty() {
+                memory.forget_tombstones();
+            }
+            for (key, value) in memory.active() {
+                writer.record.push(Row {
+                    table: *table,
+                    key,
+                    value: value.as_deref(),
+                });
+            }
+        }
+        writer.log.rotate().map_err(describe)?;
+        writer.log.append(&mut writer.record).map_err(describe)?;
+        writer.log.sync().map_err(describe)?;
+        let mut flushed = Vec::new();
+        for (table, store) in Table::ALL.iter().zip(&self.tables) {
+            if !store.resident || spilled.contains(table) {
+                store.write().freeze();
+                flushed.push(*table);
+            }
+        }
+        self.background.flush(FlushJob {
+            tables: flushed,
+            segments: writer.log.take_sealed(),
+        });
+        Ok(())
+    }
+
+    /// Resident tables to flush after all: the largest, while together they would fill more than a quarter of a log
+    /// segment, and those whose deletions are worth a merge.
+    fn choose_spilled(&self) -> Vec<Table> {
+        let mut sizes: Vec<(usize, Table)> = Vec::new();
+        let mut spilled = Vec::new();
+        for (table, store) in Table::ALL
+            .iter()
+            .zip(&self.tables)
+            .filter(|(_, store)| store.resident)
+        {
+            let memory = store.read();
+            let many = !store.sorted.is_empty()
+                && memory.tombstones() * 2 >= store.sorted.rows_approximate();
+            if many {
+                spilled.push(*table);
+            } else {
+                sizes.push((memory.active_bytes(), *table));
+            }
+        }
+        sizes.sort();
+        let mut total: usize = sizes.iter().map(|(bytes, _)| bytes).sum();
+        while total as u64 > self.options.log_bytes / 4
+            && let Some((bytes, table)) = sizes.pop()
+        {
+            total -= bytes;
+            spilled.push(table);
+        }
+        spilled
+    }
+}
+
+/// Refuses what cannot be stored, before anything is written; the store is not harmed.
+pub(crate) fn check(batches: &[WriteBatch]) -> Result<(), StoreFailure> {
+    let mut bytes = 0usize;
+    for write in batches.iter().flat_map(|batch| &batch.writes) {
+        if write.key.is_empty() || write.key.len() > KEY_BYTES_MAX {
+            return Err(bad_row(format!(
+                "a key of {} bytes in {}",
+                write.key.len(),
+                write.table.name()
+            )));
+        }
+        bytes =
+            bytes.saturating_add(write.key.len() + write.value.as_ref().map_or(0, Vec::len) + 8);
+    }
+    if bytes > PAYLOAD_BYTES_MAX {
+        return Err(bad_row(format!("a commit of {bytes} bytes")));
+    }
+    Ok(())
+}
+
+fn describe(error: std::io::Error) -> String {
+    error.to_string()
+}

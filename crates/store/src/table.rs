@@ -1,0 +1,137 @@
+//! One table: its rows in memory over its rows on disk, and the reads that see both as one.
+
+use std::path::Path;
+use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use kernel::port::Table;
+use lsm_tree::{Cache, DescriptorTable};
+
+use crate::memory::{Known, Memory, RowOrDeletion};
+use crate::sorted::Sorted;
+
+pub(crate) struct TableStore {
+    pub(crate) memory: RwLock<Memory>,
+    pub(crate) sorted: Sorted,
+    pub(crate) resident: bool,
+}
+
+impl TableStore {
+    pub(crate) fn open(
+        folder: &Path,
+        table: Table,
+        cache: &Arc<Cache>,
+        files: &Arc<DescriptorTable>,
+    ) -> lsm_tree::Result<Self> {
+        Ok(Self {
+            memory: RwLock::default(),
+            sorted: Sorted::open(folder, table, cache, files)?,
+            resident: matches!(
+                table,
+                Table::Meta | Table::Journal | Table::Outbox | Table::Deliveries | Table::Staging
+            ),
+        })
+    }
+
+    pub(crate) fn read(&self) -> RwLockReadGuard<'_, Memory> {
+        // Every method of Memory leaves it whole.
+        self.memory
+            .read()
+            .unwrap_or_else(|panicked| panicked.into_inner())
+    }
+
+    pub(crate) fn write(&self) -> RwLockWriteGuard<'_, Memory> {
+        self.memory
+            .write()
+            .unwrap_or_else(|panicked| panicked.into_inner())
+    }
+
+    /// # Correctness
+    /// Whether the sorted table is empty is asked under the lock that the flush thread takes after it has added rows.
+    pub(crate) fn apply(&self, rows: Vec<RowOrDeletion>) {
+        let mut memory = self.write();
+        let mut is_empty = None;
+        for (key, value) in rows {
+            let is_empty =
+                value.is_none() && *is_empty.get_or_insert_with(|| self.sorted.is_empty());
+            memory.write(key, value, is_empty);
+        }
+    }
+}
+
+/// A row that is there.
+type Live = (Vec<u8>, Vec<u8>);
+
+impl TableStore {
+    /// Looks a key up.
+    pub(crate) fn get(&self, key: &[u8]) -> lsm_tree::Result<Option<Vec<u8>>> {
+        let known = self.read().get(key);
+        match known {
+            Known::Row(row) => Ok(row),
+            Known::Nothing => self.sorted.get(key),
+        }
+    }
+
+    /// Up to `limit` rows in `[from, to)`, ascending.
+    ///
+    /// # Correctness
+    /// Memory is asked first. What is flushed meanwhile is then found twice, as the same row; nothing is missed.
+    pub(crate) fn scan(
+        &self,
+        from: &[u8],
+        to: Option<&[u8]>,
+        limit: usize,
+    ) -> lsm_tree::Result<Vec<Live>> {
+        if to.is_some_and(|to| to <= from) {
+            return Ok(Vec::new());
+        }
+        let memory = self.read().range(from, to, limit);
+        if self.sorted.is_empty() {
+            return Ok(memory
+                .into_iter()
+                .filter_map(|(key, value)| Some((key, value?)))
+                .collect());
+        }
+        merge(memory, self.sorted.range(from, to), limit, |a, b| a <= b)
+    }
+
+    /// The row with the greatest key.
+    pub(crate) fn last(&self) -> lsm_tree::Result<Option<Live>> {
+        let memory = self.read().last();
+        Ok(merge(memory, self.sorted.descending(), 1, |a, b| a >= b)?.pop())
+    }
+}
+
+/// Rows of memory over rows of the sorted table. Memory holds at least `limit` rows or all it has.
+fn merge(
+    memory: Vec<RowOrDeletion>,
+    sorted: impl Iterator<Item = lsm_tree::Result<Live>>,
+    limit: usize,
+    is_first: fn(&[u8], &[u8]) -> bool,
+) -> lsm_tree::Result<Vec<Live>> {
+    let mut found = Vec::new();
+    let mut memory = memory.into_iter().peekable();
+    let mut sorted = sorted.peekable();
+    while found.len() < limit {
+        let from_memory = match (memory.peek(), sorted.peek()) {
+            (None, None) => break,
+            (Some(_), None) => true,
+            (None, Some(_)) | (Some(_), Some(Err(_))) => false,
+            (Some((key, _)), Some(Ok((other, _)))) => {
+                if key == other {
+                    sorted.next();
+                    true
+                } else {
+                    is_first(key, other)
+                }
+            }
+        };
+        if from_memory {
+            if let Some((key, Some(value))) = memory.next() {
+                found.push((key, value));
+            }
+        } else if let Some(row) = sorted.next() {
+            found.push(row?);
+        }
+    }
+    Ok(found)
+}
