@@ -163,7 +163,8 @@ fn edge_faults(package: &Package) -> Vec<String> {
     for dependency in &package.dependencies {
         let name = dependency.name.as_str();
         if dependency.local {
-            if !allowed.contains(&name) && !(dependency.dev && for_tests.contains(&name)) {
+            let may_test_with = dependency.dev && for_tests.contains(&name);
+            if !allowed.contains(&name) && !may_test_with {
                 faults.push(format!(
                     "forbidden edge: {} -> {name}{}",
                     package.name,

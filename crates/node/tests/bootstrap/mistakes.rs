@@ -247,7 +247,8 @@ fn certify_until(stage: &Stage, since: i32, until: i32) {
     let key = KeyPair::from_pem(&stage.read("network-root/root.key.pem")).expect("a key");
     let mut root = CertificateParams::default();
     root.distinguished_name = DistinguishedName::new();
-    root.distinguished_name.push(DnType::CommonName, "Tallystick network root");
+    root.distinguished_name
+        .push(DnType::CommonName, "Tallystick network root");
     let issuer = Issuer::new(root, key);
     let names = vec![files.info.party.id().dns_name()];
     let mut params = CertificateParams::new(names).expect("a name");
