@@ -30,6 +30,12 @@ impl<K: Hash + Eq + Clone, V: Clone> GenerationCache<K, V> {
         }
     }
 
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        (self.young, self.old) = (HashMap::new(), HashMap::new());
+        (self.young_bytes, self.old_bytes) = (0, 0);
+    }
+
     /// Stores a value; `weight_bytes` should include the key and some overhead.
     pub fn insert(&mut self, key: K, value: V, weight_bytes: usize) {
         if let Some((_, old)) = self.young.insert(key, (value, weight_bytes)) {

@@ -137,6 +137,8 @@ impl Kernel {
         if taken.0 != epoch {
             *taken = (epoch, 0);
         }
+        // What was on its way may be lost.
+        self.sent_along.clear();
         links.inbox.peer_up(peer, epoch);
         links.outbox.peer_up(peer, now, &mut links.outbox_out);
         links.deliveries.peer_up(peer);

@@ -141,6 +141,8 @@ impl Resolution {
         }
         let unsolicited = |text: String| Ok(Err(ResolutionError::Unsolicited(text)));
         let mut found = Vec::new();
+        // Ancestors of what came that are recorded here: the peer cannot know that, so they may come as well.
+        let mut known: BTreeSet<TxId> = BTreeSet::new();
         for (position, bytes) in response.transactions {
             if position >= self.last_position {
                 return unsolicited("positions do not fall".into());
@@ -151,14 +153,17 @@ impl Resolution {
                 Err(error) => return unsolicited(error.to_string()),
             };
             let id = transaction.id();
-            if !self.missing.remove(&id) {
+            if !self.missing.remove(&id) && !known.remove(&id) {
                 return unsolicited(format!("transaction {id} was not asked for"));
             }
             if book.contains(&id, reads)? {
+                known.extend(dependencies(&transaction));
                 continue;
             }
             for dependency in dependencies(&transaction) {
-                if !book.contains(&dependency, reads)? && self.missing.insert(dependency) {
+                if book.contains(&dependency, reads)? {
+                    known.insert(dependency);
+                } else if self.missing.insert(dependency) {
                     found.push(dependency);
                 }
             }
