@@ -58,7 +58,7 @@ impl Contract for CashContract {
             fungible: Some(Fungible {
                 token: token_id(parts.token),
                 symbol: token.currency.to_string(),
-                issuer: token.issuer.name.to_string(),
+                issuer: token.issuer,
                 quantity: parts.quantity,
             }),
             linear_id: None,

@@ -2,7 +2,7 @@
 
 use primitives::{Hash, PublicKey};
 
-use crate::TokenId;
+use crate::{Party, TokenId};
 
 /// What a contract says of one of its states.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,8 +24,8 @@ pub struct Fungible {
     pub token: TokenId,
     /// Its name for people, such as `GBP`.
     pub symbol: String,
-    /// Who issued it, as a legal name.
-    pub issuer: String,
+    /// Who issued it, as the state says: anybody can write any name, and only the key is proved.
+    pub issuer: Party,
     /// How much, in minor units.
     pub quantity: u64,
 }

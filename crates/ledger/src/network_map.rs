@@ -92,6 +92,15 @@ impl NetworkMap {
         self.by_key.get(key).and_then(|id| self.party(id))
     }
 
+    /// A party as people should see it: by its name, if its key is the one that the network map has for that name; otherwise
+    /// with its key, since names in states are what their makers wrote.
+    pub fn title(&self, party: &Party) -> String {
+        match self.by_name(&party.name) {
+            Some(known) if known.key == party.key => party.name.to_string(),
+            _ => format!("{} [unknown key {}]", party.name, party.key.to_text()),
+        }
+    }
+
     /// The default notary: the first that the parameters name.
     pub fn notary(&self) -> Option<&Party> {
         self.parameters.notaries.first()

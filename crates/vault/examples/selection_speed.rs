@@ -155,16 +155,16 @@ fn run(coins: u64, first_quantity: u64, spenders: u64, payments: u64, quantity: 
             let row = view.add(change, seq);
             changes.push(ViewChange::Produced(Box::new(Produced {
                 seq,
-                state: row.coin,
                 facts: StateFacts {
                     fungible: Some(Fungible {
                         token: token(),
                         symbol: "GBP".into(),
-                        issuer: "Bank".into(),
+                        issuer: row.coin.state.notary.clone(),
                         quantity: change,
                     }),
                     ..StateFacts::default()
                 },
+                state: row.coin,
             })));
             let began = Instant::now();
             queue.extend(selection.apply(changes, now()));

@@ -25,7 +25,7 @@ fn describe(state: &TransactionState) -> Option<StateFacts> {
         fungible: Some(Fungible {
             token: TokenId::from_hash(Hash::ZERO),
             symbol: "GBP".into(),
-            issuer: "Bank".into(),
+            issuer: notary(),
             quantity: 5,
         }),
         linear_id: None,

@@ -398,7 +398,7 @@ fn the_vault_learns_owner_token_and_quantity() {
     let fungible = facts.fungible.unwrap();
     assert_eq!((fungible.token, fungible.quantity), (token.id(), 42));
     assert_eq!(fungible.symbol, "GBP");
-    assert_eq!(fungible.issuer, "O=Bank A, L=London, C=GB");
+    assert_eq!(fungible.issuer.name.to_string(), "O=Bank A, L=London, C=GB");
     assert!(CashContract.describe(&[0xff]).is_err());
 }
 

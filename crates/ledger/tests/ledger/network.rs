@@ -95,6 +95,19 @@ fn the_map_finds_parties_by_id_name_and_key() {
 }
 
 #[test]
+fn a_party_with_another_key_is_shown_with_it() {
+    let map = NetworkMap::new(parameters(), [info("Bank A", 2, 1)]);
+    let (known, impostor) = (party("Bank A", 2), party("Bank A", 1));
+    assert_eq!(map.title(&known), known.name.to_string());
+    let key = impostor.key.to_text();
+    assert_eq!(
+        map.title(&impostor),
+        format!("{} [unknown key {key}]", known.name)
+    );
+    assert!(map.title(&party("Bank Z", 9)).contains("unknown key"));
+}
+
+#[test]
 fn a_party_id_follows_from_the_name() {
     let (one, other) = (party("Bank A", 1), party("Bank A", 2));
     assert_eq!(one.id(), other.id());

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use kernel::port::{Reads, StoreFailure};
 use kernel::{Event, decode_row, ledger_page};
-use ledger::{ContractRegistry, PartyId, StateAndRef, StateRef, TxId};
+use ledger::{ContractRegistry, NetworkMap, PartyId, StateAndRef, StateRef, TxId};
 use primitives::{Decode, Encode, PublicKey, Timestamp};
 use store::{
     CoinCursor, ConsumedState, ProducedState, StateRow, TokenFacts, VaultReader, VaultView,
@@ -130,6 +130,7 @@ pub(super) struct ViewThread<R> {
     pub(super) feed: Arc<ViewFeed>,
     pub(super) mailbox: Arc<Mailbox>,
     pub(super) contracts: Arc<ContractRegistry>,
+    pub(super) network: Arc<NetworkMap>,
     pub(super) keys: Vec<PublicKey>,
     pub(super) metrics: Arc<NodeMetrics>,
     /// The ledger's end when the node started: up to there the view is filled from the ledger.
@@ -238,7 +239,7 @@ impl<R: Reads> ViewThread<R> {
         for change in changes {
             match change {
                 ViewChange::Produced(produced) => {
-                    rows.push(store::ViewChange::Produced(produced_row(at, *produced)));
+                    rows.push(store::ViewChange::Produced(produced_row(at, *produced, &self.network)));
                 }
                 ViewChange::Consumed(consumed) => {
                     let key = consumed.reference.tx.as_bytes();
@@ -285,7 +286,7 @@ impl<R: Reads> ViewThread<R> {
     }
 }
 
-fn produced_row(at: Timestamp, produced: vault::Produced) -> ProducedState {
+fn produced_row(at: Timestamp, produced: vault::Produced, network: &NetworkMap) -> ProducedState {
     let vault::Produced { seq, state, facts } = produced;
     let StateAndRef { state, reference } = state;
     let (token, quantity) = match facts.fungible {
@@ -294,7 +295,7 @@ fn produced_row(at: Timestamp, produced: vault::Produced) -> ProducedState {
             let facts = TokenFacts {
                 id,
                 symbol: fungible.symbol,
-                issuer: fungible.issuer,
+                issuer: network.title(&fungible.issuer),
             };
             (Some(facts), fungible.quantity)
         }

@@ -20,7 +20,7 @@ pub fn transaction_view(
         .outputs()
         .iter()
         .zip(0..)
-        .map(|(state, index)| output(index, state, describe(state)));
+        .map(|(state, index)| output(index, state, describe(state), map));
     TransactionView {
         id: transaction.id().to_string(),
         seq,
@@ -45,7 +45,12 @@ pub fn transaction_view(
     }
 }
 
-fn output(index: u32, state: &TransactionState, facts: Option<StateFacts>) -> StateView {
+fn output(
+    index: u32,
+    state: &TransactionState,
+    facts: Option<StateFacts>,
+    map: &NetworkMap,
+) -> StateView {
     let facts = facts.unwrap_or_default();
     StateView {
         index,
@@ -62,7 +67,7 @@ fn output(index: u32, state: &TransactionState, facts: Option<StateFacts>) -> St
         fungible: facts.fungible.map(|fungible| Fungible {
             token: fungible.token.to_string(),
             symbol: fungible.symbol,
-            issuer: fungible.issuer,
+            issuer: map.title(&fungible.issuer),
             quantity: fungible.quantity,
         }),
         linear_id: facts.linear_id.map(|id| id.to_string()),

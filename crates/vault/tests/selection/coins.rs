@@ -54,16 +54,16 @@ pub fn row(seq: u64, index: u32, quantity: u64, of_notary: &Party) -> CoinRow {
 pub fn produced(of: TokenId, row: CoinRow) -> ViewChange {
     ViewChange::Produced(Box::new(Produced {
         seq: row.seq,
-        state: row.coin,
         facts: StateFacts {
             fungible: Some(Fungible {
                 token: of,
                 symbol: "GBP".into(),
-                issuer: "Bank".into(),
+                issuer: row.coin.state.notary.clone(),
                 quantity: row.quantity,
             }),
             ..StateFacts::default()
         },
+        state: row.coin,
     }))
 }
 
