@@ -168,8 +168,13 @@ fn small_kernel(chance: &mut Chance) -> KernelOptions {
         unshared_bytes: chance.one_of(&[0, 4_000, 4 << 20]),
         ..KernelOptions::default()
     };
+    options.outbox.window_messages_max = chance.one_of(&[2, 7, 1_024]);
+    options.outbox.window_bytes_max = chance.one_of(&[1_000, 1 << 20]);
+    options.deliveries.window_transactions_max = chance.one_of(&[2, 7, 1_024]);
+    options.deliveries.window_bytes_max = chance.one_of(&[3_000, 8 << 20]);
     options.outbox.resend = soon;
     options.deliveries.resend = soon;
+    options.requests.in_flight_max = chance.one_of(&[1, 5, 4_096]);
     options.requests.resend = soon;
     options
 }
