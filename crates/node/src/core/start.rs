@@ -304,6 +304,7 @@ impl Node {
             feed,
             mailbox,
             contracts: Arc::clone(&contracts),
+            network: Arc::clone(&network),
             keys,
             metrics: Arc::clone(&metrics),
             ledger_end,
