@@ -119,9 +119,9 @@ impl Kernel {
             self.reply(token, Reply::Running { flow, step, parked });
         } else if let Some(outcome) = self.clients.outcome(&flow) {
             self.answer_ended(outcome, wait, token);
-        } else if let Some(queued) = self.starts.queue.by_flow(&flow) {
+        } else if self.starts.queue.contains(&flow) {
             if wait != Wait::Accepted {
-                queued.also.push((token, wait));
+                self.starts.queue.wait(&flow, token, wait);
                 return;
             }
             let step = "queued".to_owned();
@@ -143,10 +143,9 @@ impl Kernel {
     pub(crate) fn on_cancel(&mut self, flow: FlowId, token: Token) {
         if let Some(queued) = self.starts.queue.remove(&flow) {
             let rejection = errors::start_cancelled(&flow);
-            for (waits, _) in queued.also {
+            for (waits, _) in queued.waits {
                 self.reply(waits, Reply::Rejected(rejection.clone()));
             }
-            self.reply(queued.start.token, Reply::Rejected(rejection));
             self.reply(token, Reply::Done);
             return;
         }

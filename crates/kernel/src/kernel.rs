@@ -153,7 +153,10 @@ impl Kernel {
         match event {
             Event::Start(start) => self.on_start(*start, reads)?,
             Event::Attach { flow, wait, token } => self.on_attach(flow, wait, token),
-            Event::Detach { token } => self.clients.detach(token),
+            Event::Detach { token } => {
+                self.clients.detach(token);
+                self.starts.queue.detach(token);
+            }
             Event::Cancel { flow, token } => self.on_cancel(flow, token),
             Event::Flows {
                 after,

@@ -14,8 +14,8 @@ pub(crate) struct Queued {
     pub start: Start,
     /// The key of its client id and the digest of the start.
     pub client: Option<(Hash, Hash)>,
-    /// Who asked for the same start since.
-    pub also: Vec<(Token, Wait)>,
+    /// Who waits: who asked first and has not detached, and who asked for the same start since.
+    pub waits: Vec<(Token, Wait)>,
 }
 
 /// See the module. Its length is bounded by the option `start_queue_max`, the waits by the shell's connections.
@@ -25,6 +25,7 @@ pub(crate) struct StartQueue {
     starts: BTreeMap<u64, Queued>,
     by_flow: HashMap<FlowId, u64>,
     by_client: HashMap<Hash, u64>,
+    by_token: HashMap<Token, u64>,
 }
 
 impl StartQueue {
@@ -39,12 +40,14 @@ impl StartQueue {
         if let Some((key, _)) = client {
             self.by_client.insert(key, number);
         }
+        self.by_token.insert(start.token, number);
+        let waits = vec![(start.token, start.wait)];
         self.starts.insert(
             number,
             Queued {
                 start,
                 client,
-                also: Vec::new(),
+                waits,
             },
         );
     }
@@ -66,14 +69,36 @@ impl StartQueue {
         if let Some((key, _)) = queued.client {
             self.by_client.remove(&key);
         }
+        for (token, _) in &queued.waits {
+            self.by_token.remove(token);
+        }
         Some(queued)
     }
 
-    pub(crate) fn by_flow(&mut self, flow: &FlowId) -> Option<&mut Queued> {
-        self.starts.get_mut(self.by_flow.get(flow)?)
+    pub(crate) fn contains(&self, flow: &FlowId) -> bool {
+        self.by_flow.contains_key(flow)
     }
 
-    pub(crate) fn by_client(&mut self, key: &Hash) -> Option<&mut Queued> {
-        self.starts.get_mut(self.by_client.get(key)?)
+    pub(crate) fn by_client(&self, key: &Hash) -> Option<&Queued> {
+        self.starts.get(self.by_client.get(key)?)
+    }
+
+    /// Somebody waits for a start as well.
+    pub(crate) fn wait(&mut self, flow: &FlowId, token: Token, wait: Wait) {
+        if let Some(number) = self.by_flow.get(flow)
+            && let Some(queued) = self.starts.get_mut(number)
+        {
+            queued.waits.push((token, wait));
+            self.by_token.insert(token, *number);
+        }
+    }
+
+    /// Somebody no longer waits; the start keeps its place all the same.
+    pub(crate) fn detach(&mut self, token: Token) {
+        if let Some(number) = self.by_token.remove(&token)
+            && let Some(queued) = self.starts.get_mut(&number)
+        {
+            queued.waits.retain(|(t, _)| *t != token);
+        }
     }
 }

@@ -110,10 +110,11 @@ impl Kernel {
             let rejection = errors::rejection(&errors::DRAINING, "the node is being drained");
             self.reply(start.token, Reply::Rejected(rejection));
         } else if starts.running < self.options.live_flows_max && starts.queue.len() == 0 {
+            let waits = vec![(start.token, start.wait)];
             self.run_start(Queued {
                 start,
                 client,
-                also: Vec::new(),
+                waits,
             });
         } else if starts.queue.len() < self.options.start_queue_max {
             starts.queue.push(start, client);
@@ -145,8 +146,9 @@ impl Kernel {
             return Ok(true);
         }
         if let Some(queued) = self.starts.queue.by_client(&key) {
+            let flow = queued.start.flow;
             if queued.client.is_some_and(|(_, known)| known == digest) {
-                queued.also.push((start.token, start.wait));
+                self.starts.queue.wait(&flow, start.token, start.wait);
             } else {
                 self.client_id_reused(start);
             }
@@ -182,10 +184,9 @@ impl Kernel {
         let Queued {
             start,
             client,
-            also,
+            waits,
         } = queued;
         let flow = start.flow;
-        let waits = std::iter::once((start.token, start.wait)).chain(also);
         let begun = match start.version {
             Some(version) => Ok(version),
             None => self.identity.flows.current_version(&start.name),

@@ -1,8 +1,6 @@
 //! Large transactions, many at once: windows fill, the rest waits in the store, and all of it arrives.
 
-mod town;
-
-use town::Town;
+use crate::town::Town;
 
 #[test]
 fn nine_hundred_large_payments_arrive() {

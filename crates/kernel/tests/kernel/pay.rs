@@ -1,15 +1,15 @@
 //! Kernels issue and pay cash between each other, with nothing going wrong but what each test says.
 
-mod town;
-
+use crate::town::Town;
 use kernel::port::Table;
-use town::Town;
 
-fn issue(quantity: u64) -> String {
+/// Arguments of an issue.
+pub fn issue(quantity: u64) -> String {
     format!(r#"{{"currency":"GBP","quantity":{quantity}}}"#)
 }
 
-fn pay(quantity: u64, to: u8) -> String {
+/// Arguments of a payment of what node 1 issued.
+pub fn pay(quantity: u64, to: u8) -> String {
     format!(
         r#"{{"currency":"GBP","issuer":"O=Node 1, L=London, C=GB","payments":[{{"to":"O=Node {to}, L=London, C=GB","quantity":{quantity}}}]}}"#
     )

@@ -1,0 +1,268 @@
+//! Back chains: who may have them, and what becomes of a transaction whose chain can't be had. Node 1 is real; node 2, and at
+//! times the notary, is played by the tests.
+
+use flow::FlowId;
+use flow::messaging::RequestId;
+use kernel::KernelOptions;
+use kernel::message::{Answer, FetchRequest, FetchResponse, PeerMessage, ServiceId};
+use kernel::port::Table;
+use ledger::{Rejection, SignedTransaction, TxId};
+use primitives::{Decode, Encode};
+
+use crate::pay::issue;
+use crate::town::{Town, badly_signed, part};
+
+fn town() -> Town {
+    let mut town = Town::new(2);
+    town.play(2);
+    town.heard(2);
+    town
+}
+
+/// A played node asks node 1 for transactions: what it gets, or the code of the refusal.
+fn fetch(town: &mut Town, from: usize, ids: &[TxId]) -> Result<FetchResponse, String> {
+    let request = FetchRequest {
+        root: ids[0],
+        wanted: ids.to_vec(),
+        transactions_max: 10,
+        bytes_max: 1_000_000,
+    };
+    ask(town, from, ServiceId::Fetch as u8, request.to_bytes())
+}
+
+fn ask(town: &mut Town, from: usize, service: u8, body: Vec<u8>) -> Result<FetchResponse, String> {
+    let id = RequestId {
+        flow: FlowId([1; 16]),
+        effect: 1,
+    };
+    town.say(from, 1, &PeerMessage::Request { id, service, body });
+    town.settle();
+    match town.heard(from).as_slice() {
+        [PeerMessage::Response { id: of, answer }] if *of == id => match answer {
+            Answer::Done(bytes) => Ok(FetchResponse::from_bytes(bytes).expect("a response")),
+            Answer::Failed(rejection) => Err(rejection.code.clone()),
+            Answer::Wait(_) => panic!("told to wait"),
+        },
+        other => panic!("no answer: {other:?}"),
+    }
+}
+
+#[test]
+fn a_notary_that_does_not_validate_gets_only_what_concerns_it() {
+    let refused = Err("node.back_chain_not_shared".to_owned());
+    for validating in [false, true] {
+        let mut town = Town::with(2, validating, KernelOptions::default());
+        let issued = town.start(1, "cash.issue", &issue(10), None);
+        town.settle();
+        assert_eq!(town.ended(issued), Ok(true));
+        town.play(0);
+        town.play(2);
+        let ours = town.nodes[1].disk.ledger()[0].1.id();
+        let theirs = town.issued(0, 1, 5);
+        town.deliver(0, 1, &[&theirs]);
+        town.settle();
+        town.heard(0);
+        town.heard(2);
+        let unknown = TxId::from_array([5; 32]);
+        let id_of = |response: FetchResponse| response.transactions.len();
+        let table = [
+            (0, ours, validating),
+            (0, unknown, validating),
+            (0, theirs.id(), true),
+        ];
+        for (node, id, allowed) in table {
+            let found = fetch(&mut town, node, &[id]);
+            if allowed {
+                assert_eq!(found.map(id_of), Ok(usize::from(id != unknown)));
+            } else {
+                assert_eq!(found, refused, "validating: {validating}");
+            }
+        }
+        assert_eq!(
+            fetch(&mut town, 2, &[ours]).map(id_of),
+            Ok(1),
+            "a participant may"
+        );
+    }
+}
+
+#[test]
+fn what_is_unknown_is_said_to_be() {
+    let mut town = town();
+    let coin = town.issued(2, 1, 10);
+    town.deliver(2, 1, &[&coin]);
+    town.settle();
+    town.heard(2);
+    let unknown = TxId::from_array([5; 32]);
+    let response = fetch(&mut town, 2, &[unknown, coin.id(), unknown]).expect("an answer");
+    assert_eq!(response.unknown, [unknown]);
+    assert_eq!(response.transactions, [(1, coin.to_bytes())]);
+}
+
+#[test]
+fn services_that_are_not_offered_and_requests_that_make_no_sense_are_refused() {
+    let mut town = town();
+    let table = [
+        (ServiceId::Notarise as u8, vec![], "node.service_unknown"),
+        (99, vec![1], "node.service_unknown"),
+        (ServiceId::Fetch as u8, vec![], "codec.truncated"),
+    ];
+    for (service, body, code) in table {
+        let found = ask(&mut town, 2, service, body);
+        assert_eq!(found, Err(code.to_owned()));
+    }
+}
+
+/// Node 2 delivers a payment to node 1 and answers the fetch like this: the answer to the delivery, if there is one.
+fn resolve(
+    town: &mut Town,
+    payment: &SignedTransaction,
+    answer: Answer,
+) -> Option<Result<(), String>> {
+    town.deliver(2, 1, &[payment]);
+    town.settle();
+    town.answer_fetch(2, 1, answer);
+    let heard = town.heard(2);
+    match heard.as_slice() {
+        [] => None,
+        [PeerMessage::Delivered { ids }] if *ids == [payment.id()] => Some(Ok(())),
+        [PeerMessage::Refused { id, rejection }] if *id == payment.id() => {
+            Some(Err(rejection.code.clone()))
+        }
+        other => panic!("no answer: {other:?}"),
+    }
+}
+
+fn unknown(id: TxId) -> Answer {
+    let response = FetchResponse {
+        transactions: Vec::new(),
+        unknown: vec![id],
+    };
+    Answer::Done(response.to_bytes())
+}
+
+#[test]
+fn what_is_wrong_with_the_chain_refuses_the_transaction() {
+    let mut town = town();
+    let coin = town.issued(2, 2, 10);
+    let passed = town.paid(&coin, 2, 2);
+    let minted = town.inflated(&coin, 2, 2);
+    let forged = badly_signed(&passed, 2);
+    let unsigned = SignedTransaction::new(passed.wire().clone(), []);
+    let theirs = Rejection::new("test.no", "no", "none");
+    let failed = || Answer::Failed(theirs.clone());
+    // What node 2 pays with, what it answers, what comes of it, and how many ancestors are recorded all the same.
+    let table = [
+        (
+            &passed,
+            unknown(passed.id()),
+            "tx.dependency_unavailable",
+            0,
+        ),
+        (&passed, failed(), "test.no", 0),
+        (&passed, part(&[&forged, &coin]), "tx.dependency_invalid", 1),
+        (
+            &passed,
+            part(&[&unsigned, &coin]),
+            "tx.dependency_invalid",
+            1,
+        ),
+        (&minted, part(&[&minted, &coin]), "tx.dependency_invalid", 1),
+        (&minted, part(&[&minted]), "tx.dependency_invalid", 1),
+    ];
+    for (place, (before, answer, code, recorded)) in table.into_iter().enumerate() {
+        let payment = town.paid(before, 2, 1);
+        let found = resolve(&mut town, &payment, answer);
+        assert_eq!(found, Some(Err(code.to_owned())), "row {place}");
+        assert_eq!(
+            town.nodes[1].disk.count(Table::Ledger),
+            recorded,
+            "row {place}"
+        );
+        let figures = town.figures(1);
+        assert_eq!((figures.intake_items, figures.requests_outstanding), (0, 0));
+    }
+    let payment = town.paid(&passed, 2, 1);
+    let good = part(&[&passed]);
+    assert_eq!(resolve(&mut town, &payment, good), Some(Ok(())));
+    assert_eq!(town.balance(1), 10);
+}
+
+#[test]
+fn an_answer_that_makes_no_sense_says_nothing_about_the_transaction() {
+    let mut town = town();
+    let coin = town.issued(2, 2, 10);
+    let passed = town.paid(&coin, 2, 2);
+    let payment = town.paid(&passed, 2, 1);
+    let response = |transactions: Vec<(u64, &SignedTransaction)>| {
+        let transactions = transactions.into_iter().map(|(at, t)| (at, t.to_bytes()));
+        let response = FetchResponse {
+            transactions: transactions.collect(),
+            unknown: Vec::new(),
+        };
+        Answer::Done(response.to_bytes())
+    };
+    let other = town.issued(2, 2, 11);
+    let garbage = FetchResponse {
+        transactions: vec![(1, vec![1, 2, 3])],
+        unknown: Vec::new(),
+    };
+    let table = [
+        Answer::Done(Vec::new()),
+        Answer::Done(vec![0xff; 100]),
+        Answer::Done(garbage.to_bytes()),
+        response(vec![]),
+        response(vec![(1, &other)]),
+        response(vec![(2, &passed), (2, &coin)]),
+        response(vec![(2, &passed), (3, &coin)]),
+        response(vec![(3, &coin), (2, &passed)]),
+        response(vec![(3, &passed), (2, &coin), (1, &other)]),
+        response(vec![(3, &passed), (2, &passed)]),
+    ];
+    for (place, answer) in table.into_iter().enumerate() {
+        assert_eq!(resolve(&mut town, &payment, answer), None, "row {place}");
+        assert_eq!(town.nodes[1].disk.count(Table::Ledger), 0, "row {place}");
+        let last = town.logs.last().expect("a complaint");
+        assert!(last.contains("node.peer_answer_invalid"), "{last}");
+    }
+    let good = response(vec![(9, &passed), (4, &coin)]);
+    assert_eq!(resolve(&mut town, &payment, good), Some(Ok(())));
+    assert_eq!(town.balance(1), 10);
+}
+
+#[test]
+fn a_chain_longer_than_the_limit_is_refused() {
+    let options = KernelOptions {
+        back_chain_bytes_max: 1_000,
+        ..KernelOptions::default()
+    };
+    let mut town = Town::with(2, false, options);
+    town.play(2);
+    town.heard(2);
+    let coin = town.issued(2, 2, 10);
+    let passed = town.paid(&coin, 2, 2);
+    let payment = town.paid(&passed, 2, 1);
+    let found = resolve(&mut town, &payment, part(&[&passed, &coin]));
+    assert_eq!(found, Some(Err("tx.back_chain_too_long".to_owned())));
+}
+
+#[test]
+fn a_chain_is_asked_for_again_when_the_peer_returns() {
+    let mut town = town();
+    let coin = town.issued(2, 2, 10);
+    let payment = town.paid(&coin, 2, 1);
+    town.deliver(2, 1, &[&payment]);
+    town.settle();
+    assert_eq!(town.heard(2).len(), 1, "a fetch");
+    town.play(2);
+    town.answer_fetch(2, 1, Answer::Wait(500));
+    assert!(town.heard(2).is_empty());
+    town.now += 60_000;
+    town.settle();
+    town.answer_fetch(2, 1, part(&[&coin]));
+    assert_eq!(town.balance(1), 10);
+    let delivered = PeerMessage::Delivered {
+        ids: vec![payment.id()],
+    };
+    assert_eq!(town.heard(2), [delivered]);
+}

@@ -1,0 +1,13 @@
+//! Kernels in one thread, over an instant network and disks of rows: what they do with each other, with peers that lie, and
+//! with a crash after any commit.
+
+mod town;
+
+mod admission;
+mod back_chains;
+mod burst;
+mod crashes;
+mod deliveries;
+mod drain;
+mod garbage;
+mod pay;

@@ -1,0 +1,81 @@
+//! A disk of rows.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use kernel::port::{Reads, StoreFailure, Table, WriteBatch};
+use ledger::SignedTransaction;
+
+type Rows = BTreeMap<(Table, Vec<u8>), Vec<u8>>;
+
+/// See the module. What is written is durable.
+#[derive(Default)]
+pub struct Disk {
+    rows: RefCell<Rows>,
+}
+
+impl Disk {
+    /// Makes a batch durable.
+    pub fn write(&self, batch: WriteBatch) {
+        let mut rows = self.rows.borrow_mut();
+        for write in batch.writes {
+            match write.value {
+                Some(value) => drop(rows.insert((write.table, write.key), value)),
+                None => drop(rows.remove(&(write.table, write.key))),
+            }
+        }
+    }
+
+    /// How many rows a table has.
+    pub fn count(&self, table: Table) -> usize {
+        self.rows
+            .borrow()
+            .keys()
+            .filter(|(t, _)| *t == table)
+            .count()
+    }
+
+    /// The ledger, in its order.
+    pub fn ledger(&self) -> Vec<(u64, SignedTransaction)> {
+        let rows = kernel::ledger_page(self, 0, usize::MAX).expect("the disk reads");
+        let decoded = rows.iter().map(|(seq, row)| {
+            let (_, transaction) = kernel::decode_row(row).expect("a recorded transaction");
+            (*seq, transaction)
+        });
+        decoded.collect()
+    }
+}
+
+impl Reads for Disk {
+    fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StoreFailure> {
+        Ok(self.rows.borrow().get(&(table, key.to_vec())).cloned())
+    }
+
+    fn scan(
+        &self,
+        table: Table,
+        from: &[u8],
+        to: Option<&[u8]>,
+        limit: usize,
+    ) -> Result<Vec<(Vec<u8>, Vec<u8>)>, StoreFailure> {
+        let rows = self.rows.borrow();
+        let found = rows
+            .range((table, from.to_vec())..)
+            .take_while(|((t, key), _)| *t == table && to.is_none_or(|to| key.as_slice() < to));
+        Ok(found
+            .take(limit)
+            .map(|((_, k), v)| (k.clone(), v.clone()))
+            .collect())
+    }
+
+    fn last(&self, table: Table) -> Result<Option<(Vec<u8>, Vec<u8>)>, StoreFailure> {
+        let rows = self.rows.borrow();
+        let mut found = rows
+            .range((table, Vec::new())..)
+            .take_while(|((t, _), _)| *t == table);
+        Ok(found
+            .by_ref()
+            .last()
+            .map(|((_, k), v)| (k.clone(), v.clone())))
+    }
+}

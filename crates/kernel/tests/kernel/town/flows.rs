@@ -1,0 +1,99 @@
+//! Flows for tests.
+
+use std::cell::Cell;
+
+use flow::{Flow, FlowContext, FlowError, FlowRegistry, Responder, Session};
+use ledger::LegalName;
+use primitives::{Hash, SignatureContext};
+
+thread_local! {
+    /// Whether the code of [`Fickle`] is another one now. Each test has its thread.
+    pub static CODE_CHANGED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Everything that a node of the town runs.
+pub fn registry() -> FlowRegistry {
+    let mut flows = FlowRegistry::new();
+    finance::register_flows(&mut flows);
+    flows.register::<Nap>();
+    flows.register::<Double>();
+    flows.register_responder::<Doubles>();
+    flows.register::<Fickle>();
+    flows
+}
+
+/// The legal name of a node.
+pub fn name(node: u64) -> LegalName {
+    let name = format!("O=Node {node}, L=London, C=GB");
+    name.parse().expect("a legal name")
+}
+
+/// Sleeps so many milliseconds.
+pub struct Nap;
+
+impl Flow for Nap {
+    const NAME: &'static str = "test.nap";
+    const VERSION: u32 = 1;
+    type Args = u64;
+    type Output = u64;
+
+    async fn run(ctx: FlowContext, ms: u64) -> Result<u64, FlowError> {
+        ctx.progress("sleeping");
+        ctx.sleep_ms(ms).await?;
+        Ok(ms)
+    }
+}
+
+/// Asks a node over a session, twice, for the double of a number.
+pub struct Double;
+
+impl Flow for Double {
+    const NAME: &'static str = "test.double";
+    const VERSION: u32 = 1;
+    type Args = u64;
+    type Output = u64;
+
+    async fn run(ctx: FlowContext, node: u64) -> Result<u64, FlowError> {
+        let session = ctx.open_session(&name(node).party_id())?;
+        let twice: u64 = session.send_and_receive(&node).await?;
+        session.send_and_receive(&twice).await
+    }
+}
+
+/// The other side of [`Double`].
+pub struct Doubles;
+
+impl Responder for Doubles {
+    const NAME: &'static str = "test.double";
+    const VERSION: u32 = 1;
+
+    async fn run(_: FlowContext, session: Session) -> Result<(), FlowError> {
+        for _ in 0..2 {
+            let number: u64 = session.receive().await?;
+            session.send(&(number * 2)).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Can't be replayed once [`CODE_CHANGED`] is set.
+pub struct Fickle;
+
+impl Flow for Fickle {
+    const NAME: &'static str = "test.fickle";
+    const VERSION: u32 = 1;
+    type Args = u64;
+    type Output = u64;
+
+    async fn run(ctx: FlowContext, ms: u64) -> Result<u64, FlowError> {
+        if CODE_CHANGED.get() {
+            let key = ctx.me().key.clone();
+            let context = SignatureContext::NotaryRequest;
+            ctx.sign(&key, context, Hash::ZERO).await?;
+        } else {
+            ctx.sleep_ms(1).await?;
+        }
+        ctx.sleep_ms(ms).await?;
+        Ok(ms)
+    }
+}

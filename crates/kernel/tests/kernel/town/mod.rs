@@ -1,0 +1,328 @@
+//! A town of kernels in one thread: instant network, instant disk, no faults but those that a test asks for. For tests of
+//! what kernels do with each other; the simulator is for everything that comes by chance.
+
+mod disk;
+mod flows;
+mod performed;
+mod played;
+mod transactions;
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use flow::FlowId;
+use kernel::{Event, Identity, Kernel, KernelOptions, Reply, Start, Token, Wait};
+use ledger::{
+    ContractRegistry, NetworkMap, NetworkParameters, NodeInfo, NotaryInfo, Party, PartyId,
+};
+use primitives::{Hash, KeyPair, Scheme, Timestamp};
+
+pub use disk::Disk;
+pub use flows::CODE_CHANGED;
+pub use performed::{Crash, Last};
+pub use played::part;
+pub use transactions::badly_signed;
+
+/// One node.
+pub struct Citizen {
+    pub id: PartyId,
+    pub party: Party,
+    pub kernel: Option<Kernel>,
+    pub disk: Disk,
+    pub view: BTreeMap<ledger::StateRef, vault::Produced>,
+    pub view_seq: u64,
+    /// Commits handed out since the town was built.
+    pub commits: u64,
+    /// What came for it while the test plays it.
+    heard: Option<Vec<kernel::message::PeerMessage>>,
+}
+
+/// All of them.
+pub struct Town {
+    pub nodes: Vec<Citizen>,
+    pub now: u64,
+    pub replies: BTreeMap<u64, Reply>,
+    pub logs: Vec<String>,
+    /// Crashes that will happen.
+    pub crashes: Vec<Crash>,
+    /// Nodes that said that they are drained, in order.
+    pub drained: Vec<usize>,
+    /// With what nodes are opened.
+    pub options: KernelOptions,
+    pub network: Arc<NetworkMap>,
+    mail: VecDeque<(usize, Event)>,
+    next: u64,
+    salt: Cell<u64>,
+}
+
+/// A node's key.
+pub fn key(node: usize) -> KeyPair {
+    let seed = u8::try_from(node + 1).expect("a small town");
+    KeyPair::from_seed(Scheme::Ed25519, [seed; 32])
+}
+
+fn contracts() -> ContractRegistry {
+    let mut contracts = ContractRegistry::new();
+    finance::register_contracts(&mut contracts).expect("built-in contracts");
+    contracts
+}
+
+impl Town {
+    /// A notary that does not validate (node 0) and so many others, all up.
+    pub fn new(others: u8) -> Town {
+        Town::with(others, false, KernelOptions::default())
+    }
+
+    /// A notary (node 0), which may say that it validates, and so many others, all up.
+    pub fn with(others: u8, validating: bool, options: KernelOptions) -> Town {
+        let party = |node: u8| Party {
+            name: flows::name(node.into()),
+            key: key(node.into()).public().clone(),
+        };
+        let parties: Vec<Party> = (0..=others).map(party).collect();
+        let infos = parties.iter().enumerate().map(|(i, party)| NodeInfo {
+            party: party.clone(),
+            addresses: vec!["localhost:1".to_owned()],
+            platform_version: 1,
+            serial: 1,
+            notary: (i == 0).then_some(NotaryInfo { validating }),
+        });
+        let parameters = NetworkParameters::new(vec![parties[0].clone()], Timestamp::from_ms(1));
+        let network = Arc::new(NetworkMap::new(parameters, infos));
+        let nodes = parties.iter().map(|party| Citizen {
+            id: party.id(),
+            party: party.clone(),
+            kernel: None,
+            disk: Disk::default(),
+            view: BTreeMap::new(),
+            view_seq: 0,
+            commits: 0,
+            heard: None,
+        });
+        let mut town = Town {
+            nodes: nodes.collect(),
+            now: 1_000_000,
+            replies: BTreeMap::new(),
+            logs: Vec::new(),
+            crashes: Vec::new(),
+            drained: Vec::new(),
+            options,
+            network,
+            mail: VecDeque::new(),
+            next: 1,
+            salt: Cell::new(0),
+        };
+        for node in 0..town.nodes.len() {
+            town.up(node);
+        }
+        town
+    }
+
+    /// Starts a node on its disk.
+    pub fn up(&mut self, node: usize) {
+        self.rebuild_view(node);
+        let citizen = &self.nodes[node];
+        let identity = Identity {
+            me: citizen.party.clone(),
+            keys: vec![key(node)],
+            network: Arc::clone(&self.network),
+            contracts: Arc::new(contracts()),
+            flows: Arc::new(flows::registry()),
+        };
+        let entropy =
+            Hash::plain(&[self.next.to_be_bytes(), citizen.commits.to_be_bytes()].concat());
+        let options = KernelOptions {
+            entropy: *entropy.as_bytes(),
+            notary: (node == 0).then(notary::NotaryOptions::default),
+            ..self.options.clone()
+        };
+        let mut out = Vec::new();
+        let now = Timestamp::from_ms(self.now);
+        let kernel = Kernel::open(options, identity, &citizen.disk, now, &mut out).expect("opens");
+        self.nodes[node].heard = None;
+        self.nodes[node].kernel = Some(kernel);
+        self.perform(node, out);
+        for other in 0..self.nodes.len() {
+            if other != node && self.nodes[other].kernel.is_some() {
+                self.link(node, other);
+                self.link(other, node);
+            }
+        }
+    }
+
+    /// Tells a node that another one is connected.
+    pub fn link(&mut self, node: usize, other: usize) {
+        let peer = self.nodes[other].id;
+        self.mail
+            .push_back((node, Event::PeerUp { peer, epoch: 1 }));
+    }
+
+    /// The view is made of the ledger: what the last run did not come to tell it is in there.
+    fn rebuild_view(&mut self, node: usize) {
+        let contracts = contracts();
+        let mine = key(node).public().clone();
+        let citizen = &mut self.nodes[node];
+        citizen.view.clear();
+        for (seq, transaction) in citizen.disk.ledger() {
+            let describe = |state: &ledger::TransactionState| contracts.describe(state).ok();
+            let is_ours = |key: &primitives::PublicKey| *key == mine;
+            let changes = vault::changes(seq, transaction.wire(), &is_ours, &describe);
+            citizen.show(seq, changes);
+        }
+    }
+
+    /// Stops a node as a crash does.
+    pub fn down(&mut self, node: usize) {
+        self.nodes[node].kernel = None;
+        let me = self.nodes[node].id;
+        self.mail.retain(|(to, _)| *to != node);
+        for other in 0..self.nodes.len() {
+            if other != node {
+                self.mail.push_back((other, Event::PeerDown { peer: me }));
+            }
+        }
+    }
+
+    /// Starts a flow by its JSON; the reply comes under the number returned. What is random in it depends on the client id,
+    /// if there is one.
+    pub fn start(&mut self, node: usize, flow: &str, args: &str, client_id: Option<&str>) -> u64 {
+        self.start_and_wait(node, flow, args, client_id, Wait::Delivered)
+    }
+
+    /// Starts a flow and waits for what is said.
+    pub fn start_and_wait(
+        &mut self,
+        node: usize,
+        flow: &str,
+        args: &str,
+        client_id: Option<&str>,
+        wait: Wait,
+    ) -> u64 {
+        let token = self.token();
+        let args = flows::registry()
+            .args_from_json(flow, 1, args.as_bytes())
+            .expect("arguments");
+        let seed = match client_id {
+            Some(client_id) => Hash::plain(client_id.as_bytes()),
+            None => Hash::plain(&token.to_be_bytes()),
+        };
+        let start = Start {
+            flow: Town::flow_id(token),
+            seed: *seed.as_bytes(),
+            name: flow.to_owned(),
+            version: None,
+            args,
+            user: "tester".to_owned(),
+            client_id: client_id.map(str::to_owned),
+            wait,
+            token: Token(token),
+        };
+        self.tell(node, Event::Start(Box::new(start)));
+        token
+    }
+
+    /// The id of the flow that was started under a number.
+    pub fn flow_id(token: u64) -> FlowId {
+        let mut id = [0; 16];
+        id[..8].copy_from_slice(&token.to_be_bytes());
+        FlowId(id)
+    }
+
+    /// A fresh number for a reply.
+    pub fn token(&mut self) -> u64 {
+        self.next += 1;
+        self.next - 1
+    }
+
+    /// Something happens to a node.
+    pub fn tell(&mut self, node: usize, event: Event) {
+        self.mail.push_back((node, event));
+    }
+
+    /// Runs until nothing more happens by itself.
+    pub fn settle(&mut self) {
+        loop {
+            let mut rounds = BTreeMap::<usize, Vec<Event>>::new();
+            while let Some((node, event)) = self.mail.pop_front() {
+                rounds.entry(node).or_default().push(event);
+            }
+            for node in 0..self.nodes.len() {
+                if self.wakeup(node).is_some_and(|at| at <= self.now) {
+                    rounds.entry(node).or_default().push(Event::Tick);
+                }
+            }
+            if rounds.is_empty() {
+                return;
+            }
+            for (node, events) in rounds {
+                self.round(node, events);
+            }
+        }
+    }
+
+    /// Lets time pass until nothing is left to be done, now or later.
+    pub fn quiet(&mut self) {
+        for _ in 0..1_000 {
+            self.settle();
+            let next = (0..self.nodes.len()).filter_map(|node| self.wakeup(node));
+            match next.min() {
+                Some(at) => self.now = self.now.max(at),
+                None => return,
+            }
+        }
+        panic!("the town never rests; logs: {:#?}", self.logs);
+    }
+
+    fn wakeup(&self, node: usize) -> Option<u64> {
+        let kernel = self.nodes[node].kernel.as_ref()?;
+        kernel.next_wakeup().map(Timestamp::as_ms)
+    }
+
+    fn round(&mut self, node: usize, events: Vec<Event>) {
+        let now = Timestamp::from_ms(self.now);
+        let mut out = Vec::new();
+        let citizen = &mut self.nodes[node];
+        let Some(kernel) = &mut citizen.kernel else {
+            return;
+        };
+        for event in events {
+            kernel
+                .handle(event, now, &citizen.disk)
+                .expect("the disk reads");
+        }
+        kernel
+            .flush(now, &citizen.disk, &mut out)
+            .expect("the disk reads");
+        self.perform(node, out);
+    }
+
+    /// What a node counts.
+    pub fn figures(&self, node: usize) -> kernel::Figures {
+        self.nodes[node].kernel.as_ref().expect("up").figures()
+    }
+
+    /// What a node holds, over all tokens.
+    pub fn balance(&self, node: usize) -> u64 {
+        let fungible = |produced: &vault::Produced| {
+            produced
+                .facts
+                .fungible
+                .as_ref()
+                .map_or(0, |fungible| fungible.quantity)
+        };
+        self.nodes[node].view.values().map(fungible).sum()
+    }
+
+    /// The end of a flow, or a panic with the logs.
+    pub fn ended(&mut self, token: u64) -> Result<bool, String> {
+        match self.replies.remove(&token) {
+            Some(Reply::Ended { outcome, delivered }) => match outcome.result {
+                Ok(_) => Ok(delivered),
+                Err(rejection) => Err(rejection.code),
+            },
+            Some(Reply::Rejected(rejection)) => Err(rejection.code),
+            other => panic!("flow {token}: {other:?}; logs: {:#?}", self.logs),
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! How the town does what its kernels want done, and how it does not: crashes after a commit.
+
+use kernel::{Action, Event};
+use vault::{CoinRow, RefillRequest, ViewChange};
+
+use super::{Citizen, Town};
+
+/// What still happens to the last commit of a node that crashes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Last {
+    /// Nothing: the batch is lost.
+    Lost,
+    /// It is durable, and nothing that waited for it is done.
+    Durable,
+    /// It is durable, and all that waited for it is done.
+    Performed,
+}
+
+/// A crash.
+#[derive(Clone, Copy, Debug)]
+pub struct Crash {
+    /// Of which node.
+    pub node: usize,
+    /// With which of its commits since the town was built.
+    pub at: u64,
+    /// How far that commit comes.
+    pub last: Last,
+}
+
+impl Citizen {
+    /// Feeds the vault view.
+    pub(super) fn show(&mut self, seq: u64, changes: Vec<ViewChange>) {
+        self.view_seq = seq;
+        for change in changes {
+            match change {
+                ViewChange::Produced(produced) => {
+                    self.view.insert(produced.state.reference, *produced);
+                }
+                ViewChange::Consumed(consumed) => {
+                    self.view.remove(&consumed.reference);
+                }
+            }
+        }
+    }
+}
+
+impl Town {
+    pub(super) fn perform(&mut self, node: usize, actions: Vec<Action>) {
+        for action in actions {
+            match action {
+                Action::Commit {
+                    number,
+                    batch,
+                    then,
+                } => {
+                    let at = self.nodes[node].commits + 1;
+                    self.nodes[node].commits = at;
+                    let mut crashes = self.crashes.iter();
+                    let crash = crashes.position(|crash| crash.node == node && crash.at == at);
+                    let last = crash.map(|index| self.crashes.remove(index).last);
+                    if last != Some(Last::Lost) {
+                        self.nodes[node].disk.write(batch);
+                    }
+                    if matches!(last, None | Some(Last::Performed)) {
+                        self.perform(node, then);
+                    }
+                    if last.is_some() {
+                        self.down(node);
+                        return;
+                    }
+                    self.tell(node, Event::Committed { number });
+                }
+                Action::Send { peer, bytes, .. } => {
+                    let from = self.nodes[node].id;
+                    let to = self.nodes.iter().position(|other| other.id == peer);
+                    let to = to.expect("a known peer");
+                    if self.nodes[to].kernel.is_some() {
+                        self.tell(to, Event::Message { peer: from, bytes });
+                    } else {
+                        self.hear(to, &bytes);
+                    }
+                }
+                Action::Reply { token, reply } => {
+                    let before = self.replies.insert(token.0, reply);
+                    assert!(before.is_none(), "two replies to {token:?}");
+                }
+                Action::View { seq, changes, .. } => self.nodes[node].show(seq, changes),
+                Action::Refill(request) => {
+                    let event = self.refill(node, request);
+                    self.tell(node, event);
+                }
+                Action::Drained => self.drained.push(node),
+                Action::Log { code, message, .. } => {
+                    self.logs.push(format!("{node}: {code}: {message}"));
+                }
+            }
+        }
+    }
+
+    fn refill(&self, node: usize, request: RefillRequest) -> Event {
+        let citizen = &self.nodes[node];
+        let mut rows: Vec<CoinRow> = Vec::new();
+        let mut total = 0;
+        for produced in citizen.view.values() {
+            if let Some(fungible) = &produced.facts.fungible
+                && fungible.token == request.token
+            {
+                total += u128::from(fungible.quantity);
+                let coin = produced.state.clone();
+                rows.push(CoinRow {
+                    coin,
+                    quantity: fungible.quantity,
+                    seq: produced.seq,
+                });
+            }
+        }
+        rows.retain(|row| request.from.is_none_or(|from| row.position() <= from));
+        rows.sort_by_key(|row| std::cmp::Reverse(row.position()));
+        let more = rows.len() > request.limit;
+        rows.truncate(request.limit);
+        Event::Refilled {
+            token: request.token,
+            rows,
+            view_seq: citizen.view_seq,
+            total,
+            more,
+        }
+    }
+}

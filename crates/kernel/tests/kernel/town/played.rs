@@ -1,0 +1,82 @@
+//! Nodes that a test plays: it says what they say, and hears what is said to them.
+
+use kernel::Event;
+use kernel::message::{FetchResponse, PeerMessage, ServiceId};
+use ledger::SignedTransaction;
+use primitives::{Decode, Encode};
+
+use super::Town;
+
+impl Town {
+    /// From now on the test plays the node, which stays connected to all others.
+    pub fn play(&mut self, node: usize) {
+        self.down(node);
+        self.nodes[node].heard = Some(Vec::new());
+        for other in 0..self.nodes.len() {
+            if self.nodes[other].kernel.is_some() {
+                self.link(other, node);
+            }
+        }
+        self.settle();
+    }
+
+    /// A played node says something.
+    pub fn say(&mut self, from: usize, to: usize, message: &PeerMessage) {
+        self.say_bytes(from, to, message.to_bytes());
+    }
+
+    /// A played node says anything.
+    pub fn say_bytes(&mut self, from: usize, to: usize, bytes: Vec<u8>) {
+        let peer = self.nodes[from].id;
+        self.tell(to, Event::Message { peer, bytes });
+    }
+
+    /// A played node delivers transactions.
+    pub fn deliver(&mut self, from: usize, to: usize, transactions: &[&SignedTransaction]) {
+        let transactions = transactions
+            .iter()
+            .map(|transaction| transaction.to_bytes());
+        let message = PeerMessage::Deliver {
+            transactions: transactions.collect(),
+            dependencies: Vec::new(),
+        };
+        self.say(from, to, &message);
+    }
+
+    /// What was said to a played node since this was asked last.
+    pub fn heard(&mut self, node: usize) -> Vec<PeerMessage> {
+        let heard = self.nodes[node].heard.as_mut().expect("a played node");
+        std::mem::take(heard)
+    }
+
+    /// Answers the one fetch that a played node was asked for.
+    pub fn answer_fetch(&mut self, from: usize, to: usize, answer: kernel::message::Answer) {
+        let mut heard = self.heard(from);
+        heard.retain(|message| !matches!(message, PeerMessage::SessionAck { .. }));
+        let [PeerMessage::Request { id, service, .. }] = heard.as_slice() else {
+            panic!("not one request: {heard:?}; logs: {:#?}", self.logs);
+        };
+        assert_eq!(*service, ServiceId::Fetch as u8);
+        self.say(from, to, &PeerMessage::Response { id: *id, answer });
+        self.settle();
+    }
+
+    pub(super) fn hear(&mut self, node: usize, bytes: &[u8]) {
+        if let Some(heard) = &mut self.nodes[node].heard {
+            heard.push(PeerMessage::from_bytes(bytes).expect("nodes make sense"));
+        }
+    }
+}
+
+/// A part of a back chain, newest first.
+pub fn part(transactions: &[&SignedTransaction]) -> kernel::message::Answer {
+    let positions = (1..=transactions.len() as u64).rev();
+    let encoded = transactions
+        .iter()
+        .map(|transaction| transaction.to_bytes());
+    let response = FetchResponse {
+        transactions: positions.zip(encoded).collect(),
+        unknown: Vec::new(),
+    };
+    kernel::message::Answer::Done(response.to_bytes())
+}

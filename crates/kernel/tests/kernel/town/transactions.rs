@@ -1,0 +1,90 @@
+//! Cash transactions made by hand, good ones and others.
+
+use finance::{CashState, IssuedToken, Portion, cash_builder};
+use ledger::{
+    SignedTransaction, StateAndRef, StateRef, TransactionBuilder, TransactionSignature, TxId,
+    WireTransaction,
+};
+use primitives::{Decode, Encode, Hash};
+
+use super::{Town, key};
+
+impl Town {
+    /// Node `from` issues to node `to`.
+    pub fn issued(&self, from: usize, to: usize, quantity: u64) -> SignedTransaction {
+        let token = IssuedToken {
+            issuer: self.nodes[from].party.clone(),
+            reference: finance::Reference::default(),
+            currency: "GBP".parse().expect("a currency"),
+        };
+        let portion = self.portion(to, quantity);
+        let notary = self.nodes[0].party.clone();
+        let builder = cash_builder::issue(notary, &token, &[portion]).expect("an issue");
+        SignedTransaction::new(self.built(builder), []).signed_by(&key(from))
+    }
+
+    /// Node `from` pays the first state of a transaction to node `to`; it and the notary sign.
+    pub fn paid(&self, before: &SignedTransaction, from: usize, to: usize) -> SignedTransaction {
+        let wire = self.payment(before, from, to, 0);
+        SignedTransaction::new(wire, [])
+            .signed_by(&key(from))
+            .signed_by(&key(0))
+    }
+
+    /// Like [`Town::paid`], but it makes more than it consumes.
+    pub fn inflated(
+        &self,
+        before: &SignedTransaction,
+        from: usize,
+        to: usize,
+    ) -> SignedTransaction {
+        let wire = self.payment(before, from, to, 1);
+        SignedTransaction::new(wire, [])
+            .signed_by(&key(from))
+            .signed_by(&key(0))
+    }
+
+    /// A payment that nobody has signed.
+    pub fn payment(
+        &self,
+        before: &SignedTransaction,
+        from: usize,
+        to: usize,
+        more: u64,
+    ) -> WireTransaction {
+        let mut state = before.wire().output(0).expect("an output").clone();
+        let mut cash = CashState::from_bytes(&state.data).expect("cash");
+        cash.quantity += more;
+        state.data = cash.to_bytes();
+        let input = StateAndRef {
+            state,
+            reference: StateRef::new(before.id(), 0),
+        };
+        let notary = self.nodes[0].party.clone();
+        let portion = self.portion(to, cash.quantity);
+        let change_to = key(from).public().clone();
+        let spending = cash_builder::pay(notary, &[input], &[portion], &change_to);
+        self.built(spending.expect("a payment").builder)
+    }
+
+    fn portion(&self, to: usize, quantity: u64) -> Portion {
+        Portion {
+            owner: key(to).public().clone(),
+            quantity,
+            states: 1,
+        }
+    }
+
+    fn built(&self, builder: TransactionBuilder) -> WireTransaction {
+        let salt = self.salt.replace(self.salt.get() + 1);
+        let builder = builder.parameters(self.network.parameters_hash());
+        let salt = *Hash::plain(&salt.to_be_bytes()).as_bytes();
+        builder.build(salt).expect("a transaction")
+    }
+}
+
+/// The transaction with the signature of a node replaced by that node's signature on something else.
+pub fn badly_signed(transaction: &SignedTransaction, by: usize) -> SignedTransaction {
+    let other = TransactionSignature::sign(&TxId::from_array([9; 32]), &key(by));
+    transaction.clone().with(other)
+}
