@@ -10,4 +10,5 @@ mod crashes;
 mod deliveries;
 mod drain;
 mod garbage;
+mod messages;
 mod pay;
