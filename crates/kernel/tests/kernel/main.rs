@@ -6,6 +6,7 @@ mod town;
 mod admission;
 mod back_chains;
 mod burst;
+mod chain_crashes;
 mod crashes;
 mod deliveries;
 mod drain;

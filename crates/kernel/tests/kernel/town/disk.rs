@@ -9,7 +9,7 @@ use ledger::SignedTransaction;
 type Rows = BTreeMap<(Table, Vec<u8>), Vec<u8>>;
 
 /// See the module. What is written is durable.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Disk {
     rows: RefCell<Rows>,
 }

@@ -1,0 +1,85 @@
+//! A back chain too long for memory is fetched while the node that fetches it, or the one that serves it, crashes.
+
+use kernel::port::Table;
+
+use crate::pay::pay;
+use crate::town::{Crash, Disk, Last, Town};
+
+/// Payments in the chain: more bytes than a chain may keep in memory.
+const LENGTH: usize = 500;
+
+/// The disk of node 1 when it holds one coin at the end of a long chain.
+fn long_chain() -> Disk {
+    let mut town = Town::new(2);
+    town.play(0);
+    let mut chain = vec![town.issued(1, 1, 10)];
+    for _ in 0..LENGTH {
+        let last = chain.last().expect("an issue");
+        chain.push(town.paid(last, 1, 1));
+    }
+    for part in chain.chunks(100) {
+        let part: Vec<_> = part.iter().collect();
+        town.deliver(0, 1, &part);
+        town.settle();
+    }
+    town.nodes[1].disk.clone()
+}
+
+/// What a run shows.
+struct Played {
+    /// Commits of each node before the payment and at the end.
+    before: Vec<u64>,
+    after: Vec<u64>,
+    /// Rows of the chain that the crash left behind.
+    staged: usize,
+}
+
+/// Node 1 pays node 2, which fetches the chain; both come up again after a crash.
+fn play(disk: &Disk, crash: Option<Crash>) -> Played {
+    let mut town = Town::new(2);
+    town.down(1);
+    town.nodes[1].disk = disk.clone();
+    town.up(1);
+    town.settle();
+    let commits = |town: &Town| town.nodes.iter().map(|node| node.commits).collect();
+    let before = commits(&town);
+    town.crashes = crash.into_iter().collect();
+    let mut staged = 0;
+    let paid = loop {
+        let paid = town.start(1, "cash.pay", &pay(10, 2), Some("a"));
+        town.settle();
+        let down = (1..3).find(|node| town.nodes[*node].kernel.is_none());
+        staged += town.nodes[2].disk.count(Table::Staging);
+        down.into_iter().for_each(|node| town.up(node));
+        town.quiet();
+        if town.replies.contains_key(&paid) {
+            break paid;
+        }
+    };
+    assert_eq!(town.ended(paid), Ok(true), "{crash:?}");
+    assert!(town.crashes.is_empty(), "{crash:?} never came");
+    assert_eq!([1, 2].map(|node| town.balance(node)), [0, 10], "{crash:?}");
+    let disk = &town.nodes[2].disk;
+    assert_eq!(disk.count(Table::Ledger), LENGTH + 2, "{crash:?}");
+    assert_eq!(disk.count(Table::Staging), 0, "{crash:?}");
+    Played {
+        before,
+        after: commits(&town),
+        staged,
+    }
+}
+
+#[test]
+fn a_crash_while_a_long_chain_is_fetched_changes_nothing() {
+    let disk = long_chain();
+    let Played { before, after, .. } = play(&disk, None);
+    let mut staged = 0;
+    for node in [1, 2] {
+        for at in before[node] + 1..=after[node] {
+            for last in [Last::Lost, Last::Durable, Last::Performed] {
+                staged += play(&disk, Some(Crash { node, at, last })).staged;
+            }
+        }
+    }
+    assert!(staged > 0, "the chain never went to the disk");
+}
