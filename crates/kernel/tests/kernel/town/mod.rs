@@ -1,6 +1,7 @@
 //! A town of kernels in one thread: instant network, instant disk, no faults but those that a test asks for. For tests of
 //! what kernels do with each other; the simulator is for everything that comes by chance.
 
+mod asked;
 mod disk;
 mod flows;
 mod performed;
@@ -158,20 +159,6 @@ impl Town {
             .push_back((node, Event::PeerUp { peer, epoch: 1 }));
     }
 
-    /// The view is made of the ledger: what the last run did not come to tell it is in there.
-    fn rebuild_view(&mut self, node: usize) {
-        let contracts = contracts();
-        let mine = key(node).public().clone();
-        let citizen = &mut self.nodes[node];
-        citizen.view.clear();
-        for (seq, transaction) in citizen.disk.ledger() {
-            let describe = |state: &ledger::TransactionState| contracts.describe(state).ok();
-            let is_ours = |key: &primitives::PublicKey| *key == mine;
-            let changes = vault::changes(seq, transaction.wire(), &is_ours, &describe);
-            citizen.show(seq, changes);
-        }
-    }
-
     /// Stops a node as a crash does.
     pub fn down(&mut self, node: usize) {
         self.nodes[node].kernel = None;
@@ -295,34 +282,5 @@ impl Town {
             .flush(now, &citizen.disk, &mut out)
             .expect("the disk reads");
         self.perform(node, out);
-    }
-
-    /// What a node counts.
-    pub fn figures(&self, node: usize) -> kernel::Figures {
-        self.nodes[node].kernel.as_ref().expect("up").figures()
-    }
-
-    /// What a node holds, over all tokens.
-    pub fn balance(&self, node: usize) -> u64 {
-        let fungible = |produced: &vault::Produced| {
-            produced
-                .facts
-                .fungible
-                .as_ref()
-                .map_or(0, |fungible| fungible.quantity)
-        };
-        self.nodes[node].view.values().map(fungible).sum()
-    }
-
-    /// The end of a flow, or a panic with the logs.
-    pub fn ended(&mut self, token: u64) -> Result<bool, String> {
-        match self.replies.remove(&token) {
-            Some(Reply::Ended { outcome, delivered }) => match outcome.result {
-                Ok(_) => Ok(delivered),
-                Err(rejection) => Err(rejection.code),
-            },
-            Some(Reply::Rejected(rejection)) => Err(rejection.code),
-            other => panic!("flow {token}: {other:?}; logs: {:#?}", self.logs),
-        }
     }
 }

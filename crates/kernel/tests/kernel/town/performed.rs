@@ -3,7 +3,7 @@
 use kernel::{Action, Event};
 use vault::{CoinRow, RefillRequest, ViewChange};
 
-use super::{Citizen, Town};
+use super::{Citizen, Town, contracts, key};
 
 /// What still happens to the last commit of a node that crashes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +45,20 @@ impl Citizen {
 }
 
 impl Town {
+    /// The view is made of the ledger: what the last run did not come to tell it is in there.
+    pub(super) fn rebuild_view(&mut self, node: usize) {
+        let contracts = contracts();
+        let mine = key(node).public().clone();
+        let citizen = &mut self.nodes[node];
+        citizen.view.clear();
+        for (seq, transaction) in citizen.disk.ledger() {
+            let describe = |state: &ledger::TransactionState| contracts.describe(state).ok();
+            let is_ours = |key: &primitives::PublicKey| *key == mine;
+            let changes = vault::changes(seq, transaction.wire(), &is_ours, &describe);
+            citizen.show(seq, changes);
+        }
+    }
+
     pub(super) fn perform(&mut self, node: usize, actions: Vec<Action>) {
         for action in actions {
             match action {

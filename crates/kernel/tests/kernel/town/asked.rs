@@ -1,0 +1,36 @@
+//! What a test asks of a town.
+
+use kernel::Reply;
+
+use super::Town;
+
+impl Town {
+    /// What a node counts.
+    pub fn figures(&self, node: usize) -> kernel::Figures {
+        self.nodes[node].kernel.as_ref().expect("up").figures()
+    }
+
+    /// What a node holds, over all tokens.
+    pub fn balance(&self, node: usize) -> u64 {
+        let fungible = |produced: &vault::Produced| {
+            produced
+                .facts
+                .fungible
+                .as_ref()
+                .map_or(0, |fungible| fungible.quantity)
+        };
+        self.nodes[node].view.values().map(fungible).sum()
+    }
+
+    /// The end of a flow, or a panic with the logs.
+    pub fn ended(&mut self, token: u64) -> Result<bool, String> {
+        match self.replies.remove(&token) {
+            Some(Reply::Ended { outcome, delivered }) => match outcome.result {
+                Ok(_) => Ok(delivered),
+                Err(rejection) => Err(rejection.code),
+            },
+            Some(Reply::Rejected(rejection)) => Err(rejection.code),
+            other => panic!("flow {token}: {other:?}; logs: {:#?}", self.logs),
+        }
+    }
+}
