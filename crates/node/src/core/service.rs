@@ -17,6 +17,7 @@ use primitives::Decode;
 use store::{Embedded, StateFilter, StateRow, VaultReader, ViewProgress};
 
 use super::shared::Shared;
+use super::start::VIEW_FAILED;
 use super::view::notary_of;
 use crate::http::{Answer, NodeService, Pending, Refusal, StartRequest, Ticket, transaction_view};
 
@@ -66,9 +67,9 @@ impl Readers {
 
 fn view_refusal(error: &store::ViewError) -> Refusal {
     Refusal {
-        code: "vault.view_failed".into(),
+        code: VIEW_FAILED.code.into(),
         message: error.to_string(),
-        hint: "see the node's log; the view is rebuilt from the ledger when its file is removed while the node is stopped".into(),
+        hint: VIEW_FAILED.action.into(),
         retry_after_ms: None,
     }
 }

@@ -103,8 +103,16 @@ pub enum StartError {
     System(String),
 }
 
+/// The vault's view can't be asked, or does not follow the ledger.
+pub(super) const VIEW_FAILED: ErrorInfo = ErrorInfo {
+    code: "vault.view_failed",
+    cause: "The vault's view can't be read or written, so what the node holds is not known; the ledger itself is whole.",
+    action: "Read the node's log and check the disk; the view is rebuilt from the ledger when its file is removed while the node is stopped.",
+};
+
 /// The codes of this module.
 pub const ERRORS: &[ErrorInfo] = &[
+    VIEW_FAILED,
     ErrorInfo {
         code: "node.data_folder",
         cause: "The node's data folder can't be made or used.",
@@ -113,7 +121,7 @@ pub const ERRORS: &[ErrorInfo] = &[
     ErrorInfo {
         code: "node.bad_token_hash",
         cause: "An entry of api.tokens has no proper SHA-256.",
-        action: "Put `printf %s TOKEN | sha256sum` there, 64 hexadecimal digits.",
+        action: "Put the token's SHA-256 there, 64 hexadecimal digits, as sha256sum prints it.",
     },
     ErrorInfo {
         code: "node.apps",

@@ -17,6 +17,7 @@ use store::{
 use vault::{CoinRow, RefillRequest, ViewChange};
 
 use super::mailbox::Mailbox;
+use super::start::VIEW_FAILED;
 use crate::metrics::NodeMetrics;
 
 /// Transactions of the ledger read at once when the view is filled again.
@@ -115,7 +116,8 @@ impl ViewFeed {
 
     fn fail(&self, why: String) {
         tracing::error!(
-            code = "vault.view_failed",
+            code = VIEW_FAILED.code,
+            hint = VIEW_FAILED.action,
             "the vault's view stands still: {why}"
         );
         *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
@@ -239,7 +241,11 @@ impl<R: Reads> ViewThread<R> {
         for change in changes {
             match change {
                 ViewChange::Produced(produced) => {
-                    rows.push(store::ViewChange::Produced(produced_row(at, *produced, &self.network)));
+                    rows.push(store::ViewChange::Produced(produced_row(
+                        at,
+                        *produced,
+                        &self.network,
+                    )));
                 }
                 ViewChange::Consumed(consumed) => {
                     let key = consumed.reference.tx.as_bytes();
