@@ -11,6 +11,7 @@ use ledger::{SignedTransaction, StateRef, TransactionState, TxId};
 use primitives::{Decode, DecodeError, Encode, Timestamp};
 
 use crate::cache::GenerationCache;
+use crate::figures::CacheFigures;
 use crate::port::{Reads, StoreFailure, Table, WriteBatch, damaged};
 use crate::rows::{seq_key, seq_of};
 
@@ -142,10 +143,9 @@ impl Book {
         }))
     }
 
-    /// Bytes cached, hits and misses, for the metrics.
-    pub fn cache_figures(&self) -> (usize, u64, u64) {
-        let (hits, misses) = self.cache.hits_and_misses();
-        (self.cache.bytes(), hits, misses)
+    /// Of the cache of transactions, for the metrics.
+    pub fn cache_figures(&self) -> CacheFigures {
+        self.cache.figures()
     }
 }
 

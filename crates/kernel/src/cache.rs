@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
+use crate::figures::CacheFigures;
+
 /// Bounded by the weight of its entries. A hit in the old generation moves the entry to the young one; when the young one
 /// holds half the budget it becomes the old one. So an entry lives for at least half a budget's worth of other entries.
 #[derive(Debug)]
@@ -65,6 +67,19 @@ impl<K: Hash + Eq + Clone, V: Clone> GenerationCache<K, V> {
         None
     }
 
+    /// Whether the key is held; counted as a look-up, but does not keep the entry longer.
+    pub fn holds(&mut self, key: &K) -> bool {
+        let held = self.contains(key);
+        self.hits += u64::from(held);
+        self.misses += u64::from(!held);
+        held
+    }
+
+    /// A look-up by [`GenerationCache::contains`] that found something and is to be counted.
+    pub fn count_hit(&mut self) {
+        self.hits += 1;
+    }
+
     /// Whether the key is held; does not count as a use.
     pub fn contains(&self, key: &K) -> bool {
         self.young.contains_key(key) || self.old.contains_key(key)
@@ -81,9 +96,13 @@ impl<K: Hash + Eq + Clone, V: Clone> GenerationCache<K, V> {
         self.young_bytes + self.old_bytes
     }
 
-    /// Look-ups that hit and that missed, since the start.
-    pub fn hits_and_misses(&self) -> (u64, u64) {
-        (self.hits, self.misses)
+    /// Bytes now, look-ups that hit and that missed since the start.
+    pub fn figures(&self) -> CacheFigures {
+        CacheFigures {
+            bytes: self.bytes() as u64,
+            hits: self.hits,
+            misses: self.misses,
+        }
     }
 }
 
@@ -101,6 +120,9 @@ mod tests {
             assert_eq!(cache.get(&0), Some(0), "used all the time, so kept");
         }
         assert_eq!(cache.get(&1), None, "not used, so gone");
-        assert!(cache.contains(&9_999));
+        assert!(cache.holds(&9_999) && !cache.holds(&1));
+        let figures = cache.figures();
+        assert_eq!((figures.hits, figures.misses), (10_000, 2));
+        assert!(figures.bytes > 500 && figures.bytes <= 1_010);
     }
 }

@@ -32,7 +32,10 @@ impl Kernel {
     pub(crate) fn gather(&mut self, owner: CheckOwner, messages: &[SignedMessage]) -> bool {
         let before = self.round.checks.len();
         for message in messages {
-            if !self.known_good.contains(&digest(message)) {
+            if self.known_good.contains(&digest(message)) {
+                self.known_good.count_hit();
+            } else {
+                // Counted as a miss when it is checked.
                 self.round.checks.push((owner, message.clone()));
             }
         }
@@ -67,7 +70,7 @@ impl Kernel {
         let mut which: Vec<Option<usize>> = Vec::new();
         for message in messages {
             let digest = digest(message);
-            if self.known_good.contains(&digest) {
+            if self.known_good.holds(&digest) {
                 which.push(None);
                 continue;
             }
@@ -80,7 +83,11 @@ impl Kernel {
         }
         let verdicts = self.checker.check_batch(&batch);
         self.figures.signatures_checked += batch.len() as u64;
-        self.figures.signature_batches += u64::from(!batch.is_empty());
+        if !batch.is_empty() {
+            self.figures.signature_batches += 1;
+            let checks = batch.len() as u64;
+            self.figures.signature_batch_checks.record(checks);
+        }
         for (digest, good) in digests.into_iter().zip(&verdicts) {
             if *good {
                 self.known_good.insert(digest, (), KNOWN_BYTES);

@@ -13,6 +13,7 @@ use primitives::{Decode, DecodeError, Decoder, Domain, Encode, Encoder, Hash};
 
 use crate::cache::GenerationCache;
 use crate::event::{Token, Wait};
+use crate::figures::CacheFigures;
 use crate::rows::{ClientRow, OUTCOME_TRANSACTIONS_MAX, Outcome, client_key};
 
 /// What a start record says of its caller; opaque to the flow engine.
@@ -268,6 +269,11 @@ impl Clients {
     /// What a flow came to, if it ended not too long ago.
     pub fn outcome(&mut self, flow: &FlowId) -> Option<Outcome> {
         self.recent.get(flow)
+    }
+
+    /// Of the cache of outcomes, for the metrics.
+    pub fn cache_figures(&self) -> CacheFigures {
+        self.recent.figures()
     }
 
     /// A client waits for the delivery of an ended flow that owes `owed`; `owed` is not empty.

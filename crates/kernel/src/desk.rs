@@ -186,6 +186,8 @@ impl Kernel {
         };
         self.round.notary_decided = true;
         self.figures.notary_batches += 1;
+        let requests = decision.verdicts.len() as u64;
+        self.figures.notary_batch_requests.record(requests);
         self.figures.notary_states += decision.states.len() as u64;
         for (state, transaction) in std::mem::take(&mut decision.states) {
             let value = transaction.as_bytes().to_vec();

@@ -18,10 +18,7 @@ impl Kernel {
         start: &StartRecord,
         result: Result<Vec<u8>, FlowError>,
     ) {
-        match &result {
-            Ok(_) => self.figures.flows_done += 1,
-            Err(_) => self.figures.flows_failed += 1,
-        }
+        self.count_end(start, result.is_ok());
         self.forget_flow(flow);
         let live = self.clients.remove(&flow);
         if live.holds_place {
@@ -53,6 +50,21 @@ impl Kernel {
         }
         for (token, wait) in live.waits {
             self.answer_ended(outcome.clone(), wait, token);
+        }
+    }
+
+    fn count_end(&mut self, start: &StartRecord, well: bool) {
+        let figures = &mut self.figures;
+        let (done, failed) = (u64::from(well), u64::from(!well));
+        figures.flows_done += done;
+        figures.flows_failed += failed;
+        let took_ms = self.now.as_ms().saturating_sub(start.at.as_ms());
+        if start.origin.is_some() {
+            figures.responders_done += done;
+            figures.responders_failed += failed;
+            figures.responder_ms.record(took_ms);
+        } else {
+            figures.flow_ms.record(took_ms);
         }
     }
 

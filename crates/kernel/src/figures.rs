@@ -2,6 +2,28 @@
 
 use crate::desk::Desk;
 use crate::kernel::Kernel;
+use crate::sizes::Sizes;
+
+/// The caches that are counted, in the order of [`Figures::caches`].
+pub const CACHES: [&str; 6] = [
+    "transactions",
+    "known_signatures",
+    "verified",
+    "unshared",
+    "sent_along",
+    "outcomes",
+];
+
+/// What a cache was asked, and what it holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CacheFigures {
+    /// Gauge: bytes held.
+    pub bytes: u64,
+    /// Look-ups that found something.
+    pub hits: u64,
+    /// Look-ups that did not.
+    pub misses: u64,
+}
 
 /// Counters since the start (plain names) and gauges (said so).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -12,6 +34,14 @@ pub struct Figures {
     pub flows_done: u64,
     /// Flows ended with an error, responders too.
     pub flows_failed: u64,
+    /// Responders ended well.
+    pub responders_done: u64,
+    /// Responders ended with an error.
+    pub responders_failed: u64,
+    /// Milliseconds from the start to the end of flows started by clients; the wait for a place comes before.
+    pub flow_ms: Sizes,
+    /// Milliseconds from the start to the end of responders.
+    pub responder_ms: Sizes,
     /// Gauge: flows that are parked.
     pub flows_parked: u64,
     /// Starts refused for want of room.
@@ -30,6 +60,8 @@ pub struct Figures {
     pub signatures_checked: u64,
     /// Batches in which they were checked.
     pub signature_batches: u64,
+    /// Signatures of each batch.
+    pub signature_batch_checks: Sizes,
     /// Signatures that were bad.
     pub signatures_bad: u64,
     /// Gauge: transactions recorded in all.
@@ -44,12 +76,8 @@ pub struct Figures {
     pub resolutions: u64,
     /// Transactions recorded as somebody's back chain.
     pub resolved_transactions: u64,
-    /// Gauge: bytes of the transaction cache.
-    pub transaction_cache_bytes: u64,
-    /// Hits of the transaction cache.
-    pub transaction_cache_hits: u64,
-    /// Misses of the transaction cache.
-    pub transaction_cache_misses: u64,
+    /// The caches, each at the place of its name in [`CACHES`].
+    pub caches: [CacheFigures; CACHES.len()],
     /// Messages from peers.
     pub messages_in: u64,
     /// Messages from peers that made no sense.
@@ -64,6 +92,8 @@ pub struct Figures {
     pub requests_outstanding: u64,
     /// Batches in which the notary decided requests.
     pub notary_batches: u64,
+    /// Requests of each batch.
+    pub notary_batch_requests: Sizes,
     /// Requests answered with a signature.
     pub notary_signed: u64,
     /// Requests refused for a conflict.
@@ -81,15 +111,19 @@ pub struct Figures {
 impl Kernel {
     /// Counters and gauges for the metrics.
     pub fn figures(&self) -> Figures {
-        let (cache_bytes, cache_hits, cache_misses) = self.book.cache_figures();
         Figures {
             flows_live: self.engine.live() as u64,
             flows_queued: self.starts.queue.len() as u64,
             flows_parked: self.clients.parked() as u64,
             transactions: self.book.last_seq(),
-            transaction_cache_bytes: cache_bytes as u64,
-            transaction_cache_hits: cache_hits,
-            transaction_cache_misses: cache_misses,
+            caches: [
+                self.book.cache_figures(),
+                self.known_good.figures(),
+                self.verified.figures(),
+                self.unshared.figures(),
+                self.sent_along.figures(),
+                self.clients.cache_figures(),
+            ],
             intake_items: self.intake.len() as u64,
             deliveries_pending: self.links.owed.rows(),
             outbox_pending: self.links.outbox_pending(),

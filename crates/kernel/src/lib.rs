@@ -13,6 +13,7 @@ mod figures;
 mod options;
 pub mod port;
 pub mod rows;
+mod sizes;
 // What nodes say to each other
 pub mod message;
 // The parts
@@ -46,7 +47,8 @@ mod starts;
 pub use book::{decode_row, ledger_page};
 pub use errors::ERRORS;
 pub use event::{Action, Event, Priority, Reply, Start, Token, Wait};
-pub use figures::Figures;
+pub use figures::{CACHES, CacheFigures, Figures};
 pub use kernel::{Identity, Kernel};
 pub use options::KernelOptions;
 pub use recover::OpenError;
+pub use sizes::{SIZE_BUCKETS, Sizes};

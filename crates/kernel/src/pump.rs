@@ -194,7 +194,8 @@ impl Kernel {
                 for dependency in dependencies(&recorded.transaction) {
                     if bytes < ALONG_BYTES_MAX
                         && along.len() < DELIVER_TRANSACTIONS_MAX
-                        && !self.sent_along.contains(&(peer, dependency))
+                        && !self.sent_along.holds(&(peer, dependency))
+                        && self.unshared.holds(&dependency)
                         && let Some(unshared) = self.unshared.peek(&dependency)
                     {
                         self.sent_along

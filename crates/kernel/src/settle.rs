@@ -150,7 +150,7 @@ impl Kernel {
         reads: &dyn Reads,
     ) -> Result<Result<(), Rejection>, StoreFailure> {
         let id = transaction.id();
-        if self.verified.contains(&id) {
+        if self.verified.holds(&id) {
             return Ok(Ok(()));
         }
         let wire = transaction.wire();

@@ -93,9 +93,11 @@ impl Shared {
         metrics.notary_conflicts.set(figures.notary_conflicts);
         metrics.notary_refused.set(figures.notary_refused);
         metrics.notary_queued.set(gauge(figures.notary_queued));
-        let (hits, misses) = metrics.cache("transactions");
-        hits.set(figures.transaction_cache_hits);
-        misses.set(figures.transaction_cache_misses);
+        for (name, cache) in kernel::CACHES.into_iter().zip(figures.caches) {
+            let (hits, misses) = metrics.cache(name);
+            hits.set(cache.hits);
+            misses.set(cache.misses);
+        }
     }
 
     pub(super) fn is_draining(&self) -> bool {
