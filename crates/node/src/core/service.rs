@@ -16,6 +16,7 @@ use ledger::{ContractRegistry, NetworkMap, NodeInfo, StateRef, TransactionState,
 use primitives::Decode;
 use store::{Embedded, StateFilter, StateRow, VaultReader, ViewProgress};
 
+use super::figures;
 use super::shared::Shared;
 use super::start::VIEW_FAILED;
 use super::view::notary_of;
@@ -521,16 +522,12 @@ impl NodeService for Service {
     }
 
     fn refresh_metrics(&self) {
-        self.shared.refresh_metrics(&self.progress);
-        let (metrics, net) = (&self.shared.metrics, self.net.figures());
-        metrics.messages_sent.set(net.messages_out);
-        metrics.messages_received.set(net.messages_in);
-        metrics.message_bytes_sent.set(net.bytes_out);
-        metrics.message_bytes_received.set(net.bytes_in);
+        let metrics = &self.shared.metrics;
+        figures::show_kernel(metrics, &self.shared.figures());
+        figures::show_net(metrics, &self.net.figures());
+        metrics.view_seq.set_count(self.progress.upto());
         let connected = self.connected_peers().len();
-        metrics
-            .peers_connected
-            .set(i64::try_from(connected).unwrap_or(i64::MAX));
+        metrics.peers_connected.set_count(connected as u64);
     }
 }
 

@@ -2,12 +2,11 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use kernel::port::StoreFailure;
 use kernel::{Figures, Kernel, Priority};
 use ledger::{PartyId, Rejection};
-use store::ViewProgress;
 
 use super::clock::Clock;
 use super::mailbox::Mailbox;
@@ -30,6 +29,7 @@ pub(super) struct Shared {
     pub(super) draining: AtomicBool,
     pub(super) drained: tokio::sync::watch::Sender<bool>,
     pub(super) failed: tokio::sync::watch::Sender<Option<Rejection>>,
+    /// As the kernel left them after its last round.
     pub(super) figures: Mutex<Figures>,
 }
 
@@ -60,10 +60,22 @@ impl Shared {
         self.drained.send_replace(true);
     }
 
-    pub(super) fn note_round(&self, events: usize, took: Duration, kernel: &Kernel) {
+    /// A round is decided. Whether the notary decided a batch in it.
+    pub(super) fn note_round(&self, events: usize, took: Duration, kernel: &Kernel) -> bool {
         self.metrics.round_events.record(events as u64);
         self.metrics.round_time.record_time(took);
-        *self.figures.lock().unwrap_or_else(PoisonError::into_inner) = kernel.figures();
+        let figures = kernel.figures();
+        let mut last = self.figures.lock().unwrap_or_else(PoisonError::into_inner);
+        let notary_decided = figures.notary_batches > last.notary_batches;
+        *last = figures;
+        notary_decided
+    }
+
+    /// A batch of the notary, if there was one, is durable; its round began then.
+    pub(super) fn note_notary_batch(&self, began: Option<Instant>) {
+        if let Some(began) = began {
+            self.metrics.notary_batch_time.record_time(began.elapsed());
+        }
     }
 
     pub(super) fn figures(&self) -> Figures {
@@ -71,33 +83,6 @@ impl Shared {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
-    }
-
-    /// Brings gauges up to date.
-    pub(super) fn refresh_metrics(&self, progress: &ViewProgress) {
-        let (metrics, figures) = (&self.metrics, self.figures());
-        let gauge = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
-        metrics.flows_in_flight.set(gauge(figures.flows_live));
-        metrics.flows_queued.set(gauge(figures.flows_queued));
-        metrics.flows_parked.set(gauge(figures.flows_parked));
-        metrics.flows_started.set(figures.flows_started);
-        metrics.flows_completed.set(figures.flows_done);
-        metrics.flows_failed.set(figures.flows_failed);
-        metrics.flows_refused.set(figures.starts_busy);
-        metrics
-            .deliveries_pending
-            .set(gauge(figures.deliveries_pending));
-        metrics.ledger_seq.set(gauge(figures.transactions));
-        metrics.view_seq.set(gauge(progress.upto()));
-        metrics.notary_signed.set(figures.notary_signed);
-        metrics.notary_conflicts.set(figures.notary_conflicts);
-        metrics.notary_refused.set(figures.notary_refused);
-        metrics.notary_queued.set(gauge(figures.notary_queued));
-        for (name, cache) in kernel::CACHES.into_iter().zip(figures.caches) {
-            let (hits, misses) = metrics.cache(name);
-            hits.set(cache.hits);
-            misses.set(cache.misses);
-        }
     }
 
     pub(super) fn is_draining(&self) -> bool {

@@ -226,6 +226,7 @@ impl Node {
         let options = kernel_options(&config)?;
         let mut first = Vec::new();
         let kernel = Kernel::open(options, kernel_identity, &store, clock.now(), &mut first)?;
+        let figures = Mutex::new(kernel.figures());
 
         let ledger_end = store
             .last(Table::Ledger)
@@ -302,7 +303,7 @@ impl Node {
             draining: AtomicBool::new(false),
             drained: drained_sender,
             failed: failed_sender,
-            figures: Mutex::default(),
+            figures,
         });
 
         let view_thread = ViewThread {

@@ -30,7 +30,7 @@ pub(super) struct CoreThread<R> {
 impl<R: Reads> CoreThread<R> {
     /// Runs until the mailbox is closed or the store fails.
     pub(super) fn run(mut self, first: Vec<Action>) {
-        self.perform(first);
+        self.perform(first, None);
         let mut events: Vec<Event> = Vec::new();
         let mut actions = Vec::new();
         loop {
@@ -50,8 +50,9 @@ impl<R: Reads> CoreThread<R> {
                 self.shared.fail(&failure);
                 return;
             }
-            self.perform(std::mem::take(&mut actions));
-            self.shared.note_round(count, began.elapsed(), &self.kernel);
+            let notary_decided = self.shared.note_round(count, began.elapsed(), &self.kernel);
+            let actions = std::mem::take(&mut actions);
+            self.perform(actions, notary_decided.then_some(began));
         }
     }
 
@@ -68,7 +69,8 @@ impl<R: Reads> CoreThread<R> {
             .flush(self.shared.clock.now(), &self.reads, actions)
     }
 
-    fn perform(&mut self, actions: Vec<Action>) {
+    /// Performs a round's actions. With when the round began, if the notary decided a batch in it.
+    fn perform(&mut self, actions: Vec<Action>, mut notary_began: Option<Instant>) {
         let mut now = Vec::new();
         for action in actions {
             match action {
@@ -79,6 +81,7 @@ impl<R: Reads> CoreThread<R> {
                 } => {
                     let shared = Arc::clone(&self.shared);
                     let began = Instant::now();
+                    let notary_began = notary_began.take();
                     shared.metrics.commit_rows.record(batch.writes.len() as u64);
                     shared
                         .metrics
@@ -92,6 +95,7 @@ impl<R: Reads> CoreThread<R> {
                             move |number, outcome| match outcome {
                                 Ok(()) => {
                                     shared.metrics.commit_time.record_time(began.elapsed());
+                                    shared.note_notary_batch(notary_began);
                                     perform_now(&shared, then);
                                     shared.committed.store(number, Ordering::Release);
                                     shared.mailbox.push(Event::Committed { number });
@@ -103,6 +107,8 @@ impl<R: Reads> CoreThread<R> {
                 action => now.push(action),
             }
         }
+        // A batch that refuses everything writes nothing.
+        self.shared.note_notary_batch(notary_began);
         if !now.is_empty() {
             perform_now(&self.shared, now);
         }

@@ -187,9 +187,7 @@ impl<R: Reads> ViewThread<R> {
         let outcome = self.view.apply(upto, rows);
         self.metrics.view_batch.record(rows.len() as u64);
         self.metrics.view_time.record_time(began.elapsed());
-        self.metrics
-            .view_seq
-            .set(i64::try_from(upto).unwrap_or(i64::MAX));
+        self.metrics.view_seq.set_count(upto);
         self.feed
             .waiting_changes
             .fetch_sub(std::mem::take(counted), Ordering::Relaxed);
@@ -226,9 +224,7 @@ impl<R: Reads> ViewThread<R> {
                 .map_err(|error| error.to_string())?;
             rows.clear();
         }
-        self.metrics
-            .view_seq
-            .set(i64::try_from(self.view.upto()).unwrap_or(i64::MAX));
+        self.metrics.view_seq.set_count(self.view.upto());
         Ok(())
     }
 

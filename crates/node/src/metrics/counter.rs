@@ -39,6 +39,11 @@ impl Gauge {
         self.0.store(value, Ordering::Relaxed);
     }
 
+    /// For a count: its value now.
+    pub fn set_count(&self, count: u64) {
+        self.set(i64::try_from(count).unwrap_or(i64::MAX));
+    }
+
     /// Up by one.
     pub fn increment(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);

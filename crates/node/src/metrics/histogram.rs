@@ -5,11 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use kernel::Sizes;
+
 /// What a histogram's values are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Recorded in nanoseconds, shown in seconds.
     Seconds,
+    /// Recorded in milliseconds, shown in seconds.
+    Milliseconds,
     /// Bytes.
     Bytes,
     /// Plain numbers.
@@ -54,9 +58,19 @@ impl Unit {
                 4 << 20,
                 16 << 20,
             ],
-            Unit::Count => &[
+            // The bounds of the kernel's `Sizes`.
+            Unit::Count | Unit::Milliseconds => &[
                 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024, 2_048, 4_096, 8_192, 16_384,
             ],
+        }
+    }
+
+    /// The unit in which values are shown.
+    pub(super) fn shown(self) -> &'static str {
+        match self {
+            Unit::Seconds | Unit::Milliseconds => "seconds",
+            Unit::Bytes => "bytes",
+            Unit::Count => "count",
         }
     }
 
@@ -64,6 +78,7 @@ impl Unit {
         // Writing to a string does not fail.
         let _ = match self {
             Unit::Seconds => write!(to, "{}", value as f64 / 1e9),
+            Unit::Milliseconds => write!(to, "{}", value as f64 / 1e3),
             Unit::Bytes | Unit::Count => write!(to, "{value}"),
         };
     }
@@ -108,6 +123,20 @@ impl Histogram {
         self.record(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
     }
 
+    /// For a distribution that the kernel keeps: its values so far. Only for [`Unit::Count`] and [`Unit::Milliseconds`],
+    /// whose buckets are the kernel's.
+    pub fn set(&self, sizes: &Sizes) {
+        for (bucket, count) in self.0.buckets.iter().zip(sizes.buckets()) {
+            bucket.store(*count, Ordering::Relaxed);
+        }
+        self.0.sum.store(sizes.sum(), Ordering::Relaxed);
+    }
+
+    /// The unit of its values.
+    pub(super) fn unit(&self) -> Unit {
+        self.0.unit
+    }
+
     /// How many values were recorded.
     pub fn count(&self) -> u64 {
         self.0
@@ -139,5 +168,19 @@ impl Histogram {
         let _ = write!(to, "{name}_sum{braces} ");
         cells.unit.write(cells.sum.load(Ordering::Relaxed), to);
         let _ = writeln!(to, "\n{name}_count{braces} {below}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the kernel counts is copied bucket by bucket.
+    #[test]
+    fn the_buckets_are_the_kernels() {
+        for unit in [Unit::Count, Unit::Milliseconds] {
+            let powers: Vec<u64> = (0..kernel::SIZE_BUCKETS - 1).map(|at| 1 << at).collect();
+            assert_eq!(unit.bounds(), powers);
+        }
     }
 }

@@ -3,13 +3,15 @@
 //!
 //! [`NodeMetrics`] is the list of what a node counts; [`Registry`] renders it.
 
+mod cache;
 mod counter;
 mod histogram;
 mod node_metrics;
 mod process;
 mod registry;
 
+pub use cache::CacheMetrics;
 pub use counter::{Counter, Gauge};
 pub use histogram::{Histogram, Unit};
 pub use node_metrics::NodeMetrics;
-pub use registry::Registry;
+pub use registry::{Listed, Registry};

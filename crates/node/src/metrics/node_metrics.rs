@@ -1,103 +1,124 @@
-//! What a node counts.
+//! What a node counts: the one list from which the fields, `/metrics` and `docs/reference/metrics.md` are made.
 
 use std::time::Duration;
 
+use super::cache::CacheMetrics;
 use super::counter::{Counter, Gauge};
 use super::histogram::{Histogram, Unit};
 use super::process::Process;
 use super::registry::Registry;
 
-/// What a node counts. Fields are recorded to directly, from any thread.
-#[derive(Debug)]
-pub struct NodeMetrics {
-    /// Renders everything; for metrics that a part of the node keeps for itself.
-    pub registry: Registry,
-    process: Process,
+/// A metric without labels of its own, by type, registered.
+macro_rules! registered {
+    ($registry:ident, Counter, $name:literal, $help:literal, $labels:expr) => {
+        $registry.counter($name, $help, $labels)
+    };
+    ($registry:ident, Gauge, $name:literal, $help:literal, $labels:expr) => {
+        $registry.gauge($name, $help, $labels)
+    };
+    ($registry:ident, Histogram $unit:ident, $name:literal, $help:literal, $labels:expr) => {
+        $registry.histogram($name, $help, $labels, Unit::$unit)
+    };
+}
 
-    /// Flows that have not ended.
-    pub flows_in_flight: Gauge,
-    /// Starts that wait for a place.
-    pub flows_queued: Gauge,
-    /// Flows that cannot go on by themselves.
-    pub flows_parked: Gauge,
-    /// Flows started, by clients and by counterparties.
-    pub flows_started: Counter,
-    /// Flows ended well.
-    pub flows_completed: Counter,
-    /// Flows ended with an error.
-    pub flows_failed: Counter,
-    /// Starts refused as busy or draining.
-    pub flows_refused: Counter,
-    /// From start to end.
-    pub flow_time: Histogram,
+/// `field: Type [Unit] = "name" ["label" "value"], "meaning";` Metrics of one name stand side by side and share a meaning.
+macro_rules! node_metrics {
+    ($($field:ident: $kind:ident $($unit:ident)? = $name:literal $([$label:literal $value:literal])?, $help:literal;)*) => {
+        /// What a node counts. Fields are recorded to directly, from any thread.
+        #[derive(Debug)]
+        pub struct NodeMetrics {
+            /// Renders everything; for metrics that a part of the node keeps for itself.
+            pub registry: Registry,
+            process: Process,
+            /// The kernel's caches, in the order of [`kernel::CACHES`].
+            pub caches: [CacheMetrics; kernel::CACHES.len()],
+            $(#[doc = $help] $(#[doc = concat!("Those of ", $label, " ", $value, ".")])? pub $field: $kind,)*
+        }
 
-    /// Events of one round.
-    pub round_events: Histogram,
-    /// Time to decide one round, without its commit.
-    pub round_time: Histogram,
-    /// Signatures checked in one batch.
-    pub signature_batch: Histogram,
-    /// Time for one batch of signature checks.
-    pub signature_time: Histogram,
+        impl NodeMetrics {
+            /// All at zero.
+            pub fn new() -> Self {
+                let registry = Registry::default();
+                let r = &registry;
+                Self {
+                    $($field: registered!(r, $kind $($unit)?, $name, $help, &[$(($label, $value))?]),)*
+                    caches: kernel::CACHES.map(|name| CacheMetrics::new(r, name)),
+                    process: Process::new(r),
+                    registry,
+                }
+            }
+        }
+    };
+}
 
-    /// Rows of one durable batch.
-    pub commit_rows: Histogram,
-    /// Bytes of one durable batch.
-    pub commit_bytes: Histogram,
-    /// From handing a batch over until it is durable.
-    pub commit_time: Histogram,
-    /// Writes and syncs of the store that failed.
-    pub commit_failures: Counter,
+node_metrics! {
+    flows_in_flight: Gauge = "tally_flows_in_flight", "Flows that have not ended, responders too.";
+    flows_queued: Gauge = "tally_flows_queued", "Starts that wait for a place.";
+    flows_parked: Gauge = "tally_flows_parked", "Flows that cannot go on by themselves.";
+    flows_started: Counter = "tally_flows_started_total", "Flows started by clients.";
+    flows_done: Counter = "tally_flows_done_total" ["side" "initiating"], "Flows ended well.";
+    responders_done: Counter = "tally_flows_done_total" ["side" "responding"], "Flows ended well.";
+    flows_failed: Counter = "tally_flows_failed_total" ["side" "initiating"], "Flows ended with an error.";
+    responders_failed: Counter = "tally_flows_failed_total" ["side" "responding"], "Flows ended with an error.";
+    flows_refused: Counter = "tally_flows_refused_total", "Starts refused as busy.";
+    flow_time: Histogram Milliseconds = "tally_flow_seconds" ["side" "initiating"], "From a flow's start, without its wait for a place, to its end.";
+    responder_time: Histogram Milliseconds = "tally_flow_seconds" ["side" "responding"], "From a flow's start, without its wait for a place, to its end.";
 
-    /// Nodes connected now.
-    pub peers_connected: Gauge,
-    /// Messages sent to other nodes.
-    pub messages_sent: Counter,
-    /// Messages received from other nodes.
-    pub messages_received: Counter,
-    /// Bytes of messages sent, before compression.
-    pub message_bytes_sent: Counter,
-    /// Bytes of messages received, after decompression.
-    pub message_bytes_received: Counter,
-    /// Transactions recorded here and not yet by all their participants.
-    pub deliveries_pending: Gauge,
+    round_events: Histogram Count = "tally_step_events", "Events decided in one step of the kernel.";
+    round_time: Histogram Seconds = "tally_step_seconds", "Time to decide one step of the kernel, signature checks included, its commit not.";
+    signature_batch: Histogram Count = "tally_signature_batch_checks", "Signatures checked in one batch.";
+    signatures_bad: Counter = "tally_signatures_bad_total", "Signatures that were not valid.";
 
-    /// The last recorded position.
-    pub ledger_seq: Gauge,
-    /// The position that the vault's view has reached.
-    pub view_seq: Gauge,
-    /// Rows changed in one batch of the vault's view.
-    pub view_batch: Histogram,
-    /// Time for one batch of the vault's view.
-    pub view_time: Histogram,
+    commit_rows: Histogram Count = "tally_commit_rows", "Rows of one commit.";
+    commit_bytes: Histogram Bytes = "tally_commit_bytes", "Size of one commit.";
+    commit_time: Histogram Seconds = "tally_commit_seconds", "From handing a commit over until it is durable.";
+    commit_failures: Counter = "tally_commit_failures_total", "Reads, writes and syncs of the store that failed; after the first the node takes no more work.";
+    journal_rows: Counter = "tally_journal_rows_total", "Rows written to the journals of flows.";
 
-    /// Requests in one batch of the notary.
-    pub notary_batch: Histogram,
-    /// Requests answered with a signature.
-    pub notary_signed: Counter,
-    /// Requests refused because an input was consumed.
-    pub notary_conflicts: Counter,
-    /// Requests refused for another reason.
-    pub notary_refused: Counter,
-    /// Requests that wait.
-    pub notary_queued: Gauge,
+    transactions_recorded: Counter = "tally_transactions_recorded_total", "Transactions recorded.";
+    transactions_refused: Counter = "tally_transactions_refused_total", "Transactions refused as invalid.";
+    transactions_arriving: Gauge = "tally_transactions_arriving", "Transactions on their way into the ledger: checked, or waiting for what they depend on.";
+    back_chains: Counter = "tally_back_chains_total", "Back chains fetched from other nodes.";
+    back_chain_transactions: Counter = "tally_back_chain_transactions_total", "Transactions recorded as part of a back chain.";
+    deliveries_pending: Gauge = "tally_deliveries_pending", "Deliveries of recorded transactions that a participant has not answered.";
+    deliveries_refused: Counter = "tally_deliveries_refused_total", "Deliveries that a participant refused.";
 
-    /// Connections of clients.
-    pub http_connections: Gauge,
-    /// Connections of clients refused because there are too many, or because TLS failed.
-    pub http_connections_refused: Counter,
-    /// Streams of clients.
-    pub http_streams: Gauge,
-    /// Requests answered with 1xx to 3xx.
-    pub http_good: Counter,
-    /// Requests answered with 4xx.
-    pub http_client_errors: Counter,
-    /// Requests answered with 5xx.
-    pub http_server_errors: Counter,
-    /// From a single request's head to its answer's.
-    pub http_time: Histogram,
-    /// Starts that came over streams.
-    pub stream_starts: Counter,
+    peers_connected: Gauge = "tally_peers_connected", "Nodes connected now.";
+    messages_sent: Counter = "tally_messages_sent_total", "Messages sent to other nodes.";
+    messages_received: Counter = "tally_messages_received_total", "Messages received from other nodes.";
+    message_bytes_sent: Counter = "tally_message_sent_bytes_total", "Messages sent, before compression.";
+    message_bytes_received: Counter = "tally_message_received_bytes_total", "Messages received, after decompression.";
+    wire_bytes_sent: Counter = "tally_wire_sent_bytes_total", "Written to the connections of other nodes, TLS and compression included.";
+    wire_bytes_received: Counter = "tally_wire_received_bytes_total", "Read from the connections of other nodes, TLS and compression included.";
+    dropped_full: Counter = "tally_messages_dropped_total" ["why" "full"], "Messages not sent: too much waits for the peer (full), no connection (down), larger than the peer takes (too_large). What matters is sent again.";
+    dropped_down: Counter = "tally_messages_dropped_total" ["why" "down"], "Messages not sent: too much waits for the peer (full), no connection (down), larger than the peer takes (too_large). What matters is sent again.";
+    dropped_too_large: Counter = "tally_messages_dropped_total" ["why" "too_large"], "Messages not sent: too much waits for the peer (full), no connection (down), larger than the peer takes (too_large). What matters is sent again.";
+    messages_bad: Counter = "tally_messages_bad_total", "Messages received that made no sense.";
+    outbox_pending: Gauge = "tally_outbox_pending", "Messages of flows that their peer has not acknowledged.";
+    requests_outstanding: Gauge = "tally_requests_outstanding", "Requests to other nodes not answered yet.";
+
+    ledger_seq: Gauge = "tally_ledger_seq", "The last recorded position.";
+    view_seq: Gauge = "tally_view_seq", "The position that the vault's view has reached.";
+    view_batch: Histogram Count = "tally_view_batch_rows", "Rows changed in one batch of the vault's view.";
+    view_time: Histogram Seconds = "tally_view_batch_seconds", "Time for one batch of the vault's view.";
+
+    notary_batch: Histogram Count = "tally_notary_batch_requests", "Requests decided in one batch of the notary.";
+    notary_batch_time: Histogram Seconds = "tally_notary_batch_seconds", "From the beginning of the step that decides a batch until the batch is durable.";
+    notary_signed: Counter = "tally_notary_requests_total" ["verdict" "signed"], "Requests answered by the notary: signed, an input was consumed before (conflict), refused for another reason, told to wait (busy).";
+    notary_conflicts: Counter = "tally_notary_requests_total" ["verdict" "conflict"], "Requests answered by the notary: signed, an input was consumed before (conflict), refused for another reason, told to wait (busy).";
+    notary_refused: Counter = "tally_notary_requests_total" ["verdict" "refused"], "Requests answered by the notary: signed, an input was consumed before (conflict), refused for another reason, told to wait (busy).";
+    notary_busy: Counter = "tally_notary_requests_total" ["verdict" "busy"], "Requests answered by the notary: signed, an input was consumed before (conflict), refused for another reason, told to wait (busy).";
+    notary_states: Counter = "tally_notary_states_total", "States consumed at the notary.";
+    notary_queued: Gauge = "tally_notary_queued", "Requests that wait for the notary's decision.";
+
+    http_connections: Gauge = "tally_http_connections", "Connections of clients.";
+    http_connections_refused: Counter = "tally_http_connections_refused_total", "Connections of clients refused: too many, or no TLS.";
+    http_streams: Gauge = "tally_http_streams", "Streams of clients.";
+    http_good: Counter = "tally_http_requests_total" ["class" "2xx"], "HTTP requests answered, by class of status; 1xx and 3xx count as 2xx.";
+    http_client_errors: Counter = "tally_http_requests_total" ["class" "4xx"], "HTTP requests answered, by class of status; 1xx and 3xx count as 2xx.";
+    http_server_errors: Counter = "tally_http_requests_total" ["class" "5xx"], "HTTP requests answered, by class of status; 1xx and 3xx count as 2xx.";
+    http_time: Histogram Seconds = "tally_http_request_seconds", "From a request's head to its answer's, streams aside.";
+    stream_starts: Counter = "tally_stream_starts_total", "Starts that came over streams.";
 }
 
 impl Default for NodeMetrics {
@@ -107,178 +128,6 @@ impl Default for NodeMetrics {
 }
 
 impl NodeMetrics {
-    /// All at zero.
-    pub fn new() -> Self {
-        let registry = Registry::default();
-        let r = &registry;
-        let count = Unit::Count;
-        let time = Unit::Seconds;
-        let requests = "HTTP requests answered, by class of status.";
-        let requests_name = "tally_http_requests_total";
-        let notarised = "Notary requests answered, by verdict.";
-        let notarised_name = "tally_notary_requests_total";
-        Self {
-            flows_in_flight: r.gauge("tally_flows_in_flight", "Flows that have not ended.", &[]),
-            flows_queued: r.gauge("tally_flows_queued", "Starts that wait for a place.", &[]),
-            flows_parked: r.gauge(
-                "tally_flows_parked",
-                "Flows that cannot go on by themselves.",
-                &[],
-            ),
-            flows_started: r.counter("tally_flows_started_total", "Flows started.", &[]),
-            flows_completed: r.counter("tally_flows_done_total", "Flows ended well.", &[]),
-            flows_failed: r.counter(
-                "tally_flows_failed_total",
-                "Flows ended with an error.",
-                &[],
-            ),
-            flows_refused: r.counter(
-                "tally_flows_refused_total",
-                "Starts refused as busy or draining.",
-                &[],
-            ),
-            flow_time: r.histogram(
-                "tally_flow_seconds",
-                "From a flow's start to its end.",
-                &[],
-                time,
-            ),
-            round_events: r.histogram("tally_step_events", "Events of one round.", &[], count),
-            round_time: r.histogram(
-                "tally_step_seconds",
-                "Time to decide one round, without its commit.",
-                &[],
-                time,
-            ),
-            signature_batch: r.histogram(
-                "tally_signature_batch_checks",
-                "Signatures checked in one batch.",
-                &[],
-                count,
-            ),
-            signature_time: r.histogram(
-                "tally_signature_batch_seconds",
-                "Time for one batch of signature checks.",
-                &[],
-                time,
-            ),
-            commit_rows: r.histogram(
-                "tally_commit_rows",
-                "Rows of one durable batch.",
-                &[],
-                count,
-            ),
-            commit_bytes: r.histogram(
-                "tally_commit_bytes",
-                "Bytes of one durable batch.",
-                &[],
-                Unit::Bytes,
-            ),
-            commit_time: r.histogram(
-                "tally_commit_seconds",
-                "From handing a batch over until it is durable.",
-                &[],
-                time,
-            ),
-            commit_failures: r.counter(
-                "tally_commit_failures_total",
-                "Writes and syncs that failed.",
-                &[],
-            ),
-            peers_connected: r.gauge("tally_peers_connected", "Nodes connected now.", &[]),
-            messages_sent: r.counter(
-                "tally_messages_sent_total",
-                "Messages sent to other nodes.",
-                &[],
-            ),
-            messages_received: r.counter(
-                "tally_messages_received_total",
-                "Messages received from other nodes.",
-                &[],
-            ),
-            message_bytes_sent: r.counter(
-                "tally_message_sent_bytes_total",
-                "Bytes of messages sent, before compression.",
-                &[],
-            ),
-            message_bytes_received: r.counter(
-                "tally_message_received_bytes_total",
-                "Bytes of messages received, after decompression.",
-                &[],
-            ),
-            deliveries_pending: r.gauge(
-                "tally_deliveries_pending",
-                "Transactions recorded here and not yet by all their participants.",
-                &[],
-            ),
-            ledger_seq: r.gauge("tally_ledger_seq", "The last recorded position.", &[]),
-            view_seq: r.gauge(
-                "tally_view_seq",
-                "The position that the vault's view has reached.",
-                &[],
-            ),
-            view_batch: r.histogram(
-                "tally_view_batch_rows",
-                "Rows changed in one batch of the vault's view.",
-                &[],
-                count,
-            ),
-            view_time: r.histogram(
-                "tally_view_batch_seconds",
-                "Time for one batch of the vault's view.",
-                &[],
-                time,
-            ),
-            notary_batch: r.histogram(
-                "tally_notary_batch_requests",
-                "Requests in one batch of the notary.",
-                &[],
-                count,
-            ),
-            notary_signed: r.counter(notarised_name, notarised, &[("verdict", "signed")]),
-            notary_conflicts: r.counter(notarised_name, notarised, &[("verdict", "conflict")]),
-            notary_refused: r.counter(notarised_name, notarised, &[("verdict", "refused")]),
-            notary_queued: r.gauge("tally_notary_queued", "Notary requests that wait.", &[]),
-            http_connections: r.gauge("tally_http_connections", "Connections of clients.", &[]),
-            http_connections_refused: r.counter(
-                "tally_http_connections_refused_total",
-                "Connections of clients refused: too many, or no TLS.",
-                &[],
-            ),
-            http_streams: r.gauge("tally_http_streams", "Streams of clients.", &[]),
-            http_good: r.counter(requests_name, requests, &[("class", "2xx")]),
-            http_client_errors: r.counter(requests_name, requests, &[("class", "4xx")]),
-            http_server_errors: r.counter(requests_name, requests, &[("class", "5xx")]),
-            http_time: r.histogram(
-                "tally_http_request_seconds",
-                "From a request's head to its answer's.",
-                &[],
-                time,
-            ),
-            stream_starts: r.counter(
-                "tally_stream_starts_total",
-                "Starts that came over streams.",
-                &[],
-            ),
-            process: Process::new(r),
-            registry,
-        }
-    }
-
-    /// A cache's hits and misses.
-    pub fn cache(&self, name: &'static str) -> (Counter, Counter) {
-        let (metric, help) = (
-            "tally_cache_lookups_total",
-            "Look-ups in caches, by cache and result.",
-        );
-        (
-            self.registry
-                .counter(metric, help, &[("cache", name), ("result", "hit")]),
-            self.registry
-                .counter(metric, help, &[("cache", name), ("result", "miss")]),
-        )
-    }
-
     /// One answered request.
     pub fn http_answered(&self, status: u16, took: Duration) {
         match status {
@@ -303,32 +152,38 @@ mod tests {
     /// What Prometheus' own linter asks for, and that nothing is listed twice.
     #[test]
     fn names_are_well_formed() {
-        let metrics = NodeMetrics::new();
-        metrics.http_answered(503, Duration::from_millis(3));
-        metrics.cache("transactions").0.increment();
-        let text = metrics.render();
-        let mut names = Vec::new();
-        for line in text.lines().filter(|line| line.starts_with("# TYPE ")) {
-            let mut words = line.split(' ').skip(2);
-            let (name, kind) = (
-                words.next().unwrap_or_default(),
-                words.next().unwrap_or_default(),
-            );
-            assert!(
-                name.chars().all(|c| c.is_ascii_lowercase() || c == '_'),
-                "{name}"
-            );
+        let listed = NodeMetrics::new().registry.list();
+        for metric in &listed {
+            let (name, kind, unit) = (metric.name, metric.kind, metric.unit);
+            let lower = |c: char| c.is_ascii_lowercase() || c == '_';
+            assert!(name.chars().all(lower), "{name}");
             assert_eq!(name.ends_with("_total"), kind == "counter", "{name} {kind}");
-            names.push(name);
+            let stem = name.trim_end_matches("_total");
+            if unit != "count" {
+                assert!(stem.ends_with(unit), "{name} in {unit}");
+            }
+            assert!(metric.help.ends_with('.') && !metric.help.contains(['|', '\n', '\\']));
         }
-        let count = names.len();
+        let mut names: Vec<&str> = listed.iter().map(|metric| metric.name).collect();
         names.sort_unstable();
         names.dedup();
-        assert!(names.len() == count && count > 35);
-        assert!(text.contains("tally_http_requests_total{class=\"5xx\"} 1\n"));
-        assert!(
-            text.contains("tally_cache_lookups_total{cache=\"transactions\",result=\"hit\"} 1\n")
-        );
+        assert!(names.len() == listed.len() && names.len() > 45);
+    }
+
+    #[test]
+    fn rendered() {
+        let metrics = NodeMetrics::new();
+        metrics.http_answered(503, Duration::from_millis(3));
+        metrics.caches[0].hits.increment();
+        let text = metrics.render();
+        for line in [
+            "tally_http_requests_total{class=\"5xx\"} 1",
+            "tally_cache_lookups_total{cache=\"transactions\",result=\"hit\"} 1",
+            "tally_cache_bytes{cache=\"outcomes\"} 0",
+            "tally_flow_seconds_bucket{side=\"initiating\",le=\"0.016\"} 0",
+        ] {
+            assert!(text.lines().any(|l| l == line), "{line} is not in\n{text}");
+        }
         let resident = text
             .lines()
             .find(|line| line.starts_with("process_resident_memory_bytes "));

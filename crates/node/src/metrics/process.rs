@@ -14,7 +14,11 @@ pub(super) struct Process {
 impl Process {
     pub(super) fn new(registry: &Registry) -> Self {
         Self {
-            resident: registry.gauge("process_resident_memory_bytes", "Resident memory.", &[]),
+            resident: registry.gauge(
+                "process_resident_memory_bytes",
+                "Resident memory of the process.",
+                &[],
+            ),
             cpu_ms: registry.counter(
                 "tally_process_cpu_milliseconds_total",
                 "Processor time, user and system.",
@@ -29,7 +33,7 @@ impl Process {
         if let Ok(status) = std::fs::read_to_string("/proc/self/status")
             && let Some(kib) = number_after(&status, "VmRSS:")
         {
-            self.resident.set(saturated(kib.saturating_mul(1_024)));
+            self.resident.set_count(kib.saturating_mul(1_024));
         }
         if let Ok(stat) = std::fs::read_to_string("/proc/self/stat")
             && let Some(ms) = cpu_ms(&stat)
@@ -37,13 +41,9 @@ impl Process {
             self.cpu_ms.set(ms);
         }
         if let Ok(entries) = std::fs::read_dir("/proc/self/fd") {
-            self.files.set(saturated(entries.count() as u64));
+            self.files.set_count(entries.count() as u64);
         }
     }
-}
-
-fn saturated(value: u64) -> i64 {
-    i64::try_from(value).unwrap_or(i64::MAX)
 }
 
 fn number_after(text: &str, label: &str) -> Option<u64> {

@@ -20,6 +20,21 @@ struct Family {
     members: Vec<(String, Metric)>,
 }
 
+/// What is said of the metrics of one name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// The name.
+    pub name: &'static str,
+    /// `counter`, `gauge` or `histogram`.
+    pub kind: &'static str,
+    /// `seconds`, `milliseconds`, `bytes` or `count`.
+    pub unit: &'static str,
+    /// The meaning, in a sentence.
+    pub help: &'static str,
+    /// The labels of each metric of the name, as they are shown.
+    pub labels: Vec<String>,
+}
+
 #[derive(Clone, Debug)]
 enum Metric {
     Counter(Counter),
@@ -34,6 +49,17 @@ impl Metric {
             Metric::Gauge(_) => "gauge",
             Metric::Histogram(_) => "histogram",
         }
+    }
+
+    /// A histogram knows its unit; of the others the name tells.
+    fn unit(&self, name: &str) -> &'static str {
+        if let Metric::Histogram(histogram) = self {
+            return histogram.unit().shown();
+        }
+        let stem = name.trim_end_matches("_total");
+        let told = ["milliseconds", "seconds", "bytes"];
+        let ends = |unit: &&str| stem.strip_suffix(*unit).is_some_and(|s| s.ends_with('_'));
+        told.into_iter().find(ends).unwrap_or("count")
     }
 }
 
@@ -71,6 +97,22 @@ impl Registry {
             Metric::Histogram(histogram) => histogram,
             _ => Histogram::new(unit),
         }
+    }
+
+    /// What there is, in the order in which it was made.
+    pub fn list(&self) -> Vec<Listed> {
+        let families = self.lock();
+        let listed = families.iter().filter_map(|family| {
+            let (_, first) = family.members.first()?;
+            Some(Listed {
+                name: family.name,
+                kind: first.kind(),
+                unit: first.unit(family.name),
+                help: family.help,
+                labels: family.members.iter().map(|(l, _)| l.clone()).collect(),
+            })
+        });
+        listed.collect()
     }
 
     /// Everything, as text.

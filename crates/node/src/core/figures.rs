@@ -1,0 +1,78 @@
+//! The figures of the kernel and of the connections, shown as metrics: copied when somebody asks.
+
+use kernel::Figures;
+use net::NetFigures;
+
+use crate::metrics::NodeMetrics;
+
+/// The kernel's.
+pub(super) fn show_kernel(metrics: &NodeMetrics, figures: &Figures) {
+    let gauges = [
+        (&metrics.flows_in_flight, figures.flows_live),
+        (&metrics.flows_queued, figures.flows_queued),
+        (&metrics.flows_parked, figures.flows_parked),
+        (&metrics.transactions_arriving, figures.intake_items),
+        (&metrics.deliveries_pending, figures.deliveries_pending),
+        (&metrics.outbox_pending, figures.outbox_pending),
+        (&metrics.requests_outstanding, figures.requests_outstanding),
+        (&metrics.ledger_seq, figures.transactions),
+        (&metrics.notary_queued, figures.notary_queued),
+    ];
+    for (gauge, value) in gauges {
+        gauge.set_count(value);
+    }
+    let (responded, responders_failed) = (figures.responders_done, figures.responders_failed);
+    let counters = [
+        (&metrics.flows_started, figures.flows_started),
+        (&metrics.flows_done, figures.flows_done - responded),
+        (&metrics.responders_done, responded),
+        (
+            &metrics.flows_failed,
+            figures.flows_failed - responders_failed,
+        ),
+        (&metrics.responders_failed, responders_failed),
+        (&metrics.flows_refused, figures.starts_busy),
+        (&metrics.signatures_bad, figures.signatures_bad),
+        (&metrics.journal_rows, figures.journal_rows),
+        (
+            &metrics.transactions_recorded,
+            figures.transactions_recorded,
+        ),
+        (&metrics.transactions_refused, figures.transactions_refused),
+        (&metrics.back_chains, figures.resolutions),
+        (
+            &metrics.back_chain_transactions,
+            figures.resolved_transactions,
+        ),
+        (&metrics.deliveries_refused, figures.deliveries_refused),
+        (&metrics.messages_bad, figures.messages_bad),
+        (&metrics.notary_signed, figures.notary_signed),
+        (&metrics.notary_conflicts, figures.notary_conflicts),
+        (&metrics.notary_refused, figures.notary_refused),
+        (&metrics.notary_busy, figures.notary_busy),
+        (&metrics.notary_states, figures.notary_states),
+    ];
+    for (counter, value) in counters {
+        counter.set(value);
+    }
+    metrics.flow_time.set(&figures.flow_ms);
+    metrics.responder_time.set(&figures.responder_ms);
+    metrics.signature_batch.set(&figures.signature_batch_checks);
+    metrics.notary_batch.set(&figures.notary_batch_requests);
+    for (cache, figures) in metrics.caches.iter().zip(figures.caches) {
+        cache.set(figures);
+    }
+}
+
+/// The connections'.
+pub(super) fn show_net(metrics: &NodeMetrics, figures: &NetFigures) {
+    metrics.messages_sent.set(figures.messages_out);
+    metrics.messages_received.set(figures.messages_in);
+    metrics.message_bytes_sent.set(figures.bytes_out);
+    metrics.message_bytes_received.set(figures.bytes_in);
+    metrics.wire_bytes_sent.set(figures.wire_bytes_out);
+    metrics.wire_bytes_received.set(figures.wire_bytes_in);
+    metrics.dropped_full.set(figures.dropped_full);
+    metrics.dropped_down.set(figures.dropped_down);
+    metrics.dropped_too_large.set(figures.dropped_too_large);
+}
