@@ -2,14 +2,13 @@
 //!
 //! `ARCHITECTURE.md` says the same in words; this file is what is enforced.
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
 use crate::metadata::{self, Package};
 use crate::source;
+use crate::tree;
 
 /// Who may depend on whom. A crate that is not listed is refused, so that a new one is placed on purpose.
 const EDGES: &[(&str, &[&str])] = &[
@@ -183,23 +182,8 @@ fn edge_faults(package: &Package) -> Vec<String> {
 
 /// Reads every source file of a pure crate; returns how many.
 fn scan(folder: &Path, faults: &mut Vec<String>) -> Result<usize> {
-    let mut texts = BTreeMap::new();
-    read_tree(folder, &mut texts)?;
-    let tests: Vec<PathBuf> = texts
-        .iter()
-        .flat_map(|(path, text)| {
-            source::test_modules(text)
-                .into_iter()
-                .flat_map(|module| module_files(path, &module))
-                .collect::<Vec<_>>()
-        })
-        .collect();
-    let mut count = 0;
+    let texts = tree::sources(folder)?;
     for (path, text) in &texts {
-        if tests.iter().any(|test| path.starts_with(test)) {
-            continue;
-        }
-        count += 1;
         for hit in source::forbidden(text) {
             let shown = path.strip_prefix(metadata::root()).unwrap_or(path);
             faults.push(format!(
@@ -210,35 +194,7 @@ fn scan(folder: &Path, faults: &mut Vec<String>) -> Result<usize> {
             ));
         }
     }
-    Ok(count)
-}
-
-/// Where the module `name`, declared in `file`, can live: a file or a folder.
-fn module_files(file: &Path, name: &str) -> Vec<PathBuf> {
-    let folder = file.parent().unwrap_or(file);
-    let stem = file
-        .file_stem()
-        .and_then(|stem| stem.to_str())
-        .unwrap_or("");
-    let base = if matches!(stem, "lib" | "main" | "mod") {
-        folder.to_path_buf()
-    } else {
-        folder.join(stem)
-    };
-    vec![base.join(format!("{name}.rs")), base.join(name)]
-}
-
-fn read_tree(folder: &Path, texts: &mut BTreeMap<PathBuf, String>) -> Result<()> {
-    for entry in fs::read_dir(folder).with_context(|| folder.display().to_string())? {
-        let path = entry?.path();
-        if path.is_dir() {
-            read_tree(&path, texts)?;
-        } else if path.extension().is_some_and(|ending| ending == "rs") {
-            let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-            texts.insert(path, text);
-        }
-    }
-    Ok(())
+    Ok(texts.len())
 }
 
 #[cfg(test)]
@@ -307,22 +263,6 @@ mod tests {
         check("vault", "tokio", false, false, &["depends on tokio"]);
         check("vault", "proptest", false, true, &[]);
         check("node", "tokio", false, false, &[]);
-    }
-
-    #[test]
-    fn modules_of_a_file() {
-        assert_eq!(
-            module_files(Path::new("src/lib.rs"), "tests")[0],
-            Path::new("src/tests.rs")
-        );
-        assert_eq!(
-            module_files(Path::new("src/a/mod.rs"), "tests")[0],
-            Path::new("src/a/tests.rs")
-        );
-        assert_eq!(
-            module_files(Path::new("src/a.rs"), "tests")[1],
-            Path::new("src/a/tests")
-        );
     }
 
     #[test]

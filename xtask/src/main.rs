@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `layering` | reads `cargo metadata` and the pure crates' sources; fails on an edge or a name the design forbids |
 //! | `deps` | licences and sources of every dependency |
-//! | `docs [--check]` | writes (or compares) the pages generated from the code |
+//! | `docs [--check]` | writes (or compares) the pages generated from the code; fails on an error code without a page |
 //! | `test` | `cargo test` over the workspace, then the time of each suite |
 //! | `bench NAMES..` | runs `tally bench NAME` for each and merges their JSON lines into one |
 //! | `fuzz [SECONDS] [TARGETS..]` | runs the fuzz targets one after another |
@@ -12,15 +12,19 @@
 //! Chores only read the repository, unless their name says otherwise.
 
 mod bench;
+mod codes;
 mod deps;
 mod docs;
 mod errors;
 mod fuzz;
 mod layering;
+mod lexer;
 mod metadata;
+mod metrics;
 mod source;
 mod spdx;
 mod suites;
+mod tree;
 
 use std::process::ExitCode;
 

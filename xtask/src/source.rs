@@ -1,5 +1,7 @@
 //! A reader of Rust source just good enough to ask which outside names it uses, tests, comments and strings aside.
 
+use crate::lexer::{Token, tokens};
+
 /// A forbidden name in a file.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Hit {
@@ -8,6 +10,20 @@ pub struct Hit {
     /// What was named.
     pub name: String,
 }
+
+/// A string in a file.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Literal {
+    /// Line, from 1.
+    pub line: usize,
+    /// What stands between the quotes, escapes as written.
+    pub text: String,
+    /// The name of the constant that it is the value of.
+    pub constant: Option<String>,
+}
+
+/// How far before its value the word `const` stands, in words and marks.
+const CONSTANT_TOKENS_MAX: usize = 8;
 
 /// Modules of `std` that act on the world.
 const STD: &[&str] = &["fs", "net", "process", "env", "thread", "os"];
@@ -29,12 +45,6 @@ const NAMES: &[&str] = &[
     "eprintln",
     "dbg",
 ];
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Token<'a> {
-    line: usize,
-    text: &'a str,
-}
 
 /// Every forbidden name outside `#[cfg(test)]` items.
 pub fn forbidden(text: &str) -> Vec<Hit> {
@@ -59,6 +69,34 @@ pub fn forbidden(text: &str) -> Vec<Hit> {
         }
     }
     hits
+}
+
+/// Plain string literals outside `#[cfg(test)]` items, each with the word before its `=` or `:` type, if it is a constant.
+pub fn literals(text: &str) -> Vec<Literal> {
+    let tokens = without_tests(&tokens(text));
+    let mut found = Vec::new();
+    for (at, token) in tokens.iter().enumerate() {
+        let inner = token.text.strip_prefix('"');
+        let Some(inner) = inner.and_then(|text| text.strip_suffix('"')) else {
+            continue;
+        };
+        found.push(Literal {
+            line: token.line,
+            text: inner.to_owned(),
+            constant: constant_before(&tokens, at),
+        });
+    }
+    found
+}
+
+/// Of `const NAME: &'static str = "..."`, with `at` the literal: the name.
+fn constant_before(tokens: &[Token<'_>], at: usize) -> Option<String> {
+    let from = at.saturating_sub(CONSTANT_TOKENS_MAX);
+    let before = tokens.get(from..at)?;
+    let word = before.iter().rposition(|token| token.text == "const")?;
+    let straight =
+        before[word..].last()?.text == "=" && !before[word..].iter().any(|token| token.text == ";");
+    straight.then(|| before.get(word + 1).map(|name| name.text.to_owned()))?
 }
 
 /// Names of the modules declared as `#[cfg(test)] mod name;`, which live in files of their own.
@@ -192,137 +230,6 @@ fn is(tokens: &[Token<'_>], at: usize, text: &str) -> bool {
     tokens.get(at).is_some_and(|token| token.text == text)
 }
 
-/// Words and single punctuation marks; comments, strings and characters left out.
-fn tokens(text: &str) -> Vec<Token<'_>> {
-    let bytes = text.as_bytes();
-    let mut found = Vec::new();
-    let (mut at, mut line) = (0, 1);
-    while at < bytes.len() {
-        let start = at;
-        match bytes[at] {
-            b'/' if bytes.get(at + 1) == Some(&b'/') => at = find(bytes, at, b"\n"),
-            b'/' if bytes.get(at + 1) == Some(&b'*') => at = after_block_comment(bytes, at),
-            b'"' => at = after_string(bytes, at),
-            b'r' | b'b' | b'c' if raw_string(bytes, at).is_some() => {
-                at = raw_string(bytes, at).unwrap_or(at + 1);
-            }
-            b'\'' => at = after_quote(bytes, at),
-            byte if word(byte) => {
-                while at < bytes.len() && word(bytes[at]) {
-                    at += 1;
-                }
-                found.push(Token {
-                    line,
-                    text: &text[start..at],
-                });
-            }
-            byte => {
-                at += 1;
-                if byte.is_ascii_punctuation() {
-                    found.push(Token {
-                        line,
-                        text: &text[start..at],
-                    });
-                }
-            }
-        }
-        line += bytes[start..at.min(bytes.len())]
-            .iter()
-            .filter(|byte| **byte == b'\n')
-            .count();
-    }
-    found
-}
-
-fn word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
-}
-
-fn find(bytes: &[u8], from: usize, what: &[u8]) -> usize {
-    bytes[from..]
-        .windows(what.len())
-        .position(|window| window == what)
-        .map_or(bytes.len(), |offset| from + offset)
-}
-
-fn after_block_comment(bytes: &[u8], mut at: usize) -> usize {
-    let mut depth = 0usize;
-    while at + 1 < bytes.len() {
-        match &bytes[at..at + 2] {
-            b"/*" => {
-                depth += 1;
-                at += 2;
-            }
-            b"*/" => {
-                depth -= 1;
-                at += 2;
-                if depth == 0 {
-                    return at;
-                }
-            }
-            _ => at += 1,
-        }
-    }
-    bytes.len()
-}
-
-fn after_string(bytes: &[u8], mut at: usize) -> usize {
-    at += 1;
-    while at < bytes.len() {
-        match bytes[at] {
-            b'\\' => at += 2,
-            b'"' => return at + 1,
-            _ => at += 1,
-        }
-    }
-    bytes.len()
-}
-
-/// If a prefixed string (`b".."`, `r".."`, `br#".."#`, `c".."`) starts here, the index after it.
-fn raw_string(bytes: &[u8], start: usize) -> Option<usize> {
-    if start > 0 && word(bytes[start - 1]) {
-        return None;
-    }
-    let mut at = start;
-    let mut raw = false;
-    while at < start + 2 && matches!(bytes.get(at), Some(b'r' | b'b' | b'c')) {
-        raw |= bytes[at] == b'r';
-        at += 1;
-    }
-    let mut hashes = 0;
-    while raw && bytes.get(at) == Some(&b'#') {
-        hashes += 1;
-        at += 1;
-    }
-    if bytes.get(at) != Some(&b'"') {
-        return None;
-    }
-    if !raw {
-        return Some(after_string(bytes, at));
-    }
-    let mut close = vec![b'"'];
-    close.resize(hashes + 1, b'#');
-    Some((find(bytes, at + 1, &close) + close.len()).min(bytes.len()))
-}
-
-/// A character literal, or just the mark of a lifetime.
-fn after_quote(bytes: &[u8], at: usize) -> usize {
-    if bytes.get(at + 1) == Some(&b'\\') {
-        return (find(bytes, at + 3, b"'") + 1).min(bytes.len());
-    }
-    let width = match bytes.get(at + 1) {
-        Some(0xf0..) => 4,
-        Some(0xe0..) => 3,
-        Some(0xc0..) => 2,
-        _ => 1,
-    };
-    if bytes.get(at + 1 + width) == Some(&b'\'') {
-        at + width + 2
-    } else {
-        at + 1
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -379,6 +286,17 @@ mod tests {
         );
         check("#![cfg(test)] use std::fs;", &[]);
         check("#[derive(test)] struct S { x: f64 }", &["f64"]);
+    }
+
+    #[test]
+    fn strings() {
+        let text = "const NAME: &'static str = \"a.b\";\nlet x = \"c\"; f(r\"d\"); #[cfg(test)] mod t { \"e\" } // \"f\"";
+        let found = literals(text);
+        let shown: Vec<_> = found
+            .iter()
+            .map(|l| (l.line, l.text.as_str(), l.constant.as_deref()))
+            .collect();
+        assert_eq!(shown, [(1, "a.b", Some("NAME")), (2, "c", None)]);
     }
 
     #[test]

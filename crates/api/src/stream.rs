@@ -79,7 +79,7 @@ impl StreamAnswer {
                 transactions: self.transactions,
             }),
             _ => Err(self.error.unwrap_or_else(|| FlowFailure {
-                code: "api.bad_answer".to_owned(),
+                code: "client.bad_answer".to_owned(),
                 message: "an answer without a status and without an error".to_owned(),
                 hint: "check that the node and the client are of the same release".to_owned(),
                 retry_after_ms: None,
@@ -123,7 +123,7 @@ mod tests {
         let answer: StreamAnswer = serde_json::from_str(r#"{"n":1}"#).expect("parses");
         assert_eq!(
             answer.into_outcome().expect_err("nothing said").code,
-            "api.bad_answer"
+            "client.bad_answer"
         );
     }
 }

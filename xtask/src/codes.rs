@@ -1,0 +1,115 @@
+//! Codes in the sources that no catalogue lists: each would be shown without a page to look it up.
+//!
+//! A code is a string `domain.snake_case`. So are settings, flows and files: settings are known from
+//! `docs/reference/config.md`, flows by their constant `NAME`, files by their ending, the rest is listed here.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use crate::source::{self, Literal};
+use crate::{metadata, tree};
+
+/// Strings of a code's form that are something else.
+const NO_CODES: &[&str] = &["tally.cash"];
+/// Endings of files.
+const FILES: &[&str] = &[
+    "db", "json", "key", "log", "md", "pem", "pub", "sock", "sqlite", "toml", "txt",
+];
+/// Crates that test and measure nodes: what they raise, only their own reports show.
+const FOR_TESTS: &[&str] = &["diskimage", "perf", "sim"];
+
+/// Whether the text is `domain.snake_case`.
+pub fn is_code(text: &str) -> bool {
+    let snake = |part: &str| {
+        part.starts_with(|c: char| c.is_ascii_lowercase())
+            && part
+                .chars()
+                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+    };
+    text.split_once('.')
+        .is_some_and(|(domain, name)| snake(domain) && snake(name))
+}
+
+/// Every code without a page, as `file:line: code`.
+pub fn unlisted(listed: &BTreeSet<&str>) -> Result<Vec<String>> {
+    let root = metadata::root();
+    let mut strings = Vec::new();
+    for entry in fs::read_dir(root.join("crates"))? {
+        let folder = entry?.path();
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        if FOR_TESTS.contains(&&*name) {
+            continue;
+        }
+        for (path, text) in tree::sources(&folder.join("src"))? {
+            let shown = path.strip_prefix(&root).unwrap_or(&path).to_path_buf();
+            let found = source::literals(&text).into_iter();
+            strings.extend(found.map(|literal| (shown.clone(), literal)));
+        }
+    }
+    let settings = settings(&root.join("docs/reference/config.md"))?;
+    let flows: BTreeSet<String> = strings
+        .iter()
+        .filter(|(_, literal)| literal.constant.as_deref() == Some("NAME"))
+        .map(|(_, literal)| literal.text.clone())
+        .collect();
+    let known = |Literal { text, .. }: &Literal| {
+        let (_, ending) = text.split_once('.').unwrap_or_default();
+        listed.contains(text.as_str())
+            || settings.contains(text)
+            || flows.contains(text)
+            || FILES.contains(&ending)
+            || NO_CODES.contains(&text.as_str())
+    };
+    strings.retain(|(_, literal)| is_code(&literal.text) && !known(literal));
+    let mut faults: Vec<String> = strings
+        .into_iter()
+        .map(|(path, literal)| format!("{}:{}: {}", path.display(), literal.line, literal.text))
+        .collect();
+    faults.sort();
+    Ok(faults)
+}
+
+/// The settings that the reference shows between backquotes.
+fn settings(page: &Path) -> Result<BTreeSet<String>> {
+    let text = fs::read_to_string(page).with_context(|| page.display().to_string())?;
+    let quoted = text.split('`').skip(1).step_by(2);
+    Ok(quoted.map(str::to_owned).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn form() {
+        for code in ["tx.a", "flow.timed_out", "tear_off.bad_proof", "view.v2"] {
+            assert!(is_code(code), "{code}");
+        }
+        for text in [
+            "tx", "tx.", ".a", "Tx.a", "a.b.c", "0.1", "a b.c", "a.1", "a-b.c",
+        ] {
+            assert!(!is_code(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn every_code_has_a_page_and_one_without_is_found() {
+        let all = crate::errors::all();
+        let mut listed: BTreeSet<&str> = all.iter().map(|entry| entry.code).collect();
+        assert_eq!(unlisted(&listed).expect("readable"), [""; 0]);
+        for code in [
+            "flow.timed_out",
+            "node.system",
+            "tally.no_node",
+            "codec.trailing",
+        ] {
+            assert!(listed.remove(code));
+            let found = unlisted(&listed).expect("readable");
+            assert!(found.iter().all(|fault| fault.ends_with(code)) && !found.is_empty());
+            listed.insert(code);
+        }
+    }
+}
