@@ -12,6 +12,7 @@ use primitives::{Decode, DecodeError, Encode, Timestamp};
 
 use crate::cache::GenerationCache;
 use crate::figures::CacheFigures;
+use crate::pages::row_page;
 use crate::port::{Reads, StoreFailure, Table, WriteBatch, damaged};
 use crate::rows::{seq_key, seq_of};
 
@@ -171,16 +172,33 @@ pub fn decode_row(row: &[u8]) -> Result<(Timestamp, SignedTransaction), DecodeEr
     Ok((Timestamp::from_ms(u64::from_be_bytes(*at)), transaction))
 }
 
-/// Rows of the ledger after a position, undecoded, with their positions.
+/// Bytes of one page of the ledger, about.
+const LEDGER_PAGE_BYTES: usize = 2 << 20;
+
+/// A part of the ledger.
+pub struct LedgerRows {
+    /// Undecoded rows with their positions, in order.
+    pub rows: Vec<(u64, Vec<u8>)>,
+    /// Whether there may be more after the last.
+    pub more: bool,
+}
+
+/// Rows of the ledger after a position: at most `limit`, and fewer where they are large.
+///
+/// # Errors
+/// The store could not be read.
 pub fn ledger_page(
     reads: &dyn Reads,
     after: u64,
     limit: usize,
-) -> Result<Vec<(u64, Vec<u8>)>, StoreFailure> {
-    let from = seq_key(after.saturating_add(1));
-    let rows = reads.scan(Table::Ledger, &from, None, limit)?;
-    Ok(rows
-        .into_iter()
-        .filter_map(|(key, row)| Some((seq_of(&key)?, row)))
-        .collect())
+) -> Result<LedgerRows, StoreFailure> {
+    let from = seq_key(after.saturating_add(1)).to_vec();
+    let page = row_page(reads, Table::Ledger, from, None, limit, LEDGER_PAGE_BYTES)?;
+    let rows = page.rows.into_iter();
+    Ok(LedgerRows {
+        rows: rows
+            .filter_map(|(key, row)| Some((seq_of(&key)?, row)))
+            .collect(),
+        more: page.more,
+    })
 }

@@ -25,6 +25,7 @@ mod desk;
 mod intake;
 mod links;
 mod owed;
+mod pages;
 mod queue;
 mod resolution;
 mod resolutions;
@@ -44,7 +45,7 @@ mod round;
 mod settle;
 mod starts;
 
-pub use book::{decode_row, ledger_page};
+pub use book::{LedgerRows, decode_row, ledger_page};
 pub use errors::ERRORS;
 pub use event::{Action, Event, Priority, Reply, Start, Token, Wait};
 pub use figures::{CACHES, CacheFigures, Figures};

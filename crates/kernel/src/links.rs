@@ -18,6 +18,7 @@ use crate::kernel::Kernel;
 use crate::message::{DELIVERED_IDS_MAX, PeerMessage};
 use crate::options::KernelOptions;
 use crate::owed::Owed;
+use crate::pages::{after, row_page};
 use crate::port::{Reads, StoreFailure, Table};
 use crate::pump::{ReadBack, decode_delivery};
 use crate::rows::{META_INBOUND, prefix_end, seq_of};
@@ -340,21 +341,21 @@ fn ranges(
     table: Table,
     mut each: impl FnMut(PartyId, &[u8]),
 ) -> Result<Vec<(PartyId, u64, u64)>, StoreFailure> {
-    /// Rows read at once; a session message is large.
-    const PAGE: usize = 64;
+    /// Rows and bytes read at once.
+    const PAGE: (usize, usize) = (10_000, 4 << 20);
     let mut found: BTreeMap<PartyId, (u64, u64)> = BTreeMap::new();
     let mut from = Vec::new();
     loop {
-        let page = reads.scan(table, &from, None, PAGE)?;
-        for (key, value) in &page {
+        let page = row_page(reads, table, from, None, PAGE.0, PAGE.1)?;
+        for (key, value) in &page.rows {
             let (Some(peer), Some(seq)) = (key.get(..32).and_then(peer_of), seq_of(key)) else {
                 continue;
             };
             each(peer, value);
             found.entry(peer).or_insert((seq, seq)).1 = seq;
         }
-        match page.last() {
-            Some((last, _)) if page.len() == PAGE => from = [last.as_slice(), &[0]].concat(),
+        match page.rows.last() {
+            Some((last, _)) if page.more => from = after(last),
             _ => break,
         }
     }

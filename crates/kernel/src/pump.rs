@@ -10,6 +10,7 @@ use crate::event::Priority;
 use crate::fetch::dependencies;
 use crate::kernel::Kernel;
 use crate::message::{DELIVER_TRANSACTIONS_MAX, PeerMessage};
+use crate::pages::row_page;
 use crate::port::{Reads, StoreFailure, Table};
 use crate::rows::{META_INBOUND, meta_key, peer_seq_key, prefix_end, seq_of};
 
@@ -17,11 +18,6 @@ use crate::rows::{META_INBOUND, meta_key, peer_seq_key, prefix_end, seq_of};
 const ALONG_BYTES_MAX: usize = 512 << 10;
 /// What a note costs that a dependency went along.
 const SENT_ALONG_WEIGHT: usize = 128;
-/// Rows read back at once, at first and at most.
-const READ_BACK_ROWS: (usize, usize) = (4, 256);
-/// A page of rows smaller than this is followed by a larger one.
-const SMALL_PAGE_BYTES: usize = 128 << 10;
-
 /// Rows to be read back once a commit is durable.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ReadBack {
@@ -282,30 +278,12 @@ fn rows_after(
     bytes_max: usize,
 ) -> Result<Vec<(u64, Vec<u8>)>, StoreFailure> {
     let to = prefix_end(peer.as_bytes());
-    let mut from = peer_seq_key(peer, after.saturating_add(1));
-    let mut found: Vec<(u64, Vec<u8>)> = Vec::new();
-    let (mut page, mut bytes) = (READ_BACK_ROWS.0, 0);
-    while found.len() < limit && bytes <= bytes_max {
-        let wanted = page.min(limit - found.len());
-        let rows = reads.scan(table, &from, to.as_deref(), wanted)?;
-        let complete = rows.len() < wanted;
-        if let Some((last, _)) = rows.last() {
-            from = [last.as_slice(), &[0]].concat();
-        }
-        let size: usize = rows.iter().map(|(_, value)| value.len()).sum();
-        bytes += size;
-        found.extend(
-            rows.into_iter()
-                .filter_map(|(key, value)| Some((seq_of(&key)?, value))),
-        );
-        if complete {
-            break;
-        }
-        if size < SMALL_PAGE_BYTES {
-            page = (page * 4).min(READ_BACK_ROWS.1);
-        }
-    }
-    Ok(found)
+    let from = peer_seq_key(peer, after.saturating_add(1));
+    let page = row_page(reads, table, from, to.as_deref(), limit, bytes_max)?;
+    let rows = page.rows.into_iter();
+    Ok(rows
+        .filter_map(|(key, value)| Some((seq_of(&key)?, value)))
+        .collect())
 }
 
 fn encode_delivery(id: &TxId, bytes: usize) -> Vec<u8> {

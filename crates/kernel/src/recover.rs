@@ -12,11 +12,14 @@ use crate::event::Action;
 use crate::kernel::{Identity, Kernel};
 use crate::links::Links;
 use crate::options::KernelOptions;
+use crate::pages::{after, row_page};
 use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::rows::{META_QUARANTINE, prefix_end, split_journal_row, state_ref_of};
 
 /// Rows read at once.
 const PAGE: usize = 10_000;
+/// Bytes read at once.
+const PAGE_BYTES: usize = 4 << 20;
 
 /// Why a node does not start.
 #[derive(Debug, Error)]
@@ -123,12 +126,12 @@ impl Kernel {
     fn wipe_staging(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
         let mut from = Vec::new();
         loop {
-            let rows = reads.scan(Table::Staging, &from, None, PAGE)?;
-            let Some((last, _)) = rows.last() else {
+            let page = row_page(reads, Table::Staging, from, None, PAGE, PAGE_BYTES)?;
+            let Some((last, _)) = page.rows.last() else {
                 return Ok(());
             };
-            from = [last.as_slice(), &[0]].concat();
-            for (key, _) in rows {
+            from = after(last);
+            for (key, _) in page.rows {
                 self.round.batch.delete(Table::Staging, key);
             }
         }
@@ -141,12 +144,13 @@ impl Kernel {
         let mut current: Option<FlowId> = None;
         let mut from = Vec::new();
         loop {
-            let page = reads.scan(Table::Journal, &from, None, PAGE)?;
-            let full = page.len() == PAGE;
-            if let Some((last, _)) = page.last() {
-                from = [last.as_slice(), &[0]].concat();
-            }
-            for (key, value) in page {
+            let page = row_page(reads, Table::Journal, from, None, PAGE, PAGE_BYTES)?;
+            from = page
+                .rows
+                .last()
+                .map(|(last, _)| after(last))
+                .unwrap_or_default();
+            for (key, value) in page.rows {
                 let Some((flow, step)) = journal_key_of(&key) else {
                     continue;
                 };
@@ -158,7 +162,7 @@ impl Kernel {
                 }
                 rows.push((step, value));
             }
-            if !full {
+            if !page.more {
                 break;
             }
         }

@@ -36,7 +36,8 @@ impl Default for DeliveryOptions {
     fn default() -> DeliveryOptions {
         DeliveryOptions {
             window_transactions_max: 1_024,
-            window_bytes_max: 8 << 20,
+            // Enough for a millisecond's round trip at far more than a node verifies; decoded it takes several times as much.
+            window_bytes_max: 2 << 20,
             message_bytes_max: 512 << 10,
             resend: BackOff {
                 first_ms: 10_000,

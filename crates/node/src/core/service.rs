@@ -376,9 +376,11 @@ impl NodeService for Service {
         Box::pin(async move {
             let store = self.store.clone();
             let found = tokio::task::spawn_blocking(move || {
-                let rows = ledger_page(&store, after.unwrap_or(0), limit);
-                let rows = rows.map_err(|failure| store_refusal(&failure))?;
-                rows.into_iter()
+                let page = ledger_page(&store, after.unwrap_or(0), limit);
+                let page = page.map_err(|failure| store_refusal(&failure))?;
+                let entries = page
+                    .rows
+                    .into_iter()
                     .map(|(seq, row)| {
                         let (_, transaction) = decode_row(&row).map_err(|error| {
                             Refusal::listed(&api::codes::INTERNAL, error.to_string())
@@ -388,13 +390,11 @@ impl NodeService for Service {
                             id: transaction.id().to_string(),
                         })
                     })
-                    .collect::<Result<Vec<LedgerEntry>, Refusal>>()
+                    .collect::<Result<Vec<LedgerEntry>, Refusal>>()?;
+                Ok((entries, page.more))
             });
-            let entries = joined(found.await)?;
-            let next = entries
-                .last()
-                .filter(|_| entries.len() == limit)
-                .map(|entry| entry.seq);
+            let (entries, more) = joined(found.await)?;
+            let next = entries.last().filter(|_| more).map(|entry| entry.seq);
             Ok(LedgerPage { entries, next })
         })
     }

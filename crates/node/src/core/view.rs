@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use kernel::port::{Reads, StoreFailure};
@@ -24,7 +24,9 @@ use crate::metrics::NodeMetrics;
 const FILL_PAGE: usize = 1_000;
 /// Changes applied in one transaction of the view, about.
 const APPLY_CHANGES: usize = 20_000;
-/// Changes that may wait before the node takes no new starts.
+/// Changes kept in memory for the view. What a busy peer delivers beyond it is read from the ledger when the view gets there.
+const HELD_CHANGES_MAX: u64 = 20_000;
+/// Changes that may wait, in memory or in the ledger, before the node takes no new starts.
 pub(super) const LAG_CHANGES_MAX: u64 = 200_000;
 
 /// What one transaction changes.
@@ -32,6 +34,11 @@ pub(super) type Fed = (u64, TxId, Timestamp, Vec<ViewChange>);
 
 enum Job {
     Feed(Vec<Fed>),
+    /// Follow the ledger up to here; so many changes are on the way.
+    Follow {
+        upto: u64,
+        changes: u64,
+    },
     Refill(RefillRequest),
     Stop,
 }
@@ -43,6 +50,8 @@ pub(super) struct ViewFeed {
     /// The last position fed; the view has to come there before what was acknowledged is seen.
     fed_seq: AtomicU64,
     waiting_changes: AtomicU64,
+    /// Those of them that are in memory.
+    held_changes: AtomicU64,
     failed: Mutex<Option<String>>,
 }
 
@@ -53,18 +62,34 @@ impl ViewFeed {
             arrived: Condvar::new(),
             fed_seq: AtomicU64::new(ledger_end),
             waiting_changes: AtomicU64::new(0),
+            held_changes: AtomicU64::new(0),
             failed: Mutex::default(),
         }
     }
 
     pub(super) fn feed(&self, fed: Vec<Fed>) {
-        let changes: usize = fed.iter().map(|(_, _, _, changes)| changes.len()).sum();
-        self.waiting_changes
-            .fetch_add(changes as u64, Ordering::Relaxed);
-        if let Some((seq, ..)) = fed.last() {
-            self.fed_seq.fetch_max(*seq, Ordering::Release);
+        let changes = count(&fed);
+        let Some((upto, ..)) = fed.last() else { return };
+        let upto = *upto;
+        self.waiting_changes.fetch_add(changes, Ordering::Relaxed);
+        self.fed_seq.fetch_max(upto, Ordering::Release);
+        let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(Job::Follow {
+            upto: end,
+            changes: more,
+        }) = jobs.back_mut()
+        {
+            *end = upto;
+            *more += changes;
+            return;
         }
-        self.push(Job::Feed(fed));
+        let full = self.held_changes.load(Ordering::Relaxed) + changes > HELD_CHANGES_MAX;
+        if full {
+            self.add(jobs, Job::Follow { upto, changes });
+        } else {
+            self.held_changes.fetch_add(changes, Ordering::Relaxed);
+            self.add(jobs, Job::Feed(fed));
+        }
     }
 
     pub(super) fn refill(&self, request: RefillRequest) {
@@ -94,7 +119,13 @@ impl ViewFeed {
     }
 
     fn push(&self, job: Job) {
-        let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        self.add(
+            self.jobs.lock().unwrap_or_else(PoisonError::into_inner),
+            job,
+        );
+    }
+
+    fn add(&self, mut jobs: MutexGuard<'_, VecDeque<Job>>, job: Job) {
         let idle = jobs.is_empty();
         jobs.push_back(job);
         drop(jobs);
@@ -142,7 +173,7 @@ pub(super) struct ViewThread<R> {
 impl<R: Reads> ViewThread<R> {
     /// Fills the view up to the ledger's end, then follows.
     pub(super) fn run(mut self) {
-        if let Err(why) = self.fill() {
+        if let Err(why) = self.follow(self.ledger_end) {
             self.feed.fail(why);
             return;
         }
@@ -154,7 +185,21 @@ impl<R: Reads> ViewThread<R> {
             self.feed.take(&mut jobs);
             while let Some(job) = jobs.pop_front() {
                 match job {
+                    Job::Follow { upto: end, changes } => {
+                        let followed = self.follow(end);
+                        if let Err(why) = followed {
+                            self.feed.fail(why);
+                            return;
+                        }
+                        upto = upto.max(end);
+                        self.feed
+                            .waiting_changes
+                            .fetch_sub(changes, Ordering::Relaxed);
+                    }
                     Job::Feed(fed) => {
+                        self.feed
+                            .held_changes
+                            .fetch_sub(count(&fed), Ordering::Relaxed);
                         for (seq, _, at, changes) in fed {
                             upto = upto.max(seq);
                             counted += changes.len() as u64;
@@ -201,14 +246,14 @@ impl<R: Reads> ViewThread<R> {
         }
     }
 
-    fn fill(&mut self) -> Result<(), String> {
+    /// Reads the ledger up to a position that it has reached, and no further: what comes after it is fed.
+    fn follow(&mut self, end: u64) -> Result<(), String> {
         let mut rows = Vec::new();
-        while self.view.upto() < self.ledger_end {
+        while self.view.upto() < end {
             let page = ledger_page(&self.reads, self.view.upto(), FILL_PAGE)
                 .map_err(|failure| failure.message)?;
-            let Some((last, _)) = page.last() else { break };
-            let upto = *last;
-            for (seq, row) in page {
+            let mut upto = None;
+            for (seq, row) in page.rows.into_iter().take_while(|(seq, _)| *seq <= end) {
                 let (at, transaction) = decode_row(&row).map_err(|error| error.to_string())?;
                 let changes = vault::changes(
                     seq,
@@ -218,7 +263,9 @@ impl<R: Reads> ViewThread<R> {
                 );
                 self.rows_of(at, changes, &mut rows)
                     .map_err(|failure| failure.message)?;
+                upto = Some(seq);
             }
+            let Some(upto) = upto else { break };
             self.view
                 .apply(upto, &rows)
                 .map_err(|error| error.to_string())?;
@@ -286,6 +333,12 @@ impl<R: Reads> ViewThread<R> {
         });
         Ok(())
     }
+}
+
+fn count(fed: &[Fed]) -> u64 {
+    fed.iter()
+        .map(|(_, _, _, changes)| changes.len() as u64)
+        .sum()
 }
 
 fn produced_row(at: Timestamp, produced: vault::Produced, network: &NetworkMap) -> ProducedState {

@@ -37,7 +37,15 @@ impl Disk {
 
     /// The ledger, in its order.
     pub fn ledger(&self) -> Vec<(u64, SignedTransaction)> {
-        let rows = kernel::ledger_page(self, 0, usize::MAX).expect("the disk reads");
+        let mut rows = Vec::new();
+        loop {
+            let after = rows.last().map_or(0, |(seq, _)| *seq);
+            let page = kernel::ledger_page(self, after, usize::MAX).expect("the disk reads");
+            rows.extend(page.rows);
+            if !page.more {
+                break;
+            }
+        }
         let decoded = rows.iter().map(|(seq, row)| {
             let (_, transaction) = kernel::decode_row(row).expect("a recorded transaction");
             (*seq, transaction)
