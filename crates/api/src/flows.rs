@@ -1,5 +1,6 @@
 //! Starting a flow and learning what came of it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -8,7 +9,18 @@ pub type RawJson = Box<RawValue>;
 
 /// How long a caller waits for a flow.
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Wait {
@@ -44,7 +56,7 @@ impl std::str::FromStr for Wait {
 }
 
 /// The body of `POST /v1/flows`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StartFlow {
     /// The flow's registered name, such as `cash.issue`.
@@ -106,7 +118,7 @@ impl StartFlow {
 }
 
 /// Where a flow stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FlowStatus {
     /// It runs.
@@ -140,7 +152,7 @@ impl FlowStatus {
 }
 
 /// What became of a flow: the answer to a start, to a question for it, and (with `n`) of the stream form.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Outcome {
     /// The flow; 32 hexadecimal digits.
     pub flow_id: String,
@@ -161,7 +173,7 @@ pub struct Outcome {
 }
 
 /// An error with a stable code.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowFailure {
     /// Stable, `domain.snake_case`.
     pub code: String,
@@ -175,7 +187,7 @@ pub struct FlowFailure {
 }
 
 /// A page of live flows.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct FlowList {
     /// In order of id.
     pub flows: Vec<FlowSummary>,
@@ -185,7 +197,7 @@ pub struct FlowList {
 }
 
 /// A live flow.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowSummary {
     /// The flow.
     pub flow_id: String,

@@ -1,11 +1,12 @@
 //! What the node has recorded: the order of transactions, and each of them readable.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::vault::Fungible;
 
 /// The answer of `GET /v1/ledger`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LedgerPage {
     /// In order of recording.
     pub entries: Vec<LedgerEntry>,
@@ -15,7 +16,7 @@ pub struct LedgerPage {
 }
 
 /// A recorded transaction's place.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LedgerEntry {
     /// Its position.
     pub seq: u64,
@@ -24,7 +25,7 @@ pub struct LedgerEntry {
 }
 
 /// The answer of `GET /v1/transactions/{id}`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TransactionView {
     /// Its id: the Merkle root over its component groups.
     pub id: String,
@@ -58,7 +59,7 @@ pub struct TransactionView {
 }
 
 /// An output.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StateView {
     /// Its index.
     pub index: u32,
@@ -87,7 +88,7 @@ pub struct StateView {
 }
 
 /// A command.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CommandView {
     /// Its contract.
     pub contract: String,
@@ -98,7 +99,7 @@ pub struct CommandView {
 }
 
 /// `[from, until)`, at least one of them given.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TimeWindowView {
     /// Not before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -109,7 +110,7 @@ pub struct TimeWindowView {
 }
 
 /// A signature.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SignatureView {
     /// The key.
     pub by: String,

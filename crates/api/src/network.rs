@@ -1,9 +1,10 @@
 //! The network as the node knows it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The answer of `GET /v1/network`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NetworkView {
     /// Hash of the network parameters.
     pub parameters: String,
@@ -20,7 +21,7 @@ pub struct NetworkView {
 }
 
 /// A party and its node.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PartyView {
     /// The legal name.
     pub name: String,
@@ -36,7 +37,7 @@ pub struct PartyView {
 }
 
 /// A notary's kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NotaryView {
     /// Whether it sees and checks whole transactions.
     pub validating: bool,

@@ -1,11 +1,12 @@
 //! The node itself.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::network::NotaryView;
 
 /// Whether a node takes work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NodeState {
     /// It recovers.
@@ -34,7 +35,7 @@ impl NodeState {
 }
 
 /// The answer of `GET /health`: 200 when ready, else 503.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Health {
     /// The process answers.
     pub live: bool,
@@ -54,7 +55,7 @@ pub struct Health {
 }
 
 /// The answer of `GET /v1/node`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeView {
     /// The legal name.
     pub name: String,
@@ -90,7 +91,7 @@ pub struct NodeView {
 }
 
 /// A flow that can be started.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowInfo {
     /// Its name.
     pub name: String,
@@ -101,7 +102,7 @@ pub struct FlowInfo {
 }
 
 /// The answer of `POST /v1/drain`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Drain {
     /// Draining or drained.
     pub state: NodeState,

@@ -1,9 +1,10 @@
 //! What a notary has seen consumed.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The answer of `GET /v1/notary/consumed`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConsumedPage {
     /// In order of state reference.
     pub entries: Vec<ConsumedEntry>,
@@ -13,7 +14,7 @@ pub struct ConsumedPage {
 }
 
 /// A consumed state.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConsumedEntry {
     /// As the ledger writes it: the transaction id, then the index in parentheses.
     pub state_ref: String,

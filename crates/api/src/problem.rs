@@ -1,12 +1,13 @@
 //! The body of every answer that is not a success: RFC 9457 with a stable code and a hint.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The media type of a [`Problem`].
 pub const PROBLEM_JSON: &str = "application/problem+json";
 
 /// What went wrong and what to do.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Problem {
     /// `urn:tally:error:` and the code.
     #[serde(rename = "type")]

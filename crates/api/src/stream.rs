@@ -12,13 +12,14 @@
 
 use std::borrow::Cow;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::flows::{FlowFailure, FlowStatus, Outcome, RawJson, Wait};
 
 /// A line from the client.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StreamStart<'a> {
     /// The client's number for it.
@@ -45,7 +46,7 @@ fn null() -> &'static RawValue {
 }
 
 /// A line from the node.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct StreamAnswer {
     /// The client's number; `None` answers a line in which none was found.
     pub n: Option<u64>,

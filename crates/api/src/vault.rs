@@ -1,9 +1,10 @@
 //! What the node owns: sums and unconsumed states. Answers wait until the vault's view shows what was committed.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The answer of `GET /v1/balances`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Balances {
     /// The ledger position that the view had reached.
     pub view_seq: u64,
@@ -12,7 +13,7 @@ pub struct Balances {
 }
 
 /// The sum of one token.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Balance {
     /// The token's id.
     pub token: String,
@@ -27,7 +28,7 @@ pub struct Balance {
 }
 
 /// The answer of `GET /v1/states`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StatesPage {
     /// The ledger position that the view had reached.
     pub view_seq: u64,
@@ -39,7 +40,7 @@ pub struct StatesPage {
 }
 
 /// An unconsumed state.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StateEntry {
     /// Its number in the view; pages are in this order.
     pub number: u64,
@@ -58,7 +59,7 @@ pub struct StateEntry {
 }
 
 /// The value of a fungible state.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Fungible {
     /// The token's id.
     pub token: String,
