@@ -56,6 +56,7 @@ impl Kernel {
                 if let Some(live) = self.clients.live_mut(&flow) {
                     live.step = step;
                 }
+                self.steps.note(flow, step);
             }
         }
         Ok(())

@@ -83,6 +83,7 @@ pub struct Kernel {
     pub(crate) round: Round,
     pub(crate) commits: Commits,
     pub(crate) figures: Figures,
+    pub(crate) steps: crate::steps::Steps,
 }
 
 impl Kernel {
@@ -134,6 +135,7 @@ impl Kernel {
             round: Round::default(),
             commits: Commits::default(),
             figures: Figures::default(),
+            steps: crate::steps::Steps::default(),
             options,
             identity,
         }

@@ -44,6 +44,7 @@ mod recover;
 mod round;
 mod settle;
 mod starts;
+mod steps;
 
 pub use book::{LedgerRows, decode_row, ledger_page};
 pub use errors::ERRORS;

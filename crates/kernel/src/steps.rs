@@ -1,0 +1,33 @@
+//! Steps of flows' progress, kept for those who follow them and for nobody else.
+
+use flow::FlowId;
+
+use crate::kernel::Kernel;
+
+/// Steps kept between two takings; further ones are passed over, and a follower sees the next.
+const STEPS_MAX: usize = 16_384;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Steps {
+    watched: bool,
+    noted: Vec<(FlowId, &'static str)>,
+}
+
+impl Steps {
+    pub(crate) fn note(&mut self, flow: FlowId, step: &'static str) {
+        if self.watched && self.noted.len() < STEPS_MAX {
+            self.noted.push((flow, step));
+        }
+    }
+}
+
+impl Kernel {
+    /// The steps that flows came to since the last call, in order. While nobody watches, none are kept.
+    ///
+    /// They are news and no facts: after a crash a flow may come to the same step again.
+    pub fn take_steps(&mut self, watched: bool) -> Vec<(FlowId, &'static str)> {
+        self.steps.watched = watched;
+        std::mem::take(&mut self.steps.noted)
+    }
+}
