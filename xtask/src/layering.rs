@@ -71,8 +71,18 @@ const EDGES: &[(&str, &[&str])] = &[
     ),
     (
         "tally",
-        &["primitives", "ledger", "api", "client", "node", "perf"],
+        &[
+            "primitives",
+            "ledger",
+            "flow",
+            "api",
+            "client",
+            "node",
+            "perf",
+        ],
     ),
+    // The example stands where an application of one's own would.
+    ("iou", &["primitives", "ledger", "flow", "finance", "tally"]),
 ];
 
 /// Edges that only tests may use, beside those of [`EDGES`].
@@ -80,10 +90,8 @@ const TEST_EDGES: &[(&str, &[&str])] = &[
     ("kernel", &["finance"]),
     ("node", &["client"]),
     ("store", &["finance", "diskimage"]),
-    (
-        "tally",
-        &["store", "finance", "flow", "net", "kernel", "diskimage"],
-    ),
+    ("tally", &["store", "finance", "net", "kernel", "diskimage"]),
+    ("iou", &["api", "client", "perf"]),
 ];
 
 /// Crates that decide and never act.

@@ -4,7 +4,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{flow, ledger, network, node, tx, vault};
 use crate::failure::{EXIT_CODES, Failure};
-use crate::{bench, demo};
+use crate::{Register, bench, demo};
 
 /// A ledger that people run, and the laboratory that tells them what it will sustain.
 #[derive(Debug, Parser)]
@@ -56,11 +56,11 @@ impl Command {
     }
 }
 
-/// Runs a command to its end.
-pub fn run(command: Command) -> Result<(), Failure> {
+/// Runs a command to its end; a node starts with what `register` adds.
+pub fn run(command: Command, register: Register) -> Result<(), Failure> {
     match command {
         Command::Network(command) => command.run(),
-        Command::Node(command) => command.run(),
+        Command::Node(command) => command.run(register),
         Command::Flow(command) => command.run(),
         Command::Vault(command) => command.run(),
         Command::Tx(command) => command.run(),

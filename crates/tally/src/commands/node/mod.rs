@@ -6,6 +6,7 @@ mod run;
 
 use clap::Subcommand;
 
+use crate::Register;
 use crate::failure::Failure;
 
 /// The commands.
@@ -20,9 +21,9 @@ pub enum Command {
 }
 
 impl Command {
-    pub fn run(self) -> Result<(), Failure> {
+    pub fn run(self, register: Register) -> Result<(), Failure> {
         match self {
-            Command::Run(arguments) => arguments.run(),
+            Command::Run(arguments) => arguments.run(register),
             Command::Info(arguments) => arguments.run(),
             Command::Drain(arguments) => arguments.run(),
         }

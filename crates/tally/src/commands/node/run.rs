@@ -12,6 +12,7 @@ use node::{Apps, Node};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
+use crate::Register;
 use crate::failure::Failure;
 use crate::output::{print, stderr_ink};
 
@@ -50,13 +51,14 @@ enum Format {
 }
 
 impl Args {
-    pub fn run(self) -> Result<(), Failure> {
+    pub fn run(self, register: Register) -> Result<(), Failure> {
         crate::allocator::settle();
         let begin = Instant::now();
         let files = load_node_dir(&self.folder).map_err(|error| Failure::coded(&error))?;
         self.start_log(&files.config.log)?;
         let name = files.info.party.name.to_string();
-        let apps = Apps::built_in().map_err(|error| Failure::coded(&error))?;
+        let mut apps = Apps::built_in().map_err(|error| Failure::coded(&error))?;
+        register(&mut apps.contracts, &mut apps.flows).map_err(|error| Failure::coded(&error))?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(self.threads())
             .max_blocking_threads(BLOCKING_THREADS_MAX)

@@ -1,0 +1,238 @@
+//! The flows: `iou.issue`, started by the borrower and accepted by the lender, and `iou.settle`.
+
+use finance::{Currency, IssuedToken, Portion, Reference, cash_builder};
+use flow::library::{collect_signatures, finality, receive_finality, sign_transaction};
+use flow::{Flow, FlowContext, FlowError, Responder, Session};
+use ledger::{
+    LegalName, SelectionRequest, SignedTransaction, StateAndRef, StateRef, TransactionBuilder,
+    TransactionSignature, TxId,
+};
+use primitives::{Decode, Encode, Hash, PublicKey, SignatureContext};
+use serde::{Deserialize, Serialize};
+
+use crate::{Iou, IouCommand, iou_code, iou_name};
+
+/// How long to wait for cash that other flows have locked.
+const SELECTION_DEADLINE_MS: u64 = 30_000;
+
+/// Arguments of `iou.issue`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct IssueIouArgs {
+    /// Who is owed; the IOU is settled in cash that the lender issued.
+    pub lender: LegalName,
+    /// In which currency, such as `GBP`.
+    pub currency: Currency,
+    /// How much, in minor units.
+    pub quantity: u64,
+}
+
+primitives::record!(IssueIouArgs {
+    lender,
+    currency,
+    quantity
+});
+
+/// What both flows return.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct IouResult {
+    /// The IOU, the same in all its versions.
+    pub id: Hash,
+    /// The transaction that made or settled it.
+    pub transaction: TxId,
+    /// How much is owed now, in minor units.
+    pub owed: u64,
+}
+
+primitives::record!(IouResult {
+    id,
+    transaction,
+    owed
+});
+
+/// This node promises to pay a lender.
+#[derive(Debug)]
+pub struct IssueIou;
+
+impl Flow for IssueIou {
+    const NAME: &'static str = "iou.issue";
+    const VERSION: u32 = 1;
+    type Args = IssueIouArgs;
+    type Output = IouResult;
+
+    async fn run(ctx: FlowContext, args: IssueIouArgs) -> Result<IouResult, FlowError> {
+        let unknown = "name a party of the network map, other than this node";
+        let lender = ctx.network().by_name(&args.lender).cloned();
+        let lender = lender.filter(|lender| lender != ctx.me()).ok_or_else(|| {
+            FlowError::new("iou.lender_unknown", args.lender.to_string(), unknown)
+        })?;
+        let iou = Iou {
+            id: Hash::from_bytes(ctx.random32()?),
+            lender: lender.clone(),
+            borrower: ctx.me().clone(),
+            token: IssuedToken {
+                issuer: lender.clone(),
+                reference: Reference::default(),
+                currency: args.currency,
+            },
+            quantity: args.quantity,
+        };
+        let (code, constraint) = iou_code();
+        let signers = vec![iou.borrower.key.clone(), iou.lender.key.clone()];
+        let builder = TransactionBuilder::new(ctx.notary()?.clone())
+            .attachment(*code)
+            .output_data(iou_name().clone(), constraint.clone(), iou.to_bytes())
+            .command(iou_name().clone(), IouCommand::Issue.to_bytes(), signers);
+        let proposal = build_and_sign(&ctx, builder, &[ctx.me().key.clone()]).await?;
+        let session = ctx.open_session(&lender.id())?;
+        let signed = collect_signatures(&ctx, proposal, &[session]).await?;
+        let transaction = signed.id();
+        finality(&ctx, signed, &[lender.id()]).await?;
+        Ok(IouResult {
+            id: iou.id,
+            transaction,
+            owed: iou.quantity,
+        })
+    }
+}
+
+/// The lender's side of `iou.issue`.
+#[derive(Debug)]
+pub struct AcceptIou;
+
+impl Responder for AcceptIou {
+    const NAME: &'static str = IssueIou::NAME;
+    const VERSION: u32 = 1;
+
+    async fn run(ctx: FlowContext, session: Session) -> Result<(), FlowError> {
+        // The contract has accepted the transaction. Whether this lender wants it is decided here.
+        let id = sign_transaction(&ctx, &session, |transaction| {
+            let (_, iou) = iou_of(transaction)?;
+            if iou.lender == *ctx.me() && iou.borrower.id() == session.peer() {
+                return Ok(());
+            }
+            let hint = "propose an IOU of your own to this lender";
+            Err(FlowError::new("iou.not_ours", "another's IOU", hint))
+        })
+        .await?;
+        receive_finality(&ctx, &id).await?;
+        Ok(())
+    }
+}
+
+/// Arguments of `iou.settle`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SettleIouArgs {
+    /// The transaction that made the newest version of the IOU.
+    pub transaction: TxId,
+    /// How much to pay, in minor units; all of it, if left out.
+    #[serde(default)]
+    pub quantity: Option<u64>,
+}
+
+primitives::record!(SettleIouArgs {
+    transaction,
+    quantity
+});
+
+/// This node pays some or all of what it owes.
+#[derive(Debug)]
+pub struct SettleIou;
+
+impl Flow for SettleIou {
+    const NAME: &'static str = "iou.settle";
+    const VERSION: u32 = 1;
+    type Args = SettleIouArgs;
+    type Output = IouResult;
+
+    async fn run(ctx: FlowContext, args: SettleIouArgs) -> Result<IouResult, FlowError> {
+        let made = ctx
+            .transaction(&args.transaction)
+            .await?
+            .ok_or_else(no_iou)?;
+        let (input, mut iou) = iou_of(&made)?;
+        let quantity = args.quantity.unwrap_or(iou.quantity);
+        iou.quantity = iou.quantity.checked_sub(quantity).ok_or_else(|| {
+            let owed = format!("{} is owed", iou.quantity);
+            FlowError::new("iou.too_much", owed, "pay no more than is owed")
+        })?;
+
+        ctx.progress("selecting cash");
+        let me = ctx.me().key.clone();
+        let notary = input.state.notary.clone();
+        let request = SelectionRequest {
+            token: iou.token.id(),
+            quantity,
+            notary: Some(notary.id()),
+            deadline_ms: SELECTION_DEADLINE_MS,
+        };
+        let cash = ctx.select_states(request).await?;
+        let to_lender = Portion {
+            owner: iou.lender.key.clone(),
+            quantity,
+            states: 1,
+        };
+        let payment = cash_builder::pay(notary, &cash, &[to_lender], &me)?;
+
+        let (code, constraint) = iou_code();
+        let settle = IouCommand::Settle.to_bytes();
+        let mut builder = payment.builder.attachment(*code).input(&input).command(
+            iou_name().clone(),
+            settle,
+            vec![me],
+        );
+        if iou.quantity > 0 {
+            builder = builder.output_data(iou_name().clone(), constraint.clone(), iou.to_bytes());
+        }
+        let signed = build_and_sign(&ctx, builder, &payment.owners).await?;
+        let transaction = signed.id();
+        finality(&ctx, signed, &[iou.lender.id()]).await?;
+        Ok(IouResult {
+            id: iou.id,
+            transaction,
+            owed: iou.quantity,
+        })
+    }
+}
+
+/// The IOU that a transaction made.
+fn iou_of(transaction: &SignedTransaction) -> Result<(StateAndRef, Iou), FlowError> {
+    let mut outputs = (0u32..).zip(transaction.wire().outputs());
+    let (index, state) = outputs
+        .find(|(_, state)| state.contract == *iou_name())
+        .ok_or_else(no_iou)?;
+    let iou = Iou::from_bytes(&state.data)?;
+    let state = StateAndRef {
+        state: state.clone(),
+        reference: StateRef::new(transaction.id(), index),
+    };
+    Ok((state, iou))
+}
+
+fn no_iou() -> FlowError {
+    let hint = "name the transaction that made the newest version of an IOU of this node";
+    FlowError::new("iou.unknown", "no such IOU is recorded here", hint)
+}
+
+/// Builds a transaction under the network's parameters and signs it with keys of this node.
+async fn build_and_sign(
+    ctx: &FlowContext,
+    builder: TransactionBuilder,
+    keys: &[PublicKey],
+) -> Result<SignedTransaction, FlowError> {
+    let wire = builder
+        .parameters(ctx.network().parameters_hash())
+        .build(ctx.random32()?)?;
+    let id = wire.id();
+    let mut signatures = Vec::with_capacity(keys.len());
+    for key in keys {
+        let signature = ctx
+            .sign(key, SignatureContext::Transaction, id.hash())
+            .await?;
+        signatures.push(TransactionSignature {
+            by: key.clone(),
+            signature,
+            batch: None,
+        });
+    }
+    Ok(SignedTransaction::new(wire, signatures))
+}

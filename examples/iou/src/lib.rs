@@ -1,0 +1,25 @@
+//! An application of one's own: IOUs, settled against cash. `docs/guides/first-application.md` walks through it.
+
+mod contract;
+mod flows;
+mod state;
+
+use flow::FlowRegistry;
+use ledger::{ContractRegistry, RegistryError};
+
+pub use contract::{IouCommand, IouContract, iou_code, iou_name};
+pub use flows::{IssueIou, IssueIouArgs, SettleIou, SettleIouArgs};
+pub use state::Iou;
+
+/// Registers the contract and the flows.
+pub fn register(
+    contracts: &mut ContractRegistry,
+    flows: &mut FlowRegistry,
+) -> Result<(), RegistryError> {
+    contracts.register(std::sync::Arc::new(IouContract))?;
+    flows
+        .register::<IssueIou>()
+        .register_responder::<flows::AcceptIou>()
+        .register::<SettleIou>();
+    Ok(())
+}

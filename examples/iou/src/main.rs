@@ -1,0 +1,7 @@
+//! The command line of a node that knows IOUs.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    tally::main_with(iou::register)
+}

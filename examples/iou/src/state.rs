@@ -1,0 +1,28 @@
+//! The state: who owes whom how much.
+
+use finance::IssuedToken;
+use ledger::Party;
+use primitives::Hash;
+
+/// An IOU. Encoded as an array of its fields.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Iou {
+    /// The same in every version of one IOU.
+    pub id: Hash,
+    /// Who is owed.
+    pub lender: Party,
+    /// Who owes.
+    pub borrower: Party,
+    /// The cash it is settled in.
+    pub token: IssuedToken,
+    /// How much is still owed, in minor units.
+    pub quantity: u64,
+}
+
+primitives::record!(Iou {
+    id,
+    lender,
+    borrower,
+    token,
+    quantity
+});
