@@ -1,4 +1,4 @@
-//! Pages that are generated from the code: a page for each error code and their index, and the metrics.
+//! Pages that are generated from the code: a page for each error code and their index, the metrics, the API's description.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -28,6 +28,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
         PathBuf::from("reference/metrics.md"),
         metrics::page(GENERATED),
     );
+    wanted.insert(PathBuf::from("reference/openapi.json"), openapi()?);
     let stale = compare(&folder, &wanted)?;
     if check {
         if !stale.is_empty() {
@@ -67,6 +68,18 @@ pub fn run(arguments: &[String]) -> Result<()> {
         if check { "stale" } else { "rewritten" }
     );
     Ok(())
+}
+
+/// The API's description, for any node: its flows are left open.
+fn openapi() -> Result<String> {
+    let codes = node::codes::all();
+    let facts = api::openapi::Facts {
+        flows: None,
+        codes: &codes,
+    };
+    let mut text = serde_json::to_string_pretty(&api::openapi::document(&facts))?;
+    text.push('\n');
+    Ok(text)
 }
 
 /// The index and the page of each code: path under `docs` to text.

@@ -61,6 +61,14 @@ codes! {
     BAD_CLIENT_ID = "api.bad_client_id" 422
         "A client id is empty or longer than 128 bytes."
         "Choose a client id of 1 to 128 bytes, such as a UUID.";
+    /// Too many starts in one batch, or none.
+    BAD_BATCH = "api.bad_batch" 422
+        "A batch holds no starts, or more than the node takes at once."
+        "Send 1 to 256 starts in a batch, or use /v1/stream for more.";
+    /// A reader of events is too slow.
+    SLOW_READER = "api.slow_reader" 503
+        "A follower of events did not read them as fast as they came, and the node keeps a bounded number."
+        "Follow again, and read faster; what was missed can be asked for at the flow's own path.";
     /// A bug was contained.
     INTERNAL = "api.internal" 500
         "The node met a bug while answering this request; the bug was contained and the node goes on."

@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::problem::Problem;
+
 /// JSON that is passed on as it was written, without a second parse.
 pub type RawJson = Box<RawValue>;
 
@@ -115,6 +117,48 @@ impl StartFlow {
         self.timeout_ms = Some(timeout_ms);
         self
     }
+}
+
+/// Most starts in one batch.
+pub const BATCH_STARTS_MAX: usize = 256;
+
+/// The body of `POST /v1/flows/batch`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StartBatch {
+    /// 1 to 256 starts, each as in `POST /v1/flows`; they are started in this order, and run side by side.
+    #[schemars(length(min = 1, max = 256), with = "Vec<StartFlow>")]
+    pub starts: Vec<RawJson>,
+}
+
+impl StartBatch {
+    /// A batch of these.
+    pub fn new(starts: &[StartFlow]) -> Result<Self, serde_json::Error> {
+        let starts = starts.iter().map(serde_json::value::to_raw_value);
+        Ok(Self {
+            starts: starts.collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+/// The answer of `POST /v1/flows/batch`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct BatchAnswers {
+    /// One for each start, in the order of the starts.
+    pub answers: Vec<BatchAnswer>,
+}
+
+/// What a start of a batch came to: what it would have been answered alone.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct BatchAnswer {
+    /// The HTTP status that the start would have had alone: 200, 202, or a problem's.
+    pub status: u16,
+    /// What became of the flow; absent when nothing was started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcome>,
+    /// Why nothing was started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<Problem>,
 }
 
 /// Where a flow stands.

@@ -9,19 +9,23 @@
 //! (what can go wrong).
 
 pub mod codes;
+pub mod events;
 pub mod flows;
 pub mod ledger;
 pub mod network;
 pub mod node;
 pub mod notary;
+pub mod openapi;
 pub mod paths;
 pub mod problem;
 pub mod stream;
 pub mod vault;
 
 pub use codes::{ERRORS, ErrorInfo};
+pub use events::{FlowStep, ProducedState, VaultChange, VaultStart};
 pub use flows::{
-    FlowFailure, FlowList, FlowStatus, FlowSummary, Outcome, RawJson, StartFlow, Wait,
+    BATCH_STARTS_MAX, BatchAnswer, BatchAnswers, FlowFailure, FlowList, FlowStatus, FlowSummary,
+    Outcome, RawJson, StartBatch, StartFlow, Wait,
 };
 pub use ledger::{
     CommandView, LedgerEntry, LedgerPage, SignatureView, StateView, TimeWindowView, TransactionView,

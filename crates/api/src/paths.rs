@@ -2,8 +2,12 @@
 
 /// `POST`: start a flow. `GET`: live flows, paged by `after` and `limit`.
 pub const FLOWS: &str = "/v1/flows";
+/// `POST`: start many flows, each answered by itself.
+pub const FLOW_BATCH: &str = "/v1/flows/batch";
 /// `GET`: a flow's outcome or state; `wait` and `timeout_ms` say how long to wait for it.
 pub const FLOW: &str = "/v1/flows/{flow_id}";
+/// `GET`: a flow's progress until its end, as server-sent events.
+pub const FLOW_EVENTS: &str = "/v1/flows/{flow_id}/events";
 /// `POST`: cancel a flow.
 pub const FLOW_CANCEL: &str = "/v1/flows/{flow_id}/cancel";
 /// `DELETE`: forget a client id and the outcome kept for it.
@@ -14,6 +18,8 @@ pub const STREAM: &str = "/v1/stream";
 pub const BALANCES: &str = "/v1/balances";
 /// `GET`: unconsumed states, paged by `after` and `limit`.
 pub const STATES: &str = "/v1/states";
+/// `GET`: changes of the vault as they happen, as server-sent events; `after` says from where.
+pub const VAULT_EVENTS: &str = "/v1/vault/events";
 /// `GET`: a transaction, readable.
 pub const TRANSACTION: &str = "/v1/transactions/{transaction_id}";
 /// `GET`: what was recorded, in order, paged by `after` and `limit`.
@@ -26,6 +32,10 @@ pub const NODE: &str = "/v1/node";
 pub const NETWORK: &str = "/v1/network";
 /// `POST`: accept no more starts, finish what runs.
 pub const DRAIN: &str = "/v1/drain";
+/// `GET`: the description of all this, OpenAPI 3.1, with this node's flows.
+pub const OPENAPI: &str = "/v1/openapi.json";
+/// `GET`, without a token: a page that shows the description and tries its calls.
+pub const DOCS: &str = "/docs";
 /// `GET`, without a token: is the node up, and does it take work.
 pub const HEALTH: &str = "/health";
 /// `GET`: counters in Prometheus text format.

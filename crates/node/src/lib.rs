@@ -1,6 +1,7 @@
 //! The shell of a node: its threads, its connections, its API, its folder. It performs what the kernel decides.
 
 pub mod bootstrap;
+pub mod codes;
 pub mod config;
 pub mod http;
 pub mod metrics;

@@ -15,6 +15,7 @@ mod service;
 mod shared;
 mod start;
 mod thread;
+mod vault_changes;
 mod view;
 
 pub use start::{Apps, ERRORS, Node, StartError};

@@ -19,8 +19,12 @@ use store::{Embedded, StateFilter, StateRow, VaultReader, ViewProgress};
 use super::figures;
 use super::shared::Shared;
 use super::start::VIEW_FAILED;
+use super::vault_changes::ChangeReader;
 use super::view::notary_of;
-use crate::http::{Answer, NodeService, Pending, Refusal, StartRequest, Ticket, transaction_view};
+use crate::http::{
+    Answer, Followers, NodeService, Pending, Refusal, StartRequest, Ticket, VaultChanges,
+    transaction_view,
+};
 
 /// What "busy" suggests while the vault's view catches up.
 const VIEW_RETRY_MS: u64 = 500;
@@ -32,6 +36,7 @@ pub(super) struct Service {
     pub(super) network: Arc<NetworkMap>,
     pub(super) contracts: Arc<ContractRegistry>,
     pub(super) flows: Arc<FlowRegistry>,
+    pub(super) keys: Vec<primitives::PublicKey>,
     pub(super) store: Embedded,
     pub(super) readers: Arc<Readers>,
     pub(super) progress: ViewProgress,
@@ -75,7 +80,7 @@ fn view_refusal(error: &store::ViewError) -> Refusal {
     }
 }
 
-fn store_refusal(failure: &StoreFailure) -> Refusal {
+pub(super) fn store_refusal(failure: &StoreFailure) -> Refusal {
     Refusal {
         code: failure.code.into(),
         message: failure.message.clone(),
@@ -432,6 +437,26 @@ impl NodeService for Service {
                 .filter(|_| full)
                 .map(|entry| entry.state_ref.clone());
             Ok(ConsumedPage { entries, next })
+        })
+    }
+
+    fn followers(&self) -> &Arc<Followers> {
+        &self.shared.followers
+    }
+
+    fn vault_seq(&self) -> tokio::sync::watch::Receiver<u64> {
+        self.shared.view.reached()
+    }
+
+    fn vault_changes(&self, after: u64, upto: u64, limit: usize) -> Pending<'_, VaultChanges> {
+        Box::pin(async move {
+            let reader = ChangeReader {
+                store: self.store.clone(),
+                keys: self.keys.clone(),
+                contracts: Arc::clone(&self.contracts),
+                network: Arc::clone(&self.network),
+            };
+            joined(tokio::task::spawn_blocking(move || reader.read(after, upto, limit)).await)
         })
     }
 

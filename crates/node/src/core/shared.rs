@@ -12,6 +12,7 @@ use super::clock::Clock;
 use super::mailbox::Mailbox;
 use super::replies::Replies;
 use super::view::ViewFeed;
+use crate::http::Followers;
 use crate::metrics::NodeMetrics;
 
 /// Sends messages to peers; never blocks.
@@ -22,6 +23,7 @@ pub(super) struct Shared {
     pub(super) clock: Clock,
     pub(super) mailbox: Arc<Mailbox>,
     pub(super) replies: Replies,
+    pub(super) followers: Arc<Followers>,
     pub(super) view: Arc<ViewFeed>,
     pub(super) send: SendMessages,
     pub(super) metrics: Arc<NodeMetrics>,

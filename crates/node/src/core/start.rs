@@ -286,6 +286,7 @@ impl Node {
             clock,
             mailbox: Arc::clone(&mailbox),
             replies: Replies::default(),
+            followers: Arc::default(),
             view: Arc::clone(&feed),
             send: Box::new(move |messages| {
                 let lane = |priority| match priority {
@@ -314,7 +315,7 @@ impl Node {
             mailbox,
             contracts: Arc::clone(&contracts),
             network: Arc::clone(&network),
-            keys,
+            keys: keys.clone(),
             metrics: Arc::clone(&metrics),
             ledger_end,
         };
@@ -336,6 +337,7 @@ impl Node {
             network,
             contracts,
             flows,
+            keys,
             store,
             readers: Arc::new(Readers {
                 idle: Mutex::default(),

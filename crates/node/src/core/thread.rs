@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use flow::FlowId;
 use kernel::port::{Reads, StoreFailure};
 use kernel::{Action, Event, Kernel};
 use store::{Class, CommitHandle};
@@ -30,7 +31,7 @@ pub(super) struct CoreThread<R> {
 impl<R: Reads> CoreThread<R> {
     /// Runs until the mailbox is closed or the store fails.
     pub(super) fn run(mut self, first: Vec<Action>) {
-        self.perform(first, None);
+        self.perform(first, None, Vec::new());
         let mut events: Vec<Event> = Vec::new();
         let mut actions = Vec::new();
         loop {
@@ -50,9 +51,10 @@ impl<R: Reads> CoreThread<R> {
                 self.shared.fail(&failure);
                 return;
             }
+            let steps = self.kernel.take_steps(self.shared.followers.is_watched());
             let notary_decided = self.shared.note_round(count, began.elapsed(), &self.kernel);
             let actions = std::mem::take(&mut actions);
-            self.perform(actions, notary_decided.then_some(began));
+            self.perform(actions, notary_decided.then_some(began), steps);
         }
     }
 
@@ -61,6 +63,8 @@ impl<R: Reads> CoreThread<R> {
         events: &mut Vec<Event>,
         actions: &mut Vec<Action>,
     ) -> Result<(), StoreFailure> {
+        // Whoever asks in this round where a flow stands follows it already.
+        self.kernel.take_steps(self.shared.followers.is_watched());
         let now = self.shared.clock.now();
         for event in events.drain(..) {
             self.kernel.handle(event, now, &self.reads)?;
@@ -69,8 +73,13 @@ impl<R: Reads> CoreThread<R> {
             .flush(self.shared.clock.now(), &self.reads, actions)
     }
 
-    /// Performs a round's actions. With when the round began, if the notary decided a batch in it.
-    fn perform(&mut self, actions: Vec<Action>, mut notary_began: Option<Instant>) {
+    /// Performs a round's actions, and tells followers the steps that flows came to. With when the round began, if the notary decided a batch in it.
+    fn perform(
+        &mut self,
+        actions: Vec<Action>,
+        mut notary_began: Option<Instant>,
+        mut steps: Vec<(FlowId, &'static str)>,
+    ) {
         let mut now = Vec::new();
         for action in actions {
             match action {
@@ -82,6 +91,7 @@ impl<R: Reads> CoreThread<R> {
                     let shared = Arc::clone(&self.shared);
                     let began = Instant::now();
                     let notary_began = notary_began.take();
+                    let steps = std::mem::take(&mut steps);
                     shared.metrics.commit_rows.record(batch.writes.len() as u64);
                     shared
                         .metrics
@@ -96,6 +106,7 @@ impl<R: Reads> CoreThread<R> {
                                 Ok(()) => {
                                     shared.metrics.commit_time.record_time(began.elapsed());
                                     shared.note_notary_batch(notary_began);
+                                    shared.followers.publish(&steps);
                                     perform_now(&shared, then);
                                     shared.committed.store(number, Ordering::Release);
                                     shared.mailbox.push(Event::Committed { number });
@@ -107,6 +118,7 @@ impl<R: Reads> CoreThread<R> {
                 action => now.push(action),
             }
         }
+        self.shared.followers.publish(&steps);
         // A batch that refuses everything writes nothing.
         self.shared.note_notary_batch(notary_began);
         if !now.is_empty() {

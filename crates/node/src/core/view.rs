@@ -14,6 +14,7 @@ use store::{
     CoinCursor, ConsumedState, ProducedState, StateRow, TokenFacts, VaultReader, VaultView,
     ViewProgress,
 };
+use tokio::sync::watch;
 use vault::{CoinRow, RefillRequest, ViewChange};
 
 use super::mailbox::Mailbox;
@@ -53,6 +54,7 @@ pub(super) struct ViewFeed {
     /// Those of them that are in memory.
     held_changes: AtomicU64,
     failed: Mutex<Option<String>>,
+    reached: watch::Sender<u64>,
 }
 
 impl ViewFeed {
@@ -64,6 +66,7 @@ impl ViewFeed {
             waiting_changes: AtomicU64::new(0),
             held_changes: AtomicU64::new(0),
             failed: Mutex::default(),
+            reached: watch::Sender::new(0),
         }
     }
 
@@ -103,6 +106,11 @@ impl ViewFeed {
     /// The position that the view has to reach to show everything acknowledged so far.
     pub(super) fn fed_seq(&self) -> u64 {
         self.fed_seq.load(Ordering::Acquire)
+    }
+
+    /// The position that the view has reached, for those who follow it.
+    pub(super) fn reached(&self) -> watch::Receiver<u64> {
+        self.reached.subscribe()
     }
 
     /// Whether new work has to wait for the view.
@@ -233,6 +241,9 @@ impl<R: Reads> ViewThread<R> {
         self.metrics.view_batch.record(rows.len() as u64);
         self.metrics.view_time.record_time(began.elapsed());
         self.metrics.view_seq.set_count(upto);
+        if outcome.is_ok() {
+            self.feed.reached.send_replace(upto);
+        }
         self.feed
             .waiting_changes
             .fetch_sub(std::mem::take(counted), Ordering::Relaxed);
@@ -272,6 +283,7 @@ impl<R: Reads> ViewThread<R> {
             rows.clear();
         }
         self.metrics.view_seq.set_count(self.view.upto());
+        self.feed.reached.send_replace(self.view.upto());
         Ok(())
     }
 

@@ -11,10 +11,13 @@
 //! A start hands a [`Ticket`] to the service, and the service ends it with exactly one [`Answer`], from any thread, without
 //! blocking. A ticket that is dropped answers by itself, so nobody waits for ever.
 //!
-//! Modules in reading order: `service`, `ticket`, `options`, `server`, `connection`, `router`, `routes`, `stream`.
+//! Modules in reading order: `service`, `ticket`, `options`, `server`, `connection`, `router`, `routes`, `stream`, `events`
+//! (server-sent), `followers` and `vault_tail` (where they come from).
 
 mod connection;
 mod contain;
+mod events;
+mod followers;
 mod input;
 mod line;
 mod network_view;
@@ -31,12 +34,14 @@ mod ticket;
 mod tls;
 mod tokens;
 mod transaction_view;
+mod vault_tail;
 
+pub use followers::Followers;
 pub use network_view::network_view;
 pub use options::HttpOptions;
 pub use refusal::Refusal;
 pub use server::{HttpHandle, HttpServer, ListenError};
-pub use service::{Answer, Ended, NodeService, Output, Pending, StartRequest};
+pub use service::{Answer, Ended, NodeService, Output, Pending, StartRequest, VaultChanges};
 pub use ticket::Ticket;
 pub use tls::{TlsError, server_config};
 pub use tokens::{ApiToken, Tokens};

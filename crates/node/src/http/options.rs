@@ -27,6 +27,8 @@ pub struct HttpOptions {
     pub requests_max: usize,
     /// Streams at once, over all connections; further ones are refused as busy.
     pub streams_max: usize,
+    /// Followers of events at once, over all connections; further ones are refused as busy.
+    pub followers_max: usize,
     /// Bytes of bodies in memory at once; further bodies wait their turn.
     pub bodies_bytes_max: usize,
     /// Requests at once on one HTTP/2 connection.
@@ -56,6 +58,7 @@ impl HttpOptions {
             body_bytes_max: 1 << 20,
             requests_max: 4_096,
             streams_max: 256,
+            followers_max: 1_024,
             bodies_bytes_max: 32 << 20,
             requests_per_connection_max: 1_024,
             stream_outstanding_max: 4_096,

@@ -8,14 +8,24 @@ use axum::response::{IntoResponse, Response};
 
 use super::refusal::Refusal;
 
-impl IntoResponse for Refusal {
-    fn into_response(self) -> Response {
+impl Refusal {
+    /// As the body of an answer.
+    pub(super) fn into_problem(self) -> Problem {
         let status =
             StatusCode::from_u16(self.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let title = status.canonical_reason().unwrap_or("Refused");
-        let retry_after_ms = self.retry_after_ms;
         let mut problem = Problem::new(status.as_u16(), title, self.code, self.message, self.hint);
-        problem.retry_after_ms = retry_after_ms;
+        problem.retry_after_ms = self.retry_after_ms;
+        problem
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let problem = self.into_problem();
+        let retry_after_ms = problem.retry_after_ms;
+        let status =
+            StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         // A struct of texts and numbers has a JSON form.
         let json = serde_json::to_vec(&problem).unwrap_or_default();
         let mut response = Response::new(Body::from(json));

@@ -1,12 +1,12 @@
 //! Which request goes where.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use api::codes::{INTERNAL, METHOD_NOT_ALLOWED, NO_SUCH_PATH};
 use api::paths;
 use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::http::Uri;
 use axum::middleware::{Next, from_fn_with_state};
@@ -20,9 +20,10 @@ use super::contain::contain;
 use super::options::HttpOptions;
 use super::randomness::Randomness;
 use super::refusal::Refusal;
-use super::routes::{flows, reads, status};
+use super::routes::{batch, description, events, flows, reads, status};
 use super::service::NodeService;
 use super::stream;
+use super::vault_tail::VaultTail;
 use crate::metrics::NodeMetrics;
 
 /// What every request needs.
@@ -33,6 +34,10 @@ pub(super) struct ApiState {
     pub(super) randomness: Randomness,
     /// Places for requests, for streams, and for bytes of bodies.
     pub(super) places: Places,
+    /// The API's description, once somebody asked for it.
+    pub(super) description: OnceLock<Bytes>,
+    /// What followers of the vault share.
+    pub(super) vault_tail: VaultTail,
     /// True once the server stops.
     pub(super) stopping: watch::Receiver<bool>,
 }
@@ -41,6 +46,7 @@ pub(super) struct ApiState {
 pub(super) struct Places {
     pub(super) requests: Semaphore,
     pub(super) streams: Arc<Semaphore>,
+    pub(super) followers: Arc<Semaphore>,
     pub(super) body_bytes: Semaphore,
 }
 
@@ -50,6 +56,7 @@ impl Places {
         Self {
             requests: places(options.requests_max),
             streams: Arc::new(places(options.streams_max)),
+            followers: Arc::new(places(options.followers_max)),
             body_bytes: places(options.bodies_bytes_max),
         }
     }
@@ -74,12 +81,15 @@ pub(super) struct User(pub(super) Arc<str>);
 pub(super) fn router(state: Arc<ApiState>) -> Router {
     let with_token = Router::new()
         .route(paths::FLOWS, post(flows::start).get(flows::list))
+        .route(paths::FLOW_BATCH, post(batch::start))
         .route(paths::FLOW, get(flows::state))
+        .route(paths::FLOW_EVENTS, get(events::flow))
         .route(paths::FLOW_CANCEL, post(flows::cancel))
         .route(paths::CLIENT, delete(flows::forget_client_id))
         .route(paths::STREAM, post(stream::open))
         .route(paths::BALANCES, get(reads::balances))
         .route(paths::STATES, get(reads::states))
+        .route(paths::VAULT_EVENTS, get(events::vault))
         .route(paths::TRANSACTION, get(reads::transaction))
         .route(paths::LEDGER, get(reads::ledger))
         .route(paths::CONSUMED, get(reads::consumed))
@@ -87,10 +97,12 @@ pub(super) fn router(state: Arc<ApiState>) -> Router {
         .route(paths::NETWORK, get(status::network))
         .route(paths::DRAIN, post(status::drain))
         .route(paths::METRICS, get(status::metrics))
+        .route(paths::OPENAPI, get(description::openapi))
         .route_layer(from_fn_with_state(Arc::clone(&state), authenticate));
     Router::new()
         .merge(with_token)
         .route(paths::HEALTH, get(status::health))
+        .route(paths::DOCS, get(description::page))
         .fallback(no_such_path)
         .method_not_allowed_fallback(method_not_allowed)
         .with_state(state)

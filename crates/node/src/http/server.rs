@@ -1,7 +1,7 @@
 //! The listener and what runs behind it.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use primitives::{Coded, ErrorInfo};
@@ -14,6 +14,7 @@ use super::options::HttpOptions;
 use super::randomness::Randomness;
 use super::router::{ApiState, Places, router};
 use super::service::NodeService;
+use super::vault_tail::VaultTail;
 use crate::metrics::NodeMetrics;
 
 /// After an accept that failed (most often: no file descriptors left).
@@ -79,6 +80,8 @@ impl HttpServer {
             options,
             metrics,
             randomness: Randomness::default(),
+            description: OnceLock::new(),
+            vault_tail: VaultTail::default(),
             stopping,
         });
         let task = tokio::spawn(accept(listener, state));

@@ -7,11 +7,13 @@ use std::time::Instant;
 
 use api::{
     Balances, ConsumedPage, Drain, FlowList, Health, LedgerPage, NetworkView, NodeView, RawJson,
-    StatesPage, TransactionView, Wait,
+    StatesPage, TransactionView, VaultChange, Wait,
 };
 use flow::FlowId;
 use ledger::{StateRef, TxId};
+use tokio::sync::watch;
 
+use super::followers::Followers;
 use super::refusal::Refusal;
 use super::ticket::Ticket;
 
@@ -95,6 +97,15 @@ pub enum Output {
     },
 }
 
+/// Changes of the vault.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VaultChanges {
+    /// In order.
+    pub changes: Vec<VaultChange>,
+    /// They are all up to this position.
+    pub upto: u64,
+}
+
 /// The node, as the API sees it.
 ///
 /// # Correctness
@@ -141,6 +152,15 @@ pub trait NodeService: Send + Sync + 'static {
 
     /// Consumed states after a reference; refused by a node that is no notary.
     fn consumed(&self, after: Option<StateRef>, limit: usize) -> Pending<'_, ConsumedPage>;
+
+    /// Who follows flows; the node publishes their steps there.
+    fn followers(&self) -> &Arc<Followers>;
+
+    /// The ledger position that the vault's view has reached.
+    fn vault_seq(&self) -> watch::Receiver<u64>;
+
+    /// What changed the vault after a position, up to one that the view has reached; looks at `limit` positions at most.
+    fn vault_changes(&self, after: u64, upto: u64, limit: usize) -> Pending<'_, VaultChanges>;
 
     /// The node.
     fn node(&self) -> NodeView;

@@ -114,6 +114,7 @@ node_metrics! {
     http_connections: Gauge = "tally_http_connections", "Connections of clients.";
     http_connections_refused: Counter = "tally_http_connections_refused_total", "Connections of clients refused: too many, or no TLS.";
     http_streams: Gauge = "tally_http_streams", "Streams of clients.";
+    http_followers: Gauge = "tally_http_followers", "Clients that follow events.";
     http_good: Counter = "tally_http_requests_total" ["class" "2xx"], "HTTP requests answered, by class of status; 1xx and 3xx count as 2xx.";
     http_client_errors: Counter = "tally_http_requests_total" ["class" "4xx"], "HTTP requests answered, by class of status; 1xx and 3xx count as 2xx.";
     http_server_errors: Counter = "tally_http_requests_total" ["class" "5xx"], "HTTP requests answered, by class of status; 1xx and 3xx count as 2xx.";

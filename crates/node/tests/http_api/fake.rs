@@ -7,16 +7,22 @@ use std::time::Instant;
 use api::{
     Balance, Balances, ConsumedEntry, ConsumedPage, Drain, FlowList, FlowStatus, FlowSummary,
     Health, LedgerEntry, LedgerPage, NetworkView, NodeState, NodeView, RawJson, StatesPage,
-    TransactionView, Wait,
+    TransactionView, VaultChange, Wait,
 };
 use flow::FlowId;
 use ledger::{Rejection, StateRef, TxId};
-use node::http::{Answer, Ended, NodeService, Output, Pending, Refusal, StartRequest, Ticket};
+use node::http::{
+    Answer, Ended, Followers, NodeService, Output, Pending, Refusal, StartRequest, Ticket,
+    VaultChanges,
+};
+use tokio::sync::watch;
 
 /// One thread answers, as a node's core does.
 pub struct Fake {
     core: mpsc::Sender<Vec<(Ticket, Answer)>>,
     state: Mutex<State>,
+    followers: Arc<Followers>,
+    vault: watch::Sender<u64>,
 }
 
 #[derive(Default)]
@@ -39,6 +45,8 @@ impl Fake {
         Arc::new(Self {
             core,
             state: Mutex::default(),
+            followers: Arc::default(),
+            vault: watch::Sender::new(42),
         })
     }
 
@@ -59,6 +67,18 @@ impl Fake {
                 .map(move |ticket| (ticket, ended(id, "\"released\"", false)))
         });
         self.core(answers.collect());
+    }
+
+    /// Tells the followers of every held flow a step.
+    pub fn step(&self, step: &'static str) {
+        let held: Vec<FlowId> = self.state().held.keys().copied().collect();
+        let steps: Vec<(FlowId, &'static str)> = held.iter().map(|id| (*id, step)).collect();
+        self.followers.publish(&steps);
+    }
+
+    /// The vault's view goes on to a position.
+    pub fn reach(&self, seq: u64) {
+        self.vault.send_replace(seq);
     }
 
     pub fn held(&self) -> usize {
@@ -317,6 +337,34 @@ impl NodeService for Fake {
             Ok(ConsumedPage {
                 entries: vec![entry],
                 next: None,
+            })
+        })
+    }
+
+    fn followers(&self) -> &Arc<Followers> {
+        &self.followers
+    }
+
+    fn vault_seq(&self) -> watch::Receiver<u64> {
+        self.vault.subscribe()
+    }
+
+    /// Every second position changes the vault.
+    fn vault_changes(&self, after: u64, upto: u64, limit: usize) -> Pending<'_, VaultChanges> {
+        let last = upto.min(after + limit as u64);
+        let changes = (after + 1..=last).filter(|seq| seq % 2 == 0);
+        let changes = changes.map(|seq| VaultChange {
+            seq,
+            transaction: TxId::from_array([7; 32]).to_string(),
+            recorded_at_ms: 1,
+            consumed: Vec::new(),
+            produced: Vec::new(),
+        });
+        let changes = changes.collect();
+        Box::pin(async move {
+            Ok(VaultChanges {
+                changes,
+                upto: last,
             })
         })
     }

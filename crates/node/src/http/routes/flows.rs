@@ -161,10 +161,32 @@ impl ApiState {
 }
 
 /// Gives the ticket back when its waiter goes away before the answer.
-struct Waiting<'a> {
+pub(super) struct Waiting<'a> {
     service: &'a dyn NodeService,
     answers: Arc<Answers>,
     ticket: u64,
+}
+
+impl<'a> Waiting<'a> {
+    /// Asks.
+    pub(super) fn ask(service: &'a dyn NodeService, ask: impl FnOnce(Ticket)) -> Self {
+        let answers = Arc::new(Answers::default());
+        let ticket = Ticket::new(&answers, 0);
+        let waiting = Self {
+            service,
+            answers,
+            ticket: ticket.id(),
+        };
+        ask(ticket);
+        waiting
+    }
+
+    /// Waits for the answer; may be given up and called again.
+    pub(super) async fn one(&mut self) -> Answer {
+        let answer = self.answers.one().await;
+        self.ticket = 0;
+        answer
+    }
 }
 
 impl Drop for Waiting<'_> {
@@ -182,25 +204,12 @@ async fn waited(
     patience: Duration,
     ask: impl FnOnce(Ticket),
 ) -> Option<Answer> {
-    let answers = Arc::new(Answers::default());
-    let ticket = Ticket::new(&answers, 0);
-    let mut waiting = Waiting {
-        service,
-        answers,
-        ticket: ticket.id(),
-    };
-    ask(ticket);
-    let answer = tokio::time::timeout(patience, waiting.answers.one())
-        .await
-        .ok();
-    if answer.is_some() {
-        waiting.ticket = 0;
-    }
-    answer
+    let mut waiting = Waiting::ask(service, ask);
+    tokio::time::timeout(patience, waiting.one()).await.ok()
 }
 
 /// Asks something that is answered at once.
-async fn where_it_stands(
+pub(super) async fn where_it_stands(
     service: &dyn NodeService,
     ask: impl FnOnce(Ticket),
 ) -> Result<Answer, Refusal> {
@@ -225,7 +234,7 @@ fn answered(service: &dyn NodeService, answer: Answer, started: bool) -> Answere
 }
 
 /// An answer as JSON.
-fn outcome(service: &dyn NodeService, answer: Answer) -> Result<Outcome, Refusal> {
+pub(super) fn outcome(service: &dyn NodeService, answer: Answer) -> Result<Outcome, Refusal> {
     let live = |flow_id: FlowId, status, step| Outcome {
         flow_id: flow_id.to_string(),
         status,

@@ -1,5 +1,8 @@
 //! One function for each request. Each takes HTTP apart, asks the service, and puts the answer together.
 
+pub(super) mod batch;
+pub(super) mod description;
+pub(super) mod events;
 pub(super) mod flows;
 pub(super) mod parameters;
 pub(super) mod reads;

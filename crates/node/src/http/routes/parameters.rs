@@ -37,6 +37,20 @@ pub(in crate::http) struct TimeoutQuery {
     pub(super) timeout_ms: Option<u64>,
 }
 
+/// `?wait=`
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::http) struct FollowQuery {
+    pub(super) wait: Option<api::Wait>,
+}
+
+/// `?after=`
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::http) struct AfterQuery {
+    pub(super) after: Option<u64>,
+}
+
 /// `?after=&limit=`
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,0 +1,354 @@
+//! Puts the description together.
+
+use std::collections::BTreeMap;
+
+use schemars::SchemaGenerator;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
+
+use super::model::{COMMON, Content, Kind, Operation, Parameter};
+use super::operations;
+use crate::codes::{ERRORS, ErrorInfo};
+use crate::node::FlowInfo;
+use crate::problem::{PROBLEM_JSON, Problem};
+
+/// What the description depends on besides the types.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Facts<'a> {
+    /// Flows that can be started here; `None` leaves them open.
+    pub flows: Option<&'a [FlowInfo]>,
+    /// Codes of other parts of the node and their causes, which flows and refusals may carry.
+    pub codes: &'a [(&'a str, &'a str)],
+}
+
+/// The whole description.
+pub fn document(facts: &Facts<'_>) -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.definitions_path = "/components/schemas".into();
+        settings.meta_schema = None;
+    });
+    let mut generator = settings.into_generator();
+    let mut all: Map<String, Value> = Map::new();
+    for operation in operations() {
+        let described = described(operation, &mut generator);
+        if let Some(methods) = all
+            .entry(operation.path)
+            .or_insert_with(|| json!({}))
+            .as_object_mut()
+        {
+            methods.insert(operation.method.to_owned(), described);
+        }
+    }
+    for mentioned in [
+        generator.subschema_for::<Problem>(),
+        generator.subschema_for::<crate::events::FlowStep>(),
+        generator.subschema_for::<crate::events::VaultStart>(),
+        generator.subschema_for::<crate::events::VaultChange>(),
+    ] {
+        // Named for their definitions only.
+        drop(mentioned);
+    }
+    let mut schemas = generator.take_definitions(true);
+    schemas.insert("ErrorCode".to_owned(), error_code(facts.codes));
+    if let Some(code) = schemas
+        .get_mut("Problem")
+        .and_then(|problem| problem.pointer_mut("/properties/code"))
+    {
+        *code = json!({ "$ref": "#/components/schemas/ErrorCode" });
+    }
+    if let Some(flows) = facts.flows {
+        for schema in ["StartFlow", "StreamStart"] {
+            if let Some(schema) = schemas.get_mut(schema) {
+                name_flows(schema, flows);
+            }
+        }
+    }
+    let examples: Map<String, Value> = ERRORS
+        .iter()
+        .map(|info| {
+            (
+                info.code.to_owned(),
+                json!({ "summary": info.cause, "value": problem(info) }),
+            )
+        })
+        .collect();
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Tallystick node",
+            "version": env!("CARGO_PKG_VERSION"),
+            "summary": "A node's HTTP API: flows, the vault, the ledger, the node itself.",
+            "description": "JSON over HTTP/1.1 and HTTP/2, TLS only. Amounts and sequence numbers are integers (sums of amounts are text), ids, hashes and keys are text, times are milliseconds since the Unix epoch. Everything that is no success is a problem (RFC 9457) with a stable code and a hint.",
+            "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
+        },
+        "servers": [{ "url": "/" }],
+        "security": [{ "bearer": [] }],
+        "tags": [
+            { "name": "flows", "description": "Start flows, follow them, learn what came of them." },
+            { "name": "vault", "description": "What the node owns." },
+            { "name": "ledger", "description": "What the node has recorded." },
+            { "name": "notary", "description": "What a notary has seen consumed." },
+            { "name": "node", "description": "The node and its network." },
+        ],
+        "paths": all,
+        "components": {
+            "securitySchemes": { "bearer": { "type": "http", "scheme": "bearer", "description": "A token of the node's configuration." } },
+            "schemas": schemas,
+            "examples": examples,
+        },
+    })
+}
+
+fn described(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
+    let mut parameters = Vec::new();
+    for segment in operation.segments {
+        parameters.push(parameter(segment, "path", generator));
+    }
+    for query in operation.query {
+        let place = if matches!(query.kind, Kind::Header) {
+            "header"
+        } else {
+            "query"
+        };
+        parameters.push(parameter(query, place, generator));
+    }
+    let mut described = json!({
+        "operationId": operation.id,
+        "tags": [operation.tag],
+        "summary": operation.summary,
+        "responses": answers(operation, generator),
+    });
+    if !parameters.is_empty() {
+        described["parameters"] = parameters.into();
+    }
+    if let Some(body) = &operation.body {
+        described["requestBody"] = json!({ "required": true, "content": content(body, generator) });
+    }
+    if !operation.token {
+        described["security"] = json!([]);
+    }
+    described
+}
+
+fn parameter(parameter: &Parameter, place: &str, generator: &mut SchemaGenerator) -> Value {
+    let schema = match parameter.kind {
+        Kind::Number | Kind::Header => {
+            json!({ "type": "integer", "format": "uint64", "minimum": 0 })
+        }
+        Kind::Count => json!({ "type": "integer", "format": "uint32", "minimum": 1 }),
+        Kind::Hex(digits) => {
+            json!({ "type": "string", "pattern": format!("^[0-9a-f]{{{digits}}}$") })
+        }
+        Kind::Text(most) => json!({ "type": "string", "minLength": 1, "maxLength": most }),
+        Kind::Of(schema) => schema(generator).to_value(),
+    };
+    json!({
+        "name": parameter.name,
+        "in": place,
+        "required": place == "path",
+        "description": parameter.help,
+        "schema": schema,
+    })
+}
+
+fn content(content: &Content, generator: &mut SchemaGenerator) -> Value {
+    let is_json = content.media.ends_with("json") && !content.media.ends_with("x-ndjson");
+    let mut described = json!({ "schema": (content.schema)(generator).to_value() });
+    match serde_json::from_str::<Value>(content.example) {
+        Ok(example) if is_json => described["example"] = example,
+        _ if is_json || content.example.is_empty() => {}
+        _ => described["example"] = content.example.into(),
+    }
+    json!({ content.media: described })
+}
+
+fn answers(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
+    let mut answers = Map::new();
+    for answer in operation.answers {
+        let mut described = json!({ "description": answer.help });
+        if let Some(body) = &answer.content {
+            described["content"] = content(body, generator);
+        }
+        if answer.status == 202 && operation.body.is_some() {
+            described["headers"] = json!({ "Location": { "description": "Where to ask for the flow.", "schema": { "type": "string" } } });
+        }
+        answers.insert(answer.status.to_string(), described);
+    }
+    for (status, codes) in problems(operation) {
+        let named: Vec<&str> = codes.iter().map(|info| info.code).collect();
+        let mut text = named.join(", ");
+        if status == REFUSED && operation.others {
+            text.push_str(if text.is_empty() { "" } else { ", " });
+            text.push_str("or a code of the flow, the ledger or the vault");
+        }
+        let examples: Map<String, Value> = codes
+            .iter()
+            .map(|info| {
+                let place = format!("#/components/examples/{}", info.code);
+                (info.code.to_owned(), json!({ "$ref": place }))
+            })
+            .collect();
+        let mut media = json!({ "schema": { "$ref": "#/components/schemas/Problem" } });
+        if !examples.is_empty() {
+            media["examples"] = examples.into();
+        }
+        let answer = answers
+            .entry(status.to_string())
+            .or_insert_with(|| json!({ "description": text, "content": {} }));
+        answer["content"][PROBLEM_JSON] = media;
+        if status == 503 {
+            answer["headers"] = json!({ "Retry-After": { "description": "Seconds, where trying again is the thing to do.", "schema": { "type": "integer" } } });
+        }
+    }
+    answers.into()
+}
+
+/// Refusals with codes that are not the API's own.
+const REFUSED: u16 = 422;
+
+/// The codes that an operation may refuse with, by status.
+fn problems(operation: &Operation) -> BTreeMap<u16, Vec<&'static ErrorInfo>> {
+    let mut problems: BTreeMap<u16, Vec<&'static ErrorInfo>> = BTreeMap::new();
+    let common = COMMON.iter().filter(|_| operation.token);
+    for info in operation.codes.iter().chain(common) {
+        problems.entry(info.status).or_default().push(info);
+    }
+    if operation.others {
+        problems.entry(REFUSED).or_default();
+    }
+    problems
+}
+
+fn problem(info: &ErrorInfo) -> Value {
+    json!({
+        "type": format!("urn:tally:error:{}", info.code),
+        "title": title(info.status),
+        "status": info.status,
+        "detail": info.cause,
+        "code": info.code,
+        "hint": info.action,
+    })
+}
+
+fn title(status: u16) -> &'static str {
+    match status {
+        400 => "Bad Request",
+        401 => "Unauthorized",
+        403 => "Forbidden",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        408 => "Request Timeout",
+        409 => "Conflict",
+        413 => "Payload Too Large",
+        422 => "Unprocessable Entity",
+        503 => "Service Unavailable",
+        504 => "Gateway Timeout",
+        _ => "Internal Server Error",
+    }
+}
+
+/// The form of a code, and those that are known; applications bring their own.
+fn error_code(others: &[(&str, &str)]) -> Value {
+    let known: BTreeMap<&str, &str> = ERRORS
+        .iter()
+        .map(|info| (info.code, info.cause))
+        .chain(others.iter().copied())
+        .collect();
+    json!({
+        "type": "string",
+        "pattern": "^[a-z][a-z0-9_]*\\.[a-z][a-z0-9_]*$",
+        "description": "Stable; its meaning never changes. `x-codes` lists those that the node knows; applications bring their own.",
+        "x-codes": known,
+    })
+}
+
+/// Which flows there are, and the fields of their arguments.
+fn name_flows(schema: &mut Value, flows: &[FlowInfo]) {
+    let startable = || flows.iter().filter(|flow| !flow.versions.is_empty());
+    let names: Vec<&str> = startable().map(|flow| flow.name.as_str()).collect();
+    let fields: Vec<Value> = startable()
+        .filter(|flow| !flow.arguments.is_empty())
+        .map(|flow| {
+            let fields: Map<String, Value> = flow.arguments.iter().map(|name| (name.clone(), true.into())).collect();
+            json!({
+                "if": { "properties": { "flow": { "const": flow.name } } },
+                "then": { "properties": { "args": { "type": "object", "properties": fields, "additionalProperties": false } } },
+            })
+        })
+        .collect();
+    if let Some(flow) = schema
+        .pointer_mut("/properties/flow")
+        .and_then(Value::as_object_mut)
+    {
+        flow.insert("enum".to_owned(), names.into());
+    }
+    if let Some(schema) = schema.as_object_mut().filter(|_| !fields.is_empty()) {
+        schema.insert("allOf".to_owned(), fields.into());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_reference_leads_somewhere_and_every_operation_is_named_once() {
+        let document = document(&Facts::default());
+        let text = document.to_string();
+        for reference in text.split("\"$ref\":\"#").skip(1) {
+            let place = reference.split('"').next().unwrap_or_default();
+            assert!(document.pointer(place).is_some(), "{place}");
+        }
+        let ids: BTreeSet<&str> = operations().map(|operation| operation.id).collect();
+        let places: BTreeSet<_> = operations().map(|o| (o.method, o.path)).collect();
+        assert_eq!(
+            (ids.len(), places.len()),
+            (operations().count(), operations().count())
+        );
+        for operation in operations() {
+            let segments = operation.path.matches('{').count();
+            assert_eq!(segments, operation.segments.len(), "{}", operation.path);
+        }
+    }
+
+    #[test]
+    fn a_node_names_its_flows() {
+        let flow = |name: &str, versions: &[u32]| FlowInfo {
+            name: name.to_owned(),
+            versions: versions.to_vec(),
+            arguments: vec!["quantity".to_owned()],
+        };
+        let flows = [flow("a.b", &[1]), flow("responder", &[])];
+        let facts = Facts {
+            flows: Some(&flows),
+            codes: &[("x.y", "Why.")],
+        };
+        let document = document(&facts);
+        let start = &document["components"]["schemas"]["StartFlow"];
+        assert_eq!(start["properties"]["flow"]["enum"], json!(["a.b"]));
+        let args = &start["allOf"][0]["then"]["properties"]["args"];
+        assert_eq!(args["properties"], json!({ "quantity": true }));
+        let codes = &document["components"]["schemas"]["ErrorCode"]["x-codes"];
+        assert_eq!(
+            (&codes["x.y"], codes["node.busy"].is_string()),
+            (&json!("Why."), true)
+        );
+    }
+
+    #[test]
+    fn examples_are_json() {
+        for operation in operations() {
+            let bodies = operation.answers.iter().filter_map(|answer| answer.content);
+            for body in bodies.chain(operation.body) {
+                if body.media == "application/json" && !body.example.is_empty() {
+                    assert!(
+                        serde_json::from_str::<Value>(body.example).is_ok(),
+                        "{}",
+                        operation.id
+                    );
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Operations on flows.
+
+use super::model::{Content, Kind, Operation, Parameter};
+use super::parts::{LIMIT, READ, TIMEOUT, WAIT, answer, json, of, parameter, text};
+use crate::{
+    BatchAnswers, FlowList, Outcome, StartBatch, StartFlow, StreamAnswer, StreamStart, codes, paths,
+};
+
+const FLOW_ID: Parameter = parameter("flow_id", Kind::Hex(32), "The flow.");
+const STARTED: &str = r#"{"flow_id":"5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c","status":"running"}"#;
+const ENDED: &str = r#"{"flow_id":"5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c","status":"delivered","result":{},"transactions":["9a41"]}"#;
+const START: &str = r#"{"flow":"cash.pay","args":{"to":"O=Bank B, L=Paris, C=FR","currency":"GBP","quantity":100},"client_id":"order-17","wait":"delivered","timeout_ms":30000}"#;
+
+/// In the order in which they are shown.
+pub(super) const OPERATIONS: &[Operation] = &[
+    Operation {
+        method: "post",
+        path: paths::FLOWS,
+        id: "startFlow",
+        tag: "flows",
+        summary: "Starts a flow and waits for what is asked for. A flow that fails is an answer, not a problem. The same client id again names the same flow and gives its outcome.",
+        body: json::<StartFlow>(START),
+        answers: &[
+            answer(200, "The flow has ended.", json::<Outcome>(ENDED)),
+            answer(
+                202,
+                "The flow goes on; Location says where to ask.",
+                json::<Outcome>(STARTED),
+            ),
+        ],
+        codes: &[
+            &codes::BAD_JSON,
+            &codes::BAD_REQUEST,
+            &codes::BAD_CLIENT_ID,
+            &codes::BODY_TOO_LARGE,
+            &codes::BODY_TIMEOUT,
+            &codes::NODE_DRAINING,
+            &codes::NODE_STARTING,
+            &codes::UNKNOWN_FLOW,
+        ],
+        others: true,
+        ..READ
+    },
+    Operation {
+        path: paths::FLOWS,
+        id: "listFlows",
+        tag: "flows",
+        summary: "Flows that have not ended, in order of id.",
+        query: &[
+            parameter(
+                "after",
+                Kind::Hex(32),
+                "What `next` of the page before said.",
+            ),
+            LIMIT,
+            TIMEOUT,
+        ],
+        answers: &[answer(200, "A page.", json::<FlowList>(r#"{"flows":[]}"#))],
+        codes: &[&codes::BAD_PARAMETER],
+        ..READ
+    },
+    Operation {
+        method: "post",
+        path: paths::FLOW_BATCH,
+        id: "startFlows",
+        tag: "flows",
+        summary: "Starts up to 256 flows in order and waits for each as its start says. Every start is answered by itself, in the order of the starts.",
+        body: json::<StartBatch>(
+            r#"{"starts":[{"flow":"cash.pay","args":{"to":"O=Bank B, L=Paris, C=FR","currency":"GBP","quantity":100}}]}"#,
+        ),
+        answers: &[answer(
+            200,
+            "What each start came to.",
+            json::<BatchAnswers>(
+                r#"{"answers":[{"status":200,"outcome":{"flow_id":"5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c","status":"completed","result":{}}}]}"#,
+            ),
+        )],
+        codes: &[
+            &codes::BAD_JSON,
+            &codes::BAD_REQUEST,
+            &codes::BAD_BATCH,
+            &codes::BODY_TOO_LARGE,
+            &codes::BODY_TIMEOUT,
+        ],
+        ..READ
+    },
+    Operation {
+        path: paths::FLOW,
+        id: "getFlow",
+        tag: "flows",
+        summary: "A flow's outcome or state. Does not wait unless told to.",
+        segments: &[FLOW_ID],
+        query: &[WAIT, TIMEOUT],
+        answers: &[answer(200, "Where it stands.", json::<Outcome>(ENDED))],
+        codes: &[&codes::BAD_PARAMETER, &codes::UNKNOWN_FLOW],
+        others: true,
+        ..READ
+    },
+    Operation {
+        path: paths::FLOW_EVENTS,
+        id: "followFlow",
+        tag: "flows",
+        summary: "Server-sent events: `state` (an Outcome) at once, `step` (a FlowStep) for each step of its progress, and at last `end`, `parked` (an Outcome) or `cut` (a Problem).",
+        segments: &[FLOW_ID],
+        query: &[WAIT],
+        answers: &[answer(
+            200,
+            "Events until the flow's end.",
+            text(
+                "text/event-stream",
+                "event: step\nid: 1\ndata: {\"step\":\"notarising\"}\n\n",
+            ),
+        )],
+        codes: &[&codes::BAD_PARAMETER, &codes::UNKNOWN_FLOW],
+        others: true,
+        ..READ
+    },
+    Operation {
+        method: "post",
+        path: paths::FLOW_CANCEL,
+        id: "cancelFlow",
+        tag: "flows",
+        summary: "Cancels a flow. One that has asked the notary waits for its answer first.",
+        segments: &[FLOW_ID],
+        answers: &[answer(200, "Where it stands.", json::<Outcome>(STARTED))],
+        codes: &[&codes::BAD_PARAMETER, &codes::UNKNOWN_FLOW],
+        others: true,
+        ..READ
+    },
+    Operation {
+        method: "delete",
+        path: paths::CLIENT,
+        id: "forgetClientId",
+        tag: "flows",
+        summary: "Forgets a client id of the token's user and the outcome kept for it.",
+        segments: &[parameter(
+            "client_id",
+            Kind::Text(128),
+            "The client id, 1 to 128 bytes.",
+        )],
+        answers: &[answer(204, "Forgotten.", None)],
+        codes: &[
+            &codes::BAD_PARAMETER,
+            &codes::BAD_CLIENT_ID,
+            &codes::UNKNOWN_CLIENT_ID,
+        ],
+        others: true,
+        ..READ
+    },
+    Operation {
+        method: "post",
+        path: paths::STREAM,
+        id: "stream",
+        tag: "flows",
+        summary: "The stream form for busy clients: one long request, a start (StreamStart) a line in, an answer (StreamAnswer) a line out, in any order.",
+        body: Some(Content {
+            media: "application/x-ndjson",
+            schema: of::<StreamStart<'static>>,
+            example: "{\"n\":1,\"flow\":\"cash.pay\",\"args\":{}}\n",
+        }),
+        answers: &[answer(
+            200,
+            "A line for each start.",
+            Some(Content {
+                media: "application/x-ndjson",
+                schema: of::<StreamAnswer>,
+                example: "{\"n\":1,\"flow_id\":\"5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c\",\"status\":\"completed\"}\n",
+            }),
+        )],
+        ..READ
+    },
+];

@@ -1,0 +1,21 @@
+//! The API's description as OpenAPI 3.1, made from a table of operations and the types' own schemas.
+//!
+//! ```text
+//! types (JsonSchema) ─────┐
+//! operations (flows, reads) ─┼─► document() ─► docs/reference/openapi.json, GET /v1/openapi.json
+//! codes ──────────────────┘
+//! ```
+
+mod build;
+mod flows;
+mod model;
+mod parts;
+mod reads;
+
+pub use build::{Facts, document};
+pub use model::{Answer, COMMON, Content, Kind, Operation, Parameter};
+
+/// Every operation, in the order in which they are shown.
+pub fn operations() -> impl Iterator<Item = &'static Operation> {
+    [flows::OPERATIONS, reads::OPERATIONS].into_iter().flatten()
+}

@@ -1,0 +1,209 @@
+//! Operations that read, and those on the node itself.
+
+use super::model::{Kind, Operation};
+use super::parts::{AFTER, LAST_EVENT_ID, LIMIT, READ, TIMEOUT, answer, json, parameter, text};
+use crate::{
+    Balances, ConsumedPage, Drain, Health, LedgerPage, NetworkView, NodeView, StatesPage,
+    TransactionView, codes, paths,
+};
+
+/// In the order in which they are shown.
+pub(super) const OPERATIONS: &[Operation] = &[
+    Operation {
+        path: paths::BALANCES,
+        id: "balances",
+        tag: "vault",
+        summary: "Sums of unconsumed fungible states, once the vault's view shows what was acknowledged before.",
+        query: &[TIMEOUT],
+        answers: &[answer(
+            200,
+            "A sum for each token.",
+            json::<Balances>(r#"{"view_seq":42,"balances":[]}"#),
+        )],
+        codes: &[&codes::BAD_PARAMETER, &codes::VIEW_BEHIND],
+        others: true,
+        ..READ
+    },
+    Operation {
+        path: paths::STATES,
+        id: "states",
+        tag: "vault",
+        summary: "Unconsumed states, in order of recording, once the vault's view shows what was acknowledged before.",
+        query: &[AFTER, LIMIT, TIMEOUT],
+        answers: &[answer(
+            200,
+            "A page.",
+            json::<StatesPage>(r#"{"view_seq":42,"states":[]}"#),
+        )],
+        codes: &[&codes::BAD_PARAMETER, &codes::VIEW_BEHIND],
+        others: true,
+        ..READ
+    },
+    Operation {
+        path: paths::VAULT_EVENTS,
+        id: "followVault",
+        tag: "vault",
+        summary: "Server-sent events: `start` (a VaultStart) at once, then `change` (a VaultChange) for each transaction that changes the vault, once the vault's view shows it; at last, if the node ends them, `cut` (a Problem). Without `after` or Last-Event-ID only new changes.",
+        query: &[
+            parameter(
+                "after",
+                Kind::Number,
+                "Changes after this ledger position; 0 for all.",
+            ),
+            LAST_EVENT_ID,
+        ],
+        answers: &[answer(
+            200,
+            "Events without end.",
+            text(
+                "text/event-stream",
+                "event: start\nid: 42\ndata: {\"after\":42}\n\n",
+            ),
+        )],
+        codes: &[&codes::BAD_PARAMETER],
+        ..READ
+    },
+    Operation {
+        path: paths::TRANSACTION,
+        id: "transaction",
+        tag: "ledger",
+        summary: "A recorded transaction, readable, with its bytes.",
+        segments: &[parameter(
+            "transaction_id",
+            Kind::Hex(64),
+            "The transaction.",
+        )],
+        answers: &[answer(200, "The transaction.", json::<TransactionView>(""))],
+        codes: &[&codes::BAD_PARAMETER, &codes::UNKNOWN_TRANSACTION],
+        others: true,
+        ..READ
+    },
+    Operation {
+        path: paths::LEDGER,
+        id: "ledger",
+        tag: "ledger",
+        summary: "Ids of recorded transactions, in order.",
+        query: &[AFTER, LIMIT, TIMEOUT],
+        answers: &[answer(
+            200,
+            "A page.",
+            json::<LedgerPage>(r#"{"entries":[{"seq":1,"id":"9a41"}],"next":1}"#),
+        )],
+        codes: &[&codes::BAD_PARAMETER],
+        others: true,
+        ..READ
+    },
+    Operation {
+        path: paths::CONSUMED,
+        id: "consumed",
+        tag: "notary",
+        summary: "Consumed states and what consumed them; notaries only.",
+        query: &[
+            parameter(
+                "after",
+                Kind::Text(128),
+                "What `next` of the page before said.",
+            ),
+            LIMIT,
+            TIMEOUT,
+        ],
+        answers: &[answer(
+            200,
+            "A page.",
+            json::<ConsumedPage>(r#"{"entries":[]}"#),
+        )],
+        codes: &[&codes::BAD_PARAMETER, &codes::NOT_A_NOTARY],
+        others: true,
+        ..READ
+    },
+    Operation {
+        path: paths::NODE,
+        id: "node",
+        tag: "node",
+        summary: "The node: identity, state, flows that can be started.",
+        answers: &[answer(200, "The node.", json::<NodeView>(""))],
+        ..READ
+    },
+    Operation {
+        path: paths::NETWORK,
+        id: "network",
+        tag: "node",
+        summary: "The network map and its parameters.",
+        answers: &[answer(200, "The network.", json::<NetworkView>(""))],
+        ..READ
+    },
+    Operation {
+        method: "post",
+        path: paths::DRAIN,
+        id: "drain",
+        tag: "node",
+        summary: "Accepts no new starts and finishes what runs.",
+        answers: &[answer(
+            202,
+            "Draining.",
+            json::<Drain>(r#"{"state":"draining","flows_in_flight":3}"#),
+        )],
+        ..READ
+    },
+    Operation {
+        path: paths::METRICS,
+        id: "metrics",
+        tag: "node",
+        summary: "Counters in Prometheus text format.",
+        answers: &[answer(
+            200,
+            "The metrics.",
+            text("text/plain", "tally_flows_started_total 1\n"),
+        )],
+        ..READ
+    },
+    Operation {
+        path: paths::OPENAPI,
+        id: "openapi",
+        tag: "node",
+        summary: "This description, with the flows of this node.",
+        answers: &[answer(
+            200,
+            "OpenAPI 3.1.",
+            json::<serde_json::Map<String, serde_json::Value>>(""),
+        )],
+        ..READ
+    },
+    Operation {
+        path: paths::HEALTH,
+        id: "health",
+        tag: "node",
+        summary: "Whether the node is up and takes work. Needs no token.",
+        token: false,
+        answers: &[
+            answer(
+                200,
+                "It takes work.",
+                json::<Health>(
+                    r#"{"live":true,"ready":true,"state":"ready","ledger_seq":42,"view_seq":42,"view_lag":0}"#,
+                ),
+            ),
+            answer(
+                503,
+                "It is up and takes no work.",
+                json::<Health>(
+                    r#"{"live":true,"ready":false,"state":"draining","ledger_seq":42,"view_seq":42,"view_lag":0}"#,
+                ),
+            ),
+        ],
+        ..READ
+    },
+    Operation {
+        path: paths::DOCS,
+        id: "docs",
+        tag: "node",
+        summary: "A page that shows this description and tries its calls. Needs no token.",
+        token: false,
+        answers: &[answer(
+            200,
+            "The page.",
+            text("text/html", "<!doctype html>"),
+        )],
+        ..READ
+    },
+];

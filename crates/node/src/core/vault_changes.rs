@@ -1,0 +1,119 @@
+//! What recorded transactions changed in the vault, read from the ledger for those who follow it.
+
+use std::sync::Arc;
+
+use api::{Fungible, ProducedState, VaultChange};
+use kernel::port::{Reads, Table};
+use kernel::{decode_row, ledger_page};
+use ledger::{ContractRegistry, NetworkMap, StateRef, TransactionState};
+use primitives::{PublicKey, Timestamp};
+use store::Embedded;
+use vault::{Produced, ViewChange};
+
+use super::service::store_refusal;
+use crate::http::{Refusal, VaultChanges};
+
+/// See the module.
+pub(super) struct ChangeReader {
+    pub(super) store: Embedded,
+    pub(super) keys: Vec<PublicKey>,
+    pub(super) contracts: Arc<ContractRegistry>,
+    pub(super) network: Arc<NetworkMap>,
+}
+
+impl ChangeReader {
+    /// The changes after a position and up to another, of `limit` positions at most.
+    pub(super) fn read(
+        &self,
+        after: u64,
+        upto: u64,
+        limit: usize,
+    ) -> Result<VaultChanges, Refusal> {
+        let page = ledger_page(&self.store, after, limit);
+        let page = page.map_err(|failure| store_refusal(&failure))?;
+        let mut read = VaultChanges {
+            changes: Vec::new(),
+            upto: if page.more { after } else { upto },
+        };
+        for (seq, row) in page.rows.into_iter().take_while(|(seq, _)| *seq <= upto) {
+            read.upto = read.upto.max(seq);
+            let (at, transaction) = decode_row(&row).map_err(|error| internal(&error))?;
+            let is_ours = |key: &PublicKey| self.keys.contains(key);
+            let describe = |state: &TransactionState| self.contracts.describe(state).ok();
+            let changes = vault::changes(seq, transaction.wire(), &is_ours, &describe);
+            let change = self.change(seq, transaction.id().to_string(), at, changes)?;
+            if !change.consumed.is_empty() || !change.produced.is_empty() {
+                read.changes.push(change);
+            }
+        }
+        Ok(read)
+    }
+
+    fn change(
+        &self,
+        seq: u64,
+        transaction: String,
+        at: Timestamp,
+        changes: Vec<ViewChange>,
+    ) -> Result<VaultChange, Refusal> {
+        let mut change = VaultChange {
+            seq,
+            transaction,
+            recorded_at_ms: at.as_ms(),
+            consumed: Vec::new(),
+            produced: Vec::new(),
+        };
+        for one in changes {
+            match one {
+                ViewChange::Produced(produced) => change.produced.push(self.produced(*produced)),
+                ViewChange::Consumed(consumed) => {
+                    if self.was_ours(&consumed.reference)? {
+                        change.consumed.push(consumed.reference.to_string());
+                    }
+                }
+            }
+        }
+        Ok(change)
+    }
+
+    /// Whether a consumed state was in the vault.
+    fn was_ours(&self, reference: &StateRef) -> Result<bool, Refusal> {
+        let fail = |failure| store_refusal(&failure);
+        let key = reference.tx.as_bytes();
+        let Some(seq) = self.store.get(Table::TxIndex, key).map_err(fail)? else {
+            return Ok(false);
+        };
+        let Some(row) = self.store.get(Table::Ledger, &seq).map_err(fail)? else {
+            return Ok(false);
+        };
+        let (_, transaction) = decode_row(&row).map_err(|error| internal(&error))?;
+        let index = usize::try_from(reference.index).unwrap_or(usize::MAX);
+        let state = transaction.wire().outputs().get(index);
+        let facts = state.and_then(|state| self.contracts.describe(state).ok());
+        Ok(facts.is_some_and(|facts| vault::is_relevant(&facts, &|key| self.keys.contains(key))))
+    }
+
+    fn produced(&self, produced: Produced) -> ProducedState {
+        let Produced { state, facts, .. } = produced;
+        let fungible = facts.fungible.map(|fungible| Fungible {
+            token: primitives::hex::encode(fungible.token.as_bytes()),
+            symbol: fungible.symbol,
+            issuer: self.network.title(&fungible.issuer),
+            quantity: fungible.quantity,
+        });
+        ProducedState {
+            state_ref: state.reference.to_string(),
+            contract: state.state.contract.as_str().to_owned(),
+            fungible,
+            linear_id: facts.linear_id.map(|id| id.to_string()),
+            notary: match self.network.party(&state.state.notary.id()) {
+                Some(party) => party.name.to_string(),
+                None => state.state.notary.id().to_string(),
+            },
+        }
+    }
+}
+
+fn internal(error: &dyn std::fmt::Display) -> Refusal {
+    Refusal::listed(&api::codes::INTERNAL, error.to_string())
+}

@@ -1,0 +1,185 @@
+//! Many starts in one request.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use api::codes::BAD_BATCH;
+use api::{BATCH_STARTS_MAX, BatchAnswer, BatchAnswers, StartBatch, StartFlow, Wait};
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::StatusCode;
+use flow::FlowId;
+use tokio::time::{Instant, timeout_at};
+
+use super::flows::{outcome, where_it_stands};
+use super::parameters::{checked_client_id, from_json, patience, whole};
+use super::{Answered, json};
+use crate::http::refusal::Refusal;
+use crate::http::router::{ApiState, User};
+use crate::http::service::{Answer, NodeService, StartRequest};
+use crate::http::ticket::{Answers, Ticket};
+
+/// A start of the batch.
+struct Wish {
+    start: StartFlow,
+    flow_id: FlowId,
+    seed: [u8; 32],
+    until: Instant,
+}
+
+impl Wish {
+    fn request<'a>(&'a self, user: &'a Arc<str>, wait: Wait, ticket: Ticket) -> StartRequest<'a> {
+        StartRequest {
+            flow_id: self.flow_id,
+            seed: self.seed,
+            flow: &self.start.flow,
+            version: self.start.version,
+            args: self.start.args.get(),
+            user,
+            client_id: self.start.client_id.as_deref(),
+            wait,
+            ticket,
+        }
+    }
+}
+
+/// `POST /v1/flows/batch`
+pub(in crate::http) async fn start(
+    State(state): State<Arc<ApiState>>,
+    Extension(User(user)): Extension<User>,
+    body: Body,
+) -> Answered {
+    let (body, _place) = whole(body, &state).await?;
+    let batch: StartBatch = from_json(&body)?;
+    drop(body);
+    if batch.starts.is_empty() || batch.starts.len() > BATCH_STARTS_MAX {
+        let count = batch.starts.len();
+        let text = format!("the batch holds {count} starts; 1 to {BATCH_STARTS_MAX} are taken");
+        return Err(Refusal::listed(&BAD_BATCH, text));
+    }
+    let wishes: Vec<Result<Wish, Refusal>> = batch
+        .starts
+        .iter()
+        .map(|start| wish(&state, start.get().as_bytes()))
+        .collect();
+    let mut answers = wait_for_all(&state, &user, &wishes).await;
+    let mut answered = Vec::with_capacity(wishes.len());
+    for (index, wish) in wishes.iter().enumerate() {
+        let answer = match (wish, answers.remove(&index)) {
+            (Err(refusal), _) => Answer::Refused(refusal.clone()),
+            (Ok(_), Some(answer)) => answer,
+            (Ok(wish), None) => late(&*state.service, &user, wish)
+                .await
+                .unwrap_or_else(Answer::Refused),
+        };
+        answered.push(one(&*state.service, answer));
+    }
+    json(StatusCode::OK, &BatchAnswers { answers: answered })
+}
+
+fn wish(state: &ApiState, start: &[u8]) -> Result<Wish, Refusal> {
+    let start: StartFlow = from_json(start)?;
+    checked_client_id(start.client_id.as_deref())?;
+    let (flow_id, seed) = state.fresh()?;
+    let until = Instant::now() + patience(&state.options, start.timeout_ms);
+    Ok(Wish {
+        start,
+        flow_id,
+        seed,
+        until,
+    })
+}
+
+/// Tickets that are given back when nobody waits for them any more.
+struct Open<'a> {
+    service: &'a dyn NodeService,
+    answers: Arc<Answers>,
+    /// By the start's index: the ticket.
+    tickets: BTreeMap<usize, u64>,
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        self.answers.close();
+        let tickets: Vec<u64> = self.tickets.values().copied().collect();
+        if !tickets.is_empty() {
+            self.service.detach(&tickets);
+        }
+    }
+}
+
+/// Starts them all at once, in order; the answers that came in time, by index.
+async fn wait_for_all(
+    state: &ApiState,
+    user: &Arc<str>,
+    wishes: &[Result<Wish, Refusal>],
+) -> BTreeMap<usize, Answer> {
+    let service = &*state.service;
+    let mut open = Open {
+        service,
+        answers: Arc::default(),
+        tickets: BTreeMap::new(),
+    };
+    let mut starts = Vec::with_capacity(wishes.len());
+    for (index, wish) in wishes.iter().enumerate() {
+        if let Ok(wish) = wish {
+            let ticket = Ticket::new(&open.answers, index as u64);
+            open.tickets.insert(index, ticket.id());
+            starts.push(wish.request(user, wish.start.wait, ticket));
+        }
+    }
+    service.start(starts);
+    let mut answered = BTreeMap::new();
+    let mut arrived = VecDeque::new();
+    loop {
+        let waited_for = open.tickets.keys();
+        let ends = waited_for.filter_map(|index| Some(wishes.get(*index)?.as_ref().ok()?.until));
+        let Some(end) = ends.min() else {
+            return answered;
+        };
+        let answers = Arc::clone(&open.answers);
+        let taken = std::future::poll_fn(|cx| answers.poll_take(cx, &mut arrived));
+        if timeout_at(end, taken).await.is_ok() {
+            for answer in arrived.drain(..) {
+                let index = usize::try_from(answer.key).unwrap_or(usize::MAX);
+                open.tickets.remove(&index);
+                answered.insert(index, answer.answer);
+            }
+        } else {
+            let now = Instant::now();
+            let over = |index: &usize| {
+                let wish = wishes.get(*index).and_then(|wish| wish.as_ref().ok());
+                wish.is_none_or(|wish| wish.until <= now)
+            };
+            let over: Vec<usize> = open.tickets.keys().copied().filter(over).collect();
+            let tickets: Vec<u64> = over.iter().filter_map(|i| open.tickets.remove(i)).collect();
+            service.detach(&tickets);
+        }
+    }
+}
+
+/// Where a start stands whose time is over.
+async fn late(service: &dyn NodeService, user: &Arc<str>, wish: &Wish) -> Result<Answer, Refusal> {
+    where_it_stands(service, |ticket| match wish.start.client_id {
+        Some(_) => service.start(vec![wish.request(user, Wait::None, ticket)]),
+        None => service.attach(wish.flow_id, Wait::None, ticket),
+    })
+    .await
+}
+
+fn one(service: &dyn NodeService, answer: Answer) -> BatchAnswer {
+    let (status, outcome, problem) = match outcome(service, answer) {
+        Ok(outcome) if outcome.status.is_end() => (StatusCode::OK.as_u16(), Some(outcome), None),
+        Ok(outcome) => (StatusCode::ACCEPTED.as_u16(), Some(outcome), None),
+        Err(refusal) => {
+            let problem = refusal.into_problem();
+            (problem.status, None, Some(problem))
+        }
+    };
+    BatchAnswer {
+        status,
+        outcome,
+        problem,
+    }
+}

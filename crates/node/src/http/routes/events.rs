@@ -1,0 +1,119 @@
+//! Server-sent events: a flow's progress until its end, and changes of the vault.
+
+use std::sync::Arc;
+
+use api::codes::BAD_PARAMETER;
+use api::events::{END, PARKED, START, STATE, STEP};
+use api::{FlowStatus, FlowStep, Outcome, VaultStart, Wait};
+use axum::body::Bytes;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Path, Query, State};
+use axum::http::HeaderMap;
+use flow::FlowId;
+
+use super::Answered;
+use super::flows::{Waiting, outcome, where_it_stands};
+use super::parameters::{AfterQuery, FollowQuery, parsed, query};
+use crate::http::events::{Sink, cut, event, open, slow};
+use crate::http::followers::Follower;
+use crate::http::refusal::Refusal;
+use crate::http::router::ApiState;
+use crate::http::vault_tail;
+
+/// The header with which a reader that comes back says what it has read.
+const LAST_EVENT_ID: &str = "last-event-id";
+
+/// `GET /v1/flows/{flow_id}/events`
+pub(in crate::http) async fn flow(
+    State(state): State<Arc<ApiState>>,
+    Path(flow_id): Path<String>,
+    parameters: Result<Query<FollowQuery>, QueryRejection>,
+) -> Answered {
+    let flow_id: FlowId = parsed("flow id", &flow_id)?;
+    let wait = match query(parameters)?.wait {
+        Some(Wait::None) => {
+            let text = "events are followed until finalised or delivered";
+            return Err(Refusal::listed(&BAD_PARAMETER, text));
+        }
+        wait => wait.unwrap_or_default(),
+    };
+    // Before the question where it stands, so that no step falls between the two.
+    let follower = state.service.followers().follow(flow_id);
+    let service = &*state.service;
+    let now = where_it_stands(service, |t| service.attach(flow_id, Wait::None, t)).await?;
+    let now = outcome(service, now)?;
+    let follow = Arc::clone(&state);
+    open(&state, move |sink| async move {
+        let followed = follow_flow(&follow, &sink, &follower, flow_id, now, wait).await;
+        followed.unwrap_or_else(|last| last)
+    })
+}
+
+/// Sends what happens to a flow; gives the last event, which is an error when it comes early.
+async fn follow_flow(
+    state: &ApiState,
+    sink: &Sink,
+    follower: &Follower,
+    flow_id: FlowId,
+    now: Outcome,
+    wait: Wait,
+) -> Result<Bytes, Bytes> {
+    let goes_on = wait == Wait::Delivered && now.status == FlowStatus::Completed;
+    if now.status.is_end() && !goes_on {
+        return Ok(event(END, None, &now));
+    }
+    if now.status == FlowStatus::Parked {
+        return Ok(event(PARKED, None, &now));
+    }
+    sink.send(event(STATE, None, &now)).await?;
+    let service = &*state.service;
+    let mut number = 0;
+    let waiting = Waiting::ask(service, |ticket| service.attach(flow_id, wait, ticket));
+    let answer = {
+        let mut waiting = waiting;
+        loop {
+            tokio::select! {
+                answer = waiting.one() => break answer,
+                () = follower.arrived() => send_steps(sink, follower, &mut number).await?,
+            }
+        }
+    };
+    send_steps(sink, follower, &mut number).await?;
+    let ended = outcome(service, answer).map_err(cut)?;
+    let kind = if ended.status.is_end() { END } else { PARKED };
+    Ok(event(kind, Some(number + 1), &ended))
+}
+
+async fn send_steps(sink: &Sink, follower: &Follower, number: &mut u64) -> Result<(), Bytes> {
+    for step in follower.read().map_err(|_| slow())? {
+        *number += 1;
+        let step = FlowStep {
+            step: step.to_owned(),
+        };
+        sink.send(event(STEP, Some(*number), &step)).await?;
+    }
+    Ok(())
+}
+
+/// `GET /v1/vault/events`
+pub(in crate::http) async fn vault(
+    State(state): State<Arc<ApiState>>,
+    headers: HeaderMap,
+    parameters: Result<Query<AfterQuery>, QueryRejection>,
+) -> Answered {
+    let mut after = query(parameters)?.after;
+    if let Some(last) = headers.get(LAST_EVENT_ID) {
+        let text = last.to_str().unwrap_or("?").trim();
+        after = Some(parsed("Last-Event-ID", text)?);
+    }
+    let reached = state.service.vault_seq();
+    let after = after.unwrap_or_else(|| *reached.borrow());
+    let follow = Arc::clone(&state);
+    open(&state, move |sink| async move {
+        let first = event(START, Some(after), &VaultStart { after });
+        if let Err(last) = sink.send(first).await {
+            return last;
+        }
+        vault_tail::follow(&follow, &sink, reached, after).await
+    })
+}
