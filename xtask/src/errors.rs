@@ -91,6 +91,11 @@ const COMMAND_LINE: &[(&str, &str, &str)] = &[
         "The asynchronous runtime does not start.",
         "Check the limits of threads and memory for the user.",
     ),
+    (
+        "tally.unwell",
+        "The doctor found a problem with a node's folder or machine.",
+        "Do what stands beside each problem, then run 'tally doctor' again.",
+    ),
 ];
 
 /// All codes, crate by crate.

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `layering` | reads `cargo metadata` and the pure crates' sources; fails on an edge or a name the design forbids |
 //! | `deps` | licences and sources of every dependency |
-//! | `docs [--check]` | writes (or compares) the pages generated from the code; fails on an error code without a page |
+//! | `docs [--check]` | writes (or compares) pages generated from the code, checks links and listings; then writes the book |
 //! | `test` | `cargo test` over the workspace, then the time of each suite |
 //! | `bench NAMES..` | runs `tally bench NAME` for each and merges their JSON lines into one |
 //! | `fuzz [SECONDS] [TARGETS..]` | runs the fuzz targets one after another |
@@ -12,6 +12,7 @@
 //! Chores only read the repository, unless their name says otherwise.
 
 mod bench;
+mod book;
 mod codes;
 mod deps;
 mod docs;
@@ -19,6 +20,8 @@ mod errors;
 mod fuzz;
 mod layering;
 mod lexer;
+mod links;
+mod listings;
 mod metadata;
 mod metrics;
 mod source;
@@ -35,7 +38,7 @@ fn main() -> ExitCode {
     let outcome = match chore.as_str() {
         "layering" => layering::run(),
         "deps" => deps::run(),
-        "docs" => docs::run(&rest),
+        "docs" => docs::run(&rest).and_then(|()| book::run(&rest)),
         "fuzz" => fuzz::run(&rest),
         "test" => suites::run(&rest),
         "bench" => bench::run(&rest),

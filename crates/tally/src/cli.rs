@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{flow, ledger, network, node, tx, vault};
+use crate::commands::{completions, doctor, flow, ledger, network, node, tx, vault};
 use crate::failure::{EXIT_CODES, Failure};
 use crate::{Register, bench, demo};
 
@@ -35,6 +35,12 @@ pub enum Command {
     /// What a node has recorded, in order
     #[command(subcommand)]
     Ledger(ledger::Command),
+    /// Look at a node's folder and machine, and say what to do about what is found
+    Doctor(doctor::Args),
+    /// A shell's completions of this command line
+    Completions(completions::Args),
+    /// Manual pages of every command, into a folder
+    Man(completions::ManArgs),
     /// A notary and two nodes pay each other under load: audited, measured, cleaned up
     Demo(demo::DemoArgs),
     /// A benchmark; one line of JSON, last on standard output
@@ -51,6 +57,8 @@ impl Command {
             Command::Vault(command) => command.wants_json(),
             Command::Tx(command) => command.wants_json(),
             Command::Ledger(command) => command.wants_json(),
+            Command::Doctor(arguments) => arguments.output.json,
+            Command::Completions(_) | Command::Man(_) => false,
             Command::Demo(_) | Command::Bench(_) => false,
         }
     }
@@ -65,6 +73,9 @@ pub fn run(command: Command, register: Register) -> Result<(), Failure> {
         Command::Vault(command) => command.run(),
         Command::Tx(command) => command.run(),
         Command::Ledger(command) => command.run(),
+        Command::Doctor(arguments) => arguments.run(),
+        Command::Completions(arguments) => arguments.run(),
+        Command::Man(arguments) => arguments.run(),
         Command::Demo(arguments) => demo::run(arguments).map_err(Failure::from),
         Command::Bench(arguments) => bench::run(arguments).map_err(Failure::from),
     }
@@ -95,6 +106,9 @@ mod tests {
             "vault states --node nodes/bank-a --limit 10 --after 3",
             "tx show --node nodes/bank-a 00 --json",
             "ledger list --node nodes/bank-a",
+            "doctor --node nodes/bank-a --json",
+            "completions bash",
+            "man --out man",
             "demo",
             "bench ledger",
         ] {

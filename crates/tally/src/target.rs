@@ -41,6 +41,17 @@ pub struct Target {
 }
 
 impl Target {
+    /// The node of a folder.
+    pub fn of(folder: &Path) -> Self {
+        Self {
+            node: Some(folder.to_owned()),
+            url: None,
+            root: None,
+            token_file: None,
+            server_name: SERVER_NAME.to_owned(),
+        }
+    }
+
     /// Runs `work` with a client of the node.
     pub fn with_client<T>(
         &self,

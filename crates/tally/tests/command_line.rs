@@ -94,6 +94,26 @@ fn what_commands_print_and_their_exit_codes() {
             &["ready"],
             &[],
         ),
+        (
+            "doctor --node %",
+            0,
+            &["durable commits a second", "the node runs", "good for"],
+            &[],
+        ),
+        (
+            "doctor --node % --json",
+            0,
+            &[r#"{"check":"clock","verdict":"ok""#],
+            &[],
+        ),
+        (
+            "doctor --node %/none",
+            5,
+            &["problem", "node.toml"],
+            &["tally.unwell"],
+        ),
+        ("completions bash", 0, &["tally__subcmd__doctor"], &[]),
+        ("man --out %/man", 0, &[], &[]),
         ("vault balances --node %", 0, &["GBP", "12,345"], &[]),
         (
             "vault balances --node % --json",

@@ -1,5 +1,7 @@
 //! The commands, one file each, grouped as on the command line.
 
+pub mod completions;
+pub mod doctor;
 pub mod flow;
 pub mod ledger;
 pub mod network;

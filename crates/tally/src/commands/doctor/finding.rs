@@ -1,0 +1,89 @@
+//! What a check came to.
+
+use serde::Serialize;
+
+use crate::output::{Ink, stdout_ink};
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// As it should be.
+    Ok,
+    /// The node runs, but not well, or not for long.
+    Warning,
+    /// The node does not run, or loses something.
+    Problem,
+}
+
+/// What one check found, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// What was looked at.
+    pub check: &'static str,
+    /// How bad it is.
+    pub verdict: Verdict,
+    /// What is so.
+    pub found: String,
+    /// What to do; empty where all is well.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub action: String,
+}
+
+impl Finding {
+    pub fn ok(check: &'static str, found: impl Into<String>) -> Self {
+        Self {
+            check,
+            verdict: Verdict::Ok,
+            found: found.into(),
+            action: String::new(),
+        }
+    }
+
+    pub fn warning(
+        check: &'static str,
+        found: impl Into<String>,
+        action: impl Into<String>,
+    ) -> Self {
+        Self {
+            verdict: Verdict::Warning,
+            action: action.into(),
+            ..Self::ok(check, found)
+        }
+    }
+
+    pub fn problem(
+        check: &'static str,
+        found: impl Into<String>,
+        action: impl Into<String>,
+    ) -> Self {
+        Self {
+            verdict: Verdict::Problem,
+            ..Self::warning(check, found, action)
+        }
+    }
+}
+
+/// One line a finding, and one for what to do.
+pub fn people(findings: &[Finding]) -> String {
+    let ink = stdout_ink();
+    let width = findings.iter().map(|finding| finding.check.len()).max();
+    let width = width.unwrap_or(0);
+    let mut text = String::new();
+    for finding in findings {
+        let (word, colour) = match finding.verdict {
+            Verdict::Ok => ("ok     ", Ink::GREEN),
+            Verdict::Warning => ("warning", Ink::YELLOW),
+            Verdict::Problem => ("problem", Ink::RED),
+        };
+        let word = ink.paint(colour, word);
+        text.push_str(&format!(
+            "{word}  {:<width$}  {}\n",
+            finding.check, finding.found
+        ));
+        if !finding.action.is_empty() {
+            text.push_str(&format!("{:9}{:width$}  {}\n", "", "", finding.action));
+        }
+    }
+    text
+}

@@ -1,0 +1,106 @@
+//! The node's folder: who may read its secrets, and how long its certificates last.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use node::bootstrap::NodeFiles;
+
+use super::finding::Finding;
+use super::validity::not_after;
+
+/// Files that only the node's user may read.
+const SECRETS: &[&str] = &["identity.key", "tls.key.pem", "api-token"];
+/// When to ask for a new certificate.
+const DAYS_LEFT_LOW: i64 = 30;
+const DAY_S: i64 = 86_400;
+
+/// One finding for each secret that is open to others, or one that says none is. What is missing is not judged here.
+pub fn permissions(folder: &Path) -> Vec<Finding> {
+    const CHECK: &str = "secrets";
+    let exposed = |name: &&str| {
+        let path = folder.join(name);
+        let mode = std::fs::metadata(&path).ok()?.permissions().mode() & 0o777;
+        (mode & 0o077 != 0).then(|| {
+            let found = format!("{} can be read by others (mode {mode:o})", path.display());
+            Finding::problem(CHECK, found, format!("chmod 600 {}", path.display()))
+        })
+    };
+    let found: Vec<Finding> = SECRETS.iter().filter_map(exposed).collect();
+    let any = SECRETS.iter().any(|name| folder.join(name).exists());
+    if found.is_empty() && any {
+        vec![Finding::ok(CHECK, "for the node's user alone")]
+    } else {
+        found
+    }
+}
+
+/// How long the node's own certificate, those it was issued under, and the network's root last.
+pub fn certificates(files: &NodeFiles) -> Vec<Finding> {
+    let now_s = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .ok()
+        .and_then(|since| i64::try_from(since.as_secs()).ok())
+        .unwrap_or(0);
+    let own = files
+        .chain
+        .iter()
+        .map(|certificate| ("certificate", certificate));
+    own.chain([("root", &files.root)])
+        .map(|(check, certificate)| lasts(check, not_after(certificate), now_s))
+        .collect()
+}
+
+fn lasts(check: &'static str, until_s: Option<i64>, now_s: i64) -> Finding {
+    let action =
+        "Have the holder of the network's root issue a new certificate, and put it into tls.pem.";
+    let Some(until_s) = until_s else {
+        return Finding::warning(check, "its last day can't be read", action);
+    };
+    let days = (until_s - now_s).div_euclid(DAY_S);
+    match days {
+        ..0 => Finding::problem(check, format!("expired {} days ago", -days), action),
+        0..DAYS_LEFT_LOW => Finding::warning(check, format!("expires in {days} days"), action),
+        _ => Finding::ok(check, format!("good for {days} days")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::finding::Verdict;
+    use super::*;
+
+    #[test]
+    fn how_long_a_certificate_lasts() {
+        for (until_s, verdict, found) in [
+            (Some(100 * DAY_S), Verdict::Ok, "good for 90 days"),
+            (Some(39 * DAY_S), Verdict::Warning, "expires in 29 days"),
+            (Some(10 * DAY_S), Verdict::Warning, "expires in 0 days"),
+            (Some(8 * DAY_S), Verdict::Problem, "expired 2 days ago"),
+            (None, Verdict::Warning, "its last day can't be read"),
+        ] {
+            let finding = lasts("certificate", until_s, 10 * DAY_S);
+            assert_eq!((finding.verdict, finding.found.as_str()), (verdict, found));
+        }
+    }
+
+    #[test]
+    fn secrets_that_are_missing_are_not_judged() {
+        let folder = tempfile::tempdir().expect("a folder");
+        assert_eq!(permissions(folder.path()), []);
+    }
+
+    #[test]
+    fn secrets_that_others_can_read_are_named_with_the_command_that_closes_them() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (name, mode) in [("identity.key", 0o600), ("api-token", 0o640)] {
+            let path = folder.path().join(name);
+            std::fs::write(&path, "x").expect("written");
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).expect("set");
+        }
+        let findings = permissions(folder.path());
+        assert_eq!(findings.len(), 1);
+        assert!(findings[0].action.starts_with("chmod 600 "), "{findings:?}");
+        assert!(findings[0].action.ends_with("api-token"), "{findings:?}");
+    }
+}

@@ -1,0 +1,97 @@
+//! The machine: its clock and its limits.
+
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use node::bootstrap::NodeFiles;
+use node::config::NodeConfig;
+use rustix::process::{Resource, getrlimit};
+
+use super::finding::Finding;
+use crate::output::grouped;
+
+/// How long the two clocks are watched side by side.
+const WATCHED: Duration = Duration::from_millis(100);
+/// What they may drift apart meanwhile.
+const DRIFT_MAX: Duration = Duration::from_millis(20);
+/// Files and connections with other nodes, beside the clients' connections.
+const FILES_OF_A_NODE: u64 = 1_024;
+
+/// Whether the clock goes evenly, and not before what the network has signed.
+pub fn clock(files: &NodeFiles) -> Finding {
+    let (wall, even) = (SystemTime::now(), Instant::now());
+    std::thread::sleep(WATCHED);
+    let (passed, even) = (wall.elapsed().unwrap_or_default(), even.elapsed());
+    let issued = Duration::from_millis(files.network.parameters().issued_at.as_ms());
+    let now = wall.duration_since(UNIX_EPOCH).unwrap_or_default();
+    judge_clock(now, issued, passed.abs_diff(even))
+}
+
+fn judge_clock(now: Duration, issued: Duration, drift: Duration) -> Finding {
+    const CHECK: &str = "clock";
+    let action = "Let the machine keep its clock with NTP (chrony or systemd-timesyncd).";
+    if now < issued {
+        let found = "it is before the day the network's parameters were signed";
+        return Finding::problem(CHECK, found, action);
+    }
+    if drift > DRIFT_MAX {
+        let found = format!("it was set by {} ms while watched", drift.as_millis());
+        return Finding::warning(CHECK, found, action);
+    }
+    Finding::ok(
+        CHECK,
+        "goes evenly, and not before the network's parameters",
+    )
+}
+
+/// Whether the process may open what the configuration allows clients and peers.
+pub fn open_files(config: &NodeConfig) -> Finding {
+    let limit = getrlimit(Resource::Nofile).current;
+    let connections = u64::try_from(config.api.connections_max).unwrap_or(u64::MAX);
+    judge_files(limit, connections.saturating_add(FILES_OF_A_NODE))
+}
+
+fn judge_files(limit: Option<u64>, wanted: u64) -> Finding {
+    const CHECK: &str = "open files";
+    match limit {
+        Some(limit) if limit < wanted => Finding::warning(
+            CHECK,
+            format!(
+                "{} allowed, {} may be wanted",
+                grouped(limit),
+                grouped(wanted)
+            ),
+            format!(
+                "ulimit -n {wanted}, or LimitNOFILE={wanted} in the service; or lower api.connections_max."
+            ),
+        ),
+        Some(limit) => Finding::ok(CHECK, format!("{} allowed", grouped(limit))),
+        None => Finding::ok(CHECK, "as many as wanted"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::finding::Verdict;
+    use super::*;
+
+    #[test]
+    fn verdicts() {
+        for (now_s, issued_s, drift_ms, verdict) in [
+            (10, 10, 0, Verdict::Ok),
+            (9, 10, 0, Verdict::Problem),
+            (10, 9, 20, Verdict::Ok),
+            (10, 9, 21, Verdict::Warning),
+        ] {
+            let (now, issued) = (Duration::from_secs(now_s), Duration::from_secs(issued_s));
+            let finding = judge_clock(now, issued, Duration::from_millis(drift_ms));
+            assert_eq!(finding.verdict, verdict, "{}", finding.found);
+        }
+        for (limit, verdict) in [
+            (Some(1_024), Verdict::Warning),
+            (Some(2_048), Verdict::Ok),
+            (None, Verdict::Ok),
+        ] {
+            assert_eq!(judge_files(limit, 2_048).verdict, verdict, "{limit:?}");
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Whether the node runs, or its ports are free for it, and whether it runs this version.
+
+use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+
+use api::NodeView;
+use node::bootstrap::NodeFiles;
+use node::config::NodeConfig;
+
+use super::finding::Finding;
+use crate::failure::Failure;
+use crate::target::Target;
+
+/// How long the node may take to say that it runs.
+const ANSWER_MAX: std::time::Duration = std::time::Duration::from_secs(5);
+
+/// Ports and versions.
+pub fn check(folder: &Path, config: &NodeConfig, files: Option<&NodeFiles>) -> Vec<Finding> {
+    let running = running(folder);
+    let is_this = |view: &&NodeView| {
+        files.is_some_and(|files| files.info.party.name.to_string() == view.name)
+    };
+    let this = running.as_ref().filter(is_this);
+    let mut findings = vec![
+        port("p2p port", config.p2p.listen, this.is_some()),
+        port("API port", config.api.listen, this.is_some()),
+        version(this),
+    ];
+    if let Some(peers) = this.map(|view| view.peers.len()) {
+        findings.push(Finding::ok("peers", format!("connected with {peers}")));
+    }
+    findings
+}
+
+/// What the node answers, if it runs.
+fn running(folder: &Path) -> Option<NodeView> {
+    let target = Target::of(folder);
+    let asked = target.with_client(async |client| {
+        let answer = tokio::time::timeout(ANSWER_MAX, client.node()).await;
+        let late = |_| Failure::local("tally.runtime", "no answer", "");
+        Ok(answer.map_err(late)??)
+    });
+    asked.ok()
+}
+
+fn port(check: &'static str, listen: SocketAddr, runs: bool) -> Finding {
+    match TcpListener::bind(listen) {
+        _ if runs => Finding::ok(check, format!("{listen}, the node runs")),
+        Ok(_) => Finding::ok(check, format!("{listen} is free, the node does not run")),
+        Err(error) => Finding::problem(
+            check,
+            format!("{listen}: {error}"),
+            format!(
+                "See who has it ('ss -ltnp sport = :{}') and end that, or listen elsewhere.",
+                listen.port()
+            ),
+        ),
+    }
+}
+
+fn version(running: Option<&NodeView>) -> Finding {
+    const CHECK: &str = "version";
+    let own = env!("CARGO_PKG_VERSION");
+    match running {
+        Some(view) if view.version != own => Finding::warning(
+            CHECK,
+            format!("the node runs {}, this program is {own}", view.version),
+            "Drain and restart the node to run the new version: 'tally node drain', then 'tally node run'.",
+        ),
+        _ => Finding::ok(CHECK, own),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::finding::Verdict;
+    use super::*;
+
+    #[test]
+    fn a_port_that_another_has_is_a_problem() {
+        let other = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+        let taken = other.local_addr().expect("an address");
+        assert_eq!(port("API port", taken, false).verdict, Verdict::Problem);
+        assert_eq!(port("API port", taken, true).verdict, Verdict::Ok);
+        drop(other);
+        assert_eq!(port("API port", taken, false).verdict, Verdict::Ok);
+    }
+}
