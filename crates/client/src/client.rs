@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api::{
-    Balances, ConsumedPage, Drain, FlowList, Health, LedgerPage, NetworkView, NodeView, Outcome,
-    Problem, StartFlow, StatesPage, TransactionView, Wait, paths,
+    Balances, BatchAnswer, BatchAnswers, ConsumedPage, Drain, FlowList, Health, LedgerPage,
+    NetworkView, NodeView, Outcome, Problem, StartBatch, StartFlow, StatesPage, TransactionView,
+    Wait, paths,
 };
 use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
@@ -16,6 +17,7 @@ use crate::body::RequestBody;
 use crate::connection::Connection;
 use crate::endpoint::{Endpoint, Limits};
 use crate::error::ClientError;
+use crate::events::Events;
 use crate::stream::Stream;
 
 /// A node's API. Cheap to clone; clones share one connection.
@@ -47,6 +49,61 @@ impl Client {
         let body = serde_json::to_vec(start).map_err(ClientError::arguments)?;
         self.call(Method::POST, paths::FLOWS, body, start.timeout_ms)
             .await
+    }
+
+    /// Starts many flows; each is answered by itself, in order. Waits no longer than the longest of their waits.
+    pub async fn start_batch(&self, starts: &[StartFlow]) -> Result<Vec<BatchAnswer>, ClientError> {
+        let batch = StartBatch::new(starts).map_err(ClientError::arguments)?;
+        let body = serde_json::to_vec(&batch).map_err(ClientError::arguments)?;
+        let wait_ms = starts.iter().filter_map(|start| start.timeout_ms).max();
+        let answers: BatchAnswers = self
+            .call(Method::POST, paths::FLOW_BATCH, body, wait_ms)
+            .await?;
+        Ok(answers.answers)
+    }
+
+    /// Follows a flow until it is *finalised* or *delivered*: its progress, then its end.
+    pub async fn follow_flow(&self, flow_id: &str, wait: Wait) -> Result<Events, ClientError> {
+        let path = paths::with(paths::FLOW_EVENTS, flow_id);
+        self.events(&format!("{path}?wait={}", wait.as_str())).await
+    }
+
+    /// Follows changes of the vault after a ledger position, or from now on.
+    pub async fn follow_vault(&self, after: Option<u64>) -> Result<Events, ClientError> {
+        match after {
+            Some(after) => {
+                self.events(&format!("{}?after={after}", paths::VAULT_EVENTS))
+                    .await
+            }
+            None => self.events(paths::VAULT_EVENTS).await,
+        }
+    }
+
+    /// The API's description, with the node's flows: OpenAPI 3.1.
+    pub async fn openapi(&self) -> Result<serde_json::Value, ClientError> {
+        self.get(paths::OPENAPI).await
+    }
+
+    async fn events(&self, path: &str) -> Result<Events, ClientError> {
+        let limits = self.connection.limits;
+        let head = async {
+            let body = RequestBody::Whole(None);
+            let response = self.connection.send(Method::GET, path, body).await?;
+            if response.status().is_success() {
+                let body = response.into_body();
+                return Ok(Events::new(Arc::clone(&self.connection), body));
+            }
+            let status = response.status();
+            let answer = Limited::new(response.into_body(), limits.answer_bytes_max);
+            let answer = answer.collect().await;
+            let answer = answer.map_err(|error| ClientError::BadAnswer(error.to_string()))?;
+            Err(problem(status, &answer.to_bytes()))
+        };
+        tokio::time::timeout(limits.call_timeout, head)
+            .await
+            .map_err(|_| ClientError::Timeout {
+                seconds: limits.call_timeout.as_secs(),
+            })?
     }
 
     /// A flow's outcome or state.

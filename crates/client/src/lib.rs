@@ -20,7 +20,7 @@
 //! # Ok(()) }
 //! ```
 //!
-//! Modules in reading order: `endpoint`, `client`, `stream`; below them `connection`, `body`, `channel`, `lines`; `error`.
+//! Modules in reading order: `endpoint`, `client`, `stream`, `events`; below them `connection`, `body`, `channel`, `lines`; `error`.
 
 mod body;
 mod channel;
@@ -29,10 +29,12 @@ mod client;
 mod connection;
 mod endpoint;
 mod error;
+mod events;
 mod lines;
 mod stream;
 
 pub use client::Client;
 pub use endpoint::{Endpoint, Limits};
 pub use error::{ClientError, ERRORS};
+pub use events::{Event, Events};
 pub use stream::Stream;

@@ -6,6 +6,7 @@
 //! codes ──────────────────┘
 //! ```
 
+mod answers;
 mod build;
 mod flows;
 mod model;

@@ -1,5 +1,7 @@
 //! A node in this process: what it shows of itself.
 
+mod following;
+
 use std::path::Path;
 
 use api::{FlowStatus, Outcome, StartFlow, Wait};
