@@ -44,10 +44,10 @@ layering: ## arrows between crates, purity of the pure ones
 deps: ## licences and sources of dependencies
 	@$(CARGO) xtask deps
 
-docs: ## write the generated pages under docs/
+docs: ## write the generated pages under docs/, and all of them as a book in target/book
 	@$(CARGO) xtask docs
 
-docs-check: ## the generated pages are up to date
+docs-check: ## the generated pages are up to date, links lead somewhere, listings are their files
 	@$(CARGO) xtask docs --check
 
 fuzz: setup ## every fuzz target for FUZZ_SECONDS (30) each
