@@ -81,6 +81,13 @@ pub fn run(command: Command, register: Register) -> Result<(), Failure> {
     }
 }
 
+/// What this program is called: an application's own node is not called `tally`.
+pub fn program() -> String {
+    let path = std::env::current_exe().unwrap_or_default();
+    let name = path.file_name().and_then(|name| name.to_str());
+    name.unwrap_or("tally").to_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

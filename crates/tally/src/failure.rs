@@ -16,7 +16,7 @@ Exit codes:
   2  the command line makes no sense
   3  the node was not reached, or did not answer: what was asked may have been done
   4  the node is busy, draining or starting, or the flow still runs: try again later
-  5  something here failed: a file, the configuration, the start of a node
+  5  something here failed: a file, the configuration, the start of a node; or the doctor found a problem
 
 Errors go to standard error as 'error: CODE: message' and 'hint: what to do', with --json as one JSON object.
 Colours are left out when NO_COLOR is set or nobody looks.";

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::CommandFactory;
 use clap_complete::Shell;
 
-use crate::cli::Cli;
+use crate::cli::{Cli, program};
 use crate::failure::{Failure, about_file};
 use crate::output::print;
 
@@ -40,11 +40,4 @@ impl ManArgs {
         let command = Cli::command().name(&*program().leak());
         clap_mangen::generate_to(command, &self.out).map_err(|error| about_file(&self.out, &error))
     }
-}
-
-/// What this program is called: an application's own node is not called `tally`.
-fn program() -> String {
-    let path = std::env::current_exe().unwrap_or_default();
-    let name = path.file_name().and_then(|name| name.to_str());
-    name.unwrap_or("tally").to_owned()
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use node::bootstrap::{BootstrappedNode, NetworkSpec, bootstrap};
 use serde::Serialize;
 
+use crate::cli::program;
 use crate::failure::Failure;
 use crate::output::{Output, Table, stdout_ink};
 
@@ -76,7 +77,7 @@ fn people(made: &Made) -> String {
     let mut text = table.render(stdout_ink());
     text.push_str("\n\nRun each with\n");
     for node in &made.nodes {
-        text.push_str(&format!("  tally node run {}\n", node.folder));
+        text.push_str(&format!("  {} node run {}\n", program(), node.folder));
     }
     text
 }
