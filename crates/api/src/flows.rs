@@ -71,6 +71,7 @@ pub struct StartFlow {
     pub args: RawJson,
     /// A name of the caller's choice that makes the start exactly once: the same id again gives the same flow's outcome.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 128))]
     pub client_id: Option<String>,
     /// What to wait for.
     #[serde(default)]

@@ -35,6 +35,7 @@ pub struct StreamStart<'a> {
     pub args: &'a RawValue,
     /// As in [`crate::StartFlow`].
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 128))]
     pub client_id: Option<Cow<'a, str>>,
     /// As in [`crate::StartFlow`].
     #[serde(default)]

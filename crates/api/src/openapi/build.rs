@@ -50,6 +50,7 @@ pub fn document(facts: &Facts<'_>) -> Value {
         drop(mentioned);
     }
     let mut schemas = generator.take_definitions(true);
+    schemas.values_mut().for_each(without_links);
     schemas.insert("ErrorCode".to_owned(), error_code(facts.codes));
     if let Some(code) = schemas
         .get_mut("Problem")
@@ -165,6 +166,27 @@ fn error_code(others: &[(&str, &str)]) -> Value {
         "description": "Stable; its meaning never changes. `x-codes` lists those that the node knows; applications bring their own.",
         "x-codes": known,
     })
+}
+
+/// Comments of the code link to types; here they name them.
+fn without_links(schema: &mut Value) {
+    match schema {
+        Value::Object(members) => {
+            for (name, member) in members {
+                match member {
+                    Value::String(text) if name == "description" => {
+                        *text = text
+                            .replace("[`crate::", "`")
+                            .replace("[`", "`")
+                            .replace("`]", "`");
+                    }
+                    member => without_links(member),
+                }
+            }
+        }
+        Value::Array(members) => members.iter_mut().for_each(without_links),
+        _ => {}
+    }
 }
 
 /// Which flows there are, and the fields of their arguments.

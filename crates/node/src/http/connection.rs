@@ -18,6 +18,7 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 
+use super::patient::Patient;
 use super::router::{ApiState, respond};
 
 const STREAM_WINDOW_BYTES: u32 = 1 << 20;
@@ -56,6 +57,7 @@ pub(super) async fn serve(state: Arc<ApiState>, router: Router, tcp: TcpStream) 
         Err(_) => return refused(&state, &peer, "no TLS in time"),
     };
     let is_http2 = tls.get_ref().1.alpn_protocol() == Some(b"h2");
+    let tls = Patient::new(tls, state.options.write_patience);
     let trust = Trust::default();
     let service = {
         let (state, trust) = (Arc::clone(&state), trust.clone());

@@ -22,6 +22,7 @@ mod input;
 mod line;
 mod network_view;
 mod options;
+mod patient;
 mod problem;
 mod randomness;
 mod refusal;

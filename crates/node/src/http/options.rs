@@ -19,6 +19,8 @@ pub struct HttpOptions {
     pub connections_max: usize,
     /// For TLS to be agreed, for a request's head to arrive, and for a first request with a good token.
     pub head_timeout: Duration,
+    /// For a client to read what waits to be written to it; then its connection is closed.
+    pub write_patience: Duration,
     /// For a single request's body to arrive.
     pub body_timeout: Duration,
     /// Largest body of a single request, and longest line of a stream, in bytes.
@@ -54,6 +56,7 @@ impl HttpOptions {
             tokens,
             connections_max: 1_024,
             head_timeout: Duration::from_secs(10),
+            write_patience: Duration::from_secs(60),
             body_timeout: Duration::from_secs(30),
             body_bytes_max: 1 << 20,
             requests_max: 4_096,

@@ -142,6 +142,7 @@ async fn answers_have_the_forms_described() {
             "",
             404,
         ),
+        ("GET", paths::FLOW, "/v1/flows/%ff", "", 400),
         ("POST", paths::FLOW_CANCEL, "/v1/flows/00/cancel", "", 400),
         ("DELETE", paths::CLIENT, "/v1/clients/nobody", "", 404),
         ("GET", paths::BALANCES, paths::BALANCES, "", 200),

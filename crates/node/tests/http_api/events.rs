@@ -141,6 +141,26 @@ async fn followers_that_go_away_or_do_not_read_leave_nothing_behind() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_connection_whose_client_does_not_read_is_closed() {
+    let fixture = Fixture::with(|options| options.write_patience = Duration::from_millis(50)).await;
+    let mut tls = fixture.connect().await;
+    let request =
+        format!("GET /v1/ledger HTTP/1.1\r\nhost: {NAME}\r\nauthorization: Bearer {TOKEN}\r\n\r\n");
+    // Answers of 800 KB each, far more together than what the system holds for a reader.
+    tls.write_all(request.repeat(50).as_bytes())
+        .await
+        .expect("sent");
+    until("it is accepted", || {
+        fixture.metrics.http_connections.get() == 1
+    })
+    .await;
+    until("it is closed", || {
+        fixture.metrics.http_connections.get() == 0
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn changes_of_the_vault_are_told_once_each_and_go_on_where_a_reader_stopped() {
     let fixture = Fixture::new().await;
     // path, header -> where it starts, ids that follow once the view is at 46

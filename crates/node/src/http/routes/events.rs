@@ -6,14 +6,14 @@ use api::codes::BAD_PARAMETER;
 use api::events::{END, PARKED, START, STATE, STEP};
 use api::{FlowStatus, FlowStep, Outcome, VaultStart, Wait};
 use axum::body::Bytes;
-use axum::extract::rejection::QueryRejection;
+use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::http::HeaderMap;
 use flow::FlowId;
 
 use super::Answered;
 use super::flows::{Waiting, outcome, where_it_stands};
-use super::parameters::{AfterQuery, FollowQuery, parsed, query};
+use super::parameters::{AfterQuery, FollowQuery, parsed, query, segment};
 use crate::http::events::{Sink, cut, event, open, slow};
 use crate::http::followers::Follower;
 use crate::http::refusal::Refusal;
@@ -26,10 +26,10 @@ const LAST_EVENT_ID: &str = "last-event-id";
 /// `GET /v1/flows/{flow_id}/events`
 pub(in crate::http) async fn flow(
     State(state): State<Arc<ApiState>>,
-    Path(flow_id): Path<String>,
+    flow_id: Result<Path<String>, PathRejection>,
     parameters: Result<Query<FollowQuery>, QueryRejection>,
 ) -> Answered {
-    let flow_id: FlowId = parsed("flow id", &flow_id)?;
+    let flow_id: FlowId = parsed("flow id", &segment(flow_id)?)?;
     let wait = match query(parameters)?.wait {
         Some(Wait::None) => {
             let text = "events are followed until finalised or delivered";

@@ -7,7 +7,7 @@ use api::codes::INTERNAL;
 use api::{FlowStatus, Outcome, StartFlow, Wait, paths};
 use axum::Extension;
 use axum::body::Body;
-use axum::extract::rejection::QueryRejection;
+use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::http::header::LOCATION;
 use axum::http::{HeaderValue, StatusCode};
@@ -15,7 +15,7 @@ use axum::response::IntoResponse;
 use flow::FlowId;
 
 use super::parameters::{
-    PageQuery, WaitQuery, checked_client_id, from_json, parsed, patience, query, whole,
+    PageQuery, WaitQuery, checked_client_id, from_json, parsed, patience, query, segment, whole,
 };
 use super::{Answered, json};
 use crate::http::refusal::Refusal;
@@ -75,10 +75,10 @@ pub(in crate::http) async fn start(
 /// `GET /v1/flows/{flow_id}`
 pub(in crate::http) async fn state(
     State(state): State<Arc<ApiState>>,
-    Path(flow_id): Path<String>,
+    flow_id: Result<Path<String>, PathRejection>,
     parameters: Result<Query<WaitQuery>, QueryRejection>,
 ) -> Answered {
-    let flow_id: FlowId = parsed("flow id", &flow_id)?;
+    let flow_id: FlowId = parsed("flow id", &segment(flow_id)?)?;
     let WaitQuery { wait, timeout_ms } = query(parameters)?;
     let service = &*state.service;
     let now = |ticket| service.attach(flow_id, Wait::None, ticket);
@@ -102,9 +102,9 @@ pub(in crate::http) async fn state(
 /// `POST /v1/flows/{flow_id}/cancel`
 pub(in crate::http) async fn cancel(
     State(state): State<Arc<ApiState>>,
-    Path(flow_id): Path<String>,
+    flow_id: Result<Path<String>, PathRejection>,
 ) -> Answered {
-    let flow_id: FlowId = parsed("flow id", &flow_id)?;
+    let flow_id: FlowId = parsed("flow id", &segment(flow_id)?)?;
     let service = &*state.service;
     let answer = where_it_stands(service, |ticket| service.cancel(flow_id, ticket)).await?;
     match answer {
@@ -137,8 +137,9 @@ pub(in crate::http) async fn list(
 pub(in crate::http) async fn forget_client_id(
     State(state): State<Arc<ApiState>>,
     Extension(User(user)): Extension<User>,
-    Path(client_id): Path<String>,
+    client_id: Result<Path<String>, PathRejection>,
 ) -> Answered {
+    let client_id = segment(client_id)?;
     checked_client_id(Some(&client_id))?;
     let service = &*state.service;
     match where_it_stands(service, |ticket| {

@@ -8,8 +8,8 @@ use api::codes::{
     BAD_CLIENT_ID, BAD_JSON, BAD_PARAMETER, BAD_REQUEST, BODY_TIMEOUT, BODY_TOO_LARGE,
 };
 use axum::body::{Body, Bytes, HttpBody};
-use axum::extract::Query;
-use axum::extract::rejection::QueryRejection;
+use axum::extract::rejection::{PathRejection, QueryRejection};
+use axum::extract::{Path, Query};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::Deserialize;
 use serde_json::error::Category;
@@ -75,6 +75,12 @@ impl PageQuery {
             .unwrap_or(options.page_max)
             .clamp(1, options.page_max.max(1))
     }
+}
+
+/// The segment of the path that stands for a name, or what is wrong with it.
+pub(super) fn segment(path: Result<Path<String>, PathRejection>) -> Result<String, Refusal> {
+    path.map(|Path(segment)| segment)
+        .map_err(|rejection| Refusal::listed(&BAD_PARAMETER, rejection.body_text()))
 }
 
 /// The query, or what is wrong with it.

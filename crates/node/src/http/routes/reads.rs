@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::extract::rejection::QueryRejection;
+use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use ledger::{StateRef, TxId};
 
-use super::parameters::{PageQuery, TimeoutQuery, parsed, patience, query};
+use super::parameters::{PageQuery, TimeoutQuery, parsed, patience, query, segment};
 use super::{Answered, json};
 use crate::http::refusal::Refusal;
 use crate::http::router::ApiState;
@@ -39,9 +39,9 @@ pub(in crate::http) async fn states(
 /// `GET /v1/transactions/{transaction_id}`
 pub(in crate::http) async fn transaction(
     State(state): State<Arc<ApiState>>,
-    Path(id): Path<String>,
+    id: Result<Path<String>, PathRejection>,
 ) -> Answered {
-    let id: TxId = parsed("transaction id", &id)?;
+    let id: TxId = parsed("transaction id", &segment(id)?)?;
     json(StatusCode::OK, &state.service.transaction(id).await?)
 }
 
