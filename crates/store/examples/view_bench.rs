@@ -33,6 +33,8 @@ fn produced(seq: u64, output: u32) -> ViewChange {
         quantity: 1 + seq % 1000,
         owner: Some(vec![5; 34]),
         participants: None,
+        participant_keys: Vec::new(),
+        linear_id: None,
         notary: [9; 32],
         recorded_at: 1_700_000_000_000 + seq,
         state: vec![0x5a; 130],

@@ -35,6 +35,8 @@ fn produced(seq: u64, output: u32, token_number: Option<u8>, quantity: u64) -> V
         quantity,
         owner: Some(vec![1; 34]),
         participants: None,
+        participant_keys: Vec::new(),
+        linear_id: None,
         notary: [9; 32],
         recorded_at: 1_700_000_000_000 + seq,
         state: vec![0x5a; 120],

@@ -381,6 +381,12 @@ fn produced_row(at: Timestamp, produced: vault::Produced, network: &NetworkMap) 
         quantity,
         owner: facts.owner.map(|owner| owner.to_bytes()),
         participants: (!only_owner).then(|| facts.participants.to_bytes()),
+        participant_keys: if only_owner {
+            Vec::new()
+        } else {
+            facts.participants.iter().map(Encode::to_bytes).collect()
+        },
+        linear_id: facts.linear_id.map(|id| *id.as_bytes()),
         notary: *state.notary.id().as_bytes(),
         recorded_at: at.as_ms(),
         state: state.to_bytes(),

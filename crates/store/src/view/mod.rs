@@ -5,17 +5,24 @@
 //! at some earlier point, never at a wrong one. People may open the file read-only with tools they know; the SQL view
 //! `states` is made for them.
 
+mod compile;
 mod dictionary;
 mod failure;
 mod progress;
+mod query;
 mod reader;
 mod rows;
 mod schema;
+mod search;
 mod writer;
 
 pub use failure::ViewError;
 pub(crate) use failure::{DAMAGED_HINT, FAILED_HINT, REFUSED_HINT};
 pub use progress::ViewProgress;
+pub use query::{
+    Criterion, Datum, Field, Group, QUERY_DEPTH_MAX, QUERY_GROUPS_MAX, QUERY_NODES_MAX,
+    QUERY_PAGE_MAX, QUERY_SORTS_MAX, QUERY_VALUES_MAX, QueryError, QueryPage, Sort, StateQuery,
+};
 pub use reader::{CoinCursor, VaultReader};
 pub use rows::{
     Balance, ConsumedState, ProducedState, StateFilter, StateRow, TokenFacts, ViewChange,

@@ -14,8 +14,8 @@ const SKIPPED_MAX: usize = 100_000;
 
 /// A reader of the view. Each query sees one consistent point in time.
 pub struct VaultReader {
-    path: PathBuf,
-    connection: Connection,
+    pub(super) path: PathBuf,
+    pub(super) connection: Connection,
 }
 
 /// Where a list of coins goes on: after this coin.
@@ -35,10 +35,10 @@ impl CoinCursor {
     }
 }
 
-const COLUMNS: &str = "s.id, s.tx, c.name, t.hash, t.symbol, t.issuer, s.quantity, o.bytes, s.participants, n.bytes, \
-                       s.recorded_at, s.data, s.consumed_seq";
-const JOINS: &str = "JOIN contract c ON c.id = s.contract LEFT JOIN token t ON t.id = s.token \
-                     LEFT JOIN key o ON o.id = s.owner JOIN key n ON n.id = s.notary";
+pub(super) const COLUMNS: &str = "s.id, s.tx, c.name, t.hash, t.symbol, t.issuer, s.quantity, o.bytes, s.participants, n.bytes, \
+                       s.recorded_at, s.data, s.consumed_seq, s.consumed_at, s.linear_id";
+pub(super) const JOINS: &str = "LEFT JOIN contract c ON c.id = s.contract LEFT JOIN token t ON t.id = s.token \
+                     LEFT JOIN key o ON o.id = s.owner LEFT JOIN key n ON n.id = s.notary";
 
 impl VaultReader {
     /// A connection for queries to the view in the file `path`, with so much cache.
@@ -186,7 +186,7 @@ fn balance(row: &Row<'_>) -> rusqlite::Result<Balance> {
     })
 }
 
-fn state_row(row: &Row<'_>) -> rusqlite::Result<StateRow> {
+pub(super) fn state_row(row: &Row<'_>) -> rusqlite::Result<StateRow> {
     let id: i64 = row.get(0)?;
     let token = match row.get::<_, Option<[u8; 32]>>(3)? {
         Some(id) => Some(TokenFacts {
@@ -212,5 +212,9 @@ fn state_row(row: &Row<'_>) -> rusqlite::Result<StateRow> {
         consumed_seq: row
             .get::<_, Option<i64>>(12)?
             .and_then(|seq| seq.try_into().ok()),
+        consumed_at: row
+            .get::<_, Option<i64>>(13)?
+            .and_then(|at| at.try_into().ok()),
+        linear_id: row.get(14)?,
     })
 }

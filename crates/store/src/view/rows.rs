@@ -30,6 +30,10 @@ pub struct ProducedState {
     pub owner: Option<Vec<u8>>,
     /// The participants' keys, encoded, where they are more than the owner.
     pub participants: Option<Vec<u8>>,
+    /// Each of the participants' keys, encoded, for queries.
+    pub participant_keys: Vec<Vec<u8>>,
+    /// The thing it is a version of, where it is linear.
+    pub linear_id: Option<[u8; 32]>,
     /// The notary's party id.
     pub notary: [u8; 32],
     /// When the transaction was recorded, in ms since the Unix epoch.
@@ -91,6 +95,10 @@ pub struct StateRow {
     pub state: Vec<u8>,
     /// The sequence of the transaction that consumed it.
     pub consumed_seq: Option<u64>,
+    /// When that was recorded, in ms since the Unix epoch.
+    pub consumed_at: Option<u64>,
+    /// The thing it is a version of, where it is linear.
+    pub linear_id: Option<[u8; 32]>,
 }
 
 /// What is held of one token, unconsumed.

@@ -5,7 +5,7 @@
 //! are indexed by quantity, then by place: the order in which coin selection asks for them.
 
 /// Changes with every change of the tables: a view of another version is dropped and filled again.
-pub(super) const VERSION: i64 = 1;
+pub(super) const VERSION: i64 = 2;
 /// "taly": marks the file as ours.
 pub(super) const APPLICATION_ID: i64 = 0x7461_6c79;
 
@@ -40,10 +40,17 @@ CREATE TABLE state (
     data BLOB NOT NULL,
     magnitude INTEGER,                   -- the quantity, at most 2^63-1
     consumed_seq INTEGER,
-    consumed_at INTEGER
+    consumed_at INTEGER,
+    linear_id BLOB
 ) STRICT;
 CREATE INDEX state_coin ON state (token, magnitude, id) WHERE consumed_seq IS NULL AND token IS NOT NULL;
 CREATE INDEX state_unconsumed ON state (id) WHERE consumed_seq IS NULL;
+CREATE INDEX state_linear ON state (linear_id) WHERE linear_id IS NOT NULL;
+CREATE INDEX state_consumed ON state (consumed_at) WHERE consumed_at IS NOT NULL;
+CREATE INDEX state_recorded ON state (recorded_at);
+
+-- Participants of states that have others than their owner; an owner alone is found by state.owner.
+CREATE TABLE participant (key INTEGER NOT NULL, state INTEGER NOT NULL, PRIMARY KEY (key, state)) STRICT, WITHOUT ROWID;
 
 CREATE VIEW states AS SELECT
     lower(hex(s.tx)) AS tx, s.id & 65535 AS output, s.id >> 16 AS sequence, c.name AS contract,

@@ -228,7 +228,7 @@ impl Feed<'_> {
         transaction
             .prepare_cached(
                 "INSERT INTO state (id, tx, contract, token, quantity, owner, notary, recorded_at, participants, data, \
-                 magnitude) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+                 magnitude, linear_id) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
             )?
             .execute(params![
                 id,
@@ -241,8 +241,15 @@ impl Feed<'_> {
                 clamped(state.recorded_at),
                 state.participants,
                 state.state,
-                token.map(|_| magnitude(state.quantity))
+                token.map(|_| magnitude(state.quantity)),
+                state.linear_id
             ])?;
+        for bytes in &state.participant_keys {
+            let key = self.keys.number(transaction, bytes, bytes, &[])?;
+            transaction
+                .prepare_cached("INSERT OR IGNORE INTO participant (key, state) VALUES (?1, ?2)")?
+                .execute(params![key, id])?;
+        }
         if let Some(token) = token {
             let delta = self.deltas.entry(token).or_default();
             delta.quantity += i128::from(state.quantity);
@@ -351,7 +358,7 @@ fn clamped(number: u64) -> i64 {
 }
 
 /// Quantities keep their order: integers, and above them eight bytes, big endian.
-fn quantity_value(quantity: u64) -> Value {
+pub(super) fn quantity_value(quantity: u64) -> Value {
     match i64::try_from(quantity) {
         Ok(quantity) => Value::Integer(quantity),
         Err(_) => Value::Blob(quantity.to_be_bytes().to_vec()),

@@ -1,0 +1,129 @@
+//! What can be asked of the view: criteria as a tree, an order, a page, groups. Plain values; [`super::compile`] makes SQL.
+
+use super::rows::StateRow;
+
+/// Nesting of criteria.
+pub const QUERY_DEPTH_MAX: usize = 8;
+/// Tests and combinations in one query.
+pub const QUERY_NODES_MAX: usize = 64;
+/// Values in one query.
+pub const QUERY_VALUES_MAX: usize = 256;
+/// Columns to sort by.
+pub const QUERY_SORTS_MAX: usize = 4;
+/// Groups in one answer.
+pub const QUERY_GROUPS_MAX: usize = 1_000;
+/// States on one page.
+pub const QUERY_PAGE_MAX: usize = 1_000;
+
+/// Something known of a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Field {
+    /// Its contract's name.
+    Contract,
+    /// The owner's key, encoded.
+    Owner,
+    /// A participant's key, encoded; a state may have several.
+    Participant,
+    /// The notary's party id.
+    Notary,
+    /// The token's id.
+    Token,
+    /// The token's symbol.
+    Symbol,
+    /// The token's issuer, as [`super::TokenFacts::issuer`] has it.
+    Issuer,
+    /// The quantity in minor units.
+    Quantity,
+    /// When it was recorded, in ms since the Unix epoch.
+    RecordedAt,
+    /// When it was consumed.
+    ConsumedAt,
+    /// Its place in the ledger: [`StateRow::cursor`].
+    Number,
+    /// The thing it is a version of.
+    LinearId,
+}
+
+/// A value to compare with.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Datum {
+    /// A number.
+    Number(u64),
+    /// Text.
+    Text(String),
+    /// An id, a key.
+    Bytes(Vec<u8>),
+}
+
+/// Which states. A state that lacks the field meets no test of it, and meets the test's `Not`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Criterion {
+    /// All of them hold; none of them is true.
+    All(Vec<Criterion>),
+    /// At least one holds; none of them is false.
+    Any(Vec<Criterion>),
+    /// It does not hold.
+    Not(Box<Criterion>),
+    /// Spent, or not.
+    Consumed(bool),
+    /// The field has one of these values.
+    In(Field, Vec<Datum>),
+    /// The field lies between these, both included.
+    Between(Field, Option<Datum>, Option<Datum>),
+}
+
+/// One column of an order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sort {
+    /// By what; states that lack it come first.
+    pub by: Field,
+    /// The other way round.
+    pub descending: bool,
+}
+
+/// A query of states.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StateQuery {
+    /// Which.
+    pub criterion: Criterion,
+    /// In which order; ties, and no order at all, go by the place in the ledger.
+    pub sort: Vec<Sort>,
+    /// The page after this mark of an earlier answer to the same criteria and order.
+    pub after: Option<String>,
+    /// So many at most.
+    pub limit: usize,
+}
+
+/// A page of states.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct QueryPage {
+    /// The states.
+    pub rows: Vec<StateRow>,
+    /// Where the next page begins, if there is one.
+    pub next: Option<String>,
+}
+
+/// States that have the same values of the fields asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// The values, in the order of the fields.
+    pub key: Vec<Option<Datum>>,
+    /// How many states.
+    pub states: u64,
+    /// The sum of their quantities; means something where they are of one token.
+    pub quantity: u128,
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum QueryError {
+    /// The question is wrong.
+    #[error("{0}")]
+    Bad(String),
+    /// It was given up before it ended.
+    #[error("the query was given up")]
+    Interrupted,
+    /// The view's trouble.
+    #[error(transparent)]
+    View(#[from] super::ViewError),
+}

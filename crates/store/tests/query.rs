@@ -1,0 +1,277 @@
+//! Queries of the view against a plain filter over a list.
+
+use proptest::prelude::*;
+use store::{
+    ConsumedState, Criterion, Datum, Field, ProducedState, Sort, StateQuery, TokenFacts, VaultView,
+    ViewChange, ViewOptions,
+};
+
+const HUGE: u64 = u64::MAX - 7;
+
+#[derive(Clone, Debug)]
+struct Made {
+    id: i64,
+    state: ProducedState,
+    consumed: Option<u64>,
+}
+
+fn key(n: u8) -> Vec<u8> {
+    vec![n; 34]
+}
+
+fn made() -> impl Strategy<Value = Made> {
+    (
+        0..3u8,
+        proptest::option::of((
+            0..3u8,
+            prop_oneof![0..5u64, Just(i64::MAX as u64), Just(HUGE)],
+        )),
+        proptest::option::of(0..3u8),
+        proptest::collection::vec(0..4u8, 0..3),
+        0..2u8,
+        0..6u64,
+        proptest::option::of(0..2u8),
+        proptest::option::of(0..6u64),
+    )
+        .prop_map(
+            |(contract, token, owner, others, notary, at, linear, consumed)| {
+                let only_owner = owner.is_some() && others.is_empty();
+                let state = ProducedState {
+                    tx: [0; 32],
+                    output: 0,
+                    seq: 0,
+                    contract: format!("contract.{contract}"),
+                    token: token.map(|(n, _)| TokenFacts {
+                        id: [n; 32],
+                        symbol: ["GBP", "GBP", "EUR"][usize::from(n)].into(),
+                        issuer: format!("bank {n}"),
+                    }),
+                    quantity: token.map_or(0, |(_, quantity)| quantity),
+                    owner: owner.map(key),
+                    participants: (!only_owner).then(Vec::new),
+                    participant_keys: others.into_iter().map(key).collect(),
+                    linear_id: linear.map(|n| [n; 32]),
+                    notary: [notary; 32],
+                    recorded_at: at,
+                    state: vec![1],
+                };
+                Made {
+                    id: 0,
+                    state,
+                    consumed,
+                }
+            },
+        )
+}
+
+fn datum(field: Field) -> BoxedStrategy<Datum> {
+    let bytes = |width: usize| {
+        (0..4u8)
+            .prop_map(move |n| Datum::Bytes(vec![n; width]))
+            .boxed()
+    };
+    match field {
+        Field::Contract => (0..4u8)
+            .prop_map(|n| Datum::Text(format!("contract.{n}")))
+            .boxed(),
+        Field::Symbol => prop_oneof![Just("GBP"), Just("EUR"), Just("' OR 1=1 --")]
+            .prop_map(|text| Datum::Text(text.into()))
+            .boxed(),
+        Field::Issuer => (0..4u8)
+            .prop_map(|n| Datum::Text(format!("bank {n}")))
+            .boxed(),
+        Field::Owner | Field::Participant => bytes(34),
+        Field::Notary | Field::Token | Field::LinearId => bytes(32),
+        _ => prop_oneof![0..6u64, Just(i64::MAX as u64), Just(HUGE), Just(u64::MAX)]
+            .prop_map(Datum::Number)
+            .boxed(),
+    }
+}
+
+const SORTABLE: [Field; 11] = [
+    Field::Contract,
+    Field::Owner,
+    Field::Notary,
+    Field::Token,
+    Field::Symbol,
+    Field::Issuer,
+    Field::Quantity,
+    Field::RecordedAt,
+    Field::ConsumedAt,
+    Field::Number,
+    Field::LinearId,
+];
+const ORDERED: [Field; 3] = [Field::Quantity, Field::RecordedAt, Field::ConsumedAt];
+
+fn criterion() -> impl Strategy<Value = Criterion> {
+    let fields = [&SORTABLE[..], &[Field::Participant]].concat();
+    let leaf = prop_oneof![
+        any::<bool>().prop_map(Criterion::Consumed),
+        proptest::sample::select(fields).prop_flat_map(|field| {
+            proptest::collection::vec(datum(field), 0..3)
+                .prop_map(move |values| Criterion::In(field, values))
+        }),
+        proptest::sample::select(&ORDERED[..]).prop_flat_map(|field| {
+            let bound = || proptest::option::of(datum(field));
+            (bound(), bound()).prop_map(move |(from, to)| Criterion::Between(field, from, to))
+        }),
+    ];
+    leaf.prop_recursive(3, 16, 3, |inner| {
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..3).prop_map(Criterion::All),
+            proptest::collection::vec(inner.clone(), 0..3).prop_map(Criterion::Any),
+            inner.prop_map(|part| Criterion::Not(Box::new(part))),
+        ]
+    })
+}
+
+fn value(made: &Made, field: Field) -> Option<Datum> {
+    let state = &made.state;
+    let token = state.token.as_ref();
+    match field {
+        Field::Contract => Some(Datum::Text(state.contract.clone())),
+        Field::Owner => state.owner.clone().map(Datum::Bytes),
+        Field::Notary => Some(Datum::Bytes(state.notary.to_vec())),
+        Field::Token => token.map(|token| Datum::Bytes(token.id.to_vec())),
+        Field::Symbol => token.map(|token| Datum::Text(token.symbol.clone())),
+        Field::Issuer => token.map(|token| Datum::Text(token.issuer.clone())),
+        Field::Quantity => token.map(|_| Datum::Number(state.quantity)),
+        Field::RecordedAt => Some(Datum::Number(state.recorded_at)),
+        Field::ConsumedAt => made.consumed.map(Datum::Number),
+        Field::Number => Some(Datum::Number(made.id as u64)),
+        Field::LinearId => state.linear_id.map(|id| Datum::Bytes(id.to_vec())),
+        Field::Participant => None,
+    }
+}
+
+fn meets(made: &Made, criterion: &Criterion) -> bool {
+    match criterion {
+        Criterion::All(parts) => parts.iter().all(|part| meets(made, part)),
+        Criterion::Any(parts) => parts.iter().any(|part| meets(made, part)),
+        Criterion::Not(part) => !meets(made, part),
+        Criterion::Consumed(consumed) => made.consumed.is_some() == *consumed,
+        Criterion::In(Field::Participant, values) => {
+            let mut keys = made.state.participant_keys.clone();
+            if made.state.participants.is_none() {
+                keys.extend(made.state.owner.clone());
+            }
+            keys.into_iter()
+                .any(|key| values.contains(&Datum::Bytes(key)))
+        }
+        Criterion::In(field, values) => {
+            value(made, *field).is_some_and(|value| values.contains(&value))
+        }
+        Criterion::Between(field, from, to) => value(made, *field).is_some_and(|value| {
+            from.as_ref().is_none_or(|from| value >= *from)
+                && to.as_ref().is_none_or(|to| value <= *to)
+        }),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
+    #[test]
+    fn answers_equal_those_of_a_plain_filter(
+        mut states in proptest::collection::vec(made(), 0..30),
+        criterion in criterion(),
+        sort in proptest::collection::vec((proptest::sample::select(&SORTABLE[..]), any::<bool>()), 0..3),
+        by in proptest::collection::vec(proptest::sample::select(&SORTABLE[..]), 0..3),
+        limit in 1..9usize,
+    ) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("vault.sqlite");
+        let mut view = VaultView::open(&path, &ViewOptions::default(), u64::MAX).expect("opens");
+        let mut changes = Vec::new();
+        for (made, seq) in states.iter_mut().zip(1..) {
+            made.state.seq = seq;
+            made.id = (seq << 16) as i64;
+            changes.push(ViewChange::Produced(made.state.clone()));
+        }
+        for made in &states {
+            changes.extend(made.consumed.map(|at| {
+                ViewChange::Consumed(ConsumedState { of_seq: made.state.seq, output: 0, seq: 99, at })
+            }));
+        }
+        view.apply(99, &changes).expect("applied");
+        let reader = view.reader().expect("a reader");
+
+        let mut expected: Vec<&Made> = states.iter().filter(|made| meets(made, &criterion)).collect();
+        let last_descends = sort.last().is_some_and(|(_, descending)| *descending);
+        expected.sort_by(|a, b| {
+            for (field, descending) in &sort {
+                let order = value(a, *field).cmp(&value(b, *field));
+                let order = if *descending { order.reverse() } else { order };
+                if order.is_ne() {
+                    return order;
+                }
+            }
+            if last_descends { b.id.cmp(&a.id) } else { a.id.cmp(&b.id) }
+        });
+        let mut query = StateQuery {
+            criterion: criterion.clone(),
+            sort: sort.iter().map(|(by, descending)| Sort { by: *by, descending: *descending }).collect(),
+            after: None,
+            limit,
+        };
+        let mut found = Vec::new();
+        loop {
+            let page = reader.query(&query).expect("an answer");
+            found.extend(page.rows.iter().map(|row| (row.cursor, row.quantity, row.consumed_at)));
+            let Some(next) = page.next else { break };
+            query.after = Some(next);
+        }
+        let expected: Vec<_> = expected.iter().map(|made| (made.id, made.state.quantity, made.consumed)).collect();
+        prop_assert_eq!(found, expected);
+
+        let mut groups = std::collections::BTreeMap::new();
+        for made in states.iter().filter(|made| meets(made, &criterion)) {
+            let key: Vec<_> = by.iter().map(|field| value(made, *field)).collect();
+            let group: &mut (u64, u128) = groups.entry(key).or_default();
+            group.0 += 1;
+            group.1 += u128::from(made.state.quantity);
+        }
+        if by.is_empty() && groups.is_empty() {
+            groups.insert(Vec::new(), (0, 0));
+        }
+        let found = reader.groups(&criterion, &by).expect("groups");
+        let found: Vec<_> = found.into_iter().map(|group| (group.key, (group.states, group.quantity))).collect();
+        prop_assert_eq!(found, groups.into_iter().collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn a_mark_of_another_query_is_refused_and_so_are_deep_criteria() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("vault.sqlite");
+    let view = VaultView::open(&path, &ViewOptions::default(), u64::MAX).expect("opens");
+    let reader = view.reader().expect("a reader");
+    let query = |criterion, after: Option<&str>| {
+        let after = after.map(str::to_owned);
+        let query = StateQuery {
+            criterion,
+            sort: Vec::new(),
+            after,
+            limit: 1,
+        };
+        reader
+            .query(&query)
+            .map(|page| page.rows.len())
+            .map_err(|error| error.to_string())
+    };
+    let all = || Criterion::All(Vec::new());
+    let deep = (0..10).fold(all(), |inner, _| Criterion::Not(Box::new(inner)));
+    let many = Criterion::Any(vec![all(); 100]);
+    let values = Criterion::In(Field::Number, vec![Datum::Number(1); 300]);
+    assert_eq!(query(all(), None), Ok(0));
+    for (criterion, after, part) in [
+        (all(), Some("00"), "no mark"),
+        (all(), Some("zz"), "no mark"),
+        (all(), Some("000000000000000001000801"), "no mark"),
+        (deep, None, "nested deeper"),
+        (many, None, "criteria"),
+        (values, None, "values"),
+    ] {
+        let text = query(criterion, after).expect_err(part);
+        assert!(text.contains(part), "{text}");
+    }
+}
