@@ -137,11 +137,13 @@ fn parameter(parameter: &Parameter, place: &str, generator: &mut SchemaGenerator
         Kind::Number | Kind::Header => {
             json!({ "type": "integer", "format": "uint64", "minimum": 0 })
         }
-        Kind::Count => json!({ "type": "integer", "format": "uint32", "minimum": 1 }),
+        Kind::Count => json!({ "type": "integer", "format": "uint32", "minimum": 0 }),
         Kind::Hex(digits) => {
             json!({ "type": "string", "pattern": format!("^[0-9a-f]{{{digits}}}$") })
         }
         Kind::Text(most) => json!({ "type": "string", "minLength": 1, "maxLength": most }),
+        Kind::Form(form) => json!({ "type": "string", "pattern": form }),
+        Kind::Words(words) => json!({ "type": "string", "enum": words }),
         Kind::Of(schema) => schema(generator).to_value(),
     };
     json!({
@@ -199,7 +201,7 @@ fn name_flows(schema: &mut Value, flows: &[FlowInfo]) {
             let fields: Map<String, Value> = flow.arguments.iter().map(|name| (name.clone(), true.into())).collect();
             json!({
                 "if": { "properties": { "flow": { "const": flow.name } } },
-                "then": { "properties": { "args": { "type": "object", "properties": fields, "additionalProperties": false } } },
+                "then": { "required": ["args"], "properties": { "args": { "type": "object", "properties": fields, "additionalProperties": false } } },
             })
         })
         .collect();

@@ -9,7 +9,7 @@ use crate::{
 const FLOW_ID: Parameter = parameter("flow_id", Kind::Hex(32), "The flow.");
 const STARTED: &str = r#"{"flow_id":"5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c","status":"running"}"#;
 const ENDED: &str = r#"{"flow_id":"5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c","status":"delivered","result":{},"transactions":["9a41"]}"#;
-const START: &str = r#"{"flow":"cash.pay","args":{"to":"O=Bank B, L=Paris, C=FR","currency":"GBP","quantity":100},"client_id":"order-17","wait":"delivered","timeout_ms":30000}"#;
+const START: &str = r#"{"flow":"cash.pay","args":{"currency":"GBP","payments":[{"to":"O=Bank B, L=Paris, C=FR","quantity":100}]},"client_id":"order-17","wait":"delivered","timeout_ms":30000}"#;
 
 /// In the order in which they are shown.
 pub(super) const OPERATIONS: &[Operation] = &[
@@ -66,7 +66,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         tag: "flows",
         summary: "Starts up to 256 flows in order and waits for each as its start says. Every start is answered by itself, in the order of the starts.",
         body: json::<StartBatch>(
-            r#"{"starts":[{"flow":"cash.pay","args":{"to":"O=Bank B, L=Paris, C=FR","currency":"GBP","quantity":100}}]}"#,
+            r#"{"starts":[{"flow":"cash.pay","args":{"currency":"GBP","payments":[{"to":"O=Bank B, L=Paris, C=FR","quantity":100}]}}]}"#,
         ),
         answers: &[answer(
             200,
@@ -102,7 +102,11 @@ pub(super) const OPERATIONS: &[Operation] = &[
         tag: "flows",
         summary: "Server-sent events: `state` (an Outcome) at once, `step` (a FlowStep) for each step of its progress, and at last `end`, `parked` (an Outcome) or `cut` (a Problem).",
         segments: &[FLOW_ID],
-        query: &[WAIT],
+        query: &[parameter(
+            "wait",
+            Kind::Words(&["finalised", "delivered"]),
+            "What to follow it to; finalised if left out.",
+        )],
         answers: &[answer(
             200,
             "Events until the flow's end.",

@@ -49,12 +49,16 @@ pub struct Parameter {
 pub enum Kind {
     /// A number that is not negative.
     Number,
-    /// A number of at least one.
+    /// A number that fits 32 bits.
     Count,
     /// So many hexadecimal digits.
     Hex(usize),
     /// Text of at most so many bytes.
     Text(usize),
+    /// Text of a form: a regular expression.
+    Form(&'static str),
+    /// One of these words.
+    Words(&'static [&'static str]),
     /// One of a type's values.
     Of(fn(&mut SchemaGenerator) -> Schema),
     /// A header with a number.
@@ -86,6 +90,7 @@ pub struct Answer {
 /// Codes that every operation with a token may refuse with.
 pub const COMMON: &[&ErrorInfo] = &[
     &codes::UNAUTHORISED,
+    &codes::FORBIDDEN,
     &codes::INTERNAL,
     &codes::NODE_BUSY,
     &codes::NODE_STOPPING,

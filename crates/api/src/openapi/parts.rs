@@ -63,7 +63,7 @@ pub(super) const AFTER: Parameter = parameter(
 pub(super) const LIMIT: Parameter = parameter(
     "limit",
     Kind::Count,
-    "How many entries at most; the node has a limit of its own.",
+    "How many entries at most, one at least; the node has a limit of its own.",
 );
 pub(super) const TIMEOUT: Parameter = parameter(
     "timeout_ms",
