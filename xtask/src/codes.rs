@@ -13,7 +13,7 @@ use crate::source::{self, Literal};
 use crate::{metadata, tree};
 
 /// Strings of a code's form that are something else.
-const NO_CODES: &[&str] = &["tally.cash"];
+const NO_CODES: &[&str] = &["tally.cash", "tally.paper"];
 /// Endings of files.
 const FILES: &[&str] = &[
     "db", "json", "key", "log", "md", "pem", "pub", "sock", "sqlite", "toml", "txt",

@@ -1,4 +1,4 @@
-//! Why cash is refused, by the contract and by the flows.
+//! Why cash is refused, by the contract and by the flows; the catalogue of the crate's codes.
 
 use ledger::ContractRejection;
 use primitives::{Coded, DecodeError, ErrorInfo};
@@ -144,6 +144,17 @@ pub const ERRORS: &[ErrorInfo] = catalogue! {
     "cash.mixed_constraints": "Cash under different versions of the contract can't be spent together." => "spend less at a time, so that states of one version suffice";
     "cash.unknown_party": "The arguments name a party that the network map does not list." => "check the name against the network map";
     "cash.not_a_notary": "The arguments name a notary that the network parameters do not list." => "leave the notary out, or name one of the network's";
+    "paper.state_malformed": "The data of a commercial paper, or of the cash that redeems it, does not decode, or its face value is zero." => "encode it as [issuer, reference, token, face, maturity, owner] with a face value of at least 1";
+    "paper.command_malformed": "The value of a command to the commercial paper contract does not decode." => "encode an issue, a move or a redemption";
+    "paper.command_repeated": "A transaction has two issues, two moves or two redemptions of commercial paper." => "use one command for all papers, and name all who have to sign";
+    "paper.command_without_paper": "A command is about papers that the transaction does not have." => "remove the command, or add the papers";
+    "paper.not_conserved": "Papers of some terms come or go, and no command explains it." => "issue what is only made, redeem what is only consumed, and otherwise make as many papers of the same terms as are consumed";
+    "paper.issuer_must_sign": "An issue does not name the paper's issuer as a signer." => "add the issuer's key to the signers of the command";
+    "paper.owner_must_sign": "A paper is moved or redeemed, and the command does not name its owner as a signer." => "add the owners of all papers consumed to the signers of the command";
+    "paper.issued_after_maturity": "A paper is issued in a transaction that might be notarised after the paper's maturity." => "give a time window that ends by the maturity, and a maturity in the future";
+    "paper.not_mature": "A paper is redeemed in a transaction that might be notarised before the paper's maturity." => "wait for the maturity, and give a time window that begins then or later";
+    "paper.not_paid": "Of the cash that a redeemed paper names, its owner gains less than the face value." => "pay the owner at least the face value, in the token that the paper names, with cash that is not the owner's";
+    "paper.overflow": "A sum of face values or of cash does not fit 64 bits." => "redeem fewer papers in one transaction";
 };
 
 #[cfg(test)]
@@ -153,8 +164,11 @@ mod tests {
     #[test]
     fn codes_are_unique_and_complete() {
         for (index, info) in ERRORS.iter().enumerate() {
+            let domain = info.code.split('.').next().unwrap_or_default();
             assert!(
-                info.code.starts_with("cash.") && !info.cause.is_empty() && !info.action.is_empty()
+                ["cash", "paper"].contains(&domain)
+                    && !info.cause.is_empty()
+                    && !info.action.is_empty()
             );
             assert!(
                 ERRORS[..index].iter().all(|other| other.code != info.code),

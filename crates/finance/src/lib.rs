@@ -1,4 +1,4 @@
-//! Contracts and flows of finance: cash.
+//! Contracts and flows of finance: cash and commercial paper.
 //!
 //! Pure: contracts decide from a transaction alone, flows ask the world through their context.
 
@@ -11,6 +11,7 @@ mod reference;
 
 pub mod cash_builder;
 pub mod flows;
+pub mod paper;
 
 use std::sync::Arc;
 
@@ -28,6 +29,7 @@ pub use reference::Reference;
 /// Registers this crate's contracts.
 pub fn register_contracts(registry: &mut ContractRegistry) -> Result<(), RegistryError> {
     registry.register(Arc::new(CashContract))?;
+    registry.register(Arc::new(paper::PaperContract))?;
     Ok(())
 }
 

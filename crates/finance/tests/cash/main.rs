@@ -1,8 +1,9 @@
-//! Cash: the contract as a table, conservation as a property, and the flows against a small world.
+//! Cash, and the commercial paper that it redeems: the contracts as tables, conservation as a property, and the flows against a small world.
 
 mod conservation;
 mod contract;
 mod decoders;
 mod fixtures;
 mod flows;
+mod paper;
 mod world;

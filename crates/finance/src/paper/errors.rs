@@ -1,0 +1,85 @@
+//! Why a commercial paper is refused.
+
+use ledger::ContractRejection;
+use primitives::{Coded, DecodeError, ErrorInfo};
+use thiserror::Error;
+
+use crate::ERRORS;
+
+/// Why a commercial paper is refused.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum PaperError {
+    /// A state's data is not a paper.
+    #[error("a state's data is not a commercial paper: {0}")]
+    State(DecodeError),
+    /// A command's value is not one of the contract's.
+    #[error("a command's value is not one of the commercial paper contract's: {0}")]
+    Command(DecodeError),
+    /// Two commands for the same.
+    #[error("there are two issues, two moves or two redemptions")]
+    CommandRepeated,
+    /// A command that nothing in the transaction calls for.
+    #[error("a command is about papers that the transaction does not have")]
+    CommandWithoutPaper,
+    /// Papers come or go without a command for it.
+    #[error(
+        "{consumed} papers of the same terms are consumed and {made} made, which no command explains"
+    )]
+    NotConserved {
+        /// How many are consumed.
+        consumed: u64,
+        /// How many are made.
+        made: u64,
+    },
+    /// The issuer does not sign.
+    #[error("an issue does not name the issuer as a signer")]
+    IssuerMustSign,
+    /// An owner does not sign.
+    #[error("a paper is consumed by a command that does not name its owner as a signer")]
+    OwnerMustSign,
+    /// Issued without proof that it is not yet due.
+    #[error("an issue's time window does not end by the maturity")]
+    IssuedAfterMaturity,
+    /// Redeemed without proof that it is due.
+    #[error("a redemption's time window does not begin at the maturity or later")]
+    NotMature,
+    /// The cash does not reach the owner.
+    #[error("an owner is due {due} and gets {paid}")]
+    NotPaid {
+        /// The face values.
+        due: u64,
+        /// The cash that the owner gains.
+        paid: u64,
+    },
+    /// A sum is too large.
+    #[error("a sum of amounts is over 18446744073709551615")]
+    Overflow,
+}
+
+impl Coded for PaperError {
+    fn code(&self) -> &'static str {
+        match self {
+            PaperError::State(_) => "paper.state_malformed",
+            PaperError::Command(_) => "paper.command_malformed",
+            PaperError::CommandRepeated => "paper.command_repeated",
+            PaperError::CommandWithoutPaper => "paper.command_without_paper",
+            PaperError::NotConserved { .. } => "paper.not_conserved",
+            PaperError::IssuerMustSign => "paper.issuer_must_sign",
+            PaperError::OwnerMustSign => "paper.owner_must_sign",
+            PaperError::IssuedAfterMaturity => "paper.issued_after_maturity",
+            PaperError::NotMature => "paper.not_mature",
+            PaperError::NotPaid { .. } => "paper.not_paid",
+            PaperError::Overflow => "paper.overflow",
+        }
+    }
+
+    fn hint(&self) -> &'static str {
+        ErrorInfo::action_of(ERRORS, self.code())
+    }
+}
+
+impl From<PaperError> for ContractRejection {
+    fn from(error: PaperError) -> Self {
+        ContractRejection::new(error.code(), error.to_string())
+    }
+}
