@@ -81,6 +81,14 @@ codes! {
     NODE_DRAINING = "node.draining" 503
         "The node finishes what it has and accepts no new work."
         "Start the flow on another node, or after the node is back.";
+    /// A query of the vault that cannot be answered.
+    BAD_QUERY = "api.bad_query" 422
+        "A query of the vault names a field that does not exist, compares it with the wrong kind of value, or is larger than the node allows."
+        "Correct what the detail names; it lists the fields there are.";
+    /// A query of the vault that took too long.
+    QUERY_TIMEOUT = "api.query_timeout" 504
+        "A query of the vault did not end in the time it had, and was stopped."
+        "Narrow the criteria, sort by fewer columns, or allow more time with timeout_ms.";
     /// The node stopped before it could answer.
     NODE_STOPPING = "node.stopping" 503
         "The node stopped before it could answer; whether the flow was started is not known."

@@ -19,6 +19,7 @@ pub mod openapi;
 pub mod paths;
 pub mod problem;
 pub mod stream;
+pub mod query;
 pub mod vault;
 
 pub use codes::{ERRORS, ErrorInfo};
@@ -36,3 +37,4 @@ pub use notary::{ConsumedEntry, ConsumedPage};
 pub use problem::Problem;
 pub use stream::{StreamAnswer, StreamStart};
 pub use vault::{Balance, Balances, Fungible, StateEntry, StatesPage};
+pub use query::{VaultAnswer, VaultQuery};

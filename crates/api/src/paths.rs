@@ -18,6 +18,8 @@ pub const STREAM: &str = "/v1/stream";
 pub const BALANCES: &str = "/v1/balances";
 /// `GET`: unconsumed states, paged by `after` and `limit`.
 pub const STATES: &str = "/v1/states";
+/// `POST`: states, counts and sums by criteria; consumed states as well.
+pub const VAULT_QUERY: &str = "/v1/vault/query";
 /// `GET`: changes of the vault as they happen, as server-sent events; `after` says from where.
 pub const VAULT_EVENTS: &str = "/v1/vault/events";
 /// `GET`: a transaction, readable.

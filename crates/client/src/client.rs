@@ -6,7 +6,7 @@ use std::time::Duration;
 use api::{
     Balances, BatchAnswer, BatchAnswers, ConsumedPage, Drain, FlowList, Health, LedgerPage,
     NetworkView, NodeView, Outcome, Problem, StartBatch, StartFlow, StatesPage, TransactionView,
-    Wait, paths,
+    VaultAnswer, VaultQuery, Wait, paths,
 };
 use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
@@ -156,6 +156,13 @@ impl Client {
     /// Unconsumed states after a number.
     pub async fn states(&self, after: Option<u64>, limit: u32) -> Result<StatesPage, ClientError> {
         self.page(paths::STATES, after, limit).await
+    }
+
+    /// States by criteria, or counts and sums of them.
+    pub async fn query_vault(&self, query: &VaultQuery) -> Result<VaultAnswer, ClientError> {
+        let body = serde_json::to_vec(query).map_err(ClientError::arguments)?;
+        self.call(Method::POST, paths::VAULT_QUERY, body, query.timeout_ms)
+            .await
     }
 
     /// A transaction, readable.

@@ -4,7 +4,7 @@ use super::model::{Kind, Operation};
 use super::parts::{AFTER, LAST_EVENT_ID, LIMIT, READ, TIMEOUT, answer, json, parameter, text};
 use crate::{
     Balances, ConsumedPage, Drain, Health, LedgerPage, NetworkView, NodeView, StatesPage,
-    TransactionView, codes, paths,
+    TransactionView, VaultAnswer, VaultQuery, codes, paths,
 };
 
 /// In the order in which they are shown.
@@ -36,6 +36,32 @@ pub(super) const OPERATIONS: &[Operation] = &[
             json::<StatesPage>(r#"{"view_seq":42,"states":[]}"#),
         )],
         codes: &[&codes::BAD_PARAMETER, &codes::VIEW_BEHIND],
+        others: true,
+        ..READ
+    },
+    Operation {
+        method: "post",
+        path: paths::VAULT_QUERY,
+        id: "queryVault",
+        tag: "vault",
+        summary: "States by criteria, consumed ones as well, or counts and sums of them, once the vault's view shows what was acknowledged before.",
+        body: json::<VaultQuery>(
+            r#"{"where":{"and":[{"is":{"field":"symbol","value":"GBP"}},{"between":{"field":"quantity","from":100}}]},"sort":[{"field":"quantity","descending":true}]}"#,
+        ),
+        answers: &[answer(
+            200,
+            "A page of states, or groups.",
+            json::<VaultAnswer>(r#"{"view_seq":42,"states":[]}"#),
+        )],
+        codes: &[
+            &codes::BAD_JSON,
+            &codes::BAD_REQUEST,
+            &codes::BODY_TOO_LARGE,
+            &codes::BODY_TIMEOUT,
+            &codes::BAD_QUERY,
+            &codes::QUERY_TIMEOUT,
+            &codes::VIEW_BEHIND,
+        ],
         others: true,
         ..READ
     },

@@ -16,6 +16,7 @@ mod shared;
 mod start;
 mod thread;
 mod vault_changes;
+mod vault_query;
 mod view;
 
 pub use start::{Apps, ERRORS, Node, StartError};

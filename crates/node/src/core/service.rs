@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use api::{
     Balance, Balances, ConsumedEntry, ConsumedPage, Drain, FlowInfo, FlowList, FlowStatus,
     FlowSummary, Fungible, Health, LedgerEntry, LedgerPage, NetworkView, NodeState, NodeView,
-    NotaryView, PartyView, RawJson, StateEntry, StatesPage, TransactionView, Wait,
+    NotaryView, PartyView, RawJson, StateEntry, StatesPage, TransactionView, VaultAnswer,
+    VaultQuery, Wait,
 };
 use flow::{FlowId, FlowRegistry, Stage};
 use kernel::port::{Reads, StoreFailure, Table};
@@ -20,6 +21,7 @@ use super::figures;
 use super::shared::Shared;
 use super::start::VIEW_FAILED;
 use super::vault_changes::ChangeReader;
+use super::vault_query::{Leash, QUERY_RETRY_MS, Searcher, Waiting, late};
 use super::view::notary_of;
 use crate::http::{
     Answer, Followers, NodeService, Pending, Refusal, StartRequest, Ticket, VaultChanges,
@@ -46,6 +48,8 @@ pub(super) struct Service {
 
 /// Connections to the view's file for queries, as many as are used at once.
 pub(super) struct Readers {
+    /// Places for queries whose cost is the client's choice.
+    pub(super) queries: Arc<tokio::sync::Semaphore>,
     pub(super) idle: std::sync::Mutex<Vec<VaultReader>>,
     pub(super) open: Box<dyn Fn() -> Result<VaultReader, store::ViewError> + Send + Sync>,
 }
@@ -54,6 +58,13 @@ impl Readers {
     fn with<T>(
         &self,
         query: impl FnOnce(&VaultReader) -> Result<T, store::ViewError>,
+    ) -> Result<T, Refusal> {
+        self.lend(|reader| query(reader).map_err(|error| view_refusal(&error)))
+    }
+
+    fn lend<T>(
+        &self,
+        query: impl FnOnce(&VaultReader) -> Result<T, Refusal>,
     ) -> Result<T, Refusal> {
         let lock = || {
             self.idle
@@ -65,13 +76,13 @@ impl Readers {
             Some(reader) => reader,
             None => (self.open)().map_err(|error| view_refusal(&error))?,
         };
-        let answer = query(&reader).map_err(|error| view_refusal(&error));
+        let answer = query(&reader);
         lock().push(reader);
         answer
     }
 }
 
-fn view_refusal(error: &store::ViewError) -> Refusal {
+pub(super) fn view_refusal(error: &store::ViewError) -> Refusal {
     Refusal {
         code: VIEW_FAILED.code.into(),
         message: error.to_string(),
@@ -345,6 +356,31 @@ impl NodeService for Service {
                 states,
                 next,
             })
+        })
+    }
+
+    fn vault_query(&self, query: VaultQuery, deadline: Instant) -> Pending<'_, VaultAnswer> {
+        Box::pin(async move {
+            let place = Arc::clone(&self.readers.queries).try_acquire_owned();
+            let place = place.map_err(|_| Refusal::busy(QUERY_RETRY_MS))?;
+            let view_seq = self.view_ready(deadline).await?;
+            let readers = Arc::clone(&self.readers);
+            let leash = Leash::default();
+            let searcher = Searcher {
+                store: self.store.clone(),
+                network: Arc::clone(&self.network),
+                leash: leash.clone(),
+            };
+            // Dropped with this future at the deadline, and when the client goes.
+            let _waiting = Waiting(leash);
+            let search = tokio::task::spawn_blocking(move || {
+                let _place = place;
+                readers.lend(|reader| searcher.answer(reader, query))
+            });
+            let found = tokio::time::timeout_at(deadline.into(), search).await;
+            let mut answer = joined(found.map_err(|_| late())?)?;
+            answer.view_seq = view_seq;
+            Ok(answer)
         })
     }
 

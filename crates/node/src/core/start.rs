@@ -340,6 +340,7 @@ impl Node {
             keys,
             store,
             readers: Arc::new(Readers {
+                queries: Arc::new(tokio::sync::Semaphore::new(super::vault_query::QUERIES_MAX)),
                 idle: Mutex::default(),
                 open: Box::new(move || store::VaultReader::open(&view_path, reader_cache)),
             }),

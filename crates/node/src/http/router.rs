@@ -20,7 +20,7 @@ use super::contain::contain;
 use super::options::HttpOptions;
 use super::randomness::Randomness;
 use super::refusal::Refusal;
-use super::routes::{batch, description, events, flows, reads, status};
+use super::routes::{batch, description, events, flows, reads, status, vault};
 use super::service::NodeService;
 use super::stream;
 use super::vault_tail::VaultTail;
@@ -92,6 +92,7 @@ pub(super) fn router(state: Arc<ApiState>) -> Router {
         .route(paths::VAULT_EVENTS, get(events::vault))
         .route(paths::TRANSACTION, get(reads::transaction))
         .route(paths::LEDGER, get(reads::ledger))
+        .route(paths::VAULT_QUERY, post(vault::query))
         .route(paths::CONSUMED, get(reads::consumed))
         .route(paths::NODE, get(status::node))
         .route(paths::NETWORK, get(status::network))

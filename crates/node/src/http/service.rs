@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use api::{
     Balances, ConsumedPage, Drain, FlowList, Health, LedgerPage, NetworkView, NodeView, RawJson,
-    StatesPage, TransactionView, VaultChange, Wait,
+    StatesPage, TransactionView, VaultAnswer, VaultChange, VaultQuery, Wait,
 };
 use flow::FlowId;
 use ledger::{StateRef, TxId};
@@ -143,6 +143,9 @@ pub trait NodeService: Send + Sync + 'static {
         limit: usize,
         deadline: Instant,
     ) -> Pending<'_, StatesPage>;
+
+    /// States or groups that a query asks for, under the same condition; given up when the answer is dropped.
+    fn vault_query(&self, query: VaultQuery, deadline: Instant) -> Pending<'_, VaultAnswer>;
 
     /// A recorded transaction; [`super::transaction_view`] makes it readable.
     fn transaction(&self, id: TxId) -> Pending<'_, TransactionView>;

@@ -7,7 +7,7 @@ use std::time::Instant;
 use api::{
     Balance, Balances, ConsumedEntry, ConsumedPage, Drain, FlowList, FlowStatus, FlowSummary,
     Health, LedgerEntry, LedgerPage, NetworkView, NodeState, NodeView, RawJson, StatesPage,
-    TransactionView, VaultChange, Wait,
+    TransactionView, VaultAnswer, VaultChange, VaultQuery, Wait,
 };
 use flow::FlowId;
 use ledger::{Rejection, StateRef, TxId};
@@ -295,6 +295,10 @@ impl NodeService for Fake {
                 next,
             })
         })
+    }
+
+    fn vault_query(&self, _: VaultQuery, _: Instant) -> Pending<'_, VaultAnswer> {
+        Box::pin(async move { Ok(VaultAnswer::default()) })
     }
 
     fn transaction(&self, id: TxId) -> Pending<'_, TransactionView> {

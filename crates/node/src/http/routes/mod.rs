@@ -8,6 +8,7 @@ pub(super) mod parameters;
 pub(super) mod reads;
 pub(super) mod status;
 
+pub(super) mod vault;
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};

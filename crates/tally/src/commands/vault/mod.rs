@@ -1,6 +1,7 @@
 //! `tally vault`: what a node owns.
 
 mod balances;
+mod query;
 mod states;
 
 use clap::Subcommand;
@@ -12,6 +13,9 @@ use crate::failure::Failure;
 pub enum Command {
     /// Sums of what can be spent
     Balances(balances::Args),
+    /// States by criteria, consumed ones as well; counts and sums
+    // Many flags: a box keeps the others small.
+    Query(Box<query::Args>),
     /// Unconsumed states
     States(states::Args),
 }
@@ -20,6 +24,7 @@ impl Command {
     pub fn run(self) -> Result<(), Failure> {
         match self {
             Command::Balances(arguments) => arguments.run(),
+            Command::Query(arguments) => arguments.run(),
             Command::States(arguments) => arguments.run(),
         }
     }
@@ -27,6 +32,7 @@ impl Command {
     pub fn wants_json(&self) -> bool {
         match self {
             Command::Balances(arguments) => arguments.output.json,
+            Command::Query(arguments) => arguments.output.json,
             Command::States(arguments) => arguments.output.json,
         }
     }

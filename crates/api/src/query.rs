@@ -1,0 +1,171 @@
+//! Questions about the vault's states, consumed ones as well.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::vault::Fungible;
+
+/// The body of `POST /v1/vault/query`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct VaultQuery {
+    /// Which states, besides the criterion.
+    #[serde(default)]
+    pub status: Status,
+    /// What they must meet; absent for all.
+    #[serde(default, rename = "where", skip_serializing_if = "Option::is_none")]
+    pub criterion: Option<Criterion>,
+    /// The order; ties, and no order at all, go by recording. At most 4.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sort: Vec<SortBy>,
+    /// `next` of an earlier answer to the same criteria and order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+    /// States on a page, at most 1,000; 100 when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+    /// Counts and sums instead of states, one for each combination of these fields; empty for one over all. At most 4.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group_by: Option<Vec<String>>,
+    /// How long the answer may take, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+}
+
+/// Spent or not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// What the node owns now.
+    #[default]
+    Unconsumed,
+    /// What it owned.
+    Consumed,
+    /// Both.
+    All,
+}
+
+/// What a state must meet. A state that lacks a field meets no test of it, and meets the test's `not`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Criterion {
+    /// All of these.
+    And(Vec<Criterion>),
+    /// At least one of these.
+    Or(Vec<Criterion>),
+    /// Not this.
+    Not(Box<Criterion>),
+    /// The field has this value.
+    Is(Is),
+    /// The field has one of these values.
+    In(In),
+    /// The field lies between two values, both included.
+    Between(Between),
+    /// Spent or not.
+    Status(Status),
+}
+
+/// A field and a value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Is {
+    /// One of the fields of a query.
+    pub field: String,
+    /// Its value.
+    pub value: Datum,
+}
+
+/// A field and values.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct In {
+    /// One of the fields of a query.
+    pub field: String,
+    /// Its values, 256 in the whole query at most.
+    pub values: Vec<Datum>,
+}
+
+/// A field and its bounds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Between {
+    /// `quantity`, `recorded_at_ms`, `consumed_at_ms` or `number`.
+    pub field: String,
+    /// At least this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<u64>,
+    /// At most this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<u64>,
+}
+
+/// A value: numbers for quantities and times, text for all else.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Datum {
+    /// A number.
+    Number(u64),
+    /// A name, or an id in hexadecimal digits.
+    Text(String),
+}
+
+/// A column of the order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SortBy {
+    /// One of the fields of a query, except `participant`.
+    pub field: String,
+    /// Largest first; otherwise states that lack the field come first.
+    #[serde(default)]
+    pub descending: bool,
+}
+
+/// The answer of `POST /v1/vault/query`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct VaultAnswer {
+    /// The ledger position that the view had reached at least.
+    pub view_seq: u64,
+    /// The states, unless groups were asked for.
+    pub states: Vec<FoundState>,
+    /// Give this as `after` for the next page; absent on the last one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+    /// The groups, if asked for, in the order of their values.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<FoundGroup>,
+}
+
+/// A state that meets the query.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FoundState {
+    /// Its number in the view, in order of recording.
+    pub number: u64,
+    /// As the ledger writes it: the transaction id, then the index in parentheses.
+    pub state_ref: String,
+    /// Its contract.
+    pub contract: String,
+    /// Its value, if it is fungible.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fungible: Option<Fungible>,
+    /// The thing it is a version of, if it is linear.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub linear_id: Option<String>,
+    /// The notary.
+    pub notary: String,
+    /// When it was recorded.
+    pub recorded_at_ms: u64,
+    /// When it was consumed, if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub consumed_at_ms: Option<u64>,
+}
+
+/// States with the same values.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FoundGroup {
+    /// The values of the fields grouped by, in their order; absent where a state lacks the field.
+    pub key: Vec<Option<Datum>>,
+    /// How many states.
+    pub states: u64,
+    /// The sum of their quantities in minor units, as text. Means something among states of one token.
+    pub quantity: String,
+}

@@ -1,0 +1,336 @@
+//! Queries of the vault: names and texts become what the view holds, and back.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use api::query::{Criterion as Asked, Datum as Given, FoundGroup, FoundState, Status, VaultQuery};
+use api::{Fungible, VaultAnswer};
+use kernel::port::{Reads, Table};
+use ledger::{LegalName, NetworkMap, PartyId, StateRef, TxId};
+use primitives::{Decode, Encode, PublicKey, hex};
+use store::{
+    Criterion, Datum, Embedded, Field, QueryError, QueryPage, Sort, StateQuery, StateRow,
+    VaultReader,
+};
+
+use super::service::{store_refusal, view_refusal};
+use super::view::notary_of;
+use crate::http::Refusal;
+
+/// Queries that run at once; more are asked to come again.
+pub(super) const QUERIES_MAX: usize = 8;
+/// What "busy" suggests then.
+pub(super) const QUERY_RETRY_MS: u64 = 100;
+/// States on a page when the query does not say.
+const PAGE: u32 = 100;
+
+const FIELDS: &[(&str, Field)] = &[
+    ("contract", Field::Contract),
+    ("owner", Field::Owner),
+    ("participant", Field::Participant),
+    ("notary", Field::Notary),
+    ("token", Field::Token),
+    ("symbol", Field::Symbol),
+    ("issuer", Field::Issuer),
+    ("quantity", Field::Quantity),
+    ("recorded_at_ms", Field::RecordedAt),
+    ("consumed_at_ms", Field::ConsumedAt),
+    ("number", Field::Number),
+    ("linear_id", Field::LinearId),
+];
+/// Only tested for: it is the same as the number, to which the ledger's index leads.
+const STATE_REF: &str = "state_ref";
+
+/// What stops a query from another thread.
+type Interrupt = Box<dyn Fn() + Send>;
+
+/// Stops a query when nobody waits for it any more. The reader serves others later, so the way to it is taken back first.
+#[derive(Clone, Default)]
+pub(super) struct Leash(Arc<Mutex<Hold>>);
+
+#[derive(Default)]
+struct Hold {
+    given_up: bool,
+    interrupt: Option<Interrupt>,
+}
+
+/// Held by whoever waits.
+pub(super) struct Waiting(pub(super) Leash);
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        let mut hold = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        hold.given_up = true;
+        if let Some(interrupt) = &hold.interrupt {
+            interrupt();
+        }
+    }
+}
+
+impl Leash {
+    /// Runs a search that [`Waiting`] can stop.
+    fn run<T>(
+        &self,
+        reader: &VaultReader,
+        search: impl FnOnce() -> Result<T, QueryError>,
+    ) -> Result<T, Refusal> {
+        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let handle = reader.interrupt_handle();
+        let given_up = {
+            let mut hold = lock();
+            hold.interrupt = Some(Box::new(move || handle.interrupt()));
+            hold.given_up
+        };
+        let found = if given_up {
+            Err(QueryError::Interrupted)
+        } else {
+            search()
+        };
+        lock().interrupt = None;
+        found.map_err(|error| match error {
+            QueryError::Bad(text) => bad(text),
+            QueryError::Interrupted => late(),
+            QueryError::View(error) => view_refusal(&error),
+        })
+    }
+}
+
+pub(super) fn late() -> Refusal {
+    Refusal::listed(
+        &api::codes::QUERY_TIMEOUT,
+        "the query did not end in the time it had",
+    )
+}
+
+fn bad(text: impl Into<String>) -> Refusal {
+    Refusal::listed(&api::codes::BAD_QUERY, text)
+}
+
+/// What a query needs besides the view.
+pub(super) struct Searcher {
+    pub(super) store: Embedded,
+    pub(super) network: Arc<NetworkMap>,
+    pub(super) leash: Leash,
+}
+
+impl Searcher {
+    pub(super) fn answer(
+        &self,
+        reader: &VaultReader,
+        query: VaultQuery,
+    ) -> Result<VaultAnswer, Refusal> {
+        let mut parts: Vec<Criterion> = status(query.status).into_iter().collect();
+        if let Some(asked) = &query.criterion {
+            parts.push(self.criterion(asked)?);
+        }
+        let criterion = Criterion::All(parts);
+        let mut answer = VaultAnswer::default();
+        if let Some(by) = &query.group_by {
+            if query.after.is_some() || !query.sort.is_empty() {
+                return Err(bad(
+                    "groups have no pages and an order of their own: leave out 'after' and 'sort'",
+                ));
+            }
+            let by: Vec<Field> = by
+                .iter()
+                .map(|name| field(name))
+                .collect::<Result<_, _>>()?;
+            let groups = self.leash.run(reader, || reader.groups(&criterion, &by))?;
+            answer.groups = groups
+                .into_iter()
+                .map(|group| FoundGroup {
+                    key: (by.iter().zip(group.key))
+                        .map(|(field, value)| value.map(|value| self.shown(*field, value)))
+                        .collect(),
+                    states: group.states,
+                    quantity: group.quantity.to_string(),
+                })
+                .collect();
+            return Ok(answer);
+        }
+        let sort = query.sort.iter().map(|sort| {
+            Ok(Sort {
+                by: field(&sort.field)?,
+                descending: sort.descending,
+            })
+        });
+        let limit = usize::try_from(query.limit.unwrap_or(PAGE)).unwrap_or(usize::MAX);
+        if !(1..=store::QUERY_PAGE_MAX).contains(&limit) {
+            return Err(bad(format!("'limit' is 1 to {}", store::QUERY_PAGE_MAX)));
+        }
+        let query = StateQuery {
+            criterion,
+            sort: sort.collect::<Result<_, Refusal>>()?,
+            after: query.after,
+            limit,
+        };
+        let QueryPage { rows, next } = self.leash.run(reader, || reader.query(&query))?;
+        answer.states = rows.into_iter().map(|row| self.found(row)).collect();
+        answer.next = next;
+        Ok(answer)
+    }
+
+    fn criterion(&self, asked: &Asked) -> Result<Criterion, Refusal> {
+        let each = |parts: &[Asked]| {
+            let parts = parts.iter().map(|part| self.criterion(part));
+            parts.collect::<Result<Vec<_>, Refusal>>()
+        };
+        Ok(match asked {
+            Asked::And(parts) => Criterion::All(each(parts)?),
+            Asked::Or(parts) => Criterion::Any(each(parts)?),
+            Asked::Not(part) => Criterion::Not(Box::new(self.criterion(part)?)),
+            Asked::Status(asked) => status(*asked).unwrap_or(Criterion::All(Vec::new())),
+            Asked::Is(test) => self.one_of(&test.field, std::slice::from_ref(&test.value))?,
+            Asked::In(test) => self.one_of(&test.field, &test.values)?,
+            Asked::Between(test) => Criterion::Between(
+                field(&test.field)?,
+                test.from.map(Datum::Number),
+                test.to.map(Datum::Number),
+            ),
+        })
+    }
+
+    fn one_of(&self, name: &str, values: &[Given]) -> Result<Criterion, Refusal> {
+        if values.len() > store::QUERY_VALUES_MAX {
+            return Err(bad(format!("more than {} values", store::QUERY_VALUES_MAX)));
+        }
+        if name == STATE_REF {
+            let mut numbers = Vec::new();
+            for value in values {
+                numbers.extend(self.number(value)?.map(Datum::Number));
+            }
+            return Ok(Criterion::In(Field::Number, numbers));
+        }
+        let field = field(name)?;
+        let values = values.iter().map(|value| self.value(name, field, value));
+        Ok(Criterion::In(field, values.collect::<Result<_, _>>()?))
+    }
+
+    /// The place of a state in the view; none when the ledger does not hold its transaction.
+    fn number(&self, value: &Given) -> Result<Option<u64>, Refusal> {
+        let wrong = || bad("'state_ref' is a transaction id and an index, such as 'ID(0)'");
+        let Given::Text(text) = value else {
+            return Err(wrong());
+        };
+        let (tx, index) = (text.strip_suffix(')'))
+            .and_then(|text| text.split_once('('))
+            .ok_or_else(wrong)?;
+        let tx: TxId = tx.parse().map_err(|_| wrong())?;
+        let index: u16 = index.parse().map_err(|_| wrong())?;
+        let seq = (self.store.get(Table::TxIndex, tx.as_bytes()))
+            .map_err(|failure| store_refusal(&failure))?;
+        let seq = seq.as_deref().and_then(kernel::rows::seq_of);
+        Ok(seq.map(|seq| seq << 16 | u64::from(index)))
+    }
+
+    fn value(&self, name: &str, field: Field, value: &Given) -> Result<Datum, Refusal> {
+        let text = match (field, value) {
+            (
+                Field::Quantity | Field::RecordedAt | Field::ConsumedAt | Field::Number,
+                Given::Number(number),
+            ) => return Ok(Datum::Number(*number)),
+            (Field::Quantity | Field::RecordedAt | Field::ConsumedAt | Field::Number, _) => {
+                return Err(bad(format!("'{name}' is compared with a number")));
+            }
+            (_, Given::Number(_)) => return Err(bad(format!("'{name}' is compared with text"))),
+            (_, Given::Text(text)) => text,
+        };
+        let party = || text.parse::<LegalName>().ok();
+        Ok(match field {
+            Field::Owner | Field::Participant => {
+                let known = party().and_then(|name| self.network.by_name(&name));
+                let key = match known {
+                    Some(party) => party.key.clone(),
+                    None => text.parse::<PublicKey>().map_err(|_| {
+                        bad(format!(
+                            "'{name}': '{text}' is no party of the network and no key"
+                        ))
+                    })?,
+                };
+                Datum::Bytes(key.to_bytes())
+            }
+            Field::Notary => {
+                let id = match party() {
+                    Some(name) => name.party_id(),
+                    None => text.parse().map_err(|_| {
+                        bad(format!("'{name}': '{text}' is no party's name and no id"))
+                    })?,
+                };
+                Datum::Bytes(id.as_bytes().to_vec())
+            }
+            Field::Token | Field::LinearId => {
+                let id = hex::decode_array::<32>(text).ok_or_else(|| {
+                    bad(format!("'{name}': '{text}' is not 64 hexadecimal digits"))
+                })?;
+                Datum::Bytes(id.to_vec())
+            }
+            Field::Issuer => {
+                Datum::Text(party().map_or_else(|| text.clone(), |name| name.to_string()))
+            }
+            _ => Datum::Text(text.clone()),
+        })
+    }
+
+    fn shown(&self, field: Field, value: Datum) -> Given {
+        match (field, value) {
+            (_, Datum::Number(number)) => Given::Number(number),
+            (_, Datum::Text(text)) => Given::Text(text),
+            (Field::Owner, Datum::Bytes(bytes)) => {
+                Given::Text(match PublicKey::from_bytes(&bytes) {
+                    Ok(key) => (self.network.by_key(&key))
+                        .map_or_else(|| key.to_text(), |party| party.name.to_string()),
+                    Err(_) => hex::encode(&bytes),
+                })
+            }
+            (Field::Notary, Datum::Bytes(bytes)) => Given::Text(match bytes.try_into() {
+                Ok(id) => self.party(&PartyId::from_array(id)),
+                Err(bytes) => hex::encode(&bytes),
+            }),
+            (_, Datum::Bytes(bytes)) => Given::Text(hex::encode(&bytes)),
+        }
+    }
+
+    fn party(&self, id: &PartyId) -> String {
+        match self.network.party(id) {
+            Some(party) => party.name.to_string(),
+            None => id.to_string(),
+        }
+    }
+
+    fn found(&self, row: StateRow) -> FoundState {
+        let reference = StateRef::new(TxId::from_array(row.tx), row.output);
+        FoundState {
+            number: u64::try_from(row.cursor).unwrap_or(0),
+            state_ref: reference.to_string(),
+            notary: self.party(&notary_of(&row)),
+            contract: row.contract,
+            fungible: row.token.map(|token| Fungible {
+                token: hex::encode(&token.id),
+                symbol: token.symbol,
+                issuer: token.issuer,
+                quantity: row.quantity,
+            }),
+            linear_id: row.linear_id.map(|id| hex::encode(&id)),
+            recorded_at_ms: row.recorded_at,
+            consumed_at_ms: row.consumed_at,
+        }
+    }
+}
+
+fn status(status: Status) -> Option<Criterion> {
+    match status {
+        Status::Unconsumed => Some(Criterion::Consumed(false)),
+        Status::Consumed => Some(Criterion::Consumed(true)),
+        Status::All => None,
+    }
+}
+
+fn field(name: &str) -> Result<Field, Refusal> {
+    let known = FIELDS.iter().find(|(known, _)| *known == name);
+    known.map(|(_, field)| *field).ok_or_else(|| {
+        let names: Vec<&str> = FIELDS.iter().map(|(name, _)| *name).collect();
+        bad(format!(
+            "there is no field '{name}' here; there are {} (and {STATE_REF} in 'is' and 'in')",
+            names.join(", ")
+        ))
+    })
+}

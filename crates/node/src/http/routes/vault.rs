@@ -1,0 +1,24 @@
+//! Queries of the vault.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use api::VaultQuery;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::StatusCode;
+
+use super::parameters::{from_json, patience, whole};
+use super::{Answered, json};
+use crate::http::router::ApiState;
+
+/// `POST /v1/vault/query`
+pub(in crate::http) async fn query(State(state): State<Arc<ApiState>>, body: Body) -> Answered {
+    let query: VaultQuery = {
+        let (body, _place) = whole(body, &state).await?;
+        from_json(&body)?
+    };
+    let deadline = Instant::now() + patience(&state.options, query.timeout_ms);
+    let answer = state.service.vault_query(query, deadline).await?;
+    json(StatusCode::OK, &answer)
+}
