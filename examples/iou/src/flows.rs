@@ -104,14 +104,23 @@ impl Responder for AcceptIou {
     const VERSION: u32 = 1;
 
     async fn run(ctx: FlowContext, session: Session) -> Result<(), FlowError> {
-        // The contract has accepted the transaction. Whether this lender wants it is decided here.
+        // The contract has accepted the transaction. Whether this lender wants it is decided here. A signature is for all
+        // of a transaction, so nothing else may be in it: it could spend what this node owns.
         let id = sign_transaction(&ctx, &session, |transaction| {
             let (_, iou) = iou_of(transaction)?;
-            if iou.lender == *ctx.me() && iou.borrower.id() == session.peer() {
+            let wire = transaction.wire();
+            let alone =
+                wire.inputs().is_empty() && wire.outputs().len() == 1 && wire.commands().len() == 1;
+            let ours = iou.lender == *ctx.me() && iou.token.issuer == iou.lender;
+            if alone && ours && iou.borrower.id() == session.peer() {
                 return Ok(());
             }
-            let hint = "propose an IOU of your own to this lender";
-            Err(FlowError::new("iou.not_ours", "another's IOU", hint))
+            let hint = "propose an IOU of your own to this lender, and nothing beside it";
+            Err(FlowError::new(
+                "iou.not_ours",
+                "not an IOU for this lender",
+                hint,
+            ))
         })
         .await?;
         receive_finality(&ctx, &id).await?;
