@@ -112,14 +112,20 @@ impl Link {
                 Err(TryLockError::WouldBlock) => return,
                 Err(TryLockError::Poisoned(_)) => return self.attention(FAILED),
             };
-            match state.send(self, &mut budget) {
-                Ok(Progress::Idle) => drop(state),
-                Ok(Progress::Full) => return self.attention(WANT_WRITE),
-                Ok(Progress::More) => return self.attention(MORE),
+            let progress = state.send(self, &mut budget);
+            let flag = match progress {
+                Ok(Progress::Idle) => None,
+                Ok(Progress::Full) => Some(WANT_WRITE),
+                Ok(Progress::More) => Some(MORE),
                 Err(error) => {
                     state.failure = Some(error);
-                    return self.attention(FAILED);
+                    Some(FAILED)
                 }
+            };
+            // Before the net thread is called: it must not find the lock taken by a thread that is about to leave.
+            drop(state);
+            if let Some(flag) = flag {
+                return self.attention(flag);
             }
             // Somebody may have queued, and found the lock taken, since we last looked.
             if !self.peer.outbox().is_ready() {

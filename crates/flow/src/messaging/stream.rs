@@ -31,6 +31,8 @@ pub(super) struct Stream<T> {
     up: bool,
     /// While rows are being read: the last number that the answer can hold, and how many were asked for.
     refilling: Option<(u64, usize)>,
+    /// The size of the row after `read`, once it was read and found no room.
+    next_bytes: usize,
     /// The rows being read were asked for before the peer went away: they say nothing about the window any more.
     stale: bool,
     window: BTreeMap<u64, (T, usize)>,
@@ -52,6 +54,7 @@ impl<T: Clone> Stream<T> {
             read: first_row.saturating_sub(1),
             up: false,
             refilling: None,
+            next_bytes: 0,
             stale: false,
             window: BTreeMap::new(),
             window_bytes: 0,
@@ -104,6 +107,7 @@ impl<T: Clone> Stream<T> {
         if let Some((first, _)) = self.window.first_key_value() {
             self.read = first - 1;
         }
+        self.next_bytes = 0;
         self.window.clear();
         self.window_bytes = 0;
         self.tail.clear();
@@ -139,6 +143,7 @@ impl<T: Clone> Stream<T> {
             self.tail.pop_front();
         }
         self.read = self.read.max(upto);
+        self.next_bytes = 0;
         self.attempts = 0;
         self.take_tail();
     }
@@ -146,14 +151,18 @@ impl<T: Clone> Stream<T> {
     /// The rows to read, if there are some between the window and the tail and room for one: after which, how many.
     pub(super) fn refill(&mut self) -> Option<(u64, usize)> {
         let before_tail = self.tail.front().map_or(self.last, |(seq, ..)| seq - 1);
-        if !self.up || self.refilling.is_some() || self.read >= before_tail || !self.has_room(0) {
+        let busy = !self.up || self.refilling.is_some();
+        if busy || self.read >= before_tail || !self.has_room(self.next_bytes) {
             return None;
         }
-        let limit = self
-            .limits
-            .items_max
-            .saturating_sub(self.window.len())
-            .max(1);
+        // No more than there is likely to be room for: what does not fit is read again.
+        let left_bytes = self.limits.bytes_max.saturating_sub(self.window_bytes);
+        let likely = match self.window_bytes.checked_div(self.window.len()) {
+            Some(average) => (2 * left_bytes).div_ceil(average.max(1)).max(4),
+            None => usize::MAX,
+        };
+        let left = self.limits.items_max.saturating_sub(self.window.len());
+        let limit = left.min(likely).max(1);
         self.refilling = Some((self.last, limit));
         Some((self.read, limit))
     }
@@ -172,13 +181,15 @@ impl<T: Clone> Stream<T> {
                 continue;
             }
             if !self.has_room(bytes) {
+                self.next_bytes = bytes;
                 complete = false;
                 break;
             }
             self.enter(seq, item, bytes);
         }
-        if complete {
-            self.read = self.read.max(asked_last);
+        if complete && asked_last > self.read {
+            self.read = asked_last;
+            self.next_bytes = 0;
         }
         // What was read may reach into the tail, also when there was no room for all of it.
         while let Some((seq, _, bytes)) = self.tail.front() {
@@ -222,6 +233,7 @@ impl<T: Clone> Stream<T> {
         self.window.insert(seq, (item, bytes));
         self.window_bytes += bytes;
         self.read = seq;
+        self.next_bytes = 0;
     }
 
     fn has_room(&self, bytes: usize) -> bool {
