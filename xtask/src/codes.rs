@@ -1,7 +1,7 @@
 //! Codes in the sources that no catalogue lists: each would be shown without a page to look it up.
 //!
-//! A code is a string `domain.snake_case`. So are settings, flows and files: settings are known from
-//! `docs/reference/config.md`, flows by their constant `NAME`, files by their ending, the rest is listed here.
+//! A code is a string `domain.snake_case`. So are settings, permissions, flows and files: settings and permissions are known
+//! from their pages of the reference, columns of the view by their short prefix, flows by their constant `NAME`, files by their ending, the rest is listed here.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,7 +13,9 @@ use crate::source::{self, Literal};
 use crate::{metadata, tree};
 
 /// Strings of a code's form that are something else.
-const NO_CODES: &[&str] = &["tally.cash", "tally.paper"];
+const NO_CODES: &[&str] = &["tally.cash", "tally.paper", "audit.lost", "toml.new"];
+/// Pages that show other strings of that form between backquotes.
+const PAGES: &[&str] = &["docs/reference/config.md", "docs/reference/users.md"];
 /// Endings of files.
 const FILES: &[&str] = &[
     "db", "json", "key", "log", "md", "pem", "pub", "sock", "sqlite", "toml", "txt",
@@ -30,7 +32,7 @@ pub fn is_code(text: &str) -> bool {
                 .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
     };
     text.split_once('.')
-        .is_some_and(|(domain, name)| snake(domain) && snake(name))
+        .is_some_and(|(domain, name)| domain.len() > 1 && snake(domain) && snake(name))
 }
 
 /// Every code without a page, as `file:line: code`.
@@ -49,7 +51,10 @@ pub fn unlisted(listed: &BTreeSet<&str>) -> Result<Vec<String>> {
             strings.extend(found.map(|literal| (shown.clone(), literal)));
         }
     }
-    let settings = settings(&root.join("docs/reference/config.md"))?;
+    let mut settings = BTreeSet::new();
+    for page in PAGES {
+        settings.extend(quoted(&root.join(page))?);
+    }
     let flows: BTreeSet<String> = strings
         .iter()
         .filter(|(_, literal)| literal.constant.as_deref() == Some("NAME"))
@@ -72,8 +77,8 @@ pub fn unlisted(listed: &BTreeSet<&str>) -> Result<Vec<String>> {
     Ok(faults)
 }
 
-/// The settings that the reference shows between backquotes.
-fn settings(page: &Path) -> Result<BTreeSet<String>> {
+/// What a page shows between backquotes.
+fn quoted(page: &Path) -> Result<BTreeSet<String>> {
     let text = fs::read_to_string(page).with_context(|| page.display().to_string())?;
     let quoted = text.split('`').skip(1).step_by(2);
     Ok(quoted.map(str::to_owned).collect())
@@ -89,7 +94,7 @@ mod tests {
             assert!(is_code(code), "{code}");
         }
         for text in [
-            "tx", "tx.", ".a", "Tx.a", "a.b.c", "0.1", "a b.c", "a.1", "a-b.c",
+            "tx", "tx.", ".a", "s.id", "Tx.a", "a.b.c", "0.1", "a b.c", "a.1", "a-b.c",
         ] {
             assert!(!is_code(text), "{text}");
         }

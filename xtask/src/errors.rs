@@ -56,6 +56,11 @@ const COMMAND_LINE: &[(&str, &str, &str)] = &[
         "Give error, warn, info, debug or trace, or a filter such as info,net=debug.",
     ),
     (
+        "tally.bad_password",
+        "A password could not be read, is too short or too long, or was typed differently the second time.",
+        "Choose a password of 8 to 1024 bytes; without a terminal give --password-stdin.",
+    ),
+    (
         "tally.bad_url",
         "An address of an API does not parse.",
         "Give it as https://host:port.",
@@ -90,6 +95,16 @@ const COMMAND_LINE: &[(&str, &str, &str)] = &[
         "tally.runtime",
         "The asynchronous runtime does not start.",
         "Check the limits of threads and memory for the user.",
+    ),
+    (
+        "tally.query",
+        "A vault query on the command line, or the file with it, makes no sense.",
+        "See the reference of vault queries for the fields and forms there are.",
+    ),
+    (
+        "tally.unknown_user",
+        "The node's folder has no user of this name.",
+        "Check the name; 'tally user list' shows all users.",
     ),
     (
         "tally.unwell",

@@ -29,6 +29,22 @@ codes! {
     UNAUTHORISED = "api.unauthorised" 401
         "The request carries no bearer token, or one that the node does not know."
         "Send 'Authorization: Bearer TOKEN' with a token from the node's configuration; bootstrap wrote one to the node's folder.";
+    /// Not allowed.
+    FORBIDDEN = "api.forbidden" 403
+        "The user whose token the request carries lacks the permission that the detail names."
+        "Have the node's operator grant it with 'tally user grant', or ask as another user.";
+    /// No such user, or a wrong password.
+    LOGIN_FAILED = "api.login_failed" 401
+        "There is no such user, the password is wrong, or the user is disabled or has no password."
+        "Check the name and the password; the node's operator sets a new one with 'tally user passwd'.";
+    /// Too many failed logins.
+    LOGIN_LIMITED = "api.login_limited" 429
+        "Too many logins failed lately for this user or from this address."
+        "Try again after the time given in retry_after_ms.";
+    /// Logout without a login.
+    NOT_A_LOGIN = "api.not_a_login" 422
+        "The token was not given by a login, so it cannot be logged out."
+        "Let the token expire, or have the node's operator remove it from the node's folder.";
     /// No such path.
     NO_SUCH_PATH = "api.no_such_path" 404
         "The API has nothing at this path."
@@ -65,6 +81,14 @@ codes! {
     BAD_BATCH = "api.bad_batch" 422
         "A batch holds no starts, or more than the node takes at once."
         "Send 1 to 256 starts in a batch, or use /v1/stream for more.";
+    /// A query of the vault that cannot be answered.
+    BAD_QUERY = "api.bad_query" 422
+        "A query of the vault names a field that does not exist, compares it with the wrong kind of value, or is larger than the node allows."
+        "Correct what the detail names; it lists the fields there are.";
+    /// A query of the vault that took too long.
+    QUERY_TIMEOUT = "api.query_timeout" 504
+        "A query of the vault did not end in the time it had, and was stopped."
+        "Narrow the criteria, sort by fewer columns, or allow more time with timeout_ms.";
     /// A reader of events is too slow.
     SLOW_READER = "api.slow_reader" 503
         "A follower of events did not read them as fast as they came, and the node keeps a bounded number."
@@ -81,14 +105,6 @@ codes! {
     NODE_DRAINING = "node.draining" 503
         "The node finishes what it has and accepts no new work."
         "Start the flow on another node, or after the node is back.";
-    /// A query of the vault that cannot be answered.
-    BAD_QUERY = "api.bad_query" 422
-        "A query of the vault names a field that does not exist, compares it with the wrong kind of value, or is larger than the node allows."
-        "Correct what the detail names; it lists the fields there are.";
-    /// A query of the vault that took too long.
-    QUERY_TIMEOUT = "api.query_timeout" 504
-        "A query of the vault did not end in the time it had, and was stopped."
-        "Narrow the criteria, sort by fewer columns, or allow more time with timeout_ms.";
     /// The node stopped before it could answer.
     NODE_STOPPING = "node.stopping" 503
         "The node stopped before it could answer; whether the flow was started is not known."

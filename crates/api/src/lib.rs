@@ -12,14 +12,15 @@ pub mod codes;
 pub mod events;
 pub mod flows;
 pub mod ledger;
+pub mod login;
 pub mod network;
 pub mod node;
 pub mod notary;
 pub mod openapi;
 pub mod paths;
 pub mod problem;
-pub mod stream;
 pub mod query;
+pub mod stream;
 pub mod vault;
 
 pub use codes::{ERRORS, ErrorInfo};
@@ -31,10 +32,11 @@ pub use flows::{
 pub use ledger::{
     CommandView, LedgerEntry, LedgerPage, SignatureView, StateView, TimeWindowView, TransactionView,
 };
+pub use login::{LoggedIn, Login};
 pub use network::{NetworkView, NotaryView, PartyView};
 pub use node::{Drain, FlowInfo, Health, NodeState, NodeView};
 pub use notary::{ConsumedEntry, ConsumedPage};
 pub use problem::Problem;
+pub use query::{VaultAnswer, VaultQuery};
 pub use stream::{StreamAnswer, StreamStart};
 pub use vault::{Balance, Balances, Fungible, StateEntry, StatesPage};
-pub use query::{VaultAnswer, VaultQuery};

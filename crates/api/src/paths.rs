@@ -28,6 +28,10 @@ pub const TRANSACTION: &str = "/v1/transactions/{transaction_id}";
 pub const LEDGER: &str = "/v1/ledger";
 /// `GET`, notaries only: consumed states, paged by `after` and `limit`.
 pub const CONSUMED: &str = "/v1/notary/consumed";
+/// `POST`, without a token: a token for a user's name and password.
+pub const LOGIN: &str = "/v1/login";
+/// `POST`: end the login whose token the request carries.
+pub const LOGOUT: &str = "/v1/logout";
 /// `GET`: this node.
 pub const NODE: &str = "/v1/node";
 /// `GET`: the network.

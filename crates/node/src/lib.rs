@@ -5,6 +5,7 @@ pub mod codes;
 pub mod config;
 pub mod http;
 pub mod metrics;
+pub mod users;
 
 mod core;
 
@@ -16,4 +17,5 @@ pub const ERRORS: &[&[primitives::ErrorInfo]] = &[
     config::ERRORS,
     core::ERRORS,
     http::ERRORS,
+    users::ERRORS,
 ];

@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{completions, doctor, flow, ledger, network, node, tx, vault};
+use crate::commands::{completions, doctor, flow, ledger, network, node, tx, user, vault};
 use crate::failure::{EXIT_CODES, Failure};
 use crate::{Register, bench, demo};
 
@@ -35,6 +35,9 @@ pub enum Command {
     /// What a node has recorded, in order
     #[command(subcommand)]
     Ledger(ledger::Command),
+    /// Users of a node, their permissions and tokens
+    #[command(subcommand)]
+    User(user::Command),
     /// Look at a node's folder and machine, and say what to do about what is found
     Doctor(doctor::Args),
     /// A shell's completions of this command line
@@ -57,6 +60,7 @@ impl Command {
             Command::Vault(command) => command.wants_json(),
             Command::Tx(command) => command.wants_json(),
             Command::Ledger(command) => command.wants_json(),
+            Command::User(command) => command.wants_json(),
             Command::Doctor(arguments) => arguments.output.json,
             Command::Completions(_) | Command::Man(_) => false,
             Command::Demo(_) | Command::Bench(_) => false,
@@ -73,6 +77,7 @@ pub fn run(command: Command, register: Register) -> Result<(), Failure> {
         Command::Vault(command) => command.run(),
         Command::Tx(command) => command.run(),
         Command::Ledger(command) => command.run(),
+        Command::User(command) => command.run(),
         Command::Doctor(arguments) => arguments.run(),
         Command::Completions(arguments) => arguments.run(),
         Command::Man(arguments) => arguments.run(),
@@ -114,6 +119,8 @@ mod tests {
             "tx show --node nodes/bank-a 00 --json",
             "ledger list --node nodes/bank-a",
             "doctor --node nodes/bank-a --json",
+            "user add --node nodes/bank-a ann --grant flow.start:cash.* --password-stdin",
+            "user token --node nodes/bank-a ann --days 30 --json",
             "completions bash",
             "man --out man",
             "demo",
@@ -126,6 +133,8 @@ mod tests {
             "",
             "flow start",
             "flow start --flow x --wait soon",
+            "user grant --node a ann flow.strat",
+            "user add --node a ann --password secret",
             "node info --node a --url b",
             "vault states --limit -1",
         ] {

@@ -90,6 +90,7 @@ pub struct Answer {
 /// Codes that every operation with a token may refuse with.
 pub const COMMON: &[&ErrorInfo] = &[
     &codes::UNAUTHORISED,
+    &codes::FORBIDDEN,
     &codes::INTERNAL,
     &codes::NODE_BUSY,
     &codes::NODE_STOPPING,

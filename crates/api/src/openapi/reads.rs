@@ -3,8 +3,8 @@
 use super::model::{Kind, Operation};
 use super::parts::{AFTER, LAST_EVENT_ID, LIMIT, READ, TIMEOUT, answer, json, parameter, text};
 use crate::{
-    Balances, ConsumedPage, Drain, Health, LedgerPage, NetworkView, NodeView, StatesPage,
-    TransactionView, VaultAnswer, VaultQuery, codes, paths,
+    Balances, ConsumedPage, Drain, Health, LedgerPage, LoggedIn, Login, NetworkView, NodeView,
+    StatesPage, TransactionView, VaultAnswer, VaultQuery, codes, paths,
 };
 
 /// In the order in which they are shown.
@@ -140,6 +140,41 @@ pub(super) const OPERATIONS: &[Operation] = &[
         )],
         codes: &[&codes::BAD_PARAMETER, &codes::NOT_A_NOTARY],
         others: true,
+        ..READ
+    },
+    Operation {
+        method: "post",
+        path: paths::LOGIN,
+        id: "login",
+        tag: "node",
+        summary: "A token for a user's name and password. Needs no token.",
+        token: false,
+        body: json::<Login>(r#"{"user":"ann","password":"secret","ttl_s":3600}"#),
+        answers: &[answer(
+            200,
+            "A token.",
+            json::<LoggedIn>(r#"{"token":"9a41","expires_ms":1790000000000}"#),
+        )],
+        codes: &[
+            &codes::BAD_JSON,
+            &codes::BAD_REQUEST,
+            &codes::BODY_TOO_LARGE,
+            &codes::BODY_TIMEOUT,
+            &codes::LOGIN_FAILED,
+            &codes::LOGIN_LIMITED,
+            &codes::INTERNAL,
+            &codes::NODE_BUSY,
+        ],
+        ..READ
+    },
+    Operation {
+        method: "post",
+        path: paths::LOGOUT,
+        id: "logout",
+        tag: "node",
+        summary: "Ends the login whose token the request carries.",
+        answers: &[answer(204, "Ended.", None)],
+        codes: &[&codes::NOT_A_LOGIN],
         ..READ
     },
     Operation {

@@ -29,6 +29,7 @@ use crate::http::{
     ApiToken, HttpHandle, HttpOptions, HttpServer, ListenError, TlsError, Tokens, server_config,
 };
 use crate::metrics::NodeMetrics;
+use crate::users::{AuditLog, Users, UsersError};
 
 /// The ledger's store, within the data folder.
 const LEDGER: &str = "ledger";
@@ -92,6 +93,9 @@ pub enum StartError {
     /// The API's address.
     #[error(transparent)]
     ApiListen(#[from] ListenError),
+    /// The users of the node's folder.
+    #[error(transparent)]
+    Users(#[from] UsersError),
     /// A token's hash in the configuration.
     #[error("api.tokens: the sha256 of user '{0}' is not 64 hexadecimal digits")]
     Token(String),
@@ -146,6 +150,7 @@ impl Coded for StartError {
             StartError::Transport(error) => error.code(),
             StartError::ApiTls(error) => error.code(),
             StartError::ApiListen(error) => error.code(),
+            StartError::Users(error) => error.code(),
             StartError::Token(_) => "node.bad_token_hash",
             StartError::Apps(_) => "node.apps",
             StartError::System(_) => "node.system",
@@ -161,6 +166,7 @@ impl Coded for StartError {
             StartError::Transport(error) => error.hint(),
             StartError::ApiTls(error) => error.hint(),
             StartError::ApiListen(error) => error.hint(),
+            StartError::Users(error) => error.hint(),
             _ => ErrorInfo::action_of(ERRORS, self.code()),
         }
     }
@@ -348,7 +354,9 @@ impl Node {
             net: transport.handle().clone(),
             started: Instant::now(),
         };
-        let http = http_options(&config, server_config(chain, tls_key)?)?;
+        let mut http = http_options(&config, server_config(chain, tls_key)?)?;
+        http.users = Some(Arc::new(Users::open(&dir)?));
+        http.audit = Some(Arc::new(AuditLog::open(&dir)?));
         let http = HttpServer::start(http, Arc::new(service), metrics).await?;
         Ok(Node {
             shared,

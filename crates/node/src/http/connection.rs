@@ -42,8 +42,13 @@ impl Trust {
     }
 }
 
+/// Where a request comes from.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ClientAddress(pub(super) Option<std::net::IpAddr>);
+
 /// Serves a connection to its end.
 pub(super) async fn serve(state: Arc<ApiState>, router: Router, tcp: TcpStream) {
+    let address = ClientAddress(tcp.peer_addr().ok().map(|peer| peer.ip()));
     let peer = tcp
         .peer_addr()
         .map_or_else(|_| "?".to_owned(), |address| address.to_string());
@@ -66,6 +71,7 @@ pub(super) async fn serve(state: Arc<ApiState>, router: Router, tcp: TcpStream) 
             async move {
                 let mut request = request.map(Body::new);
                 request.extensions_mut().insert(trust);
+                request.extensions_mut().insert(address);
                 Ok::<_, Infallible>(respond(&state, router, request).await)
             }
         })

@@ -23,6 +23,7 @@ mod line;
 mod network_view;
 mod options;
 mod patient;
+mod permits;
 mod problem;
 mod randomness;
 mod refusal;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::tokens::Tokens;
+use crate::users::{AuditLog, Users};
 
 /// Settings of the API's server; every one has a bound that holds whatever clients do.
 #[derive(Clone, Debug)]
@@ -15,6 +16,10 @@ pub struct HttpOptions {
     pub tls: Arc<rustls::ServerConfig>,
     /// Who may call.
     pub tokens: Tokens,
+    /// Further users, with passwords and permissions.
+    pub users: Option<Arc<Users>>,
+    /// Where it is written who did what.
+    pub audit: Option<Arc<AuditLog>>,
     /// Connections at once; further ones are closed at once.
     pub connections_max: usize,
     /// For TLS to be agreed, for a request's head to arrive, and for a first request with a good token.
@@ -54,6 +59,8 @@ impl HttpOptions {
             listen,
             tls,
             tokens,
+            users: None,
+            audit: None,
             connections_max: 1_024,
             head_timeout: Duration::from_secs(10),
             write_patience: Duration::from_secs(60),

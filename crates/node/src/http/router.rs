@@ -7,24 +7,27 @@ use api::codes::{INTERNAL, METHOD_NOT_ALLOWED, NO_SUCH_PATH};
 use api::paths;
 use axum::Router;
 use axum::body::{Body, Bytes};
-use axum::extract::{Request, State};
-use axum::http::Uri;
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::{Method, Uri};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post};
+use flow::FlowId;
 use tokio::sync::{Semaphore, watch};
 use tower::ServiceExt;
 
-use super::connection::Trust;
+use super::connection::{ClientAddress, Trust};
 use super::contain::contain;
 use super::options::HttpOptions;
+use super::permits;
 use super::randomness::Randomness;
 use super::refusal::Refusal;
-use super::routes::{batch, description, events, flows, reads, status, vault};
+use super::routes::{batch, description, events, flows, login, reads, status, vault};
 use super::service::NodeService;
 use super::stream;
 use super::vault_tail::VaultTail;
 use crate::metrics::NodeMetrics;
+use crate::users::{AuditLine, AuditNote, Caller};
 
 /// What every request needs.
 pub(super) struct ApiState {
@@ -89,19 +92,21 @@ pub(super) fn router(state: Arc<ApiState>) -> Router {
         .route(paths::STREAM, post(stream::open))
         .route(paths::BALANCES, get(reads::balances))
         .route(paths::STATES, get(reads::states))
+        .route(paths::VAULT_QUERY, post(vault::query))
         .route(paths::VAULT_EVENTS, get(events::vault))
         .route(paths::TRANSACTION, get(reads::transaction))
         .route(paths::LEDGER, get(reads::ledger))
-        .route(paths::VAULT_QUERY, post(vault::query))
         .route(paths::CONSUMED, get(reads::consumed))
         .route(paths::NODE, get(status::node))
         .route(paths::NETWORK, get(status::network))
         .route(paths::DRAIN, post(status::drain))
         .route(paths::METRICS, get(status::metrics))
         .route(paths::OPENAPI, get(description::openapi))
+        .route(paths::LOGOUT, post(login::logout))
         .route_layer(from_fn_with_state(Arc::clone(&state), authenticate));
     Router::new()
         .merge(with_token)
+        .route(paths::LOGIN, post(login::login))
         .route(paths::HEALTH, get(status::health))
         .route(paths::DOCS, get(description::page))
         .fallback(no_such_path)
@@ -139,12 +144,70 @@ async fn authenticate(
     mut request: Request,
     next: Next,
 ) -> Result<Response, Refusal> {
-    let user = state.options.tokens.user(request.headers())?;
+    let users = state.options.users.as_deref();
+    let caller = state.options.tokens.caller(request.headers(), users)?;
     if let Some(trust) = request.extensions().get::<Trust>() {
         trust.earn();
     }
-    request.extensions_mut().insert(User(user));
+    let path = request.extensions().get::<MatchedPath>().cloned();
+    let path = path.as_ref().map_or("", MatchedPath::as_str);
+    let allowed = permits::check(&caller, request.method(), path);
+    record(&state, &caller, &request, path, allowed.as_ref().err());
+    allowed?;
+    request
+        .extensions_mut()
+        .insert(User(Arc::clone(&caller.name)));
+    request.extensions_mut().insert(caller);
     Ok(next.run(request).await)
+}
+
+/// Writes down what was refused, and what changes something; starts write their own lines.
+fn record(
+    state: &ApiState,
+    caller: &Caller,
+    request: &Request,
+    path: &str,
+    refusal: Option<&Refusal>,
+) {
+    let Some(audit) = &state.options.audit else {
+        return;
+    };
+    let elsewhere = [
+        paths::FLOWS,
+        paths::FLOW_BATCH,
+        paths::STREAM,
+        paths::VAULT_QUERY,
+    ];
+    let reads = matches!(*request.method(), Method::GET | Method::HEAD);
+    if refusal.is_none() && (reads || elsewhere.contains(&path)) {
+        return;
+    }
+    let address = request.extensions().get::<ClientAddress>();
+    let action = format!("{} {}", request.method(), request.uri().path());
+    let action: String = action.chars().take(512).collect();
+    let line = AuditLine::new(Arc::clone(&caller.name), address.and_then(|a| a.0), &action);
+    audit.write(match refusal {
+        Some(refusal) => line.refused(&refusal.code),
+        None => line,
+    });
+}
+
+impl ApiState {
+    /// A line of the audit log about a start, to be ended by its answer.
+    pub(super) fn start_note(
+        &self,
+        caller: &Caller,
+        address: ClientAddress,
+        flow: (&str, &FlowId),
+        client_id: Option<&str>,
+    ) -> Option<AuditNote> {
+        let audit = self.options.audit.as_ref()?;
+        let mut line = AuditLine::new(Arc::clone(&caller.name), address.0, "flow.start");
+        line.flow = Some(flow.0.chars().take(128).collect());
+        line.flow_id = Some(flow.1.to_string());
+        line.client_id = client_id.map(str::to_owned);
+        Some(AuditNote::new(audit, line))
+    }
 }
 
 async fn no_such_path(uri: Uri) -> Refusal {

@@ -32,14 +32,16 @@ use hyper::body::Frame;
 use serde::Deserialize;
 use tokio::sync::OwnedSemaphorePermit;
 
+use super::connection::ClientAddress;
 use super::contain;
 use super::input::Input;
 use super::line::write_answer;
 use super::refusal::Refusal;
-use super::router::{ApiState, User, no_place};
+use super::router::{ApiState, no_place};
 use super::routes::parameters::{checked_client_id, from_json};
 use super::service::{Answer, StartRequest};
 use super::ticket::{Answers, Arrived, Ticket};
+use crate::users::Caller;
 
 /// A chunk of answers is not made longer than this and one line.
 const CHUNK_BYTES: usize = 32 << 10;
@@ -47,13 +49,19 @@ const CHUNK_BYTES: usize = 32 << 10;
 /// `POST /v1/stream`
 pub(super) async fn open(
     State(state): State<Arc<ApiState>>,
-    Extension(User(user)): Extension<User>,
+    Extension(caller): Extension<Caller>,
+    Extension(address): Extension<ClientAddress>,
     body: Body,
 ) -> Result<Response, Refusal> {
     let place = Arc::clone(&state.places.streams)
         .try_acquire_owned()
         .map_err(|_| no_place("streams"))?;
-    let mut response = Response::new(Body::new(StreamBody::new(state, user, body, place)));
+    let mut response = Response::new(Body::new(StreamBody::new(
+        state,
+        (caller, address),
+        body,
+        place,
+    )));
     let headers = response.headers_mut();
     headers.insert(
         CONTENT_TYPE,
@@ -66,7 +74,8 @@ pub(super) async fn open(
 /// See the module.
 struct StreamBody {
     state: Arc<ApiState>,
-    user: Arc<str>,
+    caller: Caller,
+    address: ClientAddress,
     body: Body,
     input: Input,
     input_ended: bool,
@@ -95,12 +104,18 @@ struct Numbered {
 }
 
 impl StreamBody {
-    fn new(state: Arc<ApiState>, user: Arc<str>, body: Body, place: OwnedSemaphorePermit) -> Self {
+    fn new(
+        state: Arc<ApiState>,
+        (caller, address): (Caller, ClientAddress),
+        body: Body,
+        place: OwnedSemaphorePermit,
+    ) -> Self {
         state.metrics.http_streams.increment();
         let mut stopping = state.stopping.clone();
         Self {
             state,
-            user,
+            caller,
+            address,
             body,
             input: Input::default(),
             input_ended: false,
@@ -171,7 +186,10 @@ impl StreamBody {
 
     /// Hands the starts of some lines to the service at once.
     fn submit(&mut self, spans: &[(usize, usize)]) {
-        let (input, user) = (std::mem::take(&mut self.input), Arc::clone(&self.user));
+        let (input, user) = (
+            std::mem::take(&mut self.input),
+            Arc::clone(&self.caller.name),
+        );
         let mut wishes = Vec::with_capacity(spans.len());
         for span in spans {
             let line = input.line(*span);
@@ -196,7 +214,12 @@ impl StreamBody {
                 user: &user,
                 client_id: wish.line.client_id.as_deref(),
                 wait: wish.line.wait,
-                ticket: self.ticket(wish.line.n),
+                ticket: self.ticket(wish.line.n).noted(self.state.start_note(
+                    &self.caller,
+                    self.address,
+                    (&wish.line.flow, &wish.flow_id),
+                    wish.line.client_id.as_deref(),
+                )),
             })
             .collect();
         let state = &self.state;
@@ -213,7 +236,18 @@ impl StreamBody {
     fn wish<'a>(&self, line: &'a [u8]) -> Result<Wish<'a>, Refusal> {
         let line: StreamStart<'a> = from_json(line)?;
         checked_client_id(line.client_id.as_deref())?;
-        let (flow_id, seed) = self.state.fresh()?;
+        let (flow_id, seed) = self.state.fresh_for(&self.caller.name)?;
+        if let Err(refusal) = self.caller.check_start(&line.flow) {
+            let flow = (&*line.flow, &flow_id);
+            let client_id = line.client_id.as_deref();
+            let note = self
+                .state
+                .start_note(&self.caller, self.address, flow, client_id);
+            if let Some(note) = note {
+                note.end(Some(&refusal.code));
+            }
+            return Err(refusal);
+        }
         Ok(Wish {
             line,
             flow_id,

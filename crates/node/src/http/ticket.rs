@@ -9,6 +9,7 @@ use api::codes::NODE_STOPPING;
 
 use super::refusal::Refusal;
 use super::service::Answer;
+use crate::users::AuditNote;
 
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 
@@ -18,6 +19,8 @@ pub struct Ticket {
     id: u64,
     key: u64,
     answers: Option<Arc<Answers>>,
+    /// The audit log's line about what it was asked for.
+    note: Option<Box<AuditNote>>,
 }
 
 impl Ticket {
@@ -27,7 +30,14 @@ impl Ticket {
             id: Self::next_id(),
             key,
             answers: Some(Arc::clone(answers)),
+            note: None,
         }
+    }
+
+    /// The same, with a line of the audit log that the answer ends.
+    pub(super) fn noted(mut self, note: Option<AuditNote>) -> Self {
+        self.note = note.map(Box::new);
+        self
     }
 
     /// A number that no ticket has or will have: for waits within the node that share the tickets' numbers.
@@ -42,6 +52,12 @@ impl Ticket {
 
     /// Gives the answer. Never blocks.
     pub fn answer(mut self, answer: Answer) {
+        if let Some(note) = self.note.take() {
+            note.end(match &answer {
+                Answer::Refused(refusal) => Some(&refusal.code),
+                _ => None,
+            });
+        }
         if let Some(answers) = self.answers.take() {
             answers.put(self.id, self.key, answer);
         }

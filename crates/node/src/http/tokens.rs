@@ -7,6 +7,7 @@ use axum::http::{HeaderMap, header::AUTHORIZATION};
 use primitives::Hash;
 
 use super::refusal::Refusal;
+use crate::users::{Caller, Permissions, Users};
 
 /// A token's hash and whose it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,16 +38,25 @@ impl Tokens {
         Self(tokens)
     }
 
-    /// The user whose token a request carries.
-    pub(super) fn user(&self, headers: &HeaderMap) -> Result<Arc<str>, Refusal> {
-        let value = headers.get(AUTHORIZATION).map(|value| value.as_bytes());
-        let Some(token) = value.and_then(bearer) else {
-            return Err(Refusal::listed(
-                &UNAUTHORISED,
-                "the request carries no bearer token",
-            ));
-        };
-        let hash = Hash::plain(token);
+    /// Whose token a request carries: one of these, who may do everything, or one of `users`.
+    pub(super) fn caller(
+        &self,
+        headers: &HeaderMap,
+        users: Option<&Users>,
+    ) -> Result<Caller, Refusal> {
+        let hash = token_hash(headers)?;
+        let administrator = self.user(&hash).map(|name| Caller {
+            name,
+            permissions: Arc::new(Permissions::all()),
+        });
+        administrator
+            .or_else(|| users.and_then(|users| users.caller(hash.as_bytes())))
+            .ok_or_else(|| {
+                Refusal::listed(&UNAUTHORISED, "the node does not know the bearer token")
+            })
+    }
+
+    fn user(&self, hash: &Hash) -> Option<Arc<str>> {
         let mut found = None;
         for known in &self.0 {
             // All are looked at, each in constant time: the time taken says nothing.
@@ -54,10 +64,17 @@ impl Tokens {
                 found = Some(Arc::clone(&known.user));
             }
         }
-        found.ok_or_else(|| {
-            Refusal::listed(&UNAUTHORISED, "the node does not know the bearer token")
-        })
+        found
     }
+}
+
+/// The SHA-256 of the token that a request carries.
+pub(super) fn token_hash(headers: &HeaderMap) -> Result<Hash, Refusal> {
+    let value = headers.get(AUTHORIZATION).map(|value| value.as_bytes());
+    value
+        .and_then(bearer)
+        .map(Hash::plain)
+        .ok_or_else(|| Refusal::listed(&UNAUTHORISED, "the request carries no bearer token"))
 }
 
 /// The token in `Bearer TOKEN`; the scheme's case does not matter (RFC 9110 11.1).
@@ -98,10 +115,14 @@ mod tests {
             if let Some(header) = header {
                 headers.insert(AUTHORIZATION, HeaderValue::from_static(header));
             }
-            let found = tokens.user(&headers);
-            assert_eq!(found.as_deref().ok(), user, "{header:?}");
+            let found = tokens.caller(&headers, None);
+            assert_eq!(
+                found.as_ref().ok().map(|caller| &*caller.name),
+                user,
+                "{header:?}"
+            );
             assert!(found.is_ok() || found.is_err_and(|refusal| refusal.status() == 401));
         }
-        assert!(Tokens::default().user(&HeaderMap::new()).is_err());
+        assert!(Tokens::default().caller(&HeaderMap::new(), None).is_err());
     }
 }

@@ -9,3 +9,4 @@ mod limits;
 mod requests;
 mod schema;
 mod streams;
+mod users;

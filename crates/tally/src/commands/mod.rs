@@ -7,4 +7,5 @@ pub mod ledger;
 pub mod network;
 pub mod node;
 pub mod tx;
+pub mod user;
 pub mod vault;

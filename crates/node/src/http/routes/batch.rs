@@ -15,10 +15,12 @@ use tokio::time::{Instant, timeout_at};
 use super::flows::{outcome, where_it_stands};
 use super::parameters::{checked_client_id, from_json, patience, whole};
 use super::{Answered, json};
+use crate::http::connection::ClientAddress;
 use crate::http::refusal::Refusal;
-use crate::http::router::{ApiState, User};
+use crate::http::router::ApiState;
 use crate::http::service::{Answer, NodeService, StartRequest};
 use crate::http::ticket::{Answers, Ticket};
+use crate::users::Caller;
 
 /// A start of the batch.
 struct Wish {
@@ -47,7 +49,8 @@ impl Wish {
 /// `POST /v1/flows/batch`
 pub(in crate::http) async fn start(
     State(state): State<Arc<ApiState>>,
-    Extension(User(user)): Extension<User>,
+    Extension(caller): Extension<Caller>,
+    Extension(address): Extension<ClientAddress>,
     body: Body,
 ) -> Answered {
     let (body, _place) = whole(body, &state).await?;
@@ -61,9 +64,10 @@ pub(in crate::http) async fn start(
     let wishes: Vec<Result<Wish, Refusal>> = batch
         .starts
         .iter()
-        .map(|start| wish(&state, start.get().as_bytes()))
+        .map(|start| wish(&state, &caller, address, start.get().as_bytes()))
         .collect();
-    let mut answers = wait_for_all(&state, &user, &wishes).await;
+    let user = Arc::clone(&caller.name);
+    let mut answers = wait_for_all(&state, (&caller, address), &wishes).await;
     let mut answered = Vec::with_capacity(wishes.len());
     for (index, wish) in wishes.iter().enumerate() {
         let answer = match (wish, answers.remove(&index)) {
@@ -78,10 +82,22 @@ pub(in crate::http) async fn start(
     json(StatusCode::OK, &BatchAnswers { answers: answered })
 }
 
-fn wish(state: &ApiState, start: &[u8]) -> Result<Wish, Refusal> {
+fn wish(
+    state: &ApiState,
+    caller: &Caller,
+    address: ClientAddress,
+    start: &[u8],
+) -> Result<Wish, Refusal> {
     let start: StartFlow = from_json(start)?;
     checked_client_id(start.client_id.as_deref())?;
-    let (flow_id, seed) = state.fresh()?;
+    let (flow_id, seed) = state.fresh_for(&caller.name)?;
+    if let Err(refusal) = caller.check_start(&start.flow) {
+        let client_id = start.client_id.as_deref();
+        if let Some(note) = state.start_note(caller, address, (&start.flow, &flow_id), client_id) {
+            note.end(Some(&refusal.code));
+        }
+        return Err(refusal);
+    }
     let until = Instant::now() + patience(&state.options, start.timeout_ms);
     Ok(Wish {
         start,
@@ -112,7 +128,7 @@ impl Drop for Open<'_> {
 /// Starts them all at once, in order; the answers that came in time, by index.
 async fn wait_for_all(
     state: &ApiState,
-    user: &Arc<str>,
+    (caller, address): (&Caller, ClientAddress),
     wishes: &[Result<Wish, Refusal>],
 ) -> BTreeMap<usize, Answer> {
     let service = &*state.service;
@@ -126,7 +142,9 @@ async fn wait_for_all(
         if let Ok(wish) = wish {
             let ticket = Ticket::new(&open.answers, index as u64);
             open.tickets.insert(index, ticket.id());
-            starts.push(wish.request(user, wish.start.wait, ticket));
+            let (flow, client_id) = (&wish.start.flow, wish.start.client_id.as_deref());
+            let note = state.start_note(caller, address, (flow, &wish.flow_id), client_id);
+            starts.push(wish.request(&caller.name, wish.start.wait, ticket.noted(note)));
         }
     }
     service.start(starts);

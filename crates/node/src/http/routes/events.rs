@@ -5,6 +5,7 @@ use std::sync::Arc;
 use api::codes::BAD_PARAMETER;
 use api::events::{END, PARKED, START, STATE, STEP};
 use api::{FlowStatus, FlowStep, Outcome, VaultStart, Wait};
+use axum::Extension;
 use axum::body::Bytes;
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
@@ -19,6 +20,7 @@ use crate::http::followers::Follower;
 use crate::http::refusal::Refusal;
 use crate::http::router::ApiState;
 use crate::http::vault_tail;
+use crate::users::Caller;
 
 /// The header with which a reader that comes back says what it has read.
 const LAST_EVENT_ID: &str = "last-event-id";
@@ -26,10 +28,12 @@ const LAST_EVENT_ID: &str = "last-event-id";
 /// `GET /v1/flows/{flow_id}/events`
 pub(in crate::http) async fn flow(
     State(state): State<Arc<ApiState>>,
+    Extension(caller): Extension<Caller>,
     flow_id: Result<Path<String>, PathRejection>,
     parameters: Result<Query<FollowQuery>, QueryRejection>,
 ) -> Answered {
     let flow_id: FlowId = parsed("flow id", &segment(flow_id)?)?;
+    caller.check_own(&flow_id)?;
     let wait = match query(parameters)?.wait {
         Some(Wait::None) => {
             let text = "events are followed until finalised or delivered";

@@ -18,10 +18,13 @@ use super::parameters::{
     PageQuery, WaitQuery, checked_client_id, from_json, parsed, patience, query, segment, whole,
 };
 use super::{Answered, json};
+use crate::http::connection::ClientAddress;
+use crate::http::permits::marked;
 use crate::http::refusal::Refusal;
 use crate::http::router::{ApiState, User};
 use crate::http::service::{Answer, Ended, NodeService, Output, StartRequest};
 use crate::http::ticket::{Answers, Ticket};
+use crate::users::Caller;
 
 /// After the time to wait is over: for the node to say where the flow stands.
 const STATE_PATIENCE: Duration = Duration::from_secs(10);
@@ -32,14 +35,24 @@ const STATE_RETRY_MS: u64 = 1_000;
 /// `POST /v1/flows`
 pub(in crate::http) async fn start(
     State(state): State<Arc<ApiState>>,
-    Extension(User(user)): Extension<User>,
+    Extension(caller): Extension<Caller>,
+    Extension(address): Extension<ClientAddress>,
     body: Body,
 ) -> Answered {
     let (body, _place) = whole(body, &state).await?;
     let wish: StartFlow = from_json(&body)?;
     drop(body);
     checked_client_id(wish.client_id.as_deref())?;
-    let (flow_id, seed) = state.fresh()?;
+    let (flow_id, seed) = state.fresh_for(&caller.name)?;
+    let client_id = wish.client_id.as_deref();
+    let mut note = state.start_note(&caller, address, (&wish.flow, &flow_id), client_id);
+    if let Err(refusal) = caller.check_start(&wish.flow) {
+        if let Some(note) = note {
+            note.end(Some(&refusal.code));
+        }
+        return Err(refusal);
+    }
+    let user = Arc::clone(&caller.name);
     let submit = |wait: Wait, ticket: Ticket| {
         state.service.start(vec![StartRequest {
             flow_id,
@@ -55,7 +68,7 @@ pub(in crate::http) async fn start(
     };
     let patience = patience(&state.options, wish.timeout_ms);
     let answer = match waited(&*state.service, patience, |ticket| {
-        submit(wish.wait, ticket)
+        submit(wish.wait, ticket.noted(note.take()))
     })
     .await
     {
@@ -75,10 +88,12 @@ pub(in crate::http) async fn start(
 /// `GET /v1/flows/{flow_id}`
 pub(in crate::http) async fn state(
     State(state): State<Arc<ApiState>>,
+    Extension(caller): Extension<Caller>,
     flow_id: Result<Path<String>, PathRejection>,
     parameters: Result<Query<WaitQuery>, QueryRejection>,
 ) -> Answered {
     let flow_id: FlowId = parsed("flow id", &segment(flow_id)?)?;
+    caller.check_own(&flow_id)?;
     let WaitQuery { wait, timeout_ms } = query(parameters)?;
     let service = &*state.service;
     let now = |ticket| service.attach(flow_id, Wait::None, ticket);
@@ -102,9 +117,11 @@ pub(in crate::http) async fn state(
 /// `POST /v1/flows/{flow_id}/cancel`
 pub(in crate::http) async fn cancel(
     State(state): State<Arc<ApiState>>,
+    Extension(caller): Extension<Caller>,
     flow_id: Result<Path<String>, PathRejection>,
 ) -> Answered {
     let flow_id: FlowId = parsed("flow id", &segment(flow_id)?)?;
+    caller.check_own(&flow_id)?;
     let service = &*state.service;
     let answer = where_it_stands(service, |ticket| service.cancel(flow_id, ticket)).await?;
     match answer {
@@ -121,16 +138,17 @@ pub(in crate::http) async fn cancel(
 /// `GET /v1/flows`
 pub(in crate::http) async fn list(
     State(state): State<Arc<ApiState>>,
+    Extension(caller): Extension<Caller>,
     parameters: Result<Query<PageQuery>, QueryRejection>,
 ) -> Answered {
     let page = query(parameters)?;
-    json(
-        StatusCode::OK,
-        &state
-            .service
-            .flows(page.after()?, page.limit(&state.options))
-            .await?,
-    )
+    let mut page = state
+        .service
+        .flows(page.after()?, page.limit(&state.options))
+        .await?;
+    page.flows
+        .retain(|flow| flow.flow_id.parse().is_ok_and(|id| caller.sees(&id)));
+    json(StatusCode::OK, &page)
 }
 
 /// `DELETE /v1/clients/{client_id}`
@@ -153,6 +171,15 @@ pub(in crate::http) async fn forget_client_id(
 }
 
 impl ApiState {
+    /// A new flow's id, marked as a user's, and seed.
+    pub(in crate::http) fn fresh_for(
+        &self,
+        user: &Arc<str>,
+    ) -> Result<(FlowId, [u8; 32]), Refusal> {
+        let (flow_id, seed) = self.fresh()?;
+        Ok((marked(flow_id, user), seed))
+    }
+
     /// A new flow's id and seed.
     pub(in crate::http) fn fresh(&self) -> Result<(FlowId, [u8; 32]), Refusal> {
         self.randomness

@@ -4,11 +4,12 @@ pub(super) mod batch;
 pub(super) mod description;
 pub(super) mod events;
 pub(super) mod flows;
+pub(super) mod login;
 pub(super) mod parameters;
 pub(super) mod reads;
 pub(super) mod status;
-
 pub(super) mod vault;
+
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};

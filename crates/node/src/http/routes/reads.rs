@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use axum::Extension;
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
@@ -12,6 +13,7 @@ use super::parameters::{PageQuery, TimeoutQuery, parsed, patience, query, segmen
 use super::{Answered, json};
 use crate::http::refusal::Refusal;
 use crate::http::router::ApiState;
+use crate::users::Caller;
 
 /// `GET /v1/balances`
 pub(in crate::http) async fn balances(
@@ -25,14 +27,18 @@ pub(in crate::http) async fn balances(
 /// `GET /v1/states`
 pub(in crate::http) async fn states(
     State(state): State<Arc<ApiState>>,
+    Extension(caller): Extension<Caller>,
     parameters: Result<Query<PageQuery>, QueryRejection>,
 ) -> Answered {
     let page = query(parameters)?;
     let deadline = deadline(&state, page.timeout_ms);
-    let states = state
+    let mut states = state
         .service
         .states(page.after()?, page.limit(&state.options), deadline)
         .await?;
+    states
+        .states
+        .retain(|entry| caller.queries(&entry.contract));
     json(StatusCode::OK, &states)
 }
 

@@ -1,0 +1,26 @@
+//! Logging in with a password.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A user's name and password.
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Login {
+    /// The user's name.
+    pub user: String,
+    /// The user's password.
+    pub password: String,
+    /// How long the token is good, in seconds; an hour unless given, a day at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttl_s: Option<u64>,
+}
+
+/// A token for the `Authorization` header.
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+pub struct LoggedIn {
+    /// The token; the node keeps its hash only.
+    pub token: String,
+    /// When it ends, in milliseconds since the Unix epoch.
+    pub expires_ms: u64,
+}

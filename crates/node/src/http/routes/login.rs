@@ -1,0 +1,90 @@
+//! Logging in and out.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+
+use api::codes::{INTERNAL, LOGIN_FAILED, LOGIN_LIMITED, NOT_A_LOGIN};
+use api::{LoggedIn, Login};
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::header::CACHE_CONTROL;
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::IntoResponse;
+
+use super::parameters::{from_json, whole};
+use super::{Answered, json};
+use crate::http::connection::{ClientAddress, Trust};
+use crate::http::refusal::Refusal;
+use crate::http::router::ApiState;
+use crate::http::tokens::token_hash;
+use crate::users::{AuditLine, LoginError};
+
+/// What "busy" suggests when too many log in at once.
+const RETRY_MS: u64 = 1_000;
+/// A name in the audit log is not longer than this.
+const NAME_CHARS_MAX: usize = 64;
+
+/// `POST /v1/login`
+pub(in crate::http) async fn login(
+    State(state): State<Arc<ApiState>>,
+    Extension(address): Extension<ClientAddress>,
+    trust: Option<Extension<Trust>>,
+    body: Body,
+) -> Answered {
+    let (body, place) = whole(body, &state).await?;
+    let login: Login = from_json(&body)?;
+    drop((body, place));
+    let name: String = login.user.chars().take(NAME_CHARS_MAX).collect();
+    let given = match &state.options.users {
+        Some(users) => {
+            let from = address.0.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+            let given = users.login(&name, login.password, login.ttl_s, from).await;
+            given.map_err(refusal)
+        }
+        None => Err(refusal(LoginError::Wrong)),
+    };
+    if let Some(audit) = &state.options.audit {
+        let line = AuditLine::new(name.into(), address.0, "login");
+        audit.write(match &given {
+            Ok(_) => line,
+            Err(refusal) => line.refused(&refusal.code),
+        });
+    }
+    let (token, expires_s) = given?;
+    if let Some(Extension(trust)) = trust {
+        trust.earn();
+    }
+    let expires_ms = expires_s.saturating_mul(1_000);
+    let mut response = json(StatusCode::OK, &LoggedIn { token, expires_ms })?;
+    let headers = response.headers_mut();
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(response)
+}
+
+/// `POST /v1/logout`
+pub(in crate::http) async fn logout(
+    State(state): State<Arc<ApiState>>,
+    headers: HeaderMap,
+) -> Answered {
+    let hash = token_hash(&headers)?;
+    let users = state.options.users.as_ref();
+    if users.is_some_and(|users| users.logout(hash.as_bytes())) {
+        Ok(StatusCode::NO_CONTENT.into_response())
+    } else {
+        let text = "the token comes from the node's folder, not from a login";
+        Err(Refusal::listed(&NOT_A_LOGIN, text))
+    }
+}
+
+fn refusal(error: LoginError) -> Refusal {
+    match error {
+        LoginError::Wrong => Refusal::listed(&LOGIN_FAILED, "no such user, or a wrong password"),
+        LoginError::Limited(wait) => Refusal {
+            retry_after_ms: Some(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1)),
+            ..Refusal::listed(&LOGIN_LIMITED, "too many logins failed")
+        },
+        LoginError::Busy => Refusal::busy(RETRY_MS),
+        LoginError::NoRandomness => Refusal::listed(&INTERNAL, "the system gives no random bytes"),
+    }
+}

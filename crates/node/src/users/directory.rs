@@ -1,0 +1,320 @@
+//! The users of a running node: whose token is this, and may this password log in.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use primitives::Hash;
+use tokio::sync::Semaphore;
+
+use super::attempts::Attempts;
+use super::error::UsersError;
+use super::file::{FILE, UserRecord, UsersFile};
+use super::now_s;
+use super::password::{PASSWORD_BYTES_MAX, PasswordHash};
+use super::permission::Permissions;
+use super::sessions::{Session, Sessions};
+
+/// How often the file is looked at, at most.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// Passwords that are checked at once; each takes 19 MiB.
+const CHECKS_MAX: usize = 2;
+/// Logins that wait for that.
+const WAITING_MAX: usize = 32;
+/// How long a login lasts when it does not say, and at most, in seconds.
+const TTL_S: u64 = 3_600;
+const TTL_S_MAX: u64 = 24 * 3_600;
+
+/// Who calls, and what they may do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caller {
+    /// The user's name.
+    pub name: Arc<str>,
+    /// What the user may do.
+    pub permissions: Arc<Permissions>,
+}
+
+/// Why nobody was logged in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoginError {
+    /// No such user, not this password, or the user is disabled.
+    Wrong,
+    /// Too many failed; try again after this.
+    Limited(Duration),
+    /// Too many at once.
+    Busy,
+    /// The system gives no random bytes.
+    NoRandomness,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Users {
+    folder: PathBuf,
+    known: RwLock<Known>,
+    looked: Mutex<(Instant, Stamp)>,
+    sessions: RwLock<Sessions>,
+    attempts: Mutex<Attempts>,
+    waiting: Semaphore,
+    checks: Semaphore,
+}
+
+/// Tells versions of the file apart: its inode, size and time of change.
+type Stamp = Option<(u64, u64, i64, i64)>;
+
+#[derive(Debug, Default)]
+struct Known {
+    by_name: HashMap<Arc<str>, Account>,
+    /// By the token's hash: when it ends, and whose it is.
+    by_token: HashMap<[u8; 32], (u64, Arc<str>)>,
+}
+
+#[derive(Debug)]
+struct Account {
+    caller: Caller,
+    password: Option<PasswordHash>,
+}
+
+impl Known {
+    fn new(file: UsersFile) -> Self {
+        let mut known = Self::default();
+        for user in file.users.into_iter().filter(|user| user.enabled) {
+            let UserRecord {
+                name,
+                password,
+                permissions,
+                tokens,
+                ..
+            } = user;
+            let name: Arc<str> = name.into();
+            for token in tokens {
+                let entry = (token.expires_s, Arc::clone(&name));
+                known.by_token.insert(token.sha256.0, entry);
+            }
+            let caller = Caller {
+                name: Arc::clone(&name),
+                permissions: Arc::new(Permissions::new(permissions)),
+            };
+            known.by_name.insert(name, Account { caller, password });
+        }
+        known
+    }
+}
+
+impl Users {
+    /// The users of a node's folder.
+    ///
+    /// # Errors
+    /// Something is wrong with the file.
+    pub fn open(folder: &Path) -> Result<Self, UsersError> {
+        let seen = stamp(folder);
+        Ok(Self {
+            folder: folder.to_owned(),
+            known: RwLock::new(Known::new(UsersFile::read(folder)?)),
+            looked: Mutex::new((Instant::now(), seen)),
+            sessions: RwLock::default(),
+            attempts: Mutex::default(),
+            waiting: Semaphore::new(WAITING_MAX),
+            checks: Semaphore::new(CHECKS_MAX),
+        })
+    }
+
+    /// Whose token this is, by its SHA-256.
+    pub fn caller(&self, hash: &[u8; 32]) -> Option<Caller> {
+        self.look(Instant::now());
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let now_s = now_s();
+        if let Some((expires_s, name)) = known.by_token.get(hash) {
+            let account = known.by_name.get(name).filter(|_| now_s < *expires_s)?;
+            return Some(account.caller.clone());
+        }
+        let sessions = self.sessions.read().unwrap_or_else(PoisonError::into_inner);
+        let session = sessions.get(hash, now_s)?;
+        let account = known.by_name.get(&session.user)?;
+        (account.password.as_ref() == Some(&session.password)).then(|| account.caller.clone())
+    }
+
+    /// Checks a password and gives a token and when it ends, in seconds since the Unix epoch.
+    ///
+    /// # Errors
+    /// See [`LoginError`]. An unknown user takes as long as a wrong password.
+    pub async fn login(
+        &self,
+        user: &str,
+        password: String,
+        ttl_s: Option<u64>,
+        address: IpAddr,
+    ) -> Result<(String, u64), LoginError> {
+        self.look(Instant::now());
+        let _waiting = self.waiting.try_acquire().map_err(|_| LoginError::Busy)?;
+        let begun = lock(&self.attempts).begin(user, address, Instant::now());
+        begun.map_err(LoginError::Limited)?;
+        let (found, kept) = {
+            let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+            match known.by_name.get(user) {
+                Some(Account {
+                    caller,
+                    password: Some(password),
+                }) => (Some(Arc::clone(&caller.name)), password.clone()),
+                _ => (None, PasswordHash::of_nobody()),
+            }
+        };
+        let undone = || lock(&self.attempts).undone(user, address);
+        let Ok(_check) = self.checks.acquire().await else {
+            undone();
+            return Err(LoginError::Busy);
+        };
+        let fits = password.len() <= PASSWORD_BYTES_MAX;
+        let checked = tokio::task::spawn_blocking(move || {
+            (fits && kept.verify(password.as_bytes())).then_some(kept)
+        });
+        let (Some(name), Ok(Some(password))) = (found, checked.await) else {
+            return Err(LoginError::Wrong);
+        };
+        lock(&self.attempts).succeeded(user, address);
+        let mut secret = [0; 32];
+        getrandom::fill(&mut secret).map_err(|_| LoginError::NoRandomness)?;
+        let token = primitives::hex::encode(&secret);
+        let now_s = now_s();
+        let expires_s = now_s.saturating_add(ttl_s.unwrap_or(TTL_S).clamp(1, TTL_S_MAX));
+        let session = Session {
+            user: name,
+            password,
+            expires_s,
+        };
+        let hash = *Hash::plain(token.as_bytes()).as_bytes();
+        let mut sessions = self
+            .sessions
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        if sessions.add(hash, session, now_s) {
+            Ok((token, expires_s))
+        } else {
+            Err(LoginError::Busy)
+        }
+    }
+
+    /// Ends the login of a token, by its SHA-256; `false` if it is no login's.
+    pub fn logout(&self, hash: &[u8; 32]) -> bool {
+        let mut sessions = self
+            .sessions
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        sessions.remove(hash)
+    }
+
+    /// Reads the file again if it has changed. A file that is no good changes nothing, and is said to be so once.
+    fn look(&self, now: Instant) {
+        // Whoever finds it locked goes on with what is known.
+        let Ok(mut looked) = self.looked.try_lock() else {
+            return;
+        };
+        if now.saturating_duration_since(looked.0) < LOOK_EVERY {
+            return;
+        }
+        let seen = stamp(&self.folder);
+        let changed = seen != looked.1;
+        *looked = (now, seen);
+        if changed {
+            self.read_again();
+        }
+    }
+
+    fn read_again(&self) {
+        match UsersFile::read(&self.folder) {
+            Ok(file) => {
+                let known = Known::new(file);
+                tracing::info!(users = known.by_name.len(), "users.toml was read again");
+                *self.known.write().unwrap_or_else(PoisonError::into_inner) = known;
+            }
+            Err(error) => {
+                let code = primitives::Coded::code(&error);
+                tracing::error!(code, %error, "users.toml has changed and is no good; users stay as they were");
+            }
+        }
+    }
+}
+
+fn stamp(folder: &Path) -> Stamp {
+    let data = std::fs::metadata(folder.join(FILE)).ok()?;
+    Some((data.ino(), data.size(), data.mtime(), data.mtime_nsec()))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::users::file::{Sha256Text, TokenRecord};
+
+    fn write(folder: &Path, change: impl FnOnce(&mut UsersFile)) {
+        let written: Result<(), UsersError> = UsersFile::change(folder, |file| {
+            change(file);
+            Ok(())
+        });
+        written.expect("written");
+    }
+
+    fn user(name: &str) -> UserRecord {
+        UserRecord {
+            name: name.to_owned(),
+            password: PasswordHash::new(b"good"),
+            permissions: vec!["tx.read".parse().expect("good")],
+            enabled: true,
+            tokens: vec![TokenRecord {
+                sha256: Sha256Text([7; 32]),
+                expires_s: u64::MAX >> 1,
+            }],
+        }
+    }
+
+    #[tokio::test]
+    async fn logins_last_until_logout_a_new_password_or_the_user_s_end() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let users = Users::open(folder.path()).expect("no users");
+        let address = IpAddr::from([127, 0, 0, 1]);
+        let login = async |name: &str, password: &str| {
+            users
+                .login(name, password.to_owned(), Some(60), address)
+                .await
+        };
+        let known = |token: &str| {
+            let hash = Hash::plain(token.as_bytes());
+            users.caller(hash.as_bytes()).is_some()
+        };
+        assert_eq!(login("ann", "good").await, Err(LoginError::Wrong));
+        write(folder.path(), |file| file.users.push(user("ann")));
+        users.look(Instant::now() + LOOK_EVERY);
+        assert!(users.caller(&[7; 32]).is_some());
+        assert_eq!(login("ann", "bad").await, Err(LoginError::Wrong));
+        let (first, _) = login("ann", "good").await.expect("good");
+        assert!(known(&first) && users.logout(Hash::plain(first.as_bytes()).as_bytes()));
+        assert!(!known(&first));
+        let (second, _) = login("ann", "good").await.expect("good");
+        write(folder.path(), |file| {
+            file.users[0].password = PasswordHash::new(b"good")
+        });
+        users.look(Instant::now() + LOOK_EVERY * 2);
+        assert!(!known(&second), "another password");
+        // A file that is no good changes nothing.
+        let path = folder.path().join(FILE);
+        std::fs::write(&path, "[[user]]\nnam = 1").expect("ours");
+        users.look(Instant::now() + LOOK_EVERY * 3);
+        assert!(users.caller(&[7; 32]).is_some());
+        std::fs::remove_file(&path).expect("ours");
+        write(folder.path(), |file| {
+            file.users.push(UserRecord {
+                enabled: false,
+                ..user("ann")
+            });
+        });
+        users.look(Instant::now() + LOOK_EVERY * 4);
+        assert!(users.caller(&[7; 32]).is_none());
+        assert_eq!(login("ann", "good").await, Err(LoginError::Wrong));
+    }
+}

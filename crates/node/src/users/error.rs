@@ -1,0 +1,68 @@
+//! What goes wrong with `users.toml`.
+
+use std::path::PathBuf;
+
+use primitives::{Coded, ErrorInfo};
+use thiserror::Error;
+
+/// See the variants.
+#[derive(Debug, Error)]
+pub enum UsersError {
+    /// A file can't be read or written.
+    #[error("{path}: {source}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The file's content is not what it should be.
+    #[error("{path}: {message}")]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, with the line.
+        message: String,
+    },
+    /// The file can be read or changed by others.
+    #[error("{path} is open to others (mode {mode:o})")]
+    Exposed {
+        /// The file.
+        path: PathBuf,
+        /// Its permissions.
+        mode: u32,
+    },
+}
+
+/// The codes of this module.
+pub const ERRORS: &[ErrorInfo] = &[
+    ErrorInfo {
+        code: "users.file",
+        cause: "A file of the node's users, or the audit log, can't be read or written.",
+        action: "Check the permissions of the node's folder and the space on its disk.",
+    },
+    ErrorInfo {
+        code: "users.invalid",
+        cause: "The file users.toml is not TOML, or an entry in it is wrong.",
+        action: "Correct the line that the message names, or manage users with 'tally user'; docs/reference/users.md describes the file.",
+    },
+    ErrorInfo {
+        code: "users.exposed",
+        cause: "The file users.toml can be read or changed by other users of the machine.",
+        action: "Take the others' permissions away: chmod 600 users.toml.",
+    },
+];
+
+impl Coded for UsersError {
+    fn code(&self) -> &'static str {
+        match self {
+            UsersError::File { .. } => "users.file",
+            UsersError::Invalid { .. } => "users.invalid",
+            UsersError::Exposed { .. } => "users.exposed",
+        }
+    }
+
+    fn hint(&self) -> &'static str {
+        ErrorInfo::action_of(ERRORS, self.code())
+    }
+}

@@ -1,0 +1,303 @@
+//! `users.toml`: the users of a node.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use toml::Spanned;
+
+use super::error::UsersError;
+use super::password::PasswordHash;
+use super::permission::Permission;
+
+/// Its name in the node's folder.
+pub const FILE: &str = "users.toml";
+/// Users of a node at most.
+pub const USERS_MAX: usize = 10_000;
+/// Long-lived tokens of a user at most.
+pub const TOKENS_PER_USER_MAX: usize = 16;
+/// Permissions of a user at most.
+const PERMISSIONS_MAX: usize = 256;
+/// Largest file, in bytes.
+const FILE_BYTES_MAX: u64 = 16 << 20;
+const NAME_BYTES_MAX: usize = 64;
+const HEAD: &str =
+    "# The node's users; written by 'tally user'. A running node reads it again when it changes.\n";
+
+/// What the file holds.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UsersFile {
+    /// In the order of the file.
+    #[serde(default, rename = "user")]
+    pub users: Vec<UserRecord>,
+}
+
+/// `[[user]]`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UserRecord {
+    /// 1 to 64 letters, digits and any of `.`, `_`, `-`, `@`.
+    pub name: String,
+    /// Without it the user has tokens only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub password: Option<PasswordHash>,
+    /// What the user may do.
+    #[serde(default)]
+    pub permissions: Vec<Permission>,
+    /// Whether the user may do anything at all.
+    #[serde(default = "yes")]
+    pub enabled: bool,
+    /// Long-lived tokens.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tokens: Vec<TokenRecord>,
+}
+
+/// `[[user.tokens]]`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TokenRecord {
+    /// SHA-256 of the token, in hexadecimal.
+    pub sha256: Sha256Text,
+    /// When it ends, in seconds since the Unix epoch.
+    pub expires_s: u64,
+}
+
+/// A SHA-256 in hexadecimal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Sha256Text(pub [u8; 32]);
+
+impl TryFrom<String> for Sha256Text {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, &'static str> {
+        primitives::hex::decode(&text)
+            .and_then(|bytes| bytes.try_into().ok())
+            .map(Self)
+            .ok_or("a SHA-256 has 64 hexadecimal digits")
+    }
+}
+
+impl From<Sha256Text> for String {
+    fn from(hash: Sha256Text) -> Self {
+        primitives::hex::encode(&hash.0)
+    }
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// As the file is read: with the places of users.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Placed {
+    #[serde(default, rename = "user")]
+    users: Vec<Spanned<UserRecord>>,
+}
+
+impl UsersFile {
+    /// Reads a node's folder; no file means no users.
+    ///
+    /// # Errors
+    /// The file can't be read, is open to others, or something in it is wrong: the message names the line.
+    pub fn read(folder: &Path) -> Result<Self, UsersError> {
+        let path = folder.join(FILE);
+        let failed = |source| UsersError::File {
+            path: path.clone(),
+            source,
+        };
+        let file = match File::open(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(Self::default());
+            }
+            opened => opened.map_err(failed)?,
+        };
+        let mode = file.metadata().map_err(failed)?.permissions().mode() & 0o777;
+        if mode & 0o077 != 0 {
+            return Err(UsersError::Exposed { path, mode });
+        }
+        let mut text = String::new();
+        let read = file.take(FILE_BYTES_MAX).read_to_string(&mut text);
+        read.map_err(failed)?;
+        Self::parse(&text, &path)
+    }
+
+    /// Reads the text of a file; `path` is for the message.
+    ///
+    /// # Errors
+    /// See [`UsersFile::read`].
+    pub fn parse(text: &str, path: &Path) -> Result<Self, UsersError> {
+        let invalid = |message: String| UsersError::Invalid {
+            path: path.to_owned(),
+            message,
+        };
+        let placed: Placed = crate::config::parse_toml(text, path).map_err(|error| {
+            let message = match error {
+                crate::config::ConfigError::Invalid { message, .. } => message,
+                other => other.to_string(),
+            };
+            invalid(message)
+        })?;
+        if placed.users.len() > USERS_MAX {
+            return Err(invalid(format!("there are more than {USERS_MAX} users")));
+        }
+        let mut names = std::collections::BTreeSet::new();
+        for user in &placed.users {
+            let start = user.span().start.min(text.len());
+            let line = 1 + text.as_bytes()[..start]
+                .iter()
+                .filter(|byte| **byte == b'\n')
+                .count();
+            let user = user.get_ref();
+            let fault = user.fault().or_else(|| {
+                (!names.insert(user.name.clone())).then(|| "there are two of this name".to_owned())
+            });
+            if let Some(fault) = fault {
+                let name = user.name.escape_debug();
+                return Err(invalid(format!("line {line}: user '{name}': {fault}")));
+            }
+        }
+        let users = placed.users.into_iter().map(Spanned::into_inner).collect();
+        Ok(Self { users })
+    }
+
+    /// Reads, changes and writes a folder's file; others who do the same at the same time wait.
+    ///
+    /// # Errors
+    /// See [`UsersFile::read`], and whatever `change` refuses; then nothing is written.
+    pub fn change<T, E: From<UsersError>>(
+        folder: &Path,
+        change: impl FnOnce(&mut Self) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let path = folder.join(FILE);
+        let failed = |path: &Path| {
+            let path = path.to_owned();
+            move |source| UsersError::File { path, source }
+        };
+        let lock_path: PathBuf = folder.join(format!("{FILE}.lock"));
+        let mut options = OpenOptions::new();
+        let lock = options.write(true).create(true).truncate(false).mode(0o600);
+        let lock = lock.open(&lock_path).map_err(failed(&lock_path))?;
+        lock.lock().map_err(failed(&lock_path))?;
+        let mut file = Self::read(folder)?;
+        let given = change(&mut file)?;
+        let text = toml::to_string(&file).map_err(|error| UsersError::Invalid {
+            path: path.clone(),
+            message: error.to_string(),
+        })?;
+        let text = format!("{HEAD}{text}");
+        // What would not be read back is not written.
+        Self::parse(&text, &path)?;
+        write(&path, text.as_bytes()).map_err(failed(&path))?;
+        Ok(given)
+    }
+
+    /// A user by name.
+    pub fn user_mut(&mut self, name: &str) -> Option<&mut UserRecord> {
+        self.users.iter_mut().find(|user| user.name == name)
+    }
+}
+
+impl UserRecord {
+    fn fault(&self) -> Option<String> {
+        let good = |byte: u8| byte.is_ascii_alphanumeric() || b"._-@".contains(&byte);
+        if self.name.is_empty() || self.name.len() > NAME_BYTES_MAX || !self.name.bytes().all(good)
+        {
+            return Some(
+                "a name has 1 to 64 letters, digits and any of '.', '_', '-', '@'".to_owned(),
+            );
+        }
+        if self.tokens.len() > TOKENS_PER_USER_MAX {
+            return Some(format!("there are more than {TOKENS_PER_USER_MAX} tokens"));
+        }
+        (self.permissions.len() > PERMISSIONS_MAX)
+            .then(|| format!("there are more than {PERMISSIONS_MAX} permissions"))
+    }
+}
+
+/// Writes a file whole or not at all, for the owner alone.
+fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let new = path.with_extension("toml.new");
+    let mut options = OpenOptions::new();
+    let options = options.write(true).create(true).truncate(true).mode(0o600);
+    let mut out = options.open(&new)?;
+    out.write_all(bytes)?;
+    out.sync_all()?;
+    fs::rename(&new, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mistakes_are_named_with_their_line() {
+        let path = Path::new("users.toml");
+        for (text, message) in [
+            ("", ""),
+            (
+                "[[user]]\nname = \"ann\"\npermissions = [\"flow.strat\"]",
+                "line 3",
+            ),
+            ("[[user]]\nname = \"ann\"\npassword = \"x\"", "line 3"),
+            ("[[user]]\nname = \"ann\"\nenable = true", "`enabled`"),
+            (
+                "[[user]]\nname = \"ann\"\n[[user]]\nname = \"ann\"",
+                "line 3: user 'ann': there are two",
+            ),
+            (
+                "[[user]]\nname = \"\"",
+                "line 1: user '': a name has 1 to 64",
+            ),
+            (
+                "[[user]]\nname = \"ann\"\n[[user.tokens]]\nsha256 = \"00\"\nexpires_s = 1",
+                "line 4",
+            ),
+        ] {
+            match UsersFile::parse(text, path) {
+                Ok(_) => assert_eq!(message, "", "{text}"),
+                Err(error) => {
+                    let error = error.to_string();
+                    assert!(!message.is_empty() && error.contains(message), "{error}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_written_comes_back() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let ann = UserRecord {
+            name: "ann".to_owned(),
+            password: Some(PasswordHash::of_nobody()),
+            permissions: vec!["flow.start:cash.*".parse().expect("good")],
+            enabled: true,
+            tokens: vec![TokenRecord {
+                sha256: Sha256Text([7; 32]),
+                expires_s: 9,
+            }],
+        };
+        let added: Result<(), UsersError> = UsersFile::change(folder.path(), |file| {
+            file.users.push(ann.clone());
+            Ok(())
+        });
+        added.expect("written");
+        let read = UsersFile::read(folder.path()).expect("read");
+        assert_eq!(read.users, std::slice::from_ref(&ann));
+        // A change that makes no good file is refused, and the file stays.
+        let twice: Result<(), UsersError> = UsersFile::change(folder.path(), |file| {
+            file.users.push(ann);
+            Ok(())
+        });
+        assert!(twice.is_err());
+        assert_eq!(UsersFile::read(folder.path()).expect("read").users.len(), 1);
+        let path = folder.path().join(FILE);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("ours");
+        let exposed = UsersFile::read(folder.path());
+        assert!(matches!(exposed, Err(UsersError::Exposed { .. })));
+    }
+}

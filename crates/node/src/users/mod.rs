@@ -1,0 +1,31 @@
+//! Who may do what: users in the node's folder, their passwords, tokens and permissions, and the audit log.
+//!
+//! Knows nothing of HTTP: it answers "whose token is this" and "may this user do that". The file `users.toml` is written by
+//! the command line and read again by a running node when it changes.
+//!
+//! Modules in reading order: `permission`, `password`, `file`, `sessions`, `attempts`, `directory` (all of it together),
+//! `audit`.
+
+mod attempts;
+mod audit;
+mod directory;
+mod error;
+mod file;
+mod password;
+mod permission;
+mod sessions;
+
+pub use audit::{AuditLine, AuditLog, AuditNote};
+pub use directory::{Caller, LoginError, Users};
+pub use error::{ERRORS, UsersError};
+pub use file::{
+    FILE, Sha256Text, TOKENS_PER_USER_MAX, TokenRecord, USERS_MAX, UserRecord, UsersFile,
+};
+pub use password::{PASSWORD_BYTES_MAX, PasswordHash};
+pub use permission::{ACTIONS, BadPermission, Permission, Permissions};
+
+/// Seconds since the Unix epoch; 0 on a clock before it.
+pub fn now_s() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
+}

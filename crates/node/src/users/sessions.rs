@@ -1,0 +1,82 @@
+//! Tokens of logins, in memory only and by their hashes.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::password::PasswordHash;
+
+/// Logins of one user at once; a further one ends the one that would have ended first.
+const PER_USER_MAX: usize = 16;
+/// Logins of all users at once.
+const ALL_MAX: usize = 65_536;
+
+/// A login.
+#[derive(Debug)]
+pub(super) struct Session {
+    pub(super) user: Arc<str>,
+    /// The password it was made with: a new password ends it.
+    pub(super) password: PasswordHash,
+    pub(super) expires_s: u64,
+}
+
+/// All logins.
+#[derive(Debug, Default)]
+pub(super) struct Sessions(HashMap<[u8; 32], Session>);
+
+impl Sessions {
+    /// The login of a token, if it has not ended.
+    pub(super) fn get(&self, hash: &[u8; 32], now_s: u64) -> Option<&Session> {
+        self.0.get(hash).filter(|session| now_s < session.expires_s)
+    }
+
+    /// Adds a login; `false` when there is no room.
+    pub(super) fn add(&mut self, hash: [u8; 32], session: Session, now_s: u64) -> bool {
+        let of_user = |known: &Session| known.user == session.user;
+        if self.0.len() >= ALL_MAX || self.0.values().filter(|s| of_user(s)).count() >= PER_USER_MAX
+        {
+            self.0.retain(|_, known| now_s < known.expires_s);
+        }
+        let own = self.0.iter().filter(|(_, known)| of_user(known));
+        if own.clone().count() >= PER_USER_MAX {
+            let first = own.min_by_key(|(_, known)| known.expires_s);
+            if let Some(first) = first.map(|(hash, _)| *hash) {
+                self.0.remove(&first);
+            }
+        }
+        if self.0.len() >= ALL_MAX {
+            return false;
+        }
+        self.0.insert(hash, session);
+        true
+    }
+
+    /// Ends a login; `false` if there is none.
+    pub(super) fn remove(&mut self, hash: &[u8; 32]) -> bool {
+        self.0.remove(hash).is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn logins_end_in_time_and_are_bounded_per_user() {
+        let mut sessions = Sessions::default();
+        let session = |user: &str, expires_s| Session {
+            user: user.into(),
+            password: PasswordHash::of_nobody(),
+            expires_s,
+        };
+        assert!(sessions.add([0; 32], session("bob", 1_000), 0));
+        for n in 1..=20_u8 {
+            assert!(sessions.add([n; 32], session("ann", 100 + u64::from(n)), 0));
+        }
+        for (n, there) in [(0, true), (1, false), (4, false), (5, true), (20, true)] {
+            assert_eq!(sessions.get(&[n; 32], 1).is_some(), there, "{n}");
+        }
+        assert!(sessions.get(&[20; 32], 119).is_some());
+        assert!(sessions.get(&[20; 32], 120).is_none());
+        assert!(sessions.remove(&[19; 32]) && !sessions.remove(&[19; 32]));
+    }
+}

@@ -1,0 +1,60 @@
+//! A password from the terminal, without echo, or from standard input; never from the command line.
+
+use std::io::{BufRead, Read};
+
+use node::users::{PASSWORD_BYTES_MAX, PasswordHash};
+
+use crate::failure::Failure;
+
+/// Fewest bytes of a password.
+const BYTES_MIN: usize = 8;
+
+/// Reads a password and hashes it.
+pub fn read(from_stdin: bool) -> Result<PasswordHash, Failure> {
+    let password = if from_stdin {
+        first_line()?
+    } else {
+        let ask = |what: &str| rpassword::prompt_password(what).map_err(|error| unread(&error));
+        let password = ask("Password: ")?;
+        if ask("Again: ")? != password {
+            return Err(bad("the two passwords differ"));
+        }
+        password
+    };
+    if password.len() < BYTES_MIN || password.len() > PASSWORD_BYTES_MAX {
+        let text = format!("a password has {BYTES_MIN} to {PASSWORD_BYTES_MAX} bytes");
+        return Err(bad(&text));
+    }
+    PasswordHash::new(password.as_bytes())
+        .ok_or_else(|| no_randomness(&"the password could not be hashed"))
+}
+
+fn first_line() -> Result<String, Failure> {
+    let mut line = String::new();
+    let most = PASSWORD_BYTES_MAX as u64 + 2;
+    let stdin = std::io::stdin().lock();
+    let read = stdin.take(most).read_line(&mut line);
+    read.map_err(|error| unread(&error))?;
+    Ok(line.trim_end_matches(['\n', '\r']).to_owned())
+}
+
+fn bad(text: &str) -> Failure {
+    Failure::local("tally.bad_password", text, "Choose another password.")
+}
+
+fn unread(error: &std::io::Error) -> Failure {
+    Failure::local(
+        "tally.bad_password",
+        format!("no password could be read: {error}"),
+        "Run this in a terminal, or give --password-stdin.",
+    )
+}
+
+/// The system gives no random bytes.
+pub fn no_randomness(error: &dyn std::fmt::Display) -> Failure {
+    Failure::local(
+        "node.system",
+        error.to_string(),
+        "Check the limits of processes and memory for this user.",
+    )
+}
