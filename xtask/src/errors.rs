@@ -92,14 +92,14 @@ const COMMAND_LINE: &[(&str, &str, &str)] = &[
         "Check where the output goes.",
     ),
     (
-        "tally.runtime",
-        "The asynchronous runtime does not start.",
-        "Check the limits of threads and memory for the user.",
-    ),
-    (
         "tally.query",
         "A vault query on the command line, or the file with it, makes no sense.",
         "See the reference of vault queries for the fields and forms there are.",
+    ),
+    (
+        "tally.runtime",
+        "The asynchronous runtime does not start.",
+        "Check the limits of threads and memory for the user.",
     ),
     (
         "tally.unknown_user",
