@@ -120,3 +120,31 @@ fn messages_larger_than_the_window_pass() {
         assert_eq!(two.inbox.message().len(), size);
     }
 }
+
+#[test]
+fn more_than_a_turn_of_sending_goes_on_without_another_call() {
+    let network = Network::new();
+    // No ping comes to the rescue of a sender that has gone to sleep.
+    let quiet = || NetLimits {
+        window_bytes: 64 << 20,
+        ping_after: Duration::from_secs(600),
+        silence_max: Duration::from_secs(1_200),
+        ..limits()
+    };
+    let one = Options {
+        limits: quiet(),
+        ..network.options(1)
+    };
+    let two = Options {
+        limits: quiet(),
+        ..network.options(2)
+    };
+    let (one, two) = network.pair_of(one, two);
+    for _ in 0..100 {
+        let burst = (0..40).map(|_| (two.id, 0, vec![1; 60_000]));
+        assert_eq!(one.net.send_many(burst).queued, 40);
+        for _ in 0..40 {
+            assert_eq!(two.inbox.message().len(), 60_000);
+        }
+    }
+}
