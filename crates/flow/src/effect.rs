@@ -75,6 +75,8 @@ pub enum EffectRequest {
     Transaction(TxId),
     /// Look states up in recorded transactions. Answered by [`EffectResult::States`], in the order asked.
     States(Vec<StateRef>),
+    /// Lock these states for this flow, all or none. Answered by [`EffectResult::States`], in the order asked.
+    LockStates(Vec<StateRef>),
     /// Something outside the ledger, at least once: the flow's id and the effect's number are its idempotency key.
     /// Answered by [`EffectResult::External`].
     External {
@@ -113,6 +115,8 @@ pub enum EffectKind {
     External = 11,
     /// A sub-flow; answered by the engine itself.
     SubFlow = 12,
+    /// [`EffectRequest::LockStates`].
+    LockStates = 13,
 }
 
 impl EffectKind {
@@ -131,6 +135,7 @@ impl EffectKind {
             States,
             External,
             SubFlow,
+            LockStates,
         ]
         .into_iter()
         .find(|kind| *kind as u8 == number)
@@ -151,6 +156,7 @@ impl EffectKind {
             EffectKind::States => "states",
             EffectKind::External => "external",
             EffectKind::SubFlow => "sub-flow",
+            EffectKind::LockStates => "lock states",
         }
     }
 
@@ -160,7 +166,7 @@ impl EffectKind {
         match result {
             EffectResult::Failed(_) => true,
             EffectResult::Response(_) => self == K::Request,
-            EffectResult::States(_) => matches!(self, K::SelectStates | K::States),
+            EffectResult::States(_) => matches!(self, K::SelectStates | K::States | K::LockStates),
             EffectResult::Done => {
                 matches!(self, K::Verify | K::CheckSignatures | K::Record | K::Sleep)
             }
@@ -187,6 +193,7 @@ impl EffectRequest {
             EffectRequest::AwaitTransaction(_) => EffectKind::AwaitTransaction,
             EffectRequest::Transaction(_) => EffectKind::Transaction,
             EffectRequest::States(_) => EffectKind::States,
+            EffectRequest::LockStates(_) => EffectKind::LockStates,
             EffectRequest::External { .. } => EffectKind::External,
         }
     }
@@ -244,7 +251,7 @@ impl EffectRequest {
             EffectRequest::AwaitTransaction(id) | EffectRequest::Transaction(id) => {
                 d.bytes(id.as_bytes())
             }
-            EffectRequest::States(refs) => refs
+            EffectRequest::States(refs) | EffectRequest::LockStates(refs) => refs
                 .iter()
                 .fold(d, |d, r| d.bytes(r.tx.as_bytes()).word(r.index.into())),
             EffectRequest::External { name, body } => d.bytes(name.as_bytes()).bytes(body),

@@ -137,6 +137,7 @@ impl Kernel {
                 let result = self.look_up(refs, reads)?;
                 self.complete(flow, effect, result);
             }
+            EffectRequest::LockStates(refs) => self.on_lock(flow, effect, refs, reads)?,
             EffectRequest::External { name, .. } => {
                 let error = errors::unknown_external(&name);
                 self.complete(flow, effect, EffectResult::Failed(error));
@@ -187,6 +188,24 @@ impl Kernel {
             };
             self.take_in(Arc::new(transaction), goal, None, Vec::new());
         }
+        Ok(())
+    }
+
+    fn on_lock(
+        &mut self,
+        flow: FlowId,
+        effect: u32,
+        refs: Vec<StateRef>,
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
+        // Looked up before they are locked: what is not in the ledger is not held on to.
+        let mut result = self.look_up(refs.clone(), reads)?;
+        if matches!(result, EffectResult::States(_))
+            && let Err(error) = self.selection.lock(flow.0, &refs)
+        {
+            result = EffectResult::Failed(FlowError::from_rejection(Rejection::of(&error)));
+        }
+        self.complete(flow, effect, result);
         Ok(())
     }
 

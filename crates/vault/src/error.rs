@@ -1,6 +1,6 @@
 //! Why a selection fails.
 
-use ledger::TokenId;
+use ledger::{StateRef, TokenId};
 use primitives::{Coded, ErrorInfo};
 use thiserror::Error;
 
@@ -25,6 +25,21 @@ pub const ERRORS: &[ErrorInfo] = &[
         code: "vault.selection_busy",
         cause: "As many selections as allowed wait for states already.",
         action: "Try again when some of the waiting flows have ended.",
+    },
+    ErrorInfo {
+        code: "vault.state_consumed",
+        cause: "A state that a flow wants to lock is consumed, or a recorded transaction is about to consume it.",
+        action: "Look for the state that took its place, and start again with that one.",
+    },
+    ErrorInfo {
+        code: "vault.state_locked",
+        cause: "Another flow holds a state that this flow wants to lock.",
+        action: "Try again when the other flow has ended; GET /v1/flows lists the live ones.",
+    },
+    ErrorInfo {
+        code: "vault.too_many_locks",
+        cause: "A flow wants to lock more states at once than one selection may take.",
+        action: "Lock fewer states at once.",
     },
 ];
 
@@ -61,6 +76,26 @@ pub enum SelectionError {
         /// How many states a selection may take.
         states_max: usize,
     },
+    /// A state that is to be locked is consumed, or about to be.
+    #[error("the state {state} is consumed")]
+    StateConsumed {
+        /// Which.
+        state: StateRef,
+    },
+    /// Another flow holds a state that is to be locked.
+    #[error("the state {state} is locked by another flow")]
+    StateLocked {
+        /// Which.
+        state: StateRef,
+    },
+    /// Too many states to be locked at once.
+    #[error("{wanted} states are to be locked at once, at most {states_max} can be")]
+    TooManyLocks {
+        /// How many.
+        wanted: usize,
+        /// How many are allowed.
+        states_max: usize,
+    },
     /// Too many selections wait.
     #[error("{waiting} selections wait already")]
     Busy {
@@ -75,6 +110,9 @@ impl Coded for SelectionError {
             SelectionError::InsufficientFunds { .. } => "vault.insufficient_funds",
             SelectionError::SelectionTimeout { .. } => "vault.selection_timeout",
             SelectionError::TooFragmented { .. } => "vault.too_fragmented",
+            SelectionError::StateConsumed { .. } => "vault.state_consumed",
+            SelectionError::StateLocked { .. } => "vault.state_locked",
+            SelectionError::TooManyLocks { .. } => "vault.too_many_locks",
             SelectionError::Busy { .. } => "vault.selection_busy",
         }
     }

@@ -140,6 +140,16 @@ impl FlowContext {
         }
     }
 
+    /// Locks states for this flow until it ends or consumes them, all or none, and returns them in the order asked. At
+    /// once: a state that another flow holds fails it with `vault.state_locked`, one that is consumed or about to be with
+    /// `vault.state_consumed`. States that this flow holds already may be among them.
+    pub async fn lock_states(&self, refs: Vec<StateRef>) -> Result<Vec<StateAndRef>, FlowError> {
+        match self.effect(EffectRequest::LockStates(refs)).await? {
+            EffectResult::States(states) => Ok(states),
+            _ => Err(FlowError::mismatched(EffectKind::LockStates)),
+        }
+    }
+
     /// Something outside the ledger, by its registered name; happens at least once.
     pub async fn external(&self, name: &str, body: Vec<u8>) -> Result<Vec<u8>, FlowError> {
         let request = EffectRequest::External {

@@ -134,13 +134,13 @@ impl LoadedFlow {
     }
 }
 
-/// The states selected and not yet consumed by a recorded transaction, also within sub-flows that have ended.
+/// The states selected or locked and not yet consumed by a recorded transaction, also within sub-flows that have ended.
 fn locked(rows: &[Vec<Entry>]) -> Vec<StateRef> {
     let mut locked = BTreeSet::new();
     for entry in rows.iter().flatten() {
         if let Entry::Result { kind, result, .. } = entry {
             match (kind, result) {
-                (EffectKind::SelectStates, Outcome::States(refs)) => {
+                (EffectKind::SelectStates | EffectKind::LockStates, Outcome::States(refs)) => {
                     locked.extend(refs.iter().copied())
                 }
                 (_, Outcome::Recorded(consumed)) => consumed.iter().for_each(|r| {

@@ -30,6 +30,7 @@ pub fn registry() -> FlowRegistry {
         .register::<Gather>()
         .register::<Spend>()
         .register::<SpendWithin>()
+        .register::<Hold>()
         .register_responder::<Answer>()
         .register_responder::<OfferOne>()
         .register_responder::<Sign>()
@@ -408,6 +409,22 @@ impl Flow for SpendWithin {
     async fn run(ctx: FlowContext, args: String) -> Result<String, FlowError> {
         ctx.sub_flow::<Spend>(args).await?;
         ask(&ctx, "after").await
+    }
+}
+
+/// Locks a state by its reference, asks something.
+pub struct Hold;
+impl Flow for Hold {
+    const NAME: &'static str = "test.hold";
+    const VERSION: u32 = 1;
+    type Args = String;
+    type Output = String;
+
+    async fn run(ctx: FlowContext, _: String) -> Result<String, FlowError> {
+        let wanted = crate::transactions::coin(1).reference;
+        let states = ctx.lock_states(vec![wanted]).await?;
+        let answer = ask(&ctx, "then").await?;
+        Ok(format!("{answer} {}", states.len()))
     }
 }
 

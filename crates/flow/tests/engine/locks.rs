@@ -72,3 +72,15 @@ fn an_ended_sub_flow_keeps_its_locks_but_is_not_read_back() {
     assert_eq!(load(&mut b).locked, refs[1..]);
     b.crash(&["effect 2 after"]);
 }
+
+#[test]
+fn states_locked_by_their_reference_are_locked_again() {
+    let mut b = Bench::new();
+    b.start(1, "test.hold", &String::new(), &["effect 1 lock states"]);
+    b.complete(1, 1, States(vec![coin(1)]), &["effect 2 then"]);
+    b.round(&["journal 0"]);
+    assert_eq!(load(&mut b).locked, [coin(1).reference]);
+    b.held.states.insert(coin(1).reference, coin(1));
+    b.crash(&["effect 2 then"]);
+    b.text(1, 2, "x", &["forget 1", "ended x 1"]);
+}

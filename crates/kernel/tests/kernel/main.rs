@@ -11,5 +11,6 @@ mod crashes;
 mod deliveries;
 mod drain;
 mod garbage;
+mod locks;
 mod messages;
 mod pay;

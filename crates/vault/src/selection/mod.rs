@@ -6,7 +6,8 @@
 //!  refilled, tick ───────────┘                        └─► Refill   { token, from, limit, at_least_seq }
 //! ```
 //! # Invariants
-//! - A state is selected only while it is durable, unconsumed, not locked, not about to be consumed and not set aside.
+//! - A state is selected only while it is durable, unconsumed, not locked, not about to be consumed, not set aside and not
+//!   encumbered.
 //! - Within a token requests are served first come first served, all or nothing. A request fails for lack of funds only if
 //!   unconsumed states, locked ones included, did not suffice at some moment since it came.
 //! - Each operation costs `O(log n)` for every state it moves; a request that cannot be served costs others nothing.
@@ -18,6 +19,7 @@
 
 mod holdings;
 mod line;
+mod lock;
 mod memory;
 mod pool;
 mod purse;

@@ -30,6 +30,11 @@ enum Op {
     },
     /// A flow that was given states records a transaction that consumes them and gives change.
     Spend { which: usize, change: u64 },
+    /// A flow, perhaps a new one, names two coins to lock.
+    Lock {
+        by: Option<usize>,
+        coins: [usize; 2],
+    },
     /// A flow ends.
     Release(usize),
     /// The oldest recorded transaction is durable.
@@ -51,6 +56,8 @@ fn op() -> impl Strategy<Value = Op> {
         6 => (0..TOKENS, 1..100u64, proptest::option::of(0..NOTARIES), prop_oneof![Just(5u64), Just(10_000)])
             .prop_map(|(token, quantity, notary, ms)| Op::Request { token, quantity, notary, ms }),
         3 => (0..50usize, 0..40u64).prop_map(|(which, change)| Op::Spend { which, change }),
+        2 => (proptest::option::of(0..50usize), [0..50usize, 0..50usize])
+            .prop_map(|(by, coins)| Op::Lock { by, coins }),
         3 => (0..50usize).prop_map(Op::Release),
         5 => Just(Op::Commit),
         3 => proptest::bool::ANY.prop_map(Op::View),
@@ -200,6 +207,7 @@ impl World {
                     (*change > 0).then_some((*change, 0)).into_iter().collect();
                 self.record(of, &inputs, &change);
             }
+            Op::Lock { by, coins } => self.lock(*by, coins),
             Op::Release(which) => {
                 let Some(ended) = pick(&self.alive, *which) else {
                     return;
@@ -247,6 +255,35 @@ impl World {
                 assert!(!self.selection.quarantine(reference));
                 self.coins[coin].quarantined = true;
                 self.coins[coin].locked = None;
+            }
+        }
+    }
+
+    /// Whoever locks knows that a coin was not consumed long ago; whether it is about to be is the selection's to say.
+    fn lock(&mut self, by: Option<usize>, which: &[usize; 2]) {
+        let lockable: BTreeSet<usize> = (0..self.coins.len())
+            .filter(|i| self.coins[*i].spent.is_none_or(|seq| seq > self.durable))
+            .collect();
+        let coins: Vec<usize> = which.iter().filter_map(|w| pick(&lockable, *w)).collect();
+        let by = by.and_then(|by| pick(&self.alive, by));
+        let by = by.unwrap_or_else(|| {
+            self.flows += 1;
+            self.flows
+        });
+        self.alive.insert(by);
+        let refs: Vec<StateRef> = coins
+            .iter()
+            .map(|i| self.coins[*i].row.coin.reference)
+            .collect();
+        let is_free = |coin: &Coin| {
+            coin.spent.is_none() && !coin.quarantined && coin.locked.is_none_or(|l| l == by)
+        };
+        let expected = coins.iter().all(|i| is_free(&self.coins[*i]));
+        let locked = self.selection.lock(flow(by), &refs);
+        assert_eq!(locked.is_ok(), expected, "{locked:?}");
+        if expected {
+            for coin in coins {
+                self.coins[coin].locked = Some(by);
             }
         }
     }
@@ -409,7 +446,7 @@ impl World {
                     "few enough states sufficed"
                 );
             }
-            SelectionError::Busy { .. } => panic!("nobody may be turned away: {}", error.code()),
+            _ => panic!("nobody may be turned away: {}", error.code()),
         }
     }
 

@@ -273,6 +273,42 @@ fn what_the_notary_knows_as_consumed_is_set_aside() {
 }
 
 #[test]
+fn states_that_are_named_are_locked_all_or_none() {
+    let options = SelectionOptions {
+        states_per_selection_max: 3,
+        ..SelectionOptions::default()
+    };
+    let mut selection = Selection::new(options, 0);
+    let of = notary(1);
+    event(&mut selection, &of, &Ask(1, 10, 90));
+    event(
+        &mut selection,
+        &of,
+        &Answer(&[(1, 0, 10), (1, 1, 4), (1, 2, 5)], 1),
+    );
+    event(&mut selection, &of, &Spend(&[(1, 2)]));
+    // Flow 1 holds the first coin, the second is free, the third is being consumed, the fourth unknown here.
+    let [held, free, spent, unknown] = [0, 1, 2, 7].map(|index| coin_ref(1, index));
+    let lines: &[(u64, &[ledger::StateRef], Option<&str>)] = &[
+        (2, &[free, held], Some("vault.state_locked")),
+        (2, &[free, spent], Some("vault.state_consumed")),
+        (2, &[free; 4], Some("vault.too_many_locks")),
+        (2, &[], None),
+        (2, &[free, unknown, free], None),
+        (2, &[free], None),
+        (3, &[unknown], Some("vault.state_locked")),
+        (1, &[held], None),
+    ];
+    for (by, refs, expected) in lines {
+        let code = selection.lock(flow(*by), refs).err().map(|e| e.code());
+        assert_eq!(code, *expected, "{by} {refs:?}");
+    }
+    assert_eq!(event(&mut selection, &of, &Ask(4, 4, 90)), "");
+    assert_eq!(event(&mut selection, &of, &Release(2)), "4:4");
+    assert_eq!(selection.lock(flow(3), &[unknown]), Ok(()));
+}
+
+#[test]
 fn too_many_small_coins_are_told_apart_from_too_little() {
     let options = SelectionOptions {
         states_per_selection_max: 2,
@@ -322,6 +358,16 @@ fn codes_have_hints() {
             states_max: 1,
         },
         SelectionError::Busy { waiting: 1 },
+        SelectionError::StateConsumed {
+            state: coin_ref(1, 0),
+        },
+        SelectionError::StateLocked {
+            state: coin_ref(1, 0),
+        },
+        SelectionError::TooManyLocks {
+            wanted: 2,
+            states_max: 1,
+        },
     ];
     for error in &errors {
         assert!(!ErrorInfo::action_of(vault::ERRORS, error.code()).is_empty());

@@ -3,8 +3,9 @@
 use std::cell::Cell;
 
 use flow::{Flow, FlowContext, FlowError, FlowRegistry, Responder, Session};
-use ledger::LegalName;
+use ledger::{LegalName, StateRef};
 use primitives::{Hash, SignatureContext};
+use serde::{Deserialize, Serialize};
 
 thread_local! {
     /// Whether the code of [`Fickle`] is another one now. Each test has its thread.
@@ -19,6 +20,7 @@ pub fn registry() -> FlowRegistry {
     flows.register::<Double>();
     flows.register_responder::<Doubles>();
     flows.register::<Fickle>();
+    flows.register::<Hold>();
     flows
 }
 
@@ -41,6 +43,33 @@ impl Flow for Nap {
         ctx.progress("sleeping");
         ctx.sleep_ms(ms).await?;
         Ok(ms)
+    }
+}
+
+/// Arguments of [`Hold`].
+#[derive(Serialize, Deserialize)]
+pub struct HoldArgs {
+    /// The state to be held.
+    pub state: StateRef,
+    /// For how long, in milliseconds.
+    pub ms: u64,
+}
+
+primitives::record!(HoldArgs { state, ms });
+
+/// Locks a state by its reference for a while.
+pub struct Hold;
+
+impl Flow for Hold {
+    const NAME: &'static str = "test.hold";
+    const VERSION: u32 = 1;
+    type Args = HoldArgs;
+    type Output = u64;
+
+    async fn run(ctx: FlowContext, args: HoldArgs) -> Result<u64, FlowError> {
+        let states = ctx.lock_states(vec![args.state]).await?;
+        ctx.sleep_ms(args.ms).await?;
+        Ok(states.len() as u64)
     }
 }
 
