@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use crate::errors::{self, Entry};
-use crate::{codes, metadata, metrics};
+use crate::{codes, limits, metadata, metrics};
 
 /// Where the pages of codes are; nothing else is there.
 const ERRORS: &str = "errors";
@@ -29,6 +29,15 @@ pub fn run(arguments: &[String]) -> Result<()> {
         metrics::page(GENERATED),
     );
     wanted.insert(PathBuf::from("reference/openapi.json"), openapi()?);
+    let codes = entries.iter().map(|entry| entry.code).collect();
+    wanted.insert(
+        PathBuf::from("reference/limits.md"),
+        limits::page(GENERATED, &codes)?,
+    );
+    wanted.insert(
+        PathBuf::from("reference/config.md"),
+        node::config::reference_page(),
+    );
     let stale = compare(&folder, &wanted)?;
     if check {
         if !stale.is_empty() {

@@ -20,6 +20,7 @@ mod errors;
 mod fuzz;
 mod layering;
 mod lexer;
+mod limits;
 mod links;
 mod listings;
 mod metadata;
@@ -28,6 +29,7 @@ mod source;
 mod spdx;
 mod suites;
 mod tree;
+mod value;
 
 use std::process::ExitCode;
 

@@ -120,7 +120,7 @@ impl StartFlow {
     }
 }
 
-/// Most starts in one batch.
+/// Most starts in one batch (`api.bad_batch`).
 pub const BATCH_STARTS_MAX: usize = 256;
 
 /// The body of `POST /v1/flows/batch`.

@@ -3,17 +3,17 @@
 /// Limits of the engine. The defaults suit a node; tests make them small.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowLimits {
-    /// Effects of one flow that may be outstanding at once.
+    /// Effects of one flow that may be outstanding at once (`flow.limit_exceeded`).
     pub effects_outstanding_max: usize,
-    /// Sessions that one flow may have open.
+    /// Sessions that one flow may have open (`flow.limit_exceeded`).
     pub sessions_max: usize,
-    /// Bytes of one session message.
+    /// Bytes of one session message (`flow.message_too_large`).
     pub session_message_bytes_max: usize,
     /// Messages of one session that its flow has not received yet.
     pub session_unread_max: usize,
     /// Bytes of one session that its flow has not received yet.
     pub session_unread_bytes_max: usize,
-    /// Live responder flows.
+    /// Live responder flows (`flow.too_many_responders`).
     pub responders_max: usize,
     /// Bytes of messages kept for one parked flow since the node started.
     pub parked_bytes_max: usize,
@@ -33,7 +33,7 @@ impl Default for FlowLimits {
     }
 }
 
-/// Effects that one scope (a flow, or one of its sub-flows) may have in its life.
+/// Effects that one scope (a flow, or one of its sub-flows) may have in its life (`flow.limit_exceeded`).
 pub const EFFECTS_OF_A_SCOPE_MAX: u16 = u16::MAX;
-/// Sub-flows that one flow may start in its life.
+/// Sub-flows that one flow may start in its life (`flow.limit_exceeded`).
 pub const SUB_FLOWS_MAX: u16 = u16::MAX;

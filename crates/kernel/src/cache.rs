@@ -6,7 +6,11 @@ use std::hash::Hash;
 use crate::figures::CacheFigures;
 
 /// Bounded by the weight of its entries. A hit in the old generation moves the entry to the young one; when the young one
-/// holds half the budget it becomes the old one. So an entry lives for at least half a budget's worth of other entries.
+/// is to hold more than half the budget it becomes the old one. So an entry lives for about half a budget's worth of other
+/// entries. An entry heavier than the budget is not kept.
+///
+/// # Invariants
+/// The entries never weigh more than the budget.
 #[derive(Debug)]
 pub struct GenerationCache<K, V> {
     young: HashMap<K, (V, usize)>,
@@ -16,10 +20,11 @@ pub struct GenerationCache<K, V> {
     half_budget_bytes: usize,
     hits: u64,
     misses: u64,
+    evicted: u64,
 }
 
 impl<K: Hash + Eq + Clone, V: Clone> GenerationCache<K, V> {
-    /// A cache of at most about `budget_bytes`, by the weights given on insertion.
+    /// A cache of at most `budget_bytes`, by the weights given on insertion.
     pub fn new(budget_bytes: usize) -> Self {
         Self {
             young: HashMap::new(),
@@ -29,6 +34,7 @@ impl<K: Hash + Eq + Clone, V: Clone> GenerationCache<K, V> {
             half_budget_bytes: (budget_bytes / 2).max(1),
             hits: 0,
             misses: 0,
+            evicted: 0,
         }
     }
 
@@ -40,15 +46,35 @@ impl<K: Hash + Eq + Clone, V: Clone> GenerationCache<K, V> {
 
     /// Stores a value; `weight_bytes` should include the key and some overhead.
     pub fn insert(&mut self, key: K, value: V, weight_bytes: usize) {
-        if let Some((_, old)) = self.young.insert(key, (value, weight_bytes)) {
-            self.young_bytes = self.young_bytes.saturating_sub(old);
+        for (entries, bytes) in [
+            (&mut self.young, &mut self.young_bytes),
+            (&mut self.old, &mut self.old_bytes),
+        ] {
+            if let Some((_, weight)) = entries.remove(&key) {
+                *bytes = bytes.saturating_sub(weight);
+            }
         }
-        self.young_bytes = self.young_bytes.saturating_add(weight_bytes);
-        if self.young_bytes > self.half_budget_bytes {
+        if weight_bytes > self.budget_bytes() {
+            self.evicted += 1;
+            return;
+        }
+        if self.young_bytes.saturating_add(weight_bytes) > self.half_budget_bytes {
+            self.drop_old();
             self.old = std::mem::take(&mut self.young);
-            self.old_bytes = self.young_bytes;
-            self.young_bytes = 0;
+            self.old_bytes = std::mem::take(&mut self.young_bytes);
         }
+        // Only one that is heavier than half the budget leaves no room for the others.
+        if self.bytes().saturating_add(weight_bytes) > self.budget_bytes() {
+            self.drop_old();
+        }
+        self.young.insert(key, (value, weight_bytes));
+        self.young_bytes = self.young_bytes.saturating_add(weight_bytes);
+    }
+
+    fn drop_old(&mut self) {
+        self.evicted += self.old.len() as u64;
+        self.old = HashMap::new();
+        self.old_bytes = 0;
     }
 
     /// The value, if it is still held.
@@ -96,12 +122,19 @@ impl<K: Hash + Eq + Clone, V: Clone> GenerationCache<K, V> {
         self.young_bytes + self.old_bytes
     }
 
-    /// Bytes now, look-ups that hit and that missed since the start.
+    /// Bytes held at most.
+    pub fn budget_bytes(&self) -> usize {
+        self.half_budget_bytes.saturating_mul(2)
+    }
+
+    /// Bytes now and at most; look-ups that hit and that missed and entries dropped for want of room since the start.
     pub fn figures(&self) -> CacheFigures {
         CacheFigures {
             bytes: self.bytes() as u64,
+            budget_bytes: self.budget_bytes() as u64,
             hits: self.hits,
             misses: self.misses,
+            evicted: self.evicted,
         }
     }
 }
@@ -116,13 +149,36 @@ mod tests {
         cache.insert(0u32, 0u32, 10);
         for i in 1..10_000u32 {
             cache.insert(i, i, 10);
-            assert!(cache.bytes() <= 1_010, "{} bytes", cache.bytes());
+            assert!(cache.bytes() <= 1_000, "{} bytes", cache.bytes());
             assert_eq!(cache.get(&0), Some(0), "used all the time, so kept");
         }
         assert_eq!(cache.get(&1), None, "not used, so gone");
         assert!(cache.holds(&9_999) && !cache.holds(&1));
         let figures = cache.figures();
         assert_eq!((figures.hits, figures.misses), (10_000, 2));
-        assert!(figures.bytes > 500 && figures.bytes <= 1_010);
+        assert!(figures.bytes > 500 && figures.bytes <= figures.budget_bytes);
+        assert_eq!(figures.evicted, 10_000 - figures.bytes / 10);
+    }
+
+    #[test]
+    fn its_budget_is_kept_whatever_the_weights() {
+        let mut cache = GenerationCache::new(1_000);
+        let mut weight = 7;
+        for key in 0..20_000u32 {
+            weight = (weight * 31 + 11) % 1_300;
+            cache.insert(key % 97, key, weight);
+            let summed: usize = [&cache.young, &cache.old]
+                .iter()
+                .flat_map(|entries| entries.values().map(|(_, weight)| *weight))
+                .sum();
+            assert_eq!(summed, cache.bytes(), "the reckoning is right");
+            assert!(summed <= cache.budget_bytes(), "{summed} bytes");
+            assert_eq!(
+                cache.get(&(key % 97)).is_some(),
+                weight <= 1_000,
+                "{weight}"
+            );
+            cache.get(&(key % 13));
+        }
     }
 }

@@ -5,13 +5,14 @@ use crate::kernel::Kernel;
 use crate::sizes::Sizes;
 
 /// The caches that are counted, in the order of [`Figures::caches`].
-pub const CACHES: [&str; 6] = [
+pub const CACHES: [&str; 7] = [
     "transactions",
     "known_signatures",
     "verified",
     "unshared",
     "sent_along",
     "outcomes",
+    "keys",
 ];
 
 /// What a cache was asked, and what it holds.
@@ -19,10 +20,14 @@ pub const CACHES: [&str; 6] = [
 pub struct CacheFigures {
     /// Gauge: bytes held.
     pub bytes: u64,
+    /// Bytes that it may hold.
+    pub budget_bytes: u64,
     /// Look-ups that found something.
     pub hits: u64,
     /// Look-ups that did not.
     pub misses: u64,
+    /// Entries dropped for want of room.
+    pub evicted: u64,
 }
 
 /// Counters since the start (plain names) and gauges (said so).
@@ -123,6 +128,7 @@ impl Kernel {
                 self.unshared.figures(),
                 self.sent_along.figures(),
                 self.clients.cache_figures(),
+                self.key_figures(),
             ],
             intake_items: self.intake.len() as u64,
             deliveries_pending: self.links.owed.rows(),
@@ -130,6 +136,17 @@ impl Kernel {
             notary_queued: self.desk.as_ref().map_or(0, Desk::queued) as u64,
             requests_outstanding: self.links.requests_outstanding(),
             ..self.figures.clone()
+        }
+    }
+
+    fn key_figures(&self) -> CacheFigures {
+        let counts = self.checker.key_counts();
+        CacheFigures {
+            bytes: self.checker.key_bytes() as u64,
+            budget_bytes: self.checker.key_bytes_max() as u64,
+            hits: counts.hits,
+            misses: counts.misses,
+            evicted: counts.evicted,
         }
     }
 }

@@ -46,9 +46,6 @@ pub struct Identity {
     pub flows: Arc<FlowRegistry>,
 }
 
-/// Memory for what went along to whom.
-const SENT_ALONG_BYTES: usize = 1 << 20;
-
 /// One node's deciding core. See the crate's page for how it is driven.
 pub struct Kernel {
     pub(crate) options: KernelOptions,
@@ -126,11 +123,11 @@ impl Kernel {
             starts: Starts::default(),
             waits: Waits::default(),
             complaints: Complaints::default(),
-            checker: SignatureChecker::new(),
+            checker: SignatureChecker::with_budget(options.keys_bytes),
             known_good: GenerationCache::new(options.known_signatures_bytes),
             verified: GenerationCache::new(options.known_signatures_bytes),
             unshared: GenerationCache::new(options.unshared_bytes),
-            sent_along: GenerationCache::new(SENT_ALONG_BYTES),
+            sent_along: GenerationCache::new(options.sent_along_bytes),
             work: VecDeque::new(),
             round: Round::default(),
             commits: Commits::default(),

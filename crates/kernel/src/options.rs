@@ -23,12 +23,16 @@ pub struct KernelOptions {
     pub transactions_bytes: usize,
     /// Cache of signatures known to be good, and of transactions known to be valid.
     pub known_signatures_bytes: usize,
-    /// Back chain fetched for one transaction; what does not fit in memory waits on the disk meanwhile.
+    /// Back chain fetched for one transaction; what does not fit in memory waits on the disk meanwhile (`tx.back_chain_too_long`).
     pub back_chain_bytes_max: u64,
     /// Cache of outcomes of ended flows.
     pub outcomes_bytes: usize,
     /// Cache of transactions that only this node has.
     pub unshared_bytes: usize,
+    /// Cache of which transactions went along with a message to which peer.
+    pub sent_along_bytes: usize,
+    /// Cache of decoded public keys.
+    pub keys_bytes: usize,
     /// Session messages on their way.
     pub outbox: OutboxOptions,
     /// Deliveries on their way.
@@ -51,6 +55,8 @@ impl Default for KernelOptions {
             back_chain_bytes_max: 4 << 30,
             outcomes_bytes: 4 << 20,
             unshared_bytes: 4 << 20,
+            sent_along_bytes: 1 << 20,
+            keys_bytes: 3_584 << 10,
             outbox: OutboxOptions::default(),
             deliveries: DeliveryOptions::default(),
             requests: RequestOptions::default(),

@@ -1,21 +1,21 @@
 //! Every bound of the ledger's formats, in one place. A value outside its bound is refused when it is built and when it
 //! is decoded.
 
-/// Most bytes of an encoded transaction, signatures aside.
+/// Most bytes of an encoded transaction, signatures aside (`tx.too_large`).
 pub const TRANSACTION_BYTES_MAX: usize = 10 * 1024 * 1024;
-/// Most bytes of one component (an output, a command, a list of signers, ...).
+/// Most bytes of one component (an output, a command, a list of signers, ...) (`tx.too_large`).
 pub const COMPONENT_BYTES_MAX: usize = 1024 * 1024;
-/// Most inputs and references of a transaction, together.
+/// Most inputs and references of a transaction, together (`tx.too_many_components`).
 pub const INPUTS_AND_REFERENCES_MAX: usize = 10_000;
-/// Most outputs of a transaction.
+/// Most outputs of a transaction (`tx.too_many_components`).
 pub const OUTPUTS_MAX: usize = 10_000;
-/// Most commands of a transaction.
+/// Most commands of a transaction (`tx.too_many_components`).
 pub const COMMANDS_MAX: usize = 1_000;
-/// Most signers of one command.
+/// Most signers of one command (`tx.too_many_components`).
 pub const COMMAND_SIGNERS_MAX: usize = 1_000;
-/// Most signers of all commands together, counted once for each command.
+/// Most signers of all commands together, counted once for each command (`tx.too_many_components`).
 pub const SIGNERS_MAX: usize = 10_000;
-/// Most attachments of a transaction.
+/// Most attachments of a transaction (`tx.too_many_components`).
 pub const ATTACHMENTS_MAX: usize = 1_000;
 /// Most signatures on a transaction.
 pub const SIGNATURES_MAX: usize = 10_000;

@@ -55,7 +55,7 @@ pub enum Compression {
 /// Bounds of a [`Transport`](crate::Transport).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NetLimits {
-    /// Largest message, in bytes: what this node takes, and tells its peers to keep to. At most 1 GiB.
+    /// Largest message, in bytes: what this node takes, and tells its peers to keep to. At most 1 GiB (`net.message_too_large`).
     pub message_bytes_max: u32,
     /// Messages that wait for one peer, in bytes; more are dropped. At least twice the largest message.
     pub queue_bytes_max: usize,
@@ -63,7 +63,7 @@ pub struct NetLimits {
     pub window_bytes: u32,
     /// Bytes taken from sockets after the sink was full; beyond, sockets are not read until it has room.
     pub overrun_bytes_max: usize,
-    /// Connections in their handshake at once; the oldest is given up for a new one.
+    /// Connections in their handshake at once; the oldest is given up for a new one (`net.too_many_handshakes`).
     pub handshakes_max: usize,
     /// For a new connection to be reached, to agree on TLS and to exchange hellos.
     pub handshake_timeout: Duration,

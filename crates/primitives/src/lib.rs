@@ -14,7 +14,7 @@ mod merkle;
 mod partial_tree;
 mod timestamp;
 
-pub use checker::{SignatureChecker, SignedMessage};
+pub use checker::{KeyCounts, SignatureChecker, SignedMessage};
 pub use codec::{ByteBuf, Decode, DecodeError, Decoder, Encode, Encoder};
 pub use error::{Coded, ERRORS, ErrorInfo};
 pub use hash::{Domain, Hash, ParseHashError};

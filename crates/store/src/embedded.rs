@@ -48,7 +48,21 @@ pub struct WriteTimes {
     pub apply: Duration,
 }
 
+/// The cache of blocks of table files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BlockCacheFigures {
+    /// Bytes held now.
+    pub bytes: u64,
+    /// Bytes held at most.
+    pub budget_bytes: u64,
+    /// Blocks found in it since the store was opened.
+    pub hits: u64,
+    /// Blocks read from files since the store was opened.
+    pub misses: u64,
+}
+
 struct Running {
+    cache: Arc<Cache>,
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -95,7 +109,11 @@ impl Embedded {
             source,
         })?;
         Ok(Self {
-            running: Arc::new(Running { shared, threads }),
+            running: Arc::new(Running {
+                cache,
+                shared,
+                threads,
+            }),
         })
     }
 
@@ -112,6 +130,22 @@ impl Embedded {
     /// Bytes on disk of all files of the store.
     pub fn disk_bytes(&self) -> u64 {
         directory::disk_bytes(self.path())
+    }
+
+    /// The cache of blocks, for the metrics.
+    pub fn block_cache(&self) -> BlockCacheFigures {
+        let Running { cache, shared, .. } = &*self.running;
+        let mut figures = BlockCacheFigures {
+            bytes: cache.size(),
+            budget_bytes: cache.capacity(),
+            ..BlockCacheFigures::default()
+        };
+        for table in &shared.tables {
+            let (hits, misses) = table.sorted.block_loads();
+            figures.hits += hits;
+            figures.misses += misses;
+        }
+        figures
     }
 
     /// Bytes of rows in memory, by estimate.

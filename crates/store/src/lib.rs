@@ -24,7 +24,7 @@ mod table;
 mod view;
 
 pub use committer::{Class, CommitHandle, Committer, CommitterOptions};
-pub use embedded::{Embedded, WriteTimes};
+pub use embedded::{BlockCacheFigures, Embedded, WriteTimes};
 pub use failure::{ERRORS, OpenError};
 pub use options::Options;
 pub use stats::{CommitStats, CommitTotals, Distribution};

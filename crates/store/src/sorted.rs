@@ -89,6 +89,15 @@ impl Sorted {
         self.top_runs() >= usize::from(TOP_FILES)
     }
 
+    /// Blocks found in the cache, and blocks read from files, since it was opened.
+    pub(crate) fn block_loads(&self) -> (u64, u64) {
+        let metrics = self.tree.metrics();
+        (
+            metrics.block_load_cached_count() as u64,
+            metrics.block_load_io_count() as u64,
+        )
+    }
+
     /// Looks a key up.
     pub(crate) fn get(&self, key: &[u8]) -> lsm_tree::Result<Option<Vec<u8>>> {
         Ok(self.tree.get(key, SeqNo::MAX)?.map(|value| value.to_vec()))

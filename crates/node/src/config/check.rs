@@ -6,72 +6,127 @@ use super::{ConfigError, NodeConfig};
 
 /// Longest wait of connections and commits for more, in microseconds.
 const LINGER_US_MAX: u64 = 10_000;
-/// Least room for what comes from peers, in bytes.
-const INBOUND_BYTES_MIN: usize = 64 << 10;
+/// Least room for what comes from peers, and for a budget that work cannot do without, in bytes.
+const ROOM_BYTES_MIN: u64 = 64 << 10;
 /// Least size of a request's body, in bytes.
-const BODY_BYTES_MIN: usize = 1 << 10;
+const BODY_BYTES_MIN: u64 = 1 << 10;
+/// The most that any number of things may be: what a node's memory could never hold.
+const COUNT_MAX: u64 = 10_000_000;
+/// The most that any budget may be, in bytes.
+const BYTES_MAX: u64 = 1 << 40;
+/// The longest time that may be set, in seconds: a year.
+const SECONDS_MAX: u64 = 365 * 24 * 3_600;
+
+/// A number in the configuration, and what it may be.
+pub(super) struct Ranged {
+    pub(super) field: &'static str,
+    pub(super) value: u64,
+    pub(super) least: u64,
+    pub(super) most: u64,
+}
 
 impl NodeConfig {
+    /// Every number with its range.
+    #[rustfmt::skip]
+    pub(super) fn ranged(&self) -> Vec<Ranged> {
+        let Self { p2p, api, users, limits, cache, store, .. } = self;
+        let of = |field, value: u64, least, most| Ranged { field, value, least, most };
+        let count = |field, value: usize, least| of(field, value as u64, least, COUNT_MAX);
+        let bytes = |field, value: usize, least| of(field, value as u64, least, BYTES_MAX);
+        let seconds = |field, value, least| of(field, value, least, SECONDS_MAX);
+        let mut ranged = vec![
+            of("p2p.linger_us", p2p.linger_us, 0, LINGER_US_MAX),
+            bytes("p2p.queue_bytes", p2p.queue_bytes, 0),
+            count("api.connections_max", api.connections_max, 1),
+            bytes("api.body_bytes_max", api.body_bytes_max, BODY_BYTES_MIN),
+            count("api.stream_outstanding_max", api.stream_outstanding_max, 1),
+            count("api.requests_max", api.requests_max, 1),
+            count("api.streams_max", api.streams_max, 1),
+            count("api.followers_max", api.followers_max, 1),
+            count("api.queries_max", api.queries_max, 1),
+            bytes("api.bodies_bytes_max", api.bodies_bytes_max, BODY_BYTES_MIN),
+            count("api.page_max", api.page_max, 1),
+            seconds("api.wait_s_max", api.wait_s_max, 1),
+            seconds("api.head_s", api.head_s, 1),
+            seconds("api.body_s", api.body_s, 1),
+            seconds("api.write_s", api.write_s, 1),
+            seconds("users.login_s", users.login_s, 1),
+            seconds("users.login_s_max", users.login_s_max, 1),
+            count("users.logins_per_user", users.logins_per_user, 1),
+            of("users.password_checks", users.password_checks as u64, 1, 64),
+            of("users.password_waits", users.password_waits as u64, 1, 10_000),
+            of("users.failures_free", users.failures_free.into(), 1, 1_000),
+            of("users.address_failures_free", users.address_failures_free.into(), 1, 100_000),
+            of("users.failure_wait_s_max", users.failure_wait_s_max, 1, 24 * 3_600),
+            of("users.failure_memory_s", users.failure_memory_s, 1, 7 * 24 * 3_600),
+            count("limits.live_flows", limits.live_flows, 1),
+            count("limits.start_queue", limits.start_queue, 0),
+            count("limits.responders", limits.responders, 1),
+            bytes("limits.coin_bytes", limits.coin_bytes, 0),
+            // A selection of one coin may need a second to swap for it.
+            count("limits.coins_per_token", limits.coins_per_token, 2),
+            bytes("limits.inbound_bytes", limits.inbound_bytes, ROOM_BYTES_MIN),
+            bytes("cache.transactions_bytes", cache.transactions_bytes, 0),
+            bytes("cache.signatures_bytes", cache.signatures_bytes, 0),
+            bytes("cache.keys_bytes", cache.keys_bytes, 0),
+            bytes("cache.outcomes_bytes", cache.outcomes_bytes, 0),
+            bytes("cache.unshared_bytes", cache.unshared_bytes, 0),
+            bytes("cache.sent_along_bytes", cache.sent_along_bytes, 0),
+            of("cache.blocks_bytes", cache.blocks_bytes, ROOM_BYTES_MIN, BYTES_MAX),
+            of("cache.view_bytes", cache.view_bytes, ROOM_BYTES_MIN, BYTES_MAX),
+            of("cache.view_reader_bytes", cache.view_reader_bytes, ROOM_BYTES_MIN, BYTES_MAX),
+            of("store.linger_us", store.linger_us, 0, LINGER_US_MAX),
+            bytes("store.memory_bytes", store.memory_bytes, 1 << 20),
+            of("store.log_bytes", store.log_bytes, 1 << 20, 1 << 30),
+        ];
+        if let Some(notary) = &self.notary {
+            ranged.extend([
+                count("notary.batch_requests_max", notary.batch_requests_max, 1),
+                count("notary.batch_states_max", notary.batch_states_max, 1),
+                count("notary.queue_requests_max", notary.queue_requests_max, 1),
+                count("notary.queue_states_max", notary.queue_states_max, 1),
+            ]);
+        }
+        ranged
+    }
+
     /// Says which field is out of range, and what the range is.
     pub(super) fn check(&self, path: &Path) -> Result<(), ConfigError> {
-        let at_least = |field, value: usize, least: usize| {
-            let rule = || format!("{value} is too small; it is at least {least}");
-            if value >= least {
-                Ok(())
-            } else {
-                Err((field, rule()))
-            }
-        };
-        let lingers = |field, value: u64| {
-            let rule = || format!("{value} is too large; it is at most {LINGER_US_MAX}");
-            if value <= LINGER_US_MAX {
-                Ok(())
-            } else {
-                Err((field, rule()))
-            }
-        };
-        let fields = || {
-            lingers("p2p.linger_us", self.p2p.linger_us)?;
-            lingers("store.linger_us", self.store.linger_us)?;
-            for address in &self.p2p.advertised {
-                if !ledger::is_address(address) {
-                    let rule = format!("'{address}' is not of the form host:port");
-                    return Err(("p2p.advertised", rule));
-                }
-            }
-            at_least("api.connections_max", self.api.connections_max, 1)?;
-            at_least(
-                "api.body_bytes_max",
-                self.api.body_bytes_max,
-                BODY_BYTES_MIN,
-            )?;
-            at_least(
-                "api.stream_outstanding_max",
-                self.api.stream_outstanding_max,
-                1,
-            )?;
-            at_least("limits.live_flows", self.limits.live_flows, 1)?;
-            at_least("limits.responders", self.limits.responders, 1)?;
-            // A selection of one coin may need a second to swap for it.
-            at_least("limits.coins_per_token", self.limits.coins_per_token, 2)?;
-            at_least(
-                "limits.inbound_bytes",
-                self.limits.inbound_bytes,
-                INBOUND_BYTES_MIN,
-            )?;
-            if let Some(notary) = &self.notary {
-                at_least("notary.batch_requests_max", notary.batch_requests_max, 1)?;
-                at_least("notary.batch_states_max", notary.batch_states_max, 1)?;
-                at_least("notary.queue_requests_max", notary.queue_requests_max, 1)?;
-                at_least("notary.queue_states_max", notary.queue_states_max, 1)?;
-            }
-            Ok(())
-        };
-        fields().map_err(|(field, message)| ConfigError::OutOfRange {
+        let out_of_range = |field, message| ConfigError::OutOfRange {
             path: path.to_owned(),
             field,
             message,
-        })
+        };
+        for Ranged {
+            field,
+            value,
+            least,
+            most,
+        } in self.ranged()
+        {
+            if value < least {
+                let message = format!("{value} is too small; it is at least {least}");
+                return Err(out_of_range(field, message));
+            }
+            if value > most {
+                let message = format!("{value} is too large; it is at most {most}");
+                return Err(out_of_range(field, message));
+            }
+        }
+        if self.users.login_s > self.users.login_s_max {
+            let message = format!(
+                "{} is too large; it is at most users.login_s_max, {}",
+                self.users.login_s, self.users.login_s_max
+            );
+            return Err(out_of_range("users.login_s", message));
+        }
+        for address in &self.p2p.advertised {
+            if !ledger::is_address(address) {
+                let message = format!("'{address}' is not of the form host:port");
+                return Err(out_of_range("p2p.advertised", message));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -108,6 +163,18 @@ mod tests {
             (
                 "[notary]\nqueue_states_max = 0",
                 "x.toml: notary.queue_states_max: 0 is too small; it is at least 1",
+            ),
+            (
+                "[cache]\nblocks_bytes = 1",
+                "x.toml: cache.blocks_bytes: 1 is too small; it is at least 65536",
+            ),
+            (
+                "[users]\nlogin_s = 7200\nlogin_s_max = 3600",
+                "x.toml: users.login_s: 7200 is too large; it is at most users.login_s_max, 3600",
+            ),
+            (
+                "[users]\npassword_checks = 1000",
+                "x.toml: users.password_checks: 1000 is too large; it is at most 64",
             ),
         ] {
             let error = check(bad).expect_err(bad);

@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 
 pub use error::{ConfigError, ERRORS};
 pub(crate) use error::{parse_toml, read_toml};
-pub use reference::{FIELDS, Field, reference_page};
+pub use reference::{FIELDS, Field, default_text, reference_page};
 pub use sections::{
-    ApiSection, LimitsSection, LogFormat, LogSection, NodeSection, NotarySection, P2pSection,
-    StoreSection, TokenEntry,
+    ApiSection, CacheSection, LimitsSection, LogFormat, LogSection, NodeSection, NotarySection,
+    P2pSection, StoreSection, TokenEntry, UsersSection,
 };
 
 /// A node's configuration. Unknown fields are refused; [`FIELDS`] describes those that exist.
@@ -27,12 +27,18 @@ pub struct NodeConfig {
     pub p2p: P2pSection,
     /// The HTTP API.
     pub api: ApiSection,
+    /// Logins of users.
+    #[serde(default)]
+    pub users: UsersSection,
     /// Present if the node is a notary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notary: Option<NotarySection>,
     /// Bounds of work and memory.
     #[serde(default)]
     pub limits: LimitsSection,
+    /// Budgets of the caches.
+    #[serde(default)]
+    pub cache: CacheSection,
     /// The disk.
     #[serde(default)]
     pub store: StoreSection,

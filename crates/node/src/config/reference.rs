@@ -1,6 +1,7 @@
 //! Every field with its default and unit: what `docs/reference/config.md` is made of.
 
 use super::NodeConfig;
+use super::check::Ranged;
 
 /// A field of the configuration, for the reference page.
 #[derive(Clone, Copy, Debug)]
@@ -11,11 +12,13 @@ pub struct Field {
     pub unit: &'static str,
     /// What it is for.
     pub meaning: &'static str,
+    /// The code shown to whoever meets it as a limit; empty where nobody is refused.
+    pub code: &'static str,
 }
 
 macro_rules! fields {
-    ($($name:literal [$unit:literal] $meaning:literal;)*) => {
-        &[$(Field { name: $name, unit: $unit, meaning: $meaning }),*]
+    ($($name:literal [$unit:literal] $meaning:literal $(=> $code:literal)?;)*) => {
+        &[$(Field { name: $name, unit: $unit, meaning: $meaning, code: concat!($($code)?) }),*]
     };
 }
 
@@ -33,25 +36,50 @@ pub const FIELDS: &[Field] = fields! {
     "p2p.queue_bytes" ["bytes"] "Messages that wait for one peer.";
     "api.listen" [""] "Where to listen for clients, `address:port`.";
     "api.tokens" [""] "Who may call: `{ user = \"...\", sha256 = \"...\" }`, the SHA-256 of the token in hexadecimal.";
-    "api.connections_max" [""] "Clients' connections at once.";
-    "api.body_bytes_max" ["bytes"] "Largest body of one request, and longest line of a stream.";
-    "api.stream_outstanding_max" [""] "Starts outstanding on one stream.";
+    "api.connections_max" [""] "Clients' connections at once; further ones are closed.";
+    "api.body_bytes_max" ["bytes"] "Largest body of one request, and longest line of a stream." => "api.body_too_large";
+    "api.stream_outstanding_max" [""] "Starts outstanding on one stream; the node reads no further while there are so many.";
+    "api.requests_max" [""] "Requests in flight at once, over all connections." => "node.busy";
+    "api.streams_max" [""] "Streams at once, over all connections." => "node.busy";
+    "api.followers_max" [""] "Followers of events at once, over all connections." => "node.busy";
+    "api.queries_max" [""] "Queries of the vault that run at once, each with a reader of its own." => "node.busy";
+    "api.bodies_bytes_max" ["bytes"] "Bodies of requests in memory at once; further ones wait their turn.";
+    "api.page_max" [""] "Entries on one page of a list; whoever asks for more gets so many.";
+    "api.wait_s_max" ["seconds"] "How long a request may wait for a flow; whoever asks for more waits so long.";
+    "api.head_s" ["seconds"] "For TLS to be agreed, and for a request's head to arrive.";
+    "api.body_s" ["seconds"] "For the body of a request to arrive." => "api.body_timeout";
+    "api.write_s" ["seconds"] "For a client to read what is written to it; then its connection is closed.";
+    "users.login_s" ["seconds"] "How long a login lasts when it does not say.";
+    "users.login_s_max" ["seconds"] "How long a login lasts at most.";
+    "users.logins_per_user" [""] "Logins of one user at once; a further one ends the one that would have ended first.";
+    "users.password_checks" [""] "Passwords checked at once; each takes 19 MiB and a core for some 20 ms.";
+    "users.password_waits" [""] "Logins that wait for that or have it done." => "node.busy";
+    "users.failures_free" [""] "Failed logins of one user that cost no wait." => "api.login_limited";
+    "users.address_failures_free" [""] "Failed logins from one address that cost no wait." => "api.login_limited";
+    "users.failure_wait_s_max" ["seconds"] "The longest wait after a failed login; the first is a second, each further one twice as long." => "api.login_limited";
+    "users.failure_memory_s" ["seconds"] "Failed logins are forgotten after so long without one.";
     "notary.batch_requests_max" [""] "Most requests in one batch. The section makes the node a notary.";
     "notary.batch_states_max" [""] "Most states in one batch.";
-    "notary.queue_requests_max" [""] "Requests that wait; further ones are told when to come again.";
-    "notary.queue_states_max" [""] "States of all requests that wait.";
+    "notary.queue_requests_max" [""] "Requests that wait; further ones are told when to come again." => "notary.busy";
+    "notary.queue_states_max" [""] "States of all requests that wait." => "notary.busy";
     "limits.live_flows" [""] "Flows started by clients that run at once.";
-    "limits.start_queue" [""] "Starts that wait for a place; further ones are told \"busy\".";
+    "limits.start_queue" [""] "Starts that wait for a place; further ones are told \"busy\"." => "node.busy";
     "limits.responders" [""] "Flows started by peers that run at once.";
-    "limits.transaction_cache_bytes" ["bytes"] "Cache of transactions.";
-    "limits.signature_cache_bytes" ["bytes"] "Caches of good signatures and of valid transactions, each.";
-    "limits.outcome_cache_bytes" ["bytes"] "Outcomes of ended flows kept in memory.";
     "limits.coin_bytes" ["bytes"] "Coins kept in memory for selection.";
     "limits.coins_per_token" [""] "Coins of one token kept in memory.";
     "limits.inbound_bytes" ["bytes"] "Peers' messages that wait to be handled; beyond, connections are not read.";
+    "cache.transactions_bytes" ["bytes"] "Recorded transactions.";
+    "cache.signatures_bytes" ["bytes"] "Signatures known to be good, and transactions known to be valid, each.";
+    "cache.keys_bytes" ["bytes"] "Decoded public keys.";
+    "cache.outcomes_bytes" ["bytes"] "Outcomes of ended flows.";
+    "cache.unshared_bytes" ["bytes"] "Transactions that only this node has.";
+    "cache.sent_along_bytes" ["bytes"] "Which transactions went along with a message to which peer.";
+    "cache.blocks_bytes" ["bytes"] "Blocks of the store's table files.";
+    "cache.view_bytes" ["bytes"] "Database pages of the writer of the vault's view.";
+    "cache.view_reader_bytes" ["bytes"] "Database pages of each reader of the vault's view, of which there are `api.queries_max`.";
     "store.linger_us" ["microseconds"] "How long to gather writes before each sync; 0 never waits.";
-    "store.cache_bytes" ["bytes"] "Cache of the ledger's store.";
-    "store.view_cache_bytes" ["bytes"] "Cache of the vault's view.";
+    "store.memory_bytes" ["bytes"] "Rows kept in memory before they are flushed to table files; while they are, as many more.";
+    "store.log_bytes" ["bytes"] "Length of a segment of the log, of which there are at most three.";
     "log.level" [""] "The least level logged: error, warn, info, debug or trace; or a filter per module.";
     "log.format" [""] "`text` for people, `json` for programs.";
 };
@@ -59,32 +87,48 @@ pub const FIELDS: &[Field] = fields! {
 /// The reference page; defaults are read off the code.
 pub fn reference_page() -> String {
     let mut page = String::from(
-        "# Configuration of a node\n\nGenerated from the source: do not edit. Each field of `node.toml`, `section.name`.\n\n\
-         | field | default | unit | meaning |\n|---|---|---|---|\n",
+        "# Configuration of a node\n\nGenerated from the source: do not edit. Each field of `node.toml`, `section.name`.\n\
+         A value outside its range is refused when the node starts. [All limits](limits.md), those that are fixed too.\n\n\
+         | field | default | range | unit | meaning |\n|---|---|---|---|---|\n",
     );
-    let defaults = defaults();
+    let (config, defaults) = defaults();
+    let ranged = config.map(|config| config.ranged()).unwrap_or_default();
     for Field {
         name,
         unit,
         meaning,
+        ..
     } in FIELDS
     {
+        let range = ranged.iter().find(|ranged| ranged.field == *name);
+        let range = range.map_or(String::new(), |Ranged { least, most, .. }| {
+            format!("{least} to {most}")
+        });
         let default = match default_of(&defaults, name) {
             Some(default) if !REQUIRED.contains(name) => format!("`{default}`"),
             _ => "required".to_owned(),
         };
-        page.push_str(&format!("| `{name}` | {default} | {unit} | {meaning} |\n"));
+        page.push_str(&format!(
+            "| `{name}` | {default} | {range} | {unit} | {meaning} |\n"
+        ));
     }
     page
 }
 
+/// The default of a field as TOML, unless it is required.
+pub fn default_text(name: &str) -> Option<String> {
+    let (_, defaults) = defaults();
+    default_of(&defaults, name).filter(|_| !REQUIRED.contains(&name))
+}
+
 /// A configuration that sets only what it must; it is a notary so that all sections are there.
-fn defaults() -> toml::Table {
+fn defaults() -> (Option<NodeConfig>, toml::Table) {
     let text = "node = { name = 'O=X, L=X, C=XX' }\np2p = { listen = '[::1]:1' }\napi = { listen = '[::1]:2' }\nnotary = {}";
     let config: Option<NodeConfig> = toml::from_str(text).ok();
-    config
-        .and_then(|config| toml::Table::try_from(config).ok())
-        .unwrap_or_default()
+    let table = config
+        .as_ref()
+        .and_then(|config| toml::Table::try_from(config).ok());
+    (config, table.unwrap_or_default())
 }
 
 fn default_of(defaults: &toml::Table, name: &str) -> Option<String> {
@@ -94,33 +138,22 @@ fn default_of(defaults: &toml::Table, name: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
 
     #[test]
-    fn every_field_is_on_the_page() {
-        let defaults = defaults();
+    fn every_field_is_on_the_page_and_every_number_has_a_range() {
+        let (config, defaults) = defaults();
+        let ranged = config.expect("parses").ranged();
         for Field { name, .. } in FIELDS {
-            assert!(
-                default_of(&defaults, name).is_some(),
-                "{name} does not exist"
-            );
+            let default = default_of(&defaults, name);
+            let default = default.unwrap_or_else(|| panic!("{name} does not exist"));
+            let found = ranged.iter().find(|ranged| ranged.field == *name);
+            let number = default.parse::<u64>().ok();
+            assert_eq!(found.map(|ranged| ranged.value), number, "{name}");
+            let good = |r: &Ranged| (r.least..=r.most).contains(&r.value);
+            assert!(found.is_none_or(good), "{name}");
         }
         let sections = defaults.values().filter_map(toml::Value::as_table);
         assert_eq!(sections.map(toml::Table::len).sum::<usize>(), FIELDS.len());
-    }
-
-    #[test]
-    fn the_reference_page_is_up_to_date() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/config.md");
-        if std::env::var_os("UPDATE_DOCS").is_some() {
-            std::fs::write(&path, reference_page()).expect("the page is written");
-        }
-        let page = std::fs::read_to_string(&path).expect("docs/reference/config.md");
-        assert!(
-            page == reference_page(),
-            "run UPDATE_DOCS=1 cargo test -p node config"
-        );
     }
 }

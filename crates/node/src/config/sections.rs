@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use ledger::LegalName;
 use serde::{Deserialize, Serialize};
@@ -55,6 +56,60 @@ pub struct ApiSection {
     /// Starts outstanding on one stream.
     #[serde(default = "stream_outstanding")]
     pub stream_outstanding_max: usize,
+    /// Requests in flight at once.
+    #[serde(default = "requests")]
+    pub requests_max: usize,
+    /// Streams at once.
+    #[serde(default = "streams")]
+    pub streams_max: usize,
+    /// Followers of events at once.
+    #[serde(default = "followers")]
+    pub followers_max: usize,
+    /// Queries of the vault that run at once.
+    #[serde(default = "queries")]
+    pub queries_max: usize,
+    /// Bytes of bodies in memory at once.
+    #[serde(default = "bodies_bytes")]
+    pub bodies_bytes_max: usize,
+    /// Entries of one page.
+    #[serde(default = "page")]
+    pub page_max: usize,
+    /// How long a request may wait, in seconds.
+    #[serde(default = "wait_s")]
+    pub wait_s_max: u64,
+    /// For TLS and a request's head to arrive, in seconds.
+    #[serde(default = "head_s")]
+    pub head_s: u64,
+    /// For a body to arrive, in seconds.
+    #[serde(default = "body_s")]
+    pub body_s: u64,
+    /// For a client to read what is written to it, in seconds.
+    #[serde(default = "write_s")]
+    pub write_s: u64,
+}
+
+/// `[users]`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct UsersSection {
+    /// How long a login lasts when it does not say, in seconds.
+    pub login_s: u64,
+    /// How long a login lasts at most, in seconds.
+    pub login_s_max: u64,
+    /// Logins of one user at once.
+    pub logins_per_user: usize,
+    /// Passwords checked at once.
+    pub password_checks: usize,
+    /// Logins that wait for that.
+    pub password_waits: usize,
+    /// Failed logins of one user that cost no wait.
+    pub failures_free: u32,
+    /// Failed logins from one address that cost no wait.
+    pub address_failures_free: u32,
+    /// The longest wait after a failed login, in seconds.
+    pub failure_wait_s_max: u64,
+    /// Failures are forgotten after so long, in seconds.
+    pub failure_memory_s: u64,
 }
 
 /// An entry of `api.tokens`.
@@ -91,12 +146,6 @@ pub struct LimitsSection {
     pub start_queue: usize,
     /// Flows started by peers that run at once.
     pub responders: usize,
-    /// Cache of transactions.
-    pub transaction_cache_bytes: usize,
-    /// Caches of good signatures and valid transactions, each.
-    pub signature_cache_bytes: usize,
-    /// Outcomes of ended flows kept in memory.
-    pub outcome_cache_bytes: usize,
     /// Coins kept in memory for selection.
     pub coin_bytes: usize,
     /// Coins of one token kept in memory.
@@ -111,10 +160,34 @@ pub struct LimitsSection {
 pub struct StoreSection {
     /// How long to gather writes before each sync.
     pub linger_us: u64,
-    /// Cache of the ledger's store.
-    pub cache_bytes: u64,
-    /// Cache of the vault's view.
-    pub view_cache_bytes: u64,
+    /// Rows kept in memory before they are flushed to tables.
+    pub memory_bytes: usize,
+    /// Length of a segment of the log.
+    pub log_bytes: u64,
+}
+
+/// `[cache]`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CacheSection {
+    /// Recorded transactions.
+    pub transactions_bytes: usize,
+    /// Signatures known to be good and transactions known to be valid, each.
+    pub signatures_bytes: usize,
+    /// Decoded public keys.
+    pub keys_bytes: usize,
+    /// Outcomes of ended flows.
+    pub outcomes_bytes: usize,
+    /// Transactions that only this node has.
+    pub unshared_bytes: usize,
+    /// Which transactions went along with a message to which peer.
+    pub sent_along_bytes: usize,
+    /// Blocks of the store's table files.
+    pub blocks_bytes: u64,
+    /// Database pages of the view's writer.
+    pub view_bytes: u64,
+    /// Database pages of each of the view's readers.
+    pub view_reader_bytes: u64,
 }
 
 /// `[log]`
@@ -162,6 +235,79 @@ fn stream_outstanding() -> usize {
     4_096
 }
 
+fn requests() -> usize {
+    4_096
+}
+
+fn streams() -> usize {
+    256
+}
+
+fn followers() -> usize {
+    1_024
+}
+
+fn queries() -> usize {
+    8
+}
+
+fn bodies_bytes() -> usize {
+    32 << 20
+}
+
+fn page() -> usize {
+    10_000
+}
+
+fn wait_s() -> u64 {
+    300
+}
+
+fn head_s() -> u64 {
+    10
+}
+
+fn body_s() -> u64 {
+    30
+}
+
+fn write_s() -> u64 {
+    60
+}
+
+impl Default for UsersSection {
+    fn default() -> Self {
+        let limits = crate::users::UserLimits::default();
+        Self {
+            login_s: limits.login_s,
+            login_s_max: limits.login_s_max,
+            logins_per_user: limits.logins_per_user_max,
+            password_checks: limits.password_checks_max,
+            password_waits: limits.password_waits_max,
+            failures_free: limits.failures_free,
+            address_failures_free: limits.address_failures_free,
+            failure_wait_s_max: limits.failure_wait_max.as_secs(),
+            failure_memory_s: limits.failure_memory.as_secs(),
+        }
+    }
+}
+
+impl From<UsersSection> for crate::users::UserLimits {
+    fn from(section: UsersSection) -> Self {
+        Self {
+            login_s: section.login_s,
+            login_s_max: section.login_s_max,
+            logins_per_user_max: section.logins_per_user,
+            password_checks_max: section.password_checks,
+            password_waits_max: section.password_waits,
+            failures_free: section.failures_free,
+            address_failures_free: section.address_failures_free,
+            failure_wait_max: Duration::from_secs(section.failure_wait_s_max),
+            failure_memory: Duration::from_secs(section.failure_memory_s),
+        }
+    }
+}
+
 impl Default for NotarySection {
     fn default() -> Self {
         let options = notary::NotaryOptions::default();
@@ -181,9 +327,6 @@ impl Default for LimitsSection {
             live_flows: options.live_flows_max,
             start_queue: options.start_queue_max,
             responders: options.flow.responders_max,
-            transaction_cache_bytes: options.transactions_bytes,
-            signature_cache_bytes: options.known_signatures_bytes,
-            outcome_cache_bytes: options.outcomes_bytes,
             coin_bytes: options.selection.coins_bytes_max,
             coins_per_token: options.selection.coins_per_pool_max,
             inbound_bytes: 16 << 20,
@@ -193,10 +336,28 @@ impl Default for LimitsSection {
 
 impl Default for StoreSection {
     fn default() -> Self {
+        let options = store::Options::default();
         Self {
             linger_us: 0,
-            cache_bytes: 8 << 20,
-            view_cache_bytes: 4 << 20,
+            memory_bytes: options.memtable_bytes,
+            log_bytes: options.log_bytes,
+        }
+    }
+}
+
+impl Default for CacheSection {
+    fn default() -> Self {
+        let kernel = kernel::KernelOptions::default();
+        Self {
+            transactions_bytes: kernel.transactions_bytes,
+            signatures_bytes: kernel.known_signatures_bytes,
+            keys_bytes: kernel.keys_bytes,
+            outcomes_bytes: kernel.outcomes_bytes,
+            unshared_bytes: kernel.unshared_bytes,
+            sent_along_bytes: kernel.sent_along_bytes,
+            blocks_bytes: store::Options::default().cache_bytes,
+            view_bytes: 4 << 20,
+            view_reader_bytes: store::ViewOptions::default().reader_cache_bytes,
         }
     }
 }

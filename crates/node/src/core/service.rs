@@ -586,6 +586,7 @@ impl NodeService for Service {
         let metrics = &self.shared.metrics;
         figures::show_kernel(metrics, &self.shared.figures());
         figures::show_net(metrics, &self.net.figures());
+        metrics.blocks.set_blocks(self.store.block_cache());
         metrics.view_seq.set_count(self.progress.upto());
         let connected = self.connected_peers().len();
         metrics.peers_connected.set_count(connected as u64);

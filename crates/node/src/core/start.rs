@@ -205,7 +205,9 @@ impl Node {
             source,
         })?;
         let store_options = store::Options {
-            cache_bytes: config.store.cache_bytes,
+            cache_bytes: config.cache.blocks_bytes,
+            memtable_bytes: config.store.memory_bytes,
+            log_bytes: config.store.log_bytes,
             ..store::Options::default()
         };
         let store = Embedded::open(&data.join(LEDGER), &store_options)?;
@@ -241,7 +243,8 @@ impl Node {
             .unwrap_or(0);
         let view_path = data.join(VIEW);
         let view_options = store::ViewOptions {
-            cache_bytes: config.store.view_cache_bytes,
+            cache_bytes: config.cache.view_bytes,
+            reader_cache_bytes: config.cache.view_reader_bytes,
             ..store::ViewOptions::default()
         };
         let (view, reader, progress) = super::view::open(&view_path, &view_options, ledger_end)?;
@@ -346,7 +349,7 @@ impl Node {
             keys,
             store,
             readers: Arc::new(Readers {
-                queries: Arc::new(tokio::sync::Semaphore::new(super::vault_query::QUERIES_MAX)),
+                queries: Arc::new(tokio::sync::Semaphore::new(config.api.queries_max)),
                 idle: Mutex::default(),
                 open: Box::new(move || store::VaultReader::open(&view_path, reader_cache)),
             }),
@@ -355,7 +358,7 @@ impl Node {
             started: Instant::now(),
         };
         let mut http = http_options(&config, server_config(chain, tls_key)?)?;
-        http.users = Some(Arc::new(Users::open(&dir)?));
+        http.users = Some(Arc::new(Users::open(&dir, config.users.into())?));
         http.audit = Some(Arc::new(AuditLog::open(&dir)?));
         let http = HttpServer::start(http, Arc::new(service), metrics).await?;
         Ok(Node {
@@ -485,9 +488,12 @@ fn kernel_options(config: &NodeConfig) -> Result<KernelOptions, StartError> {
         entropy: random()?,
         live_flows_max: limits.live_flows,
         start_queue_max: limits.start_queue,
-        transactions_bytes: limits.transaction_cache_bytes,
-        known_signatures_bytes: limits.signature_cache_bytes,
-        outcomes_bytes: limits.outcome_cache_bytes,
+        transactions_bytes: config.cache.transactions_bytes,
+        known_signatures_bytes: config.cache.signatures_bytes,
+        keys_bytes: config.cache.keys_bytes,
+        outcomes_bytes: config.cache.outcomes_bytes,
+        unshared_bytes: config.cache.unshared_bytes,
+        sent_along_bytes: config.cache.sent_along_bytes,
         ..KernelOptions::default()
     };
     options.flow.responders_max = limits.responders;
@@ -521,6 +527,15 @@ fn http_options(
         connections_max: config.api.connections_max,
         body_bytes_max: config.api.body_bytes_max,
         stream_outstanding_max: config.api.stream_outstanding_max,
+        requests_max: config.api.requests_max,
+        streams_max: config.api.streams_max,
+        followers_max: config.api.followers_max,
+        bodies_bytes_max: config.api.bodies_bytes_max,
+        page_max: config.api.page_max,
+        wait_max: Duration::from_secs(config.api.wait_s_max),
+        head_timeout: Duration::from_secs(config.api.head_s),
+        body_timeout: Duration::from_secs(config.api.body_s),
+        write_patience: Duration::from_secs(config.api.write_s),
         stop_patience: Duration::from_secs(2),
         ..HttpOptions::new(config.api.listen, tls, Tokens::new(tokens))
     })

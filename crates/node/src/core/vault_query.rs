@@ -16,9 +16,7 @@ use super::service::{store_refusal, view_refusal};
 use super::view::notary_of;
 use crate::http::Refusal;
 
-/// Queries that run at once; more are asked to come again.
-pub(super) const QUERIES_MAX: usize = 8;
-/// What "busy" suggests then.
+/// What "busy" suggests when too many queries run.
 pub(super) const QUERY_RETRY_MS: u64 = 100;
 /// States on a page when the query does not say.
 const PAGE: u32 = 100;

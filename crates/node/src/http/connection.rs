@@ -24,8 +24,10 @@ use super::router::{ApiState, respond};
 const STREAM_WINDOW_BYTES: u32 = 1 << 20;
 const CONNECTION_WINDOW_BYTES: u32 = 4 << 20;
 const FRAME_BYTES: u32 = 64 << 10;
+/// The head of a request, in bytes.
 const HEAD_BYTES_MAX: u32 = 16 << 10;
 const PING_EVERY: Duration = Duration::from_secs(20);
+/// For a pinged client to answer; then its connection is closed.
 const PING_PATIENCE: Duration = Duration::from_secs(20);
 
 /// Whether a connection has carried a request with a good token; one that does not soon is closed.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::cache::CacheMetrics;
+use super::cache::{CacheMetrics, KernelCacheMetrics};
 use super::counter::{Counter, Gauge};
 use super::histogram::{Histogram, Unit};
 use super::process::Process;
@@ -31,7 +31,9 @@ macro_rules! node_metrics {
             pub registry: Registry,
             process: Process,
             /// The kernel's caches, in the order of [`kernel::CACHES`].
-            pub caches: [CacheMetrics; kernel::CACHES.len()],
+            pub caches: [KernelCacheMetrics; kernel::CACHES.len()],
+            /// The store's cache of blocks.
+            pub blocks: CacheMetrics,
             $(#[doc = $help] $(#[doc = concat!("Those of ", $label, " ", $value, ".")])? pub $field: $kind,)*
         }
 
@@ -42,7 +44,8 @@ macro_rules! node_metrics {
                 let r = &registry;
                 Self {
                     $($field: registered!(r, $kind $($unit)?, $name, $help, &[$(($label, $value))?]),)*
-                    caches: kernel::CACHES.map(|name| CacheMetrics::new(r, name)),
+                    caches: kernel::CACHES.map(|name| KernelCacheMetrics::new(r, name)),
+                    blocks: CacheMetrics::new(r, "blocks"),
                     process: Process::new(r),
                     registry,
                 }
@@ -175,7 +178,7 @@ mod tests {
     fn rendered() {
         let metrics = NodeMetrics::new();
         metrics.http_answered(503, Duration::from_millis(3));
-        metrics.caches[0].hits.increment();
+        metrics.caches[0].cache.hits.increment();
         let text = metrics.render();
         for line in [
             "tally_http_requests_total{class=\"5xx\"} 1",

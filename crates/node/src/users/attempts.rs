@@ -4,18 +4,12 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
+use super::options::UserLimits;
+
 /// Names and addresses remembered; the one that failed longest ago is forgotten first.
 const REMEMBERED_MAX: usize = 8_192;
-/// Failures of one user that cost nothing.
-const FREE_OF_USER: u32 = 5;
-/// Failures from one address that cost nothing.
-const FREE_OF_ADDRESS: u32 = 20;
 /// The first wait, doubled with each further failure.
 const WAIT_MIN: Duration = Duration::from_secs(1);
-/// The longest wait.
-const WAIT_MAX: Duration = Duration::from_secs(60);
-/// Failures are forgotten after so long without one.
-const MEMORY: Duration = Duration::from_secs(15 * 60);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Who {
@@ -30,19 +24,30 @@ struct Failures {
 }
 
 impl Failures {
-    fn wait(self, free: u32, now: Instant) -> Option<Duration> {
+    fn wait(self, free: u32, wait_max: Duration, now: Instant) -> Option<Duration> {
         let over = self.count.checked_sub(free)?;
-        let wait = WAIT_MIN.saturating_mul(1 << over.min(16)).min(WAIT_MAX);
+        let wait = WAIT_MIN.saturating_mul(1 << over.min(16)).min(wait_max);
         wait.checked_sub(now.saturating_duration_since(self.last))
             .filter(|left| !left.is_zero())
     }
 }
 
 /// See the module.
-#[derive(Debug, Default)]
-pub(super) struct Attempts(HashMap<Who, Failures>);
+#[derive(Debug)]
+pub(super) struct Attempts {
+    failed: HashMap<Who, Failures>,
+    limits: UserLimits,
+}
 
 impl Attempts {
+    /// Nothing has failed yet.
+    pub(super) fn new(limits: UserLimits) -> Self {
+        Self {
+            failed: HashMap::new(),
+            limits,
+        }
+    }
+
     /// Counts an attempt as failed before it is looked at, so that many at once gain nothing; or says how long to wait.
     pub(super) fn begin(
         &mut self,
@@ -50,21 +55,21 @@ impl Attempts {
         address: IpAddr,
         now: Instant,
     ) -> Result<(), Duration> {
-        let keys = keys(user, address);
+        let keys = self.keys(user, address);
         let waits = keys.iter().filter_map(|(who, free)| {
-            let failures = self.0.get(who)?;
-            failures.wait(*free, now)
+            let failures = self.failed.get(who)?;
+            failures.wait(*free, self.limits.failure_wait_max, now)
         });
         if let Some(wait) = waits.max() {
             return Err(wait);
         }
         for (who, _) in keys {
             self.make_room(now);
-            let failures = self.0.entry(who).or_insert(Failures {
+            let failures = self.failed.entry(who).or_insert(Failures {
                 count: 0,
                 last: now,
             });
-            if now.saturating_duration_since(failures.last) >= MEMORY {
+            if now.saturating_duration_since(failures.last) >= self.limits.failure_memory {
                 failures.count = 0;
             }
             failures.count = failures.count.saturating_add(1);
@@ -75,43 +80,44 @@ impl Attempts {
 
     /// The attempt did not fail: the user starts afresh, and the address gets this one back.
     pub(super) fn succeeded(&mut self, user: &str, address: IpAddr) {
-        self.0.remove(&Who::User(user.to_owned()));
+        self.failed.remove(&Who::User(user.to_owned()));
         self.give_back(&Who::Address(address));
     }
 
     /// The attempt was not looked at.
     pub(super) fn undone(&mut self, user: &str, address: IpAddr) {
-        for (who, _) in keys(user, address) {
+        for (who, _) in self.keys(user, address) {
             self.give_back(&who);
         }
     }
 
     fn give_back(&mut self, who: &Who) {
-        if let Some(failures) = self.0.get_mut(who) {
+        if let Some(failures) = self.failed.get_mut(who) {
             failures.count = failures.count.saturating_sub(1);
         }
     }
 
     fn make_room(&mut self, now: Instant) {
-        if self.0.len() < REMEMBERED_MAX {
+        if self.failed.len() < REMEMBERED_MAX {
             return;
         }
-        self.0
-            .retain(|_, known| now.saturating_duration_since(known.last) < MEMORY);
-        if self.0.len() >= REMEMBERED_MAX {
-            let oldest = self.0.iter().min_by_key(|(_, known)| known.last);
+        let memory = self.limits.failure_memory;
+        self.failed
+            .retain(|_, known| now.saturating_duration_since(known.last) < memory);
+        if self.failed.len() >= REMEMBERED_MAX {
+            let oldest = self.failed.iter().min_by_key(|(_, known)| known.last);
             if let Some(oldest) = oldest.map(|(who, _)| who.clone()) {
-                self.0.remove(&oldest);
+                self.failed.remove(&oldest);
             }
         }
     }
-}
 
-fn keys(user: &str, address: IpAddr) -> [(Who, u32); 2] {
-    [
-        (Who::User(user.to_owned()), FREE_OF_USER),
-        (Who::Address(address), FREE_OF_ADDRESS),
-    ]
+    fn keys(&self, user: &str, address: IpAddr) -> [(Who, u32); 2] {
+        [
+            (Who::User(user.to_owned()), self.limits.failures_free),
+            (Who::Address(address), self.limits.address_failures_free),
+        ]
+    }
 }
 
 #[cfg(test)]
@@ -120,10 +126,10 @@ mod tests {
 
     #[test]
     fn failures_cost_more_and_more_time_up_to_a_bound() {
-        let (mut attempts, start) = (Attempts::default(), Instant::now());
+        let (mut attempts, start) = (Attempts::new(UserLimits::default()), Instant::now());
         let address = IpAddr::from([127, 0, 0, 1]);
         let mut now = start;
-        for _ in 0..FREE_OF_USER {
+        for _ in 0..UserLimits::default().failures_free {
             assert_eq!(attempts.begin("ann", address, now), Ok(()));
         }
         for seconds in [1, 2, 4, 8, 16, 32, 60, 60] {
@@ -134,17 +140,17 @@ mod tests {
             now += wait;
             assert_eq!(attempts.begin("ann", address, now), Ok(()));
         }
-        now += MEMORY;
+        now += UserLimits::default().failure_memory;
         assert_eq!(attempts.begin("ann", address, now), Ok(()));
         attempts.succeeded("ann", address);
-        assert!(!attempts.0.contains_key(&Who::User("ann".to_owned())));
+        assert!(!attempts.failed.contains_key(&Who::User("ann".to_owned())));
     }
 
     #[test]
     fn many_names_from_one_address_are_held_up_and_memory_is_bounded() {
-        let (mut attempts, now) = (Attempts::default(), Instant::now());
+        let (mut attempts, now) = (Attempts::new(UserLimits::default()), Instant::now());
         let address = IpAddr::from([127, 0, 0, 1]);
-        for n in 0..FREE_OF_ADDRESS {
+        for n in 0..UserLimits::default().address_failures_free {
             assert!(attempts.begin(&n.to_string(), address, now).is_ok());
         }
         assert_eq!(attempts.begin("x", address, now), Err(WAIT_MIN));
@@ -152,6 +158,6 @@ mod tests {
             let other = IpAddr::from(n.to_be_bytes());
             assert!(attempts.begin(&format!("u{n}"), other, now).is_ok());
         }
-        assert!(attempts.0.len() <= REMEMBERED_MAX);
+        assert!(attempts.failed.len() <= REMEMBERED_MAX);
     }
 }

@@ -14,19 +14,13 @@ use super::attempts::Attempts;
 use super::error::UsersError;
 use super::file::{FILE, UserRecord, UsersFile};
 use super::now_s;
+use super::options::UserLimits;
 use super::password::{PASSWORD_BYTES_MAX, PasswordHash};
 use super::permission::Permissions;
 use super::sessions::{Session, Sessions};
 
 /// How often the file is looked at, at most.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// Passwords that are checked at once; each takes 19 MiB.
-const CHECKS_MAX: usize = 2;
-/// Logins that wait for that.
-const WAITING_MAX: usize = 32;
-/// How long a login lasts when it does not say, and at most, in seconds.
-const TTL_S: u64 = 3_600;
-const TTL_S_MAX: u64 = 24 * 3_600;
 
 /// Who calls, and what they may do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,6 +48,7 @@ pub enum LoginError {
 #[derive(Debug)]
 pub struct Users {
     folder: PathBuf,
+    limits: UserLimits,
     known: RwLock<Known>,
     looked: Mutex<(Instant, Stamp)>,
     sessions: RwLock<Sessions>,
@@ -109,16 +104,17 @@ impl Users {
     ///
     /// # Errors
     /// Something is wrong with the file.
-    pub fn open(folder: &Path) -> Result<Self, UsersError> {
+    pub fn open(folder: &Path, limits: UserLimits) -> Result<Self, UsersError> {
         let seen = stamp(folder);
         Ok(Self {
             folder: folder.to_owned(),
+            limits,
             known: RwLock::new(Known::new(UsersFile::read(folder)?)),
             looked: Mutex::new((Instant::now(), seen)),
-            sessions: RwLock::default(),
-            attempts: Mutex::default(),
-            waiting: Semaphore::new(WAITING_MAX),
-            checks: Semaphore::new(CHECKS_MAX),
+            sessions: RwLock::new(Sessions::new(limits.logins_per_user_max)),
+            attempts: Mutex::new(Attempts::new(limits)),
+            waiting: Semaphore::new(limits.password_waits_max),
+            checks: Semaphore::new(limits.password_checks_max),
         })
     }
 
@@ -179,7 +175,9 @@ impl Users {
         getrandom::fill(&mut secret).map_err(|_| LoginError::NoRandomness)?;
         let token = primitives::hex::encode(&secret);
         let now_s = now_s();
-        let expires_s = now_s.saturating_add(ttl_s.unwrap_or(TTL_S).clamp(1, TTL_S_MAX));
+        let ttl_s = ttl_s.unwrap_or(self.limits.login_s);
+        let ttl_s = ttl_s.clamp(1, self.limits.login_s_max.max(1));
+        let expires_s = now_s.saturating_add(ttl_s);
         let session = Session {
             user: name,
             password,
@@ -276,7 +274,7 @@ mod tests {
     #[tokio::test]
     async fn logins_last_until_logout_a_new_password_or_the_user_s_end() {
         let folder = tempfile::tempdir().expect("a folder");
-        let users = Users::open(folder.path()).expect("no users");
+        let users = Users::open(folder.path(), UserLimits::default()).expect("no users");
         let address = IpAddr::from([127, 0, 0, 1]);
         let login = async |name: &str, password: &str| {
             users

@@ -22,6 +22,7 @@ pub const TOKENS_PER_USER_MAX: usize = 16;
 const PERMISSIONS_MAX: usize = 256;
 /// Largest file, in bytes.
 const FILE_BYTES_MAX: u64 = 16 << 20;
+/// Longest name of a user, in bytes.
 const NAME_BYTES_MAX: usize = 64;
 const HEAD: &str =
     "# The node's users; written by 'tally user'. A running node reads it again when it changes.\n";

@@ -3,7 +3,7 @@
 //! Knows nothing of HTTP: it answers "whose token is this" and "may this user do that". The file `users.toml` is written by
 //! the command line and read again by a running node when it changes.
 //!
-//! Modules in reading order: `permission`, `password`, `file`, `sessions`, `attempts`, `directory` (all of it together),
+//! Modules in reading order: `permission`, `password`, `file`, `options`, `sessions`, `attempts`, `directory` (all of it together),
 //! `audit`.
 
 mod attempts;
@@ -11,6 +11,7 @@ mod audit;
 mod directory;
 mod error;
 mod file;
+mod options;
 mod password;
 mod permission;
 mod sessions;
@@ -21,6 +22,7 @@ pub use error::{ERRORS, UsersError};
 pub use file::{
     FILE, Sha256Text, TOKENS_PER_USER_MAX, TokenRecord, USERS_MAX, UserRecord, UsersFile,
 };
+pub use options::UserLimits;
 pub use password::{PASSWORD_BYTES_MAX, PasswordHash};
 pub use permission::{ACTIONS, BadPermission, Permission, Permissions};
 

@@ -12,12 +12,15 @@ pub const PASSWORD_BYTES_MAX: usize = 1_024;
 const MEMORY_KIB: u32 = 19_456;
 const PASSES: u32 = 2;
 const LANES: u32 = 1;
-/// What a hash in the file may cost at most.
+/// Memory that checking a hash of the file may take.
 const MEMORY_KIB_MAX: u32 = 256 << 10;
+/// Passes that checking a hash of the file may take.
 const PASSES_MAX: u32 = 16;
+/// Lanes that checking a hash of the file may take.
 const LANES_MAX: u32 = 8;
 const SALT_BYTES: usize = 16;
 const HASH_BYTES: usize = 32;
+/// Salt and hash of the file, each, in bytes.
 const BYTES_MAX: usize = 64;
 
 const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

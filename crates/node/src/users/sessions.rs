@@ -5,8 +5,6 @@ use std::sync::Arc;
 
 use super::password::PasswordHash;
 
-/// Logins of one user at once; a further one ends the one that would have ended first.
-const PER_USER_MAX: usize = 16;
 /// Logins of all users at once.
 const ALL_MAX: usize = 65_536;
 
@@ -20,39 +18,53 @@ pub(super) struct Session {
 }
 
 /// All logins.
-#[derive(Debug, Default)]
-pub(super) struct Sessions(HashMap<[u8; 32], Session>);
+#[derive(Debug)]
+pub(super) struct Sessions {
+    by_hash: HashMap<[u8; 32], Session>,
+    per_user_max: usize,
+}
 
 impl Sessions {
+    /// None; a user has at most so many at once.
+    pub(super) fn new(per_user_max: usize) -> Self {
+        Self {
+            by_hash: HashMap::new(),
+            per_user_max,
+        }
+    }
+
     /// The login of a token, if it has not ended.
     pub(super) fn get(&self, hash: &[u8; 32], now_s: u64) -> Option<&Session> {
-        self.0.get(hash).filter(|session| now_s < session.expires_s)
+        self.by_hash
+            .get(hash)
+            .filter(|session| now_s < session.expires_s)
     }
 
     /// Adds a login; `false` when there is no room.
     pub(super) fn add(&mut self, hash: [u8; 32], session: Session, now_s: u64) -> bool {
         let of_user = |known: &Session| known.user == session.user;
-        if self.0.len() >= ALL_MAX || self.0.values().filter(|s| of_user(s)).count() >= PER_USER_MAX
+        if self.by_hash.len() >= ALL_MAX
+            || self.by_hash.values().filter(|s| of_user(s)).count() >= self.per_user_max
         {
-            self.0.retain(|_, known| now_s < known.expires_s);
+            self.by_hash.retain(|_, known| now_s < known.expires_s);
         }
-        let own = self.0.iter().filter(|(_, known)| of_user(known));
-        if own.clone().count() >= PER_USER_MAX {
+        let own = self.by_hash.iter().filter(|(_, known)| of_user(known));
+        if own.clone().count() >= self.per_user_max {
             let first = own.min_by_key(|(_, known)| known.expires_s);
             if let Some(first) = first.map(|(hash, _)| *hash) {
-                self.0.remove(&first);
+                self.by_hash.remove(&first);
             }
         }
-        if self.0.len() >= ALL_MAX {
+        if self.by_hash.len() >= ALL_MAX {
             return false;
         }
-        self.0.insert(hash, session);
+        self.by_hash.insert(hash, session);
         true
     }
 
     /// Ends a login; `false` if there is none.
     pub(super) fn remove(&mut self, hash: &[u8; 32]) -> bool {
-        self.0.remove(hash).is_some()
+        self.by_hash.remove(hash).is_some()
     }
 }
 
@@ -62,7 +74,7 @@ mod tests {
 
     #[test]
     fn logins_end_in_time_and_are_bounded_per_user() {
-        let mut sessions = Sessions::default();
+        let mut sessions = Sessions::new(16);
         let session = |user: &str, expires_s| Session {
             user: user.into(),
             password: PasswordHash::of_nobody(),

@@ -4,7 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use api::paths;
-use node::users::{AuditLog, PasswordHash, Sha256Text, TokenRecord, UserRecord, Users, UsersFile};
+use node::users::{
+    AuditLog, PasswordHash, Sha256Text, TokenRecord, UserLimits, UserRecord, Users, UsersFile,
+};
 use primitives::Hash;
 
 use crate::fixture::{Fixture, Reply};
@@ -31,7 +33,7 @@ fn add(folder: &Path, name: &str, permissions: &[&str]) {
 }
 
 async fn with_users(folder: &Path) -> Fixture {
-    let users = Arc::new(Users::open(folder).expect("users"));
+    let users = Arc::new(Users::open(folder, UserLimits::default()).expect("users"));
     let audit = Arc::new(AuditLog::open(folder).expect("a log"));
     Fixture::with(|options| {
         options.users = Some(users);

@@ -85,6 +85,9 @@ async fn metrics_show_what_was_done_and_a_restart_knows_it_at_once() {
         "tally_commit_bytes_sum",
         "tally_cache_bytes{cache=\"transactions\"}",
         "tally_cache_bytes{cache=\"known_signatures\"}",
+        "tally_cache_bytes{cache=\"keys\"}",
+        "tally_cache_budget_bytes{cache=\"transactions\"}",
+        "tally_cache_budget_bytes{cache=\"blocks\"}",
         "tally_cache_lookups_total{cache=\"known_signatures\",result=\"hit\"}",
     ] {
         assert!(value(&text, metric) > 0.0, "{metric} in\n{text}");

@@ -11,6 +11,18 @@ pub(super) struct KeyCache {
     young: HashMap<[u8; 32], EdwardsPoint>,
     old: HashMap<[u8; 32], EdwardsPoint>,
     generation_max: usize,
+    pub(super) counts: KeyCounts,
+}
+
+/// What was asked of a checker's decoded keys since its start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KeyCounts {
+    /// Look-ups that found the key decoded.
+    pub hits: u64,
+    /// Look-ups that had to decode.
+    pub misses: u64,
+    /// Keys dropped for want of room.
+    pub evicted: u64,
 }
 
 impl KeyCache {
@@ -20,19 +32,38 @@ impl KeyCache {
             young: HashMap::new(),
             old: HashMap::new(),
             generation_max: (capacity / 2).max(1),
+            counts: KeyCounts::default(),
         }
+    }
+
+    /// Keys held now.
+    pub(super) fn len(&self) -> usize {
+        self.young.len() + self.old.len()
+    }
+
+    /// Keys held at most.
+    pub(super) fn capacity(&self) -> usize {
+        2 * self.generation_max
     }
 
     /// The point that the bytes encode, in any encoding that ZIP 215 accepts; nothing if they encode none.
     pub(super) fn point(&mut self, key: &[u8; 32]) -> Option<EdwardsPoint> {
         if let Some(point) = self.young.get(key) {
+            self.counts.hits += 1;
             return Some(*point);
         }
-        let point = match self.old.get(key) {
-            Some(point) => *point,
-            None => CompressedEdwardsY(*key).decompress()?,
+        let point = match self.old.remove(key) {
+            Some(point) => {
+                self.counts.hits += 1;
+                point
+            }
+            None => {
+                self.counts.misses += 1;
+                CompressedEdwardsY(*key).decompress()?
+            }
         };
         if self.young.len() >= self.generation_max {
+            self.counts.evicted += self.old.len() as u64;
             self.old = std::mem::take(&mut self.young);
         }
         self.young.insert(*key, point);
@@ -71,9 +102,16 @@ mod tests {
                 );
                 assert!(cache.point(&hot).is_some());
                 assert!(cache.young.contains_key(&hot));
-                assert!(cache.young.len() + cache.old.len() <= 8);
+                assert!(cache.len() <= cache.capacity());
             }
         }
+        let KeyCounts {
+            hits,
+            misses,
+            evicted,
+        } = cache.counts;
+        assert_eq!(hits + misses, 3 * 19 * 2, "each look-up is one of them");
+        assert_eq!(misses, evicted + cache.len() as u64);
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod p256;
 
 use crate::{Hash, PublicKey, Scheme, Signature, SignatureContext};
 use cache::KeyCache;
+pub use cache::KeyCounts;
 use ed25519::Prepared;
 
 /// One signature to check: by this key, over this message, in this context.
@@ -40,8 +41,11 @@ pub struct SignatureChecker {
 }
 
 impl SignatureChecker {
-    /// Decoded keys that are kept by default, 200 bytes each.
+    /// Decoded keys that are kept by default.
     pub const KEYS_DEFAULT: usize = 16_384;
+
+    /// What a decoded key is reckoned at, its place in the map included.
+    pub const KEY_BYTES: usize = 224;
 
     /// Signatures in one batch equation; more are split.
     pub const BATCH_MAX: usize = 1024;
@@ -58,6 +62,27 @@ impl SignatureChecker {
         Self {
             keys: KeyCache::new(keys),
         }
+    }
+
+    /// With room for as many decoded keys as `bytes` hold.
+    #[must_use]
+    pub fn with_budget(bytes: usize) -> Self {
+        Self::with_capacity(bytes / Self::KEY_BYTES)
+    }
+
+    /// What was asked of the decoded keys.
+    pub fn key_counts(&self) -> KeyCounts {
+        self.keys.counts
+    }
+
+    /// Decoded keys held now, in bytes.
+    pub fn key_bytes(&self) -> usize {
+        self.keys.len() * Self::KEY_BYTES
+    }
+
+    /// Decoded keys held at most, in bytes.
+    pub fn key_bytes_max(&self) -> usize {
+        self.keys.capacity() * Self::KEY_BYTES
     }
 
     /// Whether one signature is valid.

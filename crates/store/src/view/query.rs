@@ -2,13 +2,13 @@
 
 use super::rows::StateRow;
 
-/// Nesting of criteria.
+/// Nesting of criteria (`api.bad_query`).
 pub const QUERY_DEPTH_MAX: usize = 8;
-/// Tests and combinations in one query.
+/// Tests and combinations in one query (`api.bad_query`).
 pub const QUERY_NODES_MAX: usize = 64;
-/// Values in one query.
+/// Values in one query (`api.bad_query`).
 pub const QUERY_VALUES_MAX: usize = 256;
-/// Columns to sort by.
+/// Columns to sort by (`api.bad_query`).
 pub const QUERY_SORTS_MAX: usize = 4;
 /// Groups in one answer.
 pub const QUERY_GROUPS_MAX: usize = 1_000;

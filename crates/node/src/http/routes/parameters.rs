@@ -19,7 +19,7 @@ use crate::http::options::HttpOptions;
 use crate::http::refusal::Refusal;
 use crate::http::router::{ApiState, no_place};
 
-/// Longest client id, in bytes.
+/// Longest client id, in bytes (`api.bad_client_id`).
 const CLIENT_ID_BYTES_MAX: usize = 128;
 
 /// `?wait=&timeout_ms=`
