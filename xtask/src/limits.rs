@@ -276,15 +276,15 @@ fn of_file(text: &str, known: &Constants) -> Result<Vec<Limit>> {
             if numeric && line.trim().starts_with("pub ") {
                 let meaning = meaning(&lines, at, name)?;
                 fields.push((owner.clone(), name.to_owned(), meaning));
-            } else if let Some(at) = fields.iter().position(|(_, field, _)| field == name) {
-                if let Some(value) = value(kind, known) {
-                    let (owner, field, meaning) = fields.remove(at);
-                    found.push(Limit {
-                        name: format!("{owner}.{field}"),
-                        value,
-                        meaning,
-                    });
-                }
+            } else if let Some(at) = fields.iter().position(|(_, field, _)| field == name)
+                && let Some(value) = value(kind, known)
+            {
+                let (owner, field, meaning) = fields.remove(at);
+                found.push(Limit {
+                    name: format!("{owner}.{field}"),
+                    value,
+                    meaning,
+                });
             }
         }
     }
