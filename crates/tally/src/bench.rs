@@ -1,6 +1,7 @@
 //! `tally bench NAME`: a benchmark; one line of JSON, last on standard output, everything for people on standard error.
 
 mod ledger;
+mod load;
 mod report;
 
 use anyhow::Result;
@@ -21,6 +22,18 @@ pub struct BenchArgs {
     /// Flows outstanding at any moment.
     #[arg(long, default_value_t = 800, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4000))]
     outstanding: u32,
+    /// Keep-alive connections that start flows (`load`).
+    #[arg(long, default_value_t = 1000, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    connections: u32,
+    /// Followers of the vault's changes beside them (`load`).
+    #[arg(long, default_value_t = 200, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    followers: u32,
+    /// Flows offered, as a multiple of what the node does (`load`).
+    #[arg(long, default_value_t = 10, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
+    overload: u32,
+    /// Seconds of that (`load`).
+    #[arg(long, default_value_t = 120, value_name = "S", value_parser = clap::value_parser!(u32).range(1..=3600))]
+    overload_seconds: u32,
 }
 
 /// The benchmarks there are.
@@ -28,6 +41,8 @@ pub struct BenchArgs {
 enum Benchmark {
     /// Issue and pay cash between two nodes at full speed.
     Ledger,
+    /// A node under many connections and followers, and under more work than it can do.
+    Load,
 }
 
 /// Runs the benchmark to its end, or until Ctrl-C.
@@ -35,6 +50,7 @@ pub fn run(arguments: BenchArgs) -> Result<()> {
     signals::run(async move {
         match arguments.name {
             Benchmark::Ledger => ledger::run(&arguments).await,
+            Benchmark::Load => load::run(&arguments).await,
         }
     })
 }

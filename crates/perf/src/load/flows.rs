@@ -1,6 +1,6 @@
 //! Work that is a flow: the same start again and again over a node's stream, complete when *delivered*.
 
-use api::{FlowStatus, StartFlow, Wait};
+use api::{FlowStatus, Outcome, StartFlow, Wait};
 use client::{ClientError, Stream};
 use primitives::Hash;
 
@@ -43,29 +43,34 @@ impl Work for FlowWork {
                 self.stream.start(&start).await?
             }
         };
-        if let Some(error) = outcome.error {
-            return Err(Fault {
-                code: error.code,
-                message: error.message,
-            });
-        }
-        if outcome.status != FlowStatus::Delivered {
-            return Err(Fault {
-                code: format!("load.{}", outcome.status.as_str()),
-                message: format!("flow {} is not delivered", outcome.flow_id),
-            });
-        }
-        outcome
-            .transactions
-            .iter()
-            .map(|id| {
-                id.parse().map_err(|error| Fault {
-                    code: "load.bad_id".to_owned(),
-                    message: format!("{id:?}: {error}"),
-                })
-            })
-            .collect()
+        delivered(outcome)
     }
+}
+
+/// The transactions of a delivered flow; anything else is a fault.
+pub(super) fn delivered(outcome: Outcome) -> Result<Vec<Hash>, Fault> {
+    if let Some(error) = outcome.error {
+        return Err(Fault {
+            code: error.code,
+            message: error.message,
+        });
+    }
+    if outcome.status != FlowStatus::Delivered {
+        return Err(Fault {
+            code: format!("load.{}", outcome.status.as_str()),
+            message: format!("flow {} is not delivered", outcome.flow_id),
+        });
+    }
+    outcome
+        .transactions
+        .iter()
+        .map(|id| {
+            id.parse().map_err(|error| Fault {
+                code: "load.bad_id".to_owned(),
+                message: format!("{id:?}: {error}"),
+            })
+        })
+        .collect()
 }
 
 impl From<ClientError> for Fault {

@@ -2,8 +2,14 @@
 
 mod driver;
 mod flows;
+mod followers;
 mod live;
+mod open;
+mod singles;
 
 pub use driver::{Fault, Load, Window, Work, window};
 pub use flows::FlowWork;
+pub use followers::Followers;
 pub use live::{Live, LiveReading};
+pub use open::{Arrivals, Arrived, arrivals};
+pub use singles::SingleStarts;

@@ -1,15 +1,18 @@
 //! A network under cash load: who pays whom, what was issued, what was acknowledged, and the audit at the end.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use api::{StartFlow, Wait};
+use api::StartFlow;
 use client::{Client, Stream};
+use primitives::Hash;
 use thiserror::Error;
 
 use crate::audit::{self, Acknowledged, Books, CollectError, Verdict};
-use crate::load::{FlowWork, Live, Load, Window, window};
+use crate::load::{
+    Arrivals, Arrived, FlowWork, Live, Load, SingleStarts, Window, Work, arrivals, window,
+};
 use crate::topology::{Network, NetworkError, Who};
 
 use super::cash;
@@ -23,6 +26,9 @@ const CATCH_UP_MAX: Duration = Duration::from_secs(120);
 const FUNDING_OUTSTANDING: usize = 256;
 /// Transactions that an audit reads in full; more are sampled evenly.
 const SPENDS_READ_MAX: usize = 20_000;
+
+/// The code of a refusal that says that nothing was begun.
+const BUSY: &str = "node.busy";
 
 /// The kinds of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,7 +118,8 @@ impl CashLab {
             duration: CATCH_UP_MAX,
             most: coins,
         };
-        let window = self.stretch(start, load, Arc::default(), &[PAYER]).await?;
+        let work = Arc::new(FlowWork::new(self.stream.clone(), start));
+        let window = self.stretch(work, load, Arc::default(), &[PAYER]).await?;
         self.note_issued(currency, quantity, window.done.len());
         match window.faults.values().next() {
             None if window.done.len() as u64 == coins => Ok(()),
@@ -132,7 +139,7 @@ impl CashLab {
         quantity: u64,
         load: Load,
         live: Arc<Live>,
-    ) -> Result<Window<Vec<primitives::Hash>>, LabError> {
+    ) -> Result<Window<Vec<Hash>>, LabError> {
         let payee = self.network.name(Who::Bank(PAYEE)).to_owned();
         let (start, participants): (StartFlow, &[usize]) = match work {
             CashWork::Issue => (cash::issue(currency, quantity)?, &[PAYER]),
@@ -145,7 +152,8 @@ impl CashLab {
                 &[PAYER, PAYEE],
             ),
         };
-        let window = self.stretch(start, load, live, participants).await?;
+        let starts = Arc::new(FlowWork::new(self.stream.clone(), start));
+        let window = self.stretch(starts, load, live, participants).await?;
         if work == CashWork::Issue || work == CashWork::IssueAndPay {
             self.note_issued(currency, quantity, window.done.len());
         }
@@ -157,53 +165,99 @@ impl CashLab {
         *sum += u128::from(quantity) * flows as u128;
     }
 
-    async fn stretch(
+    async fn stretch<W: Work<Done = Vec<Hash>>>(
         &mut self,
-        start: StartFlow,
+        work: Arc<W>,
         load: Load,
         live: Arc<Live>,
         participants: &[usize],
-    ) -> Result<Window<Vec<primitives::Hash>>, LabError> {
-        let work = Arc::new(FlowWork::new(
-            self.stream.clone(),
-            start.wait(Wait::Delivered),
-        ));
-        let mut behind = None;
-        let clients = &self.clients;
-        let network = &self.network;
-        let catch_up = async {
-            for (bank, client) in clients.iter().enumerate() {
-                if !view_caught_up(client).await {
-                    behind = Some(network.name(Who::Bank(bank)).to_owned());
-                }
-            }
-        };
-        let window = window(work, live, load, self.units, catch_up).await;
+    ) -> Result<Window<Vec<Hash>>, LabError> {
+        let mut behind = Ok(());
+        let caught_up = async { behind = self.catch_up().await };
+        let window = window(work, live, load, self.units, caught_up).await;
         self.units = self.units.saturating_add(load.most.min(1 << 40));
-        if let Some(name) = behind {
-            return Err(LabError::ViewBehind(name));
-        }
+        behind?;
         for transactions in &window.done {
-            // The last transaction of a flow concerns everybody; one made on the way (an issue) only its maker.
-            for (at, id) in transactions.iter().enumerate() {
-                let last = at + 1 == transactions.len();
-                self.acknowledged.push(Acknowledged {
-                    transactions: vec![*id],
-                    participants: if last {
-                        participants.to_vec()
-                    } else {
-                        vec![PAYER]
-                    },
-                });
+            self.acknowledge(transactions, participants);
+        }
+        self.note_faults(&window.faults);
+        Ok(window)
+    }
+
+    /// Issues to the payer by requests of their own over many connections; counts *delivered* flows.
+    pub async fn issue_by_requests(
+        &mut self,
+        currency: &str,
+        quantity: u64,
+        connections: usize,
+        load: Load,
+        live: Arc<Live>,
+    ) -> Result<Window<Vec<Hash>>, LabError> {
+        let start = cash::issue(currency, quantity)?;
+        let endpoint = self.network.endpoint(Who::Bank(PAYER))?;
+        let work = Arc::new(SingleStarts::connect(&endpoint, connections, start).await?);
+        let window = self.stretch(work, load, live, &[PAYER]).await?;
+        self.note_issued(currency, quantity, window.done.len());
+        Ok(window)
+    }
+
+    /// Issues and pays at a set rate, whether or not the payer keeps up.
+    pub async fn issue_and_pay_at(
+        &mut self,
+        rate: Arrivals,
+        currency: &str,
+        quantity: u64,
+        live: Arc<Live>,
+    ) -> Result<Arrived, LabError> {
+        let payee = self.network.name(Who::Bank(PAYEE)).to_owned();
+        let start = cash::issue_and_pay(currency, quantity, &payee)?;
+        let work = Arc::new(FlowWork::new(self.stream.clone(), start));
+        let done: Arc<Mutex<Vec<Vec<Hash>>>> = Arc::default();
+        let note = Arc::clone(&done);
+        let arrived = arrivals(work, live, rate, self.units, move |transactions| {
+            lock(&note).push(transactions);
+        })
+        .await;
+        self.units = self.units.saturating_add(arrived.due);
+        self.catch_up().await?;
+        let done = std::mem::take(&mut *lock(&done));
+        for transactions in &done {
+            self.acknowledge(transactions, &[PAYER, PAYEE]);
+        }
+        self.note_issued(currency, quantity, done.len());
+        self.note_faults(&arrived.faults);
+        Ok(arrived)
+    }
+
+    /// Waits until every vault view shows all that its ledger has.
+    async fn catch_up(&self) -> Result<(), LabError> {
+        for (bank, client) in self.clients.iter().enumerate() {
+            if !view_caught_up(client).await {
+                let name = self.network.name(Who::Bank(bank));
+                return Err(LabError::ViewBehind(name.to_owned()));
             }
         }
-        self.unknown += window
-            .faults
-            .iter()
-            .filter(|(code, _)| code.as_str() != "node.busy")
-            .map(|(_, (count, _))| count)
-            .sum::<u64>();
-        Ok(window)
+        Ok(())
+    }
+
+    /// The last transaction of a flow concerns all participants; one made on the way (an issue) only its maker.
+    fn acknowledge(&mut self, transactions: &[Hash], participants: &[usize]) {
+        for (at, id) in transactions.iter().enumerate() {
+            let last = at + 1 == transactions.len();
+            self.acknowledged.push(Acknowledged {
+                transactions: vec![*id],
+                participants: if last {
+                    participants.to_vec()
+                } else {
+                    vec![PAYER]
+                },
+            });
+        }
+    }
+
+    fn note_faults(&mut self, faults: &BTreeMap<String, (u64, String)>) {
+        let unknown = faults.iter().filter(|(code, _)| code.as_str() != BUSY);
+        self.unknown += unknown.map(|(_, (count, _))| count).sum::<u64>();
     }
 
     /// Reads everybody's books and judges them. The load must have come to rest.
@@ -243,4 +297,8 @@ async fn view_caught_up(client: &Client) -> bool {
         }
     }
     false
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -13,7 +13,7 @@ use perf::scenario::{CashLab, CashWork};
 use perf::topology::{Network, NetworkOptions};
 
 use super::BenchArgs;
-use super::report::{Latency, LedgerReport};
+use super::report::{Latency, LedgerReport, line};
 use crate::demo::progress::{LoadBar, Step};
 
 /// Coins that Repeated Pay starts from.
@@ -109,7 +109,7 @@ pub async fn run(arguments: &BenchArgs) -> Result<()> {
         distinct_signers_10000,
         machine,
     };
-    println!("{}", report.line()?);
+    println!("{}", line(&report)?);
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! The result line of `bench ledger`.
+//! The result lines of benchmarks.
 
 use std::collections::BTreeMap;
 
@@ -49,13 +49,11 @@ pub struct Latency {
     pub pay_p99: f64,
 }
 
-impl LedgerReport {
-    /// Rounds what no one could tell apart.
-    pub fn line(&self) -> serde_json::Result<String> {
-        let mut value = serde_json::to_value(self)?;
-        round(&mut value);
-        serde_json::to_string(&value)
-    }
+/// A report as its line; rounds what no one could tell apart.
+pub fn line(report: &impl Serialize) -> serde_json::Result<String> {
+    let mut value = serde_json::to_value(report)?;
+    round(&mut value);
+    serde_json::to_string(&value)
 }
 
 /// Three decimals below 100, none above 10,000.

@@ -1,0 +1,46 @@
+//! Work that is a flow started by a request of its own, over many keep-alive connections.
+
+use api::{StartFlow, Wait};
+use client::{Client, ClientError, Endpoint};
+use primitives::Hash;
+
+use super::driver::{Fault, Work};
+use super::flows::delivered;
+
+/// Starts one flow again and again, by turns on each of its connections; complete when *delivered*.
+pub struct SingleStarts {
+    clients: Vec<Client>,
+    start: StartFlow,
+}
+
+impl SingleStarts {
+    /// Opens `connections` (at least one) and asks each for the node's health, so that the load finds them open.
+    pub async fn connect(
+        endpoint: &Endpoint,
+        connections: usize,
+        start: StartFlow,
+    ) -> Result<Self, ClientError> {
+        let mut clients = Vec::new();
+        for _ in 0..connections.max(1) {
+            let client = Client::new(endpoint.clone())?;
+            client.health().await?;
+            clients.push(client);
+        }
+        Ok(Self {
+            clients,
+            start: start.wait(Wait::Delivered),
+        })
+    }
+}
+
+impl Work for SingleStarts {
+    /// The transactions it recorded.
+    type Done = Vec<Hash>;
+
+    async fn run(&self, number: u64) -> Result<Vec<Hash>, Fault> {
+        let count = self.clients.len() as u64;
+        // Less than the length, which fits.
+        let turn = usize::try_from(number % count).unwrap_or_default();
+        delivered(self.clients[turn].start(&self.start).await?)
+    }
+}
