@@ -12,7 +12,7 @@
 //! blocking. A ticket that is dropped answers by itself, so nobody waits for ever.
 //!
 //! Modules in reading order: `service`, `ticket`, `options`, `server`, `connection`, `router`, `routes`, `stream`, `events`
-//! (server-sent), `followers` and `vault_tail` (where they come from).
+//! (server-sent), `followers`, `vault_tail` and `vault_pages` (where they come from).
 
 mod connection;
 mod contain;
@@ -36,6 +36,7 @@ mod ticket;
 mod tls;
 mod tokens;
 mod transaction_view;
+mod vault_pages;
 mod vault_tail;
 
 pub use followers::Followers;

@@ -36,6 +36,8 @@ pub struct HttpOptions {
     pub streams_max: usize,
     /// Followers of events at once, over all connections; further ones are refused as busy.
     pub followers_max: usize,
+    /// Bytes of the vault's events in a second, for all followers together; beyond, they fall behind and catch up later.
+    pub followers_bytes_per_s: u64,
     /// Bytes of bodies in memory at once; further bodies wait their turn.
     pub bodies_bytes_max: usize,
     /// Requests at once on one HTTP/2 connection.
@@ -69,6 +71,7 @@ impl HttpOptions {
             requests_max: 4_096,
             streams_max: 256,
             followers_max: 1_024,
+            followers_bytes_per_s: 16 << 20,
             bodies_bytes_max: 32 << 20,
             requests_per_connection_max: 1_024,
             stream_outstanding_max: 4_096,

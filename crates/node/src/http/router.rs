@@ -25,7 +25,8 @@ use super::refusal::Refusal;
 use super::routes::{batch, description, events, flows, login, reads, status, vault};
 use super::service::NodeService;
 use super::stream;
-use super::vault_tail::VaultTail;
+use super::vault_pages::VaultPages;
+use super::vault_tail::Allowance;
 use crate::metrics::NodeMetrics;
 use crate::users::{AuditLine, AuditNote, Caller};
 
@@ -40,7 +41,8 @@ pub(super) struct ApiState {
     /// The API's description, once somebody asked for it.
     pub(super) description: OnceLock<Bytes>,
     /// What followers of the vault share.
-    pub(super) vault_tail: VaultTail,
+    pub(super) vault_pages: VaultPages,
+    pub(super) allowance: Allowance,
     /// True once the server stops.
     pub(super) stopping: watch::Receiver<bool>,
 }

@@ -14,7 +14,8 @@ use super::options::HttpOptions;
 use super::randomness::Randomness;
 use super::router::{ApiState, Places, router};
 use super::service::NodeService;
-use super::vault_tail::VaultTail;
+use super::vault_pages::VaultPages;
+use super::vault_tail::Allowance;
 use crate::metrics::NodeMetrics;
 
 /// After an accept that failed (most often: no file descriptors left).
@@ -76,12 +77,13 @@ impl HttpServer {
         let patience = options.stop_patience;
         let state = Arc::new(ApiState {
             places: Places::new(&options),
+            allowance: Allowance::new(options.followers_bytes_per_s),
             service,
             options,
             metrics,
             randomness: Randomness::default(),
             description: OnceLock::new(),
-            vault_tail: VaultTail::default(),
+            vault_pages: VaultPages::default(),
             stopping,
         });
         let task = tokio::spawn(accept(listener, state));

@@ -6,9 +6,9 @@ use primitives::Hash;
 
 use super::driver::{Fault, Work};
 
-/// Starts one flow again and again.
+/// Starts one flow again and again, by turns on each of its streams.
 pub struct FlowWork {
-    stream: Stream,
+    streams: Vec<Stream>,
     start: StartFlow,
     client_ids: Option<String>,
 }
@@ -17,10 +17,17 @@ impl FlowWork {
     /// The same `start` each time, without a client id.
     pub fn new(stream: Stream, start: StartFlow) -> Self {
         Self {
-            stream,
+            streams: vec![stream],
             start: start.wait(Wait::Delivered),
             client_ids: None,
         }
+    }
+
+    /// Uses another stream as well: a client of its own.
+    #[must_use]
+    pub fn with_stream(mut self, stream: Stream) -> Self {
+        self.streams.push(stream);
+        self
     }
 
     /// Gives each start the client id `prefix` and its number.
@@ -36,11 +43,14 @@ impl Work for FlowWork {
     type Done = Vec<Hash>;
 
     async fn run(&self, number: u64) -> Result<Vec<Hash>, Fault> {
+        // Less than the length, which fits; there is always one.
+        let turn = usize::try_from(number % self.streams.len() as u64).unwrap_or_default();
+        let stream = &self.streams[turn];
         let outcome = match &self.client_ids {
-            None => self.stream.start(&self.start).await?,
+            None => stream.start(&self.start).await?,
             Some(prefix) => {
                 let start = self.start.clone().client_id(format!("{prefix}{number}"));
-                self.stream.start(&start).await?
+                stream.start(&start).await?
             }
         };
         delivered(outcome)

@@ -27,6 +27,8 @@ const FUNDING_OUTSTANDING: usize = 256;
 /// Transactions that an audit reads in full; more are sampled evenly.
 const SPENDS_READ_MAX: usize = 20_000;
 
+/// Clients, each with a stream of its own, among whom arrivals take turns.
+const ARRIVING_CLIENTS: usize = 16;
 /// The code of a refusal that says that nothing was begun.
 const BUSY: &str = "node.busy";
 
@@ -211,7 +213,11 @@ impl CashLab {
     ) -> Result<Arrived, LabError> {
         let payee = self.network.name(Who::Bank(PAYEE)).to_owned();
         let start = cash::issue_and_pay(currency, quantity, &payee)?;
-        let work = Arc::new(FlowWork::new(self.stream.clone(), start));
+        let mut work = FlowWork::new(self.stream.clone(), start);
+        for _ in 1..ARRIVING_CLIENTS {
+            work = work.with_stream(self.network.client(Who::Bank(PAYER))?.stream());
+        }
+        let work = Arc::new(work);
         let done: Arc<Mutex<Vec<Vec<Hash>>>> = Arc::default();
         let note = Arc::clone(&done);
         let arrived = arrivals(work, live, rate, self.units, move |transactions| {
