@@ -5,9 +5,9 @@ MAKEFLAGS += --no-print-directory
 CARGO ?= cargo
 BENCHES := ledger
 # Seconds for each fuzz target.
-FUZZ_SECONDS ?= 30
+FUZZ_SECONDS ?= 60
 
-.PHONY: help setup demo test bench bench-ledger check fmt-check clippy doc layering deps docs docs-check fuzz clean
+.PHONY: help setup demo test bench bench-ledger bench-load check fmt-check clippy doc layering deps docs docs-check fuzz clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,6 +26,9 @@ bench: setup ## all benchmarks; one line of JSON, last on stdout
 
 bench-ledger: setup ## issue and pay at full speed; one line of JSON, last on stdout
 	@$(CARGO) xtask bench ledger
+
+bench-load: setup ## many connections and followers, and ten times the work a node can do; one line of JSON
+	@$(CARGO) xtask bench load
 
 check: setup fmt-check clippy doc layering deps docs-check ## everything that can be judged without running; changes nothing
 
@@ -50,7 +53,7 @@ docs: ## write the generated pages under docs/, and all of them as a book in tar
 docs-check: ## the generated pages are up to date, links lead somewhere, listings are their files
 	@$(CARGO) xtask docs --check
 
-fuzz: setup ## every fuzz target for FUZZ_SECONDS (30) each
+fuzz: setup ## every fuzz target for FUZZ_SECONDS (60) each
 	@$(CARGO) xtask fuzz $(FUZZ_SECONDS)
 
 clean: ## remove what was built

@@ -27,7 +27,7 @@ const SECONDS_MAX: u32 = 10;
 pub fn run(arguments: &[String]) -> Result<()> {
     let seconds: u32 = match arguments.first() {
         Some(text) => text.parse().context("seconds for each target")?,
-        None => 30,
+        None => 60,
     };
     let folder = metadata::root().join("fuzz");
     let host = host()?;

@@ -43,6 +43,7 @@ impl NodeConfig {
             count("api.requests_max", api.requests_max, 1),
             count("api.streams_max", api.streams_max, 1),
             count("api.followers_max", api.followers_max, 1),
+            of("api.followers_bytes_per_s", api.followers_bytes_per_s, ROOM_BYTES_MIN, BYTES_MAX),
             count("api.queries_max", api.queries_max, 1),
             bytes("api.bodies_bytes_max", api.bodies_bytes_max, BODY_BYTES_MIN),
             count("api.page_max", api.page_max, 1),

@@ -42,6 +42,7 @@ pub const FIELDS: &[Field] = fields! {
     "api.requests_max" [""] "Requests in flight at once, over all connections." => "node.busy";
     "api.streams_max" [""] "Streams at once, over all connections." => "node.busy";
     "api.followers_max" [""] "Followers of events at once, over all connections." => "node.busy";
+    "api.followers_bytes_per_s" ["bytes"] "The vault's events in a second, for all followers together; beyond, they fall behind and catch up later.";
     "api.queries_max" [""] "Queries of the vault that run at once, each with a reader of its own." => "node.busy";
     "api.bodies_bytes_max" ["bytes"] "Bodies of requests in memory at once; further ones wait their turn.";
     "api.page_max" [""] "Entries on one page of a list; whoever asks for more gets so many.";

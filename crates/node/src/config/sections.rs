@@ -65,6 +65,9 @@ pub struct ApiSection {
     /// Followers of events at once.
     #[serde(default = "followers")]
     pub followers_max: usize,
+    /// Bytes of the vault's events in a second, for all followers together.
+    #[serde(default = "followers_bytes")]
+    pub followers_bytes_per_s: u64,
     /// Queries of the vault that run at once.
     #[serde(default = "queries")]
     pub queries_max: usize,
@@ -224,7 +227,7 @@ fn queue_bytes() -> usize {
 }
 
 fn connections() -> usize {
-    1_024
+    2_048
 }
 
 fn body_bytes() -> usize {
@@ -245,6 +248,10 @@ fn streams() -> usize {
 
 fn followers() -> usize {
     1_024
+}
+
+fn followers_bytes() -> u64 {
+    16 << 20
 }
 
 fn queries() -> usize {

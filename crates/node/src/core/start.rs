@@ -530,6 +530,7 @@ fn http_options(
         requests_max: config.api.requests_max,
         streams_max: config.api.streams_max,
         followers_max: config.api.followers_max,
+        followers_bytes_per_s: config.api.followers_bytes_per_s,
         bodies_bytes_max: config.api.bodies_bytes_max,
         page_max: config.api.page_max,
         wait_max: Duration::from_secs(config.api.wait_s_max),

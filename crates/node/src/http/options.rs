@@ -63,7 +63,7 @@ impl HttpOptions {
             tokens,
             users: None,
             audit: None,
-            connections_max: 1_024,
+            connections_max: 2_048,
             head_timeout: Duration::from_secs(10),
             write_patience: Duration::from_secs(60),
             body_timeout: Duration::from_secs(30),
