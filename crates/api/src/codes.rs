@@ -45,6 +45,22 @@ codes! {
     NOT_A_LOGIN = "api.not_a_login" 422
         "The token was not given by a login, so it cannot be logged out."
         "Let the token expire, or have the node's operator remove it from the node's folder.";
+    /// A user that can't be.
+    BAD_USER = "api.bad_user" 422
+        "A user's name, password, permissions or a token's life are not what they may be; the detail says which."
+        "Correct what the detail names; docs/reference/users.md lists names, permissions and limits.";
+    /// No such user.
+    UNKNOWN_USER = "api.unknown_user" 404
+        "The node's folder has no user of this name."
+        "Check the name with 'tally user list'.";
+    /// A user of this name exists.
+    USER_EXISTS = "api.user_exists" 409
+        "There is a user of this name already."
+        "Choose another name, or change the user that there is.";
+    /// The file of users fails.
+    USERS_FILE = "api.users_file" 503
+        "The node cannot read or write users.toml in its folder, or keeps no users."
+        "Read the node's log for the reason, and check the permissions of the folder and the space on its disk.";
     /// No such path.
     NO_SUCH_PATH = "api.no_such_path" 404
         "The API has nothing at this path."

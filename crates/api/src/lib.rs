@@ -5,7 +5,7 @@
 //! unless a type says otherwise); times are milliseconds since the Unix epoch, with `_ms` in the name.
 //!
 //! Modules in reading order: [`paths`] (where), [`flows`] (start a flow, learn what came of it), [`stream`] (the same for
-//! busy clients), [`ledger`], [`vault`], [`notary`], [`network`], [`node`] (what can be read), [`problem`] and [`codes`]
+//! busy clients), [`ledger`], [`vault`], [`notary`], [`network`], [`node`] (what can be read), [`login`] and [`users`] (who may), [`problem`] and [`codes`]
 //! (what can go wrong).
 
 pub mod codes;
@@ -21,6 +21,7 @@ pub mod paths;
 pub mod problem;
 pub mod query;
 pub mod stream;
+pub mod users;
 pub mod vault;
 
 pub use codes::{ERRORS, ErrorInfo};
@@ -39,4 +40,5 @@ pub use notary::{ConsumedEntry, ConsumedPage};
 pub use problem::Problem;
 pub use query::{VaultAnswer, VaultQuery};
 pub use stream::{StreamAnswer, StreamStart};
+pub use users::{NewToken, NewUser, UserChange, UserPage, UserView};
 pub use vault::{Balance, Balances, Fungible, StateEntry, StatesPage};

@@ -32,6 +32,12 @@ pub const CONSUMED: &str = "/v1/notary/consumed";
 pub const LOGIN: &str = "/v1/login";
 /// `POST`: end the login whose token the request carries.
 pub const LOGOUT: &str = "/v1/logout";
+/// `GET`: the node's users, paged by `after` and `limit`. `POST`: add one.
+pub const USERS: &str = "/v1/users";
+/// `GET`: a user. `PATCH`: change one. `DELETE`: remove one.
+pub const USER: &str = "/v1/users/{user}";
+/// `POST`: a long-lived token for a user. `DELETE`: end all tokens and logins of one.
+pub const USER_TOKENS: &str = "/v1/users/{user}/tokens";
 /// `GET`: this node.
 pub const NODE: &str = "/v1/node";
 /// `GET`: the network.

@@ -216,11 +216,11 @@ impl Client {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
+    pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
         self.call(Method::GET, path, Vec::new(), None).await
     }
 
-    async fn page<T: DeserializeOwned>(
+    pub(crate) async fn page<T: DeserializeOwned>(
         &self,
         path: &str,
         after: Option<impl std::fmt::Display>,
@@ -235,7 +235,7 @@ impl Client {
         }
     }
 
-    async fn call<T: DeserializeOwned>(
+    pub(crate) async fn call<T: DeserializeOwned>(
         &self,
         method: Method,
         path: &str,
@@ -245,7 +245,7 @@ impl Client {
         parse(&self.raw(method, path, body, wait_ms).await?)
     }
 
-    async fn raw(
+    pub(crate) async fn raw(
         &self,
         method: Method,
         path: &str,

@@ -32,6 +32,7 @@ mod error;
 mod events;
 mod lines;
 mod stream;
+mod users;
 
 pub use client::Client;
 pub use endpoint::{Endpoint, Limits};

@@ -52,6 +52,11 @@ impl Target {
         }
     }
 
+    /// The folder, when no URL is given: what is in its files can be changed without its node.
+    pub fn folder(&self) -> Option<&Path> {
+        self.node.as_deref().filter(|_| self.url.is_none())
+    }
+
     /// Runs `work` with a client of the node.
     pub fn with_client<T>(
         &self,

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! types (JsonSchema) ─────┐
-//! operations (flows, reads) ─┼─► document() ─► docs/reference/openapi.json, GET /v1/openapi.json
+//! operations (flows, reads, users) ─┼─► document() ─► docs/reference/openapi.json, GET /v1/openapi.json
 //! codes ──────────────────┘
 //! ```
 
@@ -12,11 +12,14 @@ mod flows;
 mod model;
 mod parts;
 mod reads;
+mod users;
 
 pub use build::{Facts, document};
 pub use model::{Answer, COMMON, Content, Kind, Operation, Parameter};
 
 /// Every operation, in the order in which they are shown.
 pub fn operations() -> impl Iterator<Item = &'static Operation> {
-    [flows::OPERATIONS, reads::OPERATIONS].into_iter().flatten()
+    [flows::OPERATIONS, reads::OPERATIONS, users::OPERATIONS]
+        .into_iter()
+        .flatten()
 }

@@ -25,6 +25,7 @@ mod options;
 mod patient;
 mod permits;
 mod problem;
+mod query_permits;
 mod randomness;
 mod refusal;
 mod router;

@@ -20,6 +20,8 @@ pub(super) enum Need {
     Whole(&'static str),
     /// This permission for something at least; the route looks at what it is about.
     Some(&'static str),
+    /// All queries of the vault, or balances of some tokens at least.
+    Balances,
     /// This permission; without `flow.read.all` for one's own flows only.
     Own(&'static str),
 }
@@ -35,13 +37,20 @@ pub(super) const NEEDS: &[(Method, &str, Need)] = &[
     (Method::POST, paths::FLOW_CANCEL, Need::Own("flow.cancel")),
     (Method::DELETE, paths::CLIENT, Need::Some("flow.start")),
     (Method::POST, paths::STREAM, Need::Some("flow.start")),
-    (Method::GET, paths::BALANCES, Need::Whole("vault.query")),
+    (Method::GET, paths::BALANCES, Need::Balances),
     (Method::GET, paths::STATES, Need::Some("vault.query")),
-    (Method::POST, paths::VAULT_QUERY, Need::Whole("vault.query")),
+    (Method::POST, paths::VAULT_QUERY, Need::Some("vault.query")),
     (Method::GET, paths::VAULT_EVENTS, Need::Whole("vault.query")),
     (Method::GET, paths::TRANSACTION, Need::Whole("tx.read")),
     (Method::GET, paths::LEDGER, Need::Whole("ledger.read")),
     (Method::GET, paths::CONSUMED, Need::Whole("notary.read")),
+    (Method::GET, paths::USERS, Need::Whole("admin.users")),
+    (Method::POST, paths::USERS, Need::Whole("admin.users")),
+    (Method::GET, paths::USER, Need::Whole("admin.users")),
+    (Method::PATCH, paths::USER, Need::Whole("admin.users")),
+    (Method::DELETE, paths::USER, Need::Whole("admin.users")),
+    (Method::POST, paths::USER_TOKENS, Need::Whole("admin.users")),
+    (Method::DELETE, paths::USER_TOKENS, Need::Whole("admin.users")),
     (Method::GET, paths::NODE, Need::Whole("node.read")),
     (Method::GET, paths::NETWORK, Need::Whole("network.read")),
     (Method::POST, paths::DRAIN, Need::Whole("admin.drain")),
@@ -67,6 +76,7 @@ pub(super) fn check(caller: &Caller, method: &Method, path: &str) -> Result<(), 
         Some(Need::Token) => (true, ""),
         Some(Need::Whole(action)) => (held.allow(action, None), action),
         Some(Need::Some(action)) => (held.allow_some(action), action),
+        Some(Need::Balances) => (caller.may_read_balances(), "vault.balances"),
         Some(Need::Own("flow.read")) => (may_read(held), "flow.read"),
         Some(Need::Own(action)) => (held.allow(action, None), action),
     };
@@ -81,7 +91,7 @@ fn may_read(held: &Permissions) -> bool {
     held.allow("flow.read", None) || held.allow("flow.read.all", None)
 }
 
-fn forbidden(missing: &str) -> Refusal {
+pub(super) fn forbidden(missing: &str) -> Refusal {
     let text = format!("the user lacks the permission {missing}");
     Refusal::listed(&FORBIDDEN, text)
 }
@@ -163,6 +173,7 @@ mod tests {
                     assert_eq!(refused, Ok(()));
                     continue;
                 }
+                Need::Balances => "vault.balances",
                 Need::Whole(action) | Need::Some(action) | Need::Own(action) => *action,
             };
             let refusal = refused.expect_err(path);

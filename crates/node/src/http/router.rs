@@ -22,7 +22,7 @@ use super::options::HttpOptions;
 use super::permits;
 use super::randomness::Randomness;
 use super::refusal::Refusal;
-use super::routes::{batch, description, events, flows, login, reads, status, vault};
+use super::routes::{batch, description, events, flows, login, reads, status, users, vault};
 use super::service::NodeService;
 use super::stream;
 use super::vault_pages::VaultPages;
@@ -99,6 +99,15 @@ pub(super) fn router(state: Arc<ApiState>) -> Router {
         .route(paths::TRANSACTION, get(reads::transaction))
         .route(paths::LEDGER, get(reads::ledger))
         .route(paths::CONSUMED, get(reads::consumed))
+        .route(paths::USERS, get(users::list).post(users::add))
+        .route(
+            paths::USER,
+            get(users::show).patch(users::change).delete(users::remove),
+        )
+        .route(
+            paths::USER_TOKENS,
+            post(users::add_token).delete(users::revoke_tokens),
+        )
         .route(paths::NODE, get(status::node))
         .route(paths::NETWORK, get(status::network))
         .route(paths::DRAIN, post(status::drain))

@@ -47,21 +47,21 @@ pub enum LoginError {
 /// See the module.
 #[derive(Debug)]
 pub struct Users {
-    folder: PathBuf,
+    pub(super) folder: PathBuf,
     limits: UserLimits,
-    known: RwLock<Known>,
-    looked: Mutex<(Instant, Stamp)>,
-    sessions: RwLock<Sessions>,
+    pub(super) known: RwLock<Known>,
+    pub(super) looked: Mutex<(Instant, Stamp)>,
+    pub(super) sessions: RwLock<Sessions>,
     attempts: Mutex<Attempts>,
-    waiting: Semaphore,
-    checks: Semaphore,
+    pub(super) waiting: Semaphore,
+    pub(super) checks: Semaphore,
 }
 
 /// Tells versions of the file apart: its inode, size and time of change.
-type Stamp = Option<(u64, u64, i64, i64)>;
+pub(super) type Stamp = Option<(u64, u64, i64, i64)>;
 
 #[derive(Debug, Default)]
-struct Known {
+pub(super) struct Known {
     by_name: HashMap<Arc<str>, Account>,
     /// By the token's hash: when it ends, and whose it is.
     by_token: HashMap<[u8; 32], (u64, Arc<str>)>,
@@ -74,7 +74,7 @@ struct Account {
 }
 
 impl Known {
-    fn new(file: UsersFile) -> Self {
+    pub(super) fn new(file: UsersFile) -> Self {
         let mut known = Self::default();
         for user in file.users.into_iter().filter(|user| user.enabled) {
             let UserRecord {
@@ -236,12 +236,12 @@ impl Users {
     }
 }
 
-fn stamp(folder: &Path) -> Stamp {
+pub(super) fn stamp(folder: &Path) -> Stamp {
     let data = std::fs::metadata(folder.join(FILE)).ok()?;
     Some((data.ino(), data.size(), data.mtime(), data.mtime_nsec()))
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

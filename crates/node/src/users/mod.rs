@@ -4,13 +4,14 @@
 //! the command line and read again by a running node when it changes.
 //!
 //! Modules in reading order: `permission`, `password`, `file`, `options`, `sessions`, `attempts`, `directory` (all of it together),
-//! `audit`.
+//! `manage`, `audit`.
 
 mod attempts;
 mod audit;
 mod directory;
 mod error;
 mod file;
+mod manage;
 mod options;
 mod password;
 mod permission;
@@ -22,6 +23,7 @@ pub use error::{ERRORS, UsersError};
 pub use file::{
     FILE, Sha256Text, TOKENS_PER_USER_MAX, TokenRecord, USERS_MAX, UserRecord, UsersFile,
 };
+pub use manage::{ManageError, TOKEN_DAYS_MAX};
 pub use options::UserLimits;
 pub use password::{PASSWORD_BYTES_MAX, PasswordHash};
 pub use permission::{ACTIONS, BadPermission, Permission, Permissions};

@@ -12,6 +12,7 @@ pub const ACTIONS: &[(&str, bool)] = &[
     ("flow.read.all", false),
     ("flow.cancel", false),
     ("vault.query", true),
+    ("vault.balances", true),
     ("tx.read", false),
     ("ledger.read", false),
     ("network.read", false),
@@ -62,6 +63,15 @@ impl Pattern {
         }
     }
 
+    /// Whether everything that the other matches, this one matches as well.
+    fn covers(&self, other: &Self) -> bool {
+        if self.open {
+            other.text.starts_with(&self.text)
+        } else {
+            !other.open && self.text == other.text
+        }
+    }
+
     fn matches(&self, text: &str) -> bool {
         if self.open {
             text.starts_with(&self.text)
@@ -80,12 +90,22 @@ impl Permission {
         }
     }
 
+    /// Whether everything that the other allows, this one allows as well.
+    fn covers(&self, other: &Self) -> bool {
+        self.action.covers(&other.action)
+            && match (&self.about, &other.about) {
+                (None, _) => true,
+                (Some(own), Some(about)) => own.covers(about),
+                (Some(own), None) => own.open && own.text.is_empty(),
+            }
+    }
+
     fn allows(&self, action: &str, about: Option<&str>) -> bool {
         self.action.matches(action)
             && match (&self.about, about) {
                 (None, _) => true,
                 (Some(pattern), Some(about)) => pattern.matches(about),
-                (Some(_), None) => false,
+                (Some(pattern), None) => pattern.open && pattern.text.is_empty(),
             }
     }
 }
@@ -147,9 +167,9 @@ impl FromStr for Permission {
                     "there is no such action; the nearest is '{nearest}'"
                 )))
             }
-            Some((_, false)) if about.is_some() => {
-                Err(bad("only flow.start and vault.query may be narrowed"))
-            }
+            Some((_, false)) if about.is_some() => Err(bad(
+                "only flow.start, vault.query and vault.balances may be narrowed",
+            )),
             Some(_) => Ok(Self {
                 action,
                 about: about.map(Pattern::new),
@@ -192,6 +212,11 @@ impl Permissions {
         self.0
             .iter()
             .any(|permission| permission.allows(action, about))
+    }
+
+    /// Whether one of these allows everything that the permission allows: what its holder may give to others.
+    pub fn cover(&self, permission: &Permission) -> bool {
+        self.0.iter().any(|held| held.covers(permission))
     }
 
     /// Whether an action is allowed on anything at all.
@@ -256,6 +281,28 @@ mod tests {
     }
 
     #[test]
+    fn a_permission_covers_what_it_allows_and_no_more() {
+        for (held, other, covered) in [
+            ("ALL", "ALL", true),
+            ("ALL", "flow.start:cash.*", true),
+            ("flow.*", "flow.start:cash.pay", true),
+            ("flow.*", "ALL", false),
+            ("flow.start", "flow.start:x", true),
+            ("flow.start:*", "flow.start", true),
+            ("flow.start:cash.*", "flow.start:cash.pay", true),
+            ("flow.start:cash.*", "flow.start:c*", false),
+            ("flow.start:cash.*", "flow.start", false),
+            ("flow.start:cash.pay", "flow.start:cash.*", false),
+            ("flow.read", "flow.read.all", false),
+            ("admin.users", "admin.drain", false),
+        ] {
+            let permission = |text: &str| text.parse::<Permission>().expect("good");
+            let held = Permissions::new(vec![permission(held)]);
+            assert_eq!(held.cover(&permission(other)), covered, "{held:?} {other}");
+        }
+    }
+
+    #[test]
     fn what_is_no_permission_says_why() {
         for (text, why) in [
             ("", "ALL"),
@@ -265,7 +312,7 @@ mod tests {
             ("flow.*.x", "at the end"),
             ("flow.start:", "parts hold"),
             ("flow.start:a:b", "parts hold"),
-            ("flow.read:x", "only flow.start and vault.query"),
+            ("flow.read:x", "only flow.start, vault.query"),
             ("flow.start:c\u{e4}sh", "parts hold"),
         ] {
             let error = text.parse::<Permission>().expect_err(text).to_string();

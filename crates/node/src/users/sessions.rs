@@ -62,6 +62,11 @@ impl Sessions {
         true
     }
 
+    /// Ends all logins of a user.
+    pub(super) fn remove_user(&mut self, user: &str) {
+        self.by_hash.retain(|_, session| &*session.user != user);
+    }
+
     /// Ends a login; `false` if there is none.
     pub(super) fn remove(&mut self, hash: &[u8; 32]) -> bool {
         self.by_hash.remove(hash).is_some()

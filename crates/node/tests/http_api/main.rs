@@ -6,6 +6,7 @@ mod events;
 mod fake;
 mod fixture;
 mod limits;
+mod managing;
 mod requests;
 mod schema;
 mod streams;

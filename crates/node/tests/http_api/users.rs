@@ -11,7 +11,7 @@ use primitives::Hash;
 
 use crate::fixture::{Fixture, Reply};
 
-fn add(folder: &Path, name: &str, permissions: &[&str]) {
+pub fn add(folder: &Path, name: &str, permissions: &[&str]) {
     let user = UserRecord {
         name: name.to_owned(),
         password: PasswordHash::new(b"good"),
@@ -32,7 +32,7 @@ fn add(folder: &Path, name: &str, permissions: &[&str]) {
     .expect("written");
 }
 
-async fn with_users(folder: &Path) -> Fixture {
+pub async fn with_users(folder: &Path) -> Fixture {
     let users = Arc::new(Users::open(folder, UserLimits::default()).expect("users"));
     let audit = Arc::new(AuditLog::open(folder).expect("a log"));
     Fixture::with(|options| {
@@ -42,7 +42,7 @@ async fn with_users(folder: &Path) -> Fixture {
     .await
 }
 
-async fn call(fixture: &Fixture, token: &str, method: &str, path: &str, body: &str) -> Reply {
+pub async fn call(fixture: &Fixture, token: &str, method: &str, path: &str, body: &str) -> Reply {
     let header = format!("authorization: Bearer {token}\r\n");
     fixture.request(method, path, &header, body).await
 }

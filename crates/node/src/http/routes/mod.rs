@@ -8,6 +8,7 @@ pub(super) mod login;
 pub(super) mod parameters;
 pub(super) mod reads;
 pub(super) mod status;
+pub(super) mod users;
 pub(super) mod vault;
 
 use axum::Json;

@@ -18,10 +18,13 @@ use crate::users::Caller;
 /// `GET /v1/balances`
 pub(in crate::http) async fn balances(
     State(state): State<Arc<ApiState>>,
+    Extension(caller): Extension<Caller>,
     parameters: Result<Query<TimeoutQuery>, QueryRejection>,
 ) -> Answered {
     let deadline = deadline(&state, query(parameters)?.timeout_ms);
-    json(StatusCode::OK, &state.service.balances(deadline).await?)
+    let mut balances = state.service.balances(deadline).await?;
+    caller.strip_balances(&mut balances);
+    json(StatusCode::OK, &balances)
 }
 
 /// `GET /v1/states`

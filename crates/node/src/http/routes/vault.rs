@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use api::VaultQuery;
+use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -11,13 +12,19 @@ use axum::http::StatusCode;
 use super::parameters::{from_json, patience, whole};
 use super::{Answered, json};
 use crate::http::router::ApiState;
+use crate::users::Caller;
 
 /// `POST /v1/vault/query`
-pub(in crate::http) async fn query(State(state): State<Arc<ApiState>>, body: Body) -> Answered {
+pub(in crate::http) async fn query(
+    State(state): State<Arc<ApiState>>,
+    Extension(caller): Extension<Caller>,
+    body: Body,
+) -> Answered {
     let query: VaultQuery = {
         let (body, _place) = whole(body, &state).await?;
         from_json(&body)?
     };
+    caller.check_query(&query)?;
     let deadline = Instant::now() + patience(&state.options, query.timeout_ms);
     let answer = state.service.vault_query(query, deadline).await?;
     json(StatusCode::OK, &answer)

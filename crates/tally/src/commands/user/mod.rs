@@ -1,18 +1,17 @@
-//! `tally user`: the users of a node, in its folder. A running node takes changes up within a second.
+//! `tally user`: the users of a node, in its folder or over its API. A running node takes changes of the folder up within a
+//! second.
 
+mod book;
 mod password;
 
-use std::path::PathBuf;
-
+use api::{NewUser, UserChange, UserView};
 use clap::Subcommand;
-use node::users::{Permission, TokenRecord, UserRecord, UsersError, UsersFile, now_s};
-use primitives::Hash;
-use serde_json::json;
+use node::users::{Permission, TOKEN_DAYS_MAX};
 
+use self::book::Book;
 use crate::failure::Failure;
 use crate::output::{Output, Table, pairs, stdout_ink};
-
-const DAY_S: u64 = 24 * 3_600;
+use crate::target::Target;
 
 /// The commands.
 #[derive(Debug, Subcommand)]
@@ -31,16 +30,21 @@ pub enum Command {
     Grant(Grant),
     /// Take permissions away
     Revoke(Grant),
+    /// Shut a user out, keeping what there is of the user
+    Disable(Named),
+    /// Let a disabled user in again
+    Enable(Named),
     /// Make a long-lived token for a user; it is shown this once
     Token(Token),
+    /// End all long-lived tokens of a user; over the API logins as well
+    RevokeTokens(Named),
 }
 
 /// Where, and how the result is shown.
 #[derive(Debug, clap::Args)]
 pub struct Common {
-    /// The node's folder, as bootstrap made it
-    #[arg(long, value_name = "DIR", env = "TALLY_NODE")]
-    node: PathBuf,
+    #[command(flatten)]
+    target: Target,
     #[command(flatten)]
     output: Output,
 }
@@ -96,26 +100,31 @@ pub struct Token {
     #[command(flatten)]
     named: Named,
     /// How long it is good
-    #[arg(long, value_name = "N", default_value_t = 90, value_parser = clap::value_parser!(u32).range(1..=3_650))]
+    #[arg(long, value_name = "N", default_value_t = 90, value_parser = clap::value_parser!(u32).range(1..=i64::from(TOKEN_DAYS_MAX)))]
     days: u32,
 }
 
-impl From<UsersError> for Failure {
-    fn from(error: UsersError) -> Self {
-        Failure::coded(&error)
-    }
-}
-
 impl Named {
+    fn book(&self) -> Book<'_> {
+        Book::of(&self.common.target)
+    }
+
     /// Changes the user and shows what came of it.
-    fn change(self, change: impl FnOnce(&mut UserRecord)) -> Result<(), Failure> {
-        let user = UsersFile::change(&self.common.node, |file| {
-            let user = file
-                .user_mut(&self.name)
-                .ok_or_else(|| unknown(&self.name))?;
-            change(user);
-            Ok::<_, Failure>(user.clone())
-        })?;
+    fn change(self, change: UserChange) -> Result<(), Failure> {
+        let user = self.book().change(&self.name, change)?;
+        show(self.common.output, &user)
+    }
+
+    fn enabled(self, enabled: bool) -> Result<(), Failure> {
+        self.change(UserChange {
+            enabled: Some(enabled),
+            ..UserChange::default()
+        })
+    }
+
+    /// Changes the list of permissions.
+    fn permissions(self, change: impl FnOnce(&mut Vec<String>)) -> Result<(), Failure> {
+        let user = self.book().permit(&self.name, change)?;
         show(self.common.output, &user)
     }
 }
@@ -126,37 +135,34 @@ impl Command {
             Command::Add(arguments) => add(arguments),
             Command::List(common) => list(&common),
             Command::Show(named) => {
-                let mut file = UsersFile::read(&named.common.node)?;
-                let user = file.user_mut(&named.name);
-                show(
-                    named.common.output,
-                    user.ok_or_else(|| unknown(&named.name))?,
-                )
+                let user = named.book().show(&named.name)?;
+                show(named.common.output, &user)
             }
-            Command::Remove(named) => UsersFile::change(&named.common.node, |file| {
-                let before = file.users.len();
-                file.users.retain(|user| user.name != named.name);
-                if file.users.len() == before {
-                    return Err(unknown(&named.name));
-                }
-                Ok(())
-            }),
+            Command::Remove(named) => named.book().remove(&named.name),
             Command::Passwd(arguments) => {
-                let hash = password::read(arguments.password_stdin)?;
-                arguments
-                    .named
-                    .change(move |user| user.password = Some(hash))
+                let password = password::read(arguments.password_stdin)?;
+                arguments.named.change(UserChange {
+                    password: Some(password),
+                    ..UserChange::default()
+                })
             }
-            Command::Grant(grant) => grant.named.change(|user| {
-                user.permissions.extend(grant.permissions);
-                user.permissions.sort();
-                user.permissions.dedup();
+            Command::Grant(grant) => grant.named.permissions(|held| {
+                held.extend(grant.permissions.iter().map(ToString::to_string));
+                held.sort();
+                held.dedup();
             }),
-            Command::Revoke(revoke) => revoke.named.change(|user| {
-                user.permissions
-                    .retain(|held| !revoke.permissions.contains(held));
+            Command::Revoke(revoke) => revoke.named.permissions(|held| {
+                let revoked: Vec<String> =
+                    revoke.permissions.iter().map(ToString::to_string).collect();
+                held.retain(|permission| !revoked.contains(permission));
             }),
-            Command::Token(arguments) => token(arguments),
+            Command::Disable(named) => named.enabled(false),
+            Command::Enable(named) => named.enabled(true),
+            Command::Token(arguments) => token(&arguments),
+            Command::RevokeTokens(named) => {
+                let user = named.book().revoke_tokens(&named.name)?;
+                show(named.common.output, &user)
+            }
         }
     }
 
@@ -164,7 +170,11 @@ impl Command {
         let common = match self {
             Command::Add(arguments) => &arguments.named.common,
             Command::List(common) => common,
-            Command::Show(named) | Command::Remove(named) => &named.common,
+            Command::Show(named)
+            | Command::Remove(named)
+            | Command::Disable(named)
+            | Command::Enable(named)
+            | Command::RevokeTokens(named) => &named.common,
             Command::Passwd(arguments) => &arguments.named.common,
             Command::Grant(arguments) | Command::Revoke(arguments) => &arguments.named.common,
             Command::Token(arguments) => &arguments.named.common,
@@ -180,91 +190,46 @@ fn add(arguments: Add) -> Result<(), Failure> {
     } else {
         Some(password::read(arguments.password_stdin)?)
     };
-    let user = UserRecord {
+    let permissions = arguments.permissions.iter().map(ToString::to_string);
+    let user = Book::of(&common.target).add(NewUser {
         name,
         password,
-        permissions: arguments.permissions,
-        enabled: true,
-        tokens: Vec::new(),
-    };
-    UsersFile::change(&common.node, |file| {
-        file.users.push(user.clone());
-        Ok::<_, Failure>(())
+        permissions: permissions.collect(),
     })?;
     show(common.output, &user)
 }
 
 fn list(common: &Common) -> Result<(), Failure> {
-    let file = UsersFile::read(&common.node)?;
-    let users: Vec<_> = file.users.iter().map(view).collect();
+    let users = Book::of(&common.target).list()?;
     common.output.show(&users, |_| {
         let mut table = Table::new(&["user", "enabled", "password", ">tokens", "permissions"]);
-        for user in &file.users {
+        for user in &users {
             table.row([
                 user.name.clone(),
                 user.enabled.to_string(),
-                user.password.is_some().to_string(),
-                user.tokens.len().to_string(),
-                permissions(user),
+                user.password.to_string(),
+                user.tokens_expire_ms.len().to_string(),
+                user.permissions.join(" "),
             ]);
         }
         table.render(stdout_ink())
     })
 }
 
-fn token(arguments: Token) -> Result<(), Failure> {
-    let mut secret = [0; 32];
-    getrandom::fill(&mut secret).map_err(|error| password::no_randomness(&error))?;
-    let token = primitives::hex::encode(&secret);
-    let Named { name, common } = arguments.named;
-    let now_s = now_s();
-    let expires_s = now_s.saturating_add(u64::from(arguments.days) * DAY_S);
-    UsersFile::change(&common.node, |file| {
-        let user = file.user_mut(&name).ok_or_else(|| unknown(&name))?;
-        user.tokens.retain(|token| now_s < token.expires_s);
-        user.tokens.push(TokenRecord {
-            sha256: node::users::Sha256Text(*Hash::plain(token.as_bytes()).as_bytes()),
-            expires_s,
-        });
-        Ok::<_, Failure>(())
-    })?;
-    let shown = json!({ "token": token, "expires_ms": expires_s * 1_000 });
-    common.output.show(&shown, |_| token.clone())
+fn token(arguments: &Token) -> Result<(), Failure> {
+    let named = &arguments.named;
+    let given = named.book().add_token(&named.name, arguments.days)?;
+    named.common.output.show(&given, |_| given.token.clone())
 }
 
-fn show(output: Output, user: &UserRecord) -> Result<(), Failure> {
-    output.show(&view(user), |_| {
+fn show(output: Output, user: &UserView) -> Result<(), Failure> {
+    output.show(user, |_| {
         pairs(&[
             ("user", user.name.clone()),
             ("enabled", user.enabled.to_string()),
-            ("password", user.password.is_some().to_string()),
-            ("tokens", user.tokens.len().to_string()),
-            ("permissions", permissions(user)),
+            ("password", user.password.to_string()),
+            ("tokens", user.tokens_expire_ms.len().to_string()),
+            ("permissions", user.permissions.join(" ")),
         ])
     })
-}
-
-fn permissions(user: &UserRecord) -> String {
-    let all: Vec<String> = user.permissions.iter().map(ToString::to_string).collect();
-    all.join(" ")
-}
-
-/// Without hashes.
-fn view(user: &UserRecord) -> serde_json::Value {
-    let ends = user.tokens.iter().map(|token| token.expires_s * 1_000);
-    json!({
-        "name": user.name,
-        "enabled": user.enabled,
-        "password": user.password.is_some(),
-        "permissions": user.permissions,
-        "tokens_expire_ms": ends.collect::<Vec<u64>>(),
-    })
-}
-
-fn unknown(name: &str) -> Failure {
-    Failure::local(
-        "tally.unknown_user",
-        format!("there is no user '{name}'"),
-        "See 'tally user list'.",
-    )
 }

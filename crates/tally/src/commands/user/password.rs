@@ -9,8 +9,8 @@ use crate::failure::Failure;
 /// Fewest bytes of a password.
 const BYTES_MIN: usize = 8;
 
-/// Reads a password and hashes it.
-pub fn read(from_stdin: bool) -> Result<PasswordHash, Failure> {
+/// Reads a password.
+pub fn read(from_stdin: bool) -> Result<String, Failure> {
     let password = if from_stdin {
         first_line()?
     } else {
@@ -25,6 +25,11 @@ pub fn read(from_stdin: bool) -> Result<PasswordHash, Failure> {
         let text = format!("a password has {BYTES_MIN} to {PASSWORD_BYTES_MAX} bytes");
         return Err(bad(&text));
     }
+    Ok(password)
+}
+
+/// Its hash.
+pub fn hash(password: &str) -> Result<PasswordHash, Failure> {
     PasswordHash::new(password.as_bytes())
         .ok_or_else(|| no_randomness(&"the password could not be hashed"))
 }

@@ -1,0 +1,236 @@
+//! Managing users: every change is in the file before it is answered, and in force.
+
+use std::sync::Arc;
+
+use api::codes::{BAD_USER, FORBIDDEN, NODE_STOPPING, UNKNOWN_USER, USER_EXISTS, USERS_FILE};
+use api::{LoggedIn, NewToken, NewUser, UserChange, UserPage, UserView};
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::rejection::{PathRejection, QueryRejection};
+use axum::extract::{Path, Query, State};
+use axum::http::header::CACHE_CONTROL;
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::IntoResponse;
+use primitives::Coded;
+
+use super::parameters::{from_json, query, segment, whole};
+use super::{Answered, json};
+use crate::http::refusal::Refusal;
+use crate::http::router::ApiState;
+use crate::users::{
+    Caller, ManageError, Permission, TOKEN_DAYS_MAX, UserRecord, Users, UsersError,
+};
+
+/// What "busy" suggests when too many passwords are hashed.
+const RETRY_MS: u64 = 1_000;
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::http) struct Page {
+    after: Option<String>,
+    limit: Option<usize>,
+}
+
+/// `GET /v1/users`
+pub(in crate::http) async fn list(
+    State(state): State<Arc<ApiState>>,
+    parameters: Result<Query<Page>, QueryRejection>,
+) -> Answered {
+    let Page { after, limit } = query(parameters)?;
+    let most = state.options.page_max.max(1);
+    let limit = limit.unwrap_or(most).clamp(1, most);
+    let mut users = users(&state)?.records().await.map_err(refusal)?;
+    users.sort_by(|a, b| a.name.cmp(&b.name));
+    users.retain(|user| after.as_ref().is_none_or(|after| user.name > *after));
+    let more = users.len() > limit;
+    users.truncate(limit);
+    let next = users.last().filter(|_| more).map(|user| user.name.clone());
+    let users = users.iter().map(view).collect();
+    json(StatusCode::OK, &UserPage { users, next })
+}
+
+/// `POST /v1/users`
+pub(in crate::http) async fn add(
+    State(state): State<Arc<ApiState>>,
+    Extension(caller): Extension<Caller>,
+    body: Body,
+) -> Answered {
+    let new: NewUser = {
+        let (body, _place) = whole(body, &state).await?;
+        from_json(&body)?
+    };
+    let permissions = granted(&caller, new.permissions)?;
+    let users = users(&state)?;
+    let password = match new.password {
+        Some(password) => Some(users.hash(password).await.map_err(refusal)?),
+        None => None,
+    };
+    let user = UserRecord {
+        name: new.name,
+        password,
+        permissions,
+        enabled: true,
+        tokens: Vec::new(),
+    };
+    let shown = view(&user);
+    users.add(user).await.map_err(refusal)?;
+    json(StatusCode::CREATED, &shown)
+}
+
+/// `GET /v1/users/{user}`
+pub(in crate::http) async fn show(
+    State(state): State<Arc<ApiState>>,
+    name: Result<Path<String>, PathRejection>,
+) -> Answered {
+    let name = segment(name)?;
+    let users = users(&state)?.records().await.map_err(refusal)?;
+    let user = users.iter().find(|user| user.name == name);
+    let user = user.ok_or_else(|| refusal(ManageError::Unknown))?;
+    json(StatusCode::OK, &view(user))
+}
+
+/// `PATCH /v1/users/{user}`
+pub(in crate::http) async fn change(
+    State(state): State<Arc<ApiState>>,
+    Extension(caller): Extension<Caller>,
+    name: Result<Path<String>, PathRejection>,
+    body: Body,
+) -> Answered {
+    let name = segment(name)?;
+    let asked: UserChange = {
+        let (body, _place) = whole(body, &state).await?;
+        from_json(&body)?
+    };
+    let permissions = match asked.permissions {
+        Some(permissions) => Some(granted(&caller, permissions)?),
+        None => None,
+    };
+    let users = users(&state)?;
+    let password = match asked.password {
+        Some(password) => Some(users.hash(password).await.map_err(refusal)?),
+        None => None,
+    };
+    let changed = users
+        .change(&caller, name, move |user| {
+            user.enabled = asked.enabled.unwrap_or(user.enabled);
+            if let Some(permissions) = permissions {
+                user.permissions = permissions;
+            }
+            if password.is_some() {
+                user.password = password;
+            }
+        })
+        .await;
+    json(StatusCode::OK, &view(&changed.map_err(refusal)?))
+}
+
+/// `DELETE /v1/users/{user}`
+pub(in crate::http) async fn remove(
+    State(state): State<Arc<ApiState>>,
+    Extension(caller): Extension<Caller>,
+    name: Result<Path<String>, PathRejection>,
+) -> Answered {
+    let removed = users(&state)?.remove(&caller, segment(name)?).await;
+    removed.map_err(refusal)?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// `POST /v1/users/{user}/tokens`
+pub(in crate::http) async fn add_token(
+    State(state): State<Arc<ApiState>>,
+    Extension(caller): Extension<Caller>,
+    name: Result<Path<String>, PathRejection>,
+    body: Body,
+) -> Answered {
+    let name = segment(name)?;
+    let NewToken { days } = {
+        let (body, _place) = whole(body, &state).await?;
+        from_json(&body)?
+    };
+    if !(1..=TOKEN_DAYS_MAX).contains(&days) {
+        let text = format!("a token is good for 1 to {TOKEN_DAYS_MAX} days, not {days}");
+        return Err(Refusal::listed(&BAD_USER, text));
+    }
+    let given = users(&state)?.add_token(&caller, name, days).await;
+    let (token, expires_s) = given.map_err(refusal)?;
+    let expires_ms = expires_s.saturating_mul(1_000);
+    let mut response = json(StatusCode::CREATED, &LoggedIn { token, expires_ms })?;
+    let headers = response.headers_mut();
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(response)
+}
+
+/// `DELETE /v1/users/{user}/tokens`
+pub(in crate::http) async fn revoke_tokens(
+    State(state): State<Arc<ApiState>>,
+    Extension(caller): Extension<Caller>,
+    name: Result<Path<String>, PathRejection>,
+) -> Answered {
+    let users = users(&state)?;
+    let name = segment(name)?;
+    let changed = users
+        .change(&caller, name.clone(), |user| user.tokens.clear())
+        .await;
+    let changed = changed.map_err(refusal)?;
+    users.end_logins(&name);
+    json(StatusCode::OK, &view(&changed))
+}
+
+/// What a caller grants: they must hold it themselves.
+fn granted(caller: &Caller, texts: Vec<String>) -> Result<Vec<Permission>, Refusal> {
+    let mut permissions = Vec::with_capacity(texts.len());
+    for text in texts {
+        let permission: Permission = text
+            .parse()
+            .map_err(|error| Refusal::listed(&BAD_USER, format!("{error}")))?;
+        if !caller.permissions.cover(&permission) {
+            return Err(refusal(ManageError::Beyond(permission.to_string())));
+        }
+        permissions.push(permission);
+    }
+    permissions.sort();
+    permissions.dedup();
+    Ok(permissions)
+}
+
+fn users(state: &ApiState) -> Result<&Arc<Users>, Refusal> {
+    let none = || Refusal::listed(&USERS_FILE, "the node keeps no users");
+    state.options.users.as_ref().ok_or_else(none)
+}
+
+fn view(user: &UserRecord) -> UserView {
+    let ends = user.tokens.iter().map(|token| token.expires_s);
+    UserView {
+        name: user.name.clone(),
+        enabled: user.enabled,
+        password: user.password.is_some(),
+        permissions: user.permissions.iter().map(ToString::to_string).collect(),
+        tokens_expire_ms: ends.map(|end| end.saturating_mul(1_000)).collect(),
+    }
+}
+
+fn refusal(error: ManageError) -> Refusal {
+    match error {
+        ManageError::Unknown => Refusal::listed(&UNKNOWN_USER, "there is no such user"),
+        ManageError::Exists => Refusal::listed(&USER_EXISTS, "there is a user of this name"),
+        ManageError::Password => Refusal::listed(&BAD_USER, "a password has 1 to 1024 bytes"),
+        ManageError::Beyond(permission) => Refusal::listed(
+            &FORBIDDEN,
+            format!(
+                "the user lacks the permission {permission}, so may neither grant it nor change a user who has it"
+            ),
+        ),
+        ManageError::Busy => Refusal::busy(RETRY_MS),
+        ManageError::Stopping => Refusal::listed(&NODE_STOPPING, "the node stops"),
+        ManageError::File(UsersError::Invalid { message, .. }) => {
+            Refusal::listed(&BAD_USER, message)
+        }
+        ManageError::File(error) => {
+            tracing::error!(code = error.code(), %error, "users can't be managed");
+            Refusal::listed(
+                &USERS_FILE,
+                "the file of users can't be read or written; the node's log says why",
+            )
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Changes of users by a running node: in the file first, in force before they are answered.
+
+use std::sync::{Arc, PoisonError};
+use std::time::Instant;
+
+use primitives::Hash;
+
+use super::directory::{Caller, Known, Users, lock, stamp};
+use super::error::UsersError;
+use super::file::{Sha256Text, TokenRecord, UserRecord, UsersFile};
+use super::now_s;
+use super::password::{PASSWORD_BYTES_MAX, PasswordHash};
+
+/// Longest life of a long-lived token, in days.
+pub const TOKEN_DAYS_MAX: u32 = 3_650;
+const DAY_S: u64 = 24 * 3_600;
+
+/// Why users were not changed.
+#[derive(Debug)]
+pub enum ManageError {
+    /// There is no such user.
+    Unknown,
+    /// There is one of this name.
+    Exists,
+    /// Empty, or longer than [`PASSWORD_BYTES_MAX`].
+    Password,
+    /// The caller lacks this permission, which the change grants or the user has.
+    Beyond(String),
+    /// Too many passwords are hashed.
+    Busy,
+    /// The node stops, or the system gives no random bytes.
+    Stopping,
+    /// The file.
+    File(UsersError),
+}
+
+impl From<UsersError> for ManageError {
+    fn from(error: UsersError) -> Self {
+        Self::File(error)
+    }
+}
+
+impl Users {
+    /// All users, as the file has them.
+    ///
+    /// # Errors
+    /// The file can't be read, or something is wrong with it.
+    pub async fn records(&self) -> Result<Vec<UserRecord>, ManageError> {
+        let folder = self.folder.clone();
+        let read = tokio::task::spawn_blocking(move || UsersFile::read(&folder));
+        let file = read.await.map_err(|_| ManageError::Stopping)??;
+        Ok(file.users)
+    }
+
+    /// Hashes a password; as many at once as passwords are checked.
+    ///
+    /// # Errors
+    /// No password, too long a one, or too many at once.
+    pub async fn hash(&self, password: String) -> Result<PasswordHash, ManageError> {
+        if password.is_empty() || password.len() > PASSWORD_BYTES_MAX {
+            return Err(ManageError::Password);
+        }
+        let _waiting = self.waiting.try_acquire().map_err(|_| ManageError::Busy)?;
+        let check = self.checks.acquire().await;
+        let _check = check.map_err(|_| ManageError::Stopping)?;
+        let hashed = tokio::task::spawn_blocking(move || PasswordHash::new(password.as_bytes()));
+        hashed.await.ok().flatten().ok_or(ManageError::Stopping)
+    }
+
+    /// Adds a user.
+    ///
+    /// # Errors
+    /// There is one of this name, or the file does not take it.
+    pub async fn add(self: &Arc<Self>, user: UserRecord) -> Result<(), ManageError> {
+        self.write(move |file| {
+            if file.user_mut(&user.name).is_some() {
+                return Err(ManageError::Exists);
+            }
+            file.users.push(user);
+            Ok(())
+        })
+        .await
+    }
+
+    /// Changes a user and gives what came of it.
+    ///
+    /// # Errors
+    /// There is no such user, the user may do what the caller may not, or the file does not take it.
+    pub async fn change(
+        self: &Arc<Self>,
+        caller: &Caller,
+        name: String,
+        change: impl FnOnce(&mut UserRecord) + Send + 'static,
+    ) -> Result<UserRecord, ManageError> {
+        let caller = caller.clone();
+        self.write(move |file| {
+            let user = file.user_mut(&name).ok_or(ManageError::Unknown)?;
+            within(&caller, user)?;
+            change(user);
+            Ok(user.clone())
+        })
+        .await
+    }
+
+    /// Removes a user.
+    ///
+    /// # Errors
+    /// See [`Users::change`].
+    pub async fn remove(
+        self: &Arc<Self>,
+        caller: &Caller,
+        name: String,
+    ) -> Result<(), ManageError> {
+        let caller = caller.clone();
+        self.write(move |file| {
+            let user = file.user_mut(&name).ok_or(ManageError::Unknown)?;
+            within(&caller, user)?;
+            file.users.retain(|user| user.name != name);
+            Ok(())
+        })
+        .await
+    }
+
+    /// A new long-lived token, and when it ends in seconds since the Unix epoch; those that have ended go.
+    ///
+    /// # Errors
+    /// See [`Users::change`].
+    pub async fn add_token(
+        self: &Arc<Self>,
+        caller: &Caller,
+        name: String,
+        days: u32,
+    ) -> Result<(String, u64), ManageError> {
+        let mut secret = [0; 32];
+        getrandom::fill(&mut secret).map_err(|_| ManageError::Stopping)?;
+        let token = primitives::hex::encode(&secret);
+        let sha256 = Sha256Text(*Hash::plain(token.as_bytes()).as_bytes());
+        let now_s = now_s();
+        let expires_s = now_s.saturating_add(u64::from(days.min(TOKEN_DAYS_MAX)) * DAY_S);
+        let changed = self.change(caller, name, move |user| {
+            user.tokens.retain(|token| now_s < token.expires_s);
+            user.tokens.push(TokenRecord { sha256, expires_s });
+        });
+        changed.await.map(|_| (token, expires_s))
+    }
+
+    /// Ends all logins of a user.
+    pub fn end_logins(&self, user: &str) {
+        let sessions = self.sessions.write();
+        let mut sessions = sessions.unwrap_or_else(PoisonError::into_inner);
+        sessions.remove_user(user);
+    }
+
+    /// Changes the file, then what is known, as one step: a look at the file in between finds it locked.
+    async fn write<T: Send + 'static>(
+        self: &Arc<Self>,
+        change: impl FnOnce(&mut UsersFile) -> Result<T, ManageError> + Send + 'static,
+    ) -> Result<T, ManageError> {
+        let users = Arc::clone(self);
+        let written = tokio::task::spawn_blocking(move || {
+            let mut looked = lock(&users.looked);
+            let given = UsersFile::change(&users.folder, change)?;
+            // The command line may have changed the file since; the next look finds that.
+            let seen = stamp(&users.folder);
+            let known = Known::new(UsersFile::read(&users.folder)?);
+            *users.known.write().unwrap_or_else(PoisonError::into_inner) = known;
+            *looked = (Instant::now(), seen);
+            Ok(given)
+        });
+        written.await.map_err(|_| ManageError::Stopping)?
+    }
+}
+
+/// Nobody changes a user who may do more than they.
+fn within(caller: &Caller, user: &UserRecord) -> Result<(), ManageError> {
+    let beyond = |held: &&super::Permission| !caller.permissions.cover(held);
+    match user.permissions.iter().find(beyond) {
+        Some(permission) => Err(ManageError::Beyond(permission.to_string())),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,241 @@
+//! Where users are kept: in a node's folder, running or not, or behind its API.
+
+use std::path::Path;
+
+use api::{LoggedIn, NewUser, UserChange, UserView};
+use node::users::{
+    BadPermission, Permission, Sha256Text, TokenRecord, UserRecord, UsersError, UsersFile, now_s,
+};
+use primitives::Hash;
+
+use super::password;
+use crate::failure::Failure;
+use crate::target::Target;
+
+const DAY_S: u64 = 24 * 3_600;
+/// Users asked for at once.
+const PAGE: u32 = 1_000;
+
+/// See the module.
+pub enum Book<'a> {
+    Folder(&'a Path),
+    Api(&'a Target),
+}
+
+impl From<UsersError> for Failure {
+    fn from(error: UsersError) -> Self {
+        Failure::coded(&error)
+    }
+}
+
+impl From<BadPermission> for Failure {
+    fn from(error: BadPermission) -> Self {
+        Failure::local(
+            "api.bad_user",
+            error.to_string(),
+            "docs/reference/users.md lists permissions.",
+        )
+    }
+}
+
+impl<'a> Book<'a> {
+    pub fn of(target: &'a Target) -> Self {
+        match target.folder() {
+            Some(folder) => Self::Folder(folder),
+            None => Self::Api(target),
+        }
+    }
+
+    pub fn list(&self) -> Result<Vec<UserView>, Failure> {
+        match self {
+            Self::Folder(folder) => Ok(UsersFile::read(folder)?.users.iter().map(view).collect()),
+            Self::Api(target) => target.with_client(async |client| {
+                let mut users = Vec::new();
+                let mut after: Option<String> = None;
+                loop {
+                    let page = client.users(after.as_deref(), PAGE).await?;
+                    users.extend(page.users);
+                    after = page.next;
+                    if after.is_none() {
+                        return Ok(users);
+                    }
+                }
+            }),
+        }
+    }
+
+    pub fn show(&self, name: &str) -> Result<UserView, Failure> {
+        match self {
+            Self::Folder(folder) => {
+                let mut file = UsersFile::read(folder)?;
+                let user = file.user_mut(name).map(|user| view(user));
+                user.ok_or_else(|| unknown(name))
+            }
+            Self::Api(target) => target.with_client(async |client| Ok(client.user(name).await?)),
+        }
+    }
+
+    pub fn add(&self, new: NewUser) -> Result<UserView, Failure> {
+        match self {
+            Self::Folder(folder) => {
+                let password = new.password.as_deref().map(password::hash).transpose()?;
+                let user = UserRecord {
+                    name: new.name,
+                    password,
+                    permissions: parsed(&new.permissions)?,
+                    enabled: true,
+                    tokens: Vec::new(),
+                };
+                UsersFile::change(folder, |file| {
+                    file.users.push(user.clone());
+                    Ok::<_, Failure>(())
+                })?;
+                Ok(view(&user))
+            }
+            Self::Api(target) => {
+                target.with_client(async |client| Ok(client.add_user(&new).await?))
+            }
+        }
+    }
+
+    pub fn change(&self, name: &str, change: UserChange) -> Result<UserView, Failure> {
+        match self {
+            Self::Folder(folder) => {
+                let password = change.password.as_deref().map(password::hash).transpose()?;
+                let permissions = change.permissions.as_deref().map(parsed).transpose()?;
+                change_record(folder, name, |user| {
+                    user.enabled = change.enabled.unwrap_or(user.enabled);
+                    if let Some(permissions) = permissions {
+                        user.permissions = permissions;
+                    }
+                    if password.is_some() {
+                        user.password = password;
+                    }
+                    Ok(())
+                })
+            }
+            Self::Api(target) => {
+                target.with_client(async |client| Ok(client.change_user(name, &change).await?))
+            }
+        }
+    }
+
+    /// Changes the list of permissions.
+    pub fn permit(
+        &self,
+        name: &str,
+        change: impl FnOnce(&mut Vec<String>),
+    ) -> Result<UserView, Failure> {
+        match self {
+            Self::Folder(folder) => change_record(folder, name, |user| {
+                let mut texts: Vec<String> =
+                    user.permissions.iter().map(ToString::to_string).collect();
+                change(&mut texts);
+                user.permissions = parsed(&texts)?;
+                Ok(())
+            }),
+            Self::Api(_) => {
+                let mut permissions = self.show(name)?.permissions;
+                change(&mut permissions);
+                self.change(
+                    name,
+                    UserChange {
+                        permissions: Some(permissions),
+                        ..UserChange::default()
+                    },
+                )
+            }
+        }
+    }
+
+    pub fn remove(&self, name: &str) -> Result<(), Failure> {
+        match self {
+            Self::Folder(folder) => UsersFile::change(folder, |file| {
+                let before = file.users.len();
+                file.users.retain(|user| user.name != name);
+                if file.users.len() == before {
+                    return Err(unknown(name));
+                }
+                Ok(())
+            }),
+            Self::Api(target) => {
+                target.with_client(async |client| Ok(client.remove_user(name).await?))
+            }
+        }
+    }
+
+    pub fn add_token(&self, name: &str, days: u32) -> Result<LoggedIn, Failure> {
+        let folder = match self {
+            Self::Folder(folder) => folder,
+            Self::Api(target) => {
+                return target.with_client(async |client| Ok(client.add_token(name, days).await?));
+            }
+        };
+        let mut secret = [0; 32];
+        getrandom::fill(&mut secret).map_err(|error| password::no_randomness(&error))?;
+        let token = primitives::hex::encode(&secret);
+        let now_s = now_s();
+        let expires_s = now_s.saturating_add(u64::from(days) * DAY_S);
+        change_record(folder, name, |user| {
+            user.tokens.retain(|token| now_s < token.expires_s);
+            user.tokens.push(TokenRecord {
+                sha256: Sha256Text(*Hash::plain(token.as_bytes()).as_bytes()),
+                expires_s,
+            });
+            Ok(())
+        })?;
+        let expires_ms = expires_s.saturating_mul(1_000);
+        Ok(LoggedIn { token, expires_ms })
+    }
+
+    /// Logins are in the memory of the node: only the API ends them without a new password.
+    pub fn revoke_tokens(&self, name: &str) -> Result<UserView, Failure> {
+        match self {
+            Self::Folder(folder) => change_record(folder, name, |user| {
+                user.tokens.clear();
+                Ok(())
+            }),
+            Self::Api(target) => {
+                target.with_client(async |client| Ok(client.revoke_tokens(name).await?))
+            }
+        }
+    }
+}
+
+fn change_record(
+    folder: &Path,
+    name: &str,
+    change: impl FnOnce(&mut UserRecord) -> Result<(), Failure>,
+) -> Result<UserView, Failure> {
+    UsersFile::change(folder, |file| {
+        let user = file.user_mut(name).ok_or_else(|| unknown(name))?;
+        change(user)?;
+        Ok::<_, Failure>(view(user))
+    })
+}
+
+fn parsed(texts: &[String]) -> Result<Vec<Permission>, Failure> {
+    let parsed: Result<Vec<Permission>, BadPermission> =
+        texts.iter().map(|text| text.parse()).collect();
+    Ok(parsed?)
+}
+
+/// Without hashes.
+fn view(user: &UserRecord) -> UserView {
+    let ends = user.tokens.iter().map(|token| token.expires_s);
+    UserView {
+        name: user.name.clone(),
+        enabled: user.enabled,
+        password: user.password.is_some(),
+        permissions: user.permissions.iter().map(ToString::to_string).collect(),
+        tokens_expire_ms: ends.map(|end| end.saturating_mul(1_000)).collect(),
+    }
+}
+
+fn unknown(name: &str) -> Failure {
+    Failure::local(
+        "tally.unknown_user",
+        format!("there is no user '{name}'"),
+        "See 'tally user list'.",
+    )
+}
