@@ -4,7 +4,7 @@ MAKEFLAGS += --no-print-directory
 
 CARGO ?= cargo
 BENCHES := ledger
-# Seconds for each fuzz target.
+# Seconds for each pure crate's properties and each fuzz target.
 FUZZ_SECONDS ?= 60
 
 .PHONY: help setup demo test bench bench-ledger bench-load check fmt-check clippy doc layering deps docs docs-check fuzz clean
@@ -53,7 +53,8 @@ docs: ## write the generated pages under docs/, and all of them as a book in tar
 docs-check: ## the generated pages are up to date, links lead somewhere, listings are their files
 	@$(CARGO) xtask docs --check
 
-fuzz: setup ## every fuzz target for FUZZ_SECONDS (60) each
+fuzz: setup ## the pure crates' properties and every fuzz target, FUZZ_SECONDS (60) each
+	@$(CARGO) xtask properties $(FUZZ_SECONDS)
 	@$(CARGO) xtask fuzz $(FUZZ_SECONDS)
 
 clean: ## remove what was built

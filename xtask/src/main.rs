@@ -7,6 +7,7 @@
 //! | `docs [--check]` | writes (or compares) pages generated from the code, checks links and listings; then writes the book |
 //! | `test` | `cargo test` over the workspace, then the time of each suite |
 //! | `bench NAMES..` | runs `tally bench NAME` for each and merges their JSON lines into one |
+//! | `properties [SECONDS] [CRATES..]` | runs the tests of the pure crates again and again |
 //! | `fuzz [SECONDS] [TARGETS..]` | runs the fuzz targets one after another |
 //!
 //! Chores only read the repository, unless their name says otherwise.
@@ -25,6 +26,7 @@ mod links;
 mod listings;
 mod metadata;
 mod metrics;
+mod properties;
 mod source;
 mod spdx;
 mod suites;
@@ -42,10 +44,11 @@ fn main() -> ExitCode {
         "deps" => deps::run(),
         "docs" => docs::run(&rest).and_then(|()| book::run(&rest)),
         "fuzz" => fuzz::run(&rest),
+        "properties" => properties::run(&rest),
         "test" => suites::run(&rest),
         "bench" => bench::run(&rest),
         _ => Err(anyhow::anyhow!(
-            "unknown chore {chore:?}; there are: layering, deps, docs, test, bench, fuzz"
+            "unknown chore {chore:?}; there are: layering, deps, docs, test, bench, properties, fuzz"
         )),
     };
     match outcome {
