@@ -288,10 +288,15 @@ def check_tear_offs(file):
 
 def check_notary(file):
     for entry in file["requests"]:
-        tear_off, _requester, key, signature = decode(bytes.fromhex(entry["encoding"]))
-        id_, enough = check_tear_off(tear_off)
-        expect(enough, True, "a notary's tear-off")
-        notary = h(PARTY_ID, decode(tear_off[2][4][1][0][1])[0].encode())
+        (form, subject), _requester, key, signature = decode(bytes.fromhex(entry["encoding"]))
+        if form == 0:
+            id_, enough = check_tear_off(subject)
+            expect(enough, True, "a notary's tear-off")
+            party = subject[2][4][1][0][1]
+        else:
+            id_, groups, _ = check_transaction(encode(subject[0]))
+            party = groups[4][0]
+        notary = h(PARTY_ID, decode(party)[0].encode())
         expect(notary.hex(), entry["notary"], "notary")
         message = h(NOTARY_REQUEST, id_, notary)
         expect(message, check_shown(entry["check"]), "message of a request")

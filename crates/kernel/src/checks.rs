@@ -11,8 +11,10 @@ use crate::kernel::Kernel;
 use crate::port::{Reads, StoreFailure};
 use crate::round::{CheckOwner, Work};
 
-/// What a known-good signature, or a transaction known to be valid, costs in its cache.
+/// What a known-good signature costs in its cache.
 pub(crate) const KNOWN_BYTES: usize = 64;
+/// What a transaction known to be valid costs in its cache.
+pub(crate) const VALID_BYTES: usize = 96;
 
 /// What stands for a signed message in the cache of good ones.
 fn digest(signed: &SignedMessage) -> Hash {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use flow::messaging::RequestId;
-use ledger::{NotaryError, NotaryRequest, NotaryResponse, PartyId, StateRef, TxId};
+use ledger::{NotaryError, NotaryRequest, NotaryResponse, NotarySubject, PartyId, StateRef, TxId};
 use notary::{ConsumedSet, Notary, NotaryOptions, Request, Subject, Verdict};
 use primitives::{Coded, Decode, Encode, Timestamp};
 use thiserror::Error;
@@ -16,10 +16,13 @@ use crate::message::{Answer, PeerMessage};
 use crate::port::{Reads, StoreFailure, Table};
 use crate::round::CheckOwner;
 use crate::rows::state_ref_key;
+use crate::validating::{Asks, Wholes};
 
 /// See the module.
 pub(crate) struct Desk {
-    notary: Notary,
+    pub(crate) notary: Notary,
+    /// Whole transactions, until they are decided.
+    pub(crate) wholes: Wholes,
     next: u64,
     /// Requests whose requester's signature is being checked in this round.
     checking: BTreeMap<u64, Request>,
@@ -32,6 +35,7 @@ impl Desk {
     pub(crate) fn new(options: NotaryOptions, me: ledger::Party, now: Timestamp) -> Self {
         Self {
             notary: Notary::new(options, me, now),
+            wholes: Wholes::default(),
             next: 0,
             checking: BTreeMap::new(),
             asked_by: BTreeMap::new(),
@@ -46,6 +50,19 @@ impl Desk {
     /// Whether requests wait that can be decided.
     pub(crate) fn can_decide(&self) -> bool {
         self.notary.can_decide()
+    }
+
+    /// Gives a request its number, and remembers where the answer goes.
+    pub(crate) fn number(&mut self, peer: PartyId, id: RequestId) -> u64 {
+        let number = self.next;
+        self.next += 1;
+        self.asked_by.insert(number, (peer, id));
+        number
+    }
+
+    /// Where the answer goes; the request is answered then.
+    pub(crate) fn answered(&mut self, number: u64) -> Option<(PartyId, RequestId)> {
+        self.asked_by.remove(&number)
     }
 
     /// Requests that wait.
@@ -70,7 +87,7 @@ impl Coded for NotTheRequester {
 }
 
 /// The notary's rows, as the engine asks for them.
-struct Rows<'a>(&'a dyn Reads);
+pub(crate) struct Rows<'a>(pub(crate) &'a dyn Reads);
 
 impl ConsumedSet for Rows<'_> {
     type Error = StoreFailure;
@@ -91,75 +108,89 @@ impl ConsumedSet for Rows<'_> {
 }
 
 impl Kernel {
-    pub(crate) fn on_notarise(&mut self, peer: PartyId, id: RequestId, body: &[u8]) {
-        let checked = self.check_notary_request(peer, body);
-        let Some(desk) = &mut self.desk else { return };
-        match checked {
-            Ok((request, message)) => {
-                let number = desk.next;
-                desk.next += 1;
-                desk.checking.insert(number, Request { number, ..request });
-                desk.asked_by.insert(number, (peer, id));
-                self.round
-                    .checks
-                    .push((CheckOwner::Notary(number), message));
+    pub(crate) fn on_notarise(
+        &mut self,
+        peer: PartyId,
+        id: RequestId,
+        body: &[u8],
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
+        match self.check_notary_request(peer, body) {
+            Ok((NotarySubject::TearOff(tear_off), asks)) => match tear_off.verify() {
+                Ok(tear_off) => {
+                    let tx = tear_off.id();
+                    self.check_request(peer, id, tx, Subject::TearOff(Box::new(tear_off)), asks);
+                }
+                Err(error) => self.refuse_notarisation(peer, id, NotaryError::invalid(&error)),
+            },
+            Ok((NotarySubject::Whole(whole), asks)) => {
+                self.on_notarise_whole(peer, id, whole, asks, reads)?;
             }
             Err(error) => self.refuse_notarisation(peer, id, error),
         }
+        Ok(())
     }
 
+    /// What a request shows, if it has the form that this notary takes and is the sender's own.
     fn check_notary_request(
         &self,
         peer: PartyId,
         body: &[u8],
-    ) -> Result<(Request, primitives::SignedMessage), NotaryError> {
+    ) -> Result<(NotarySubject, Asks), NotaryError> {
         let request = NotaryRequest::from_bytes(body).map_err(|e| NotaryError::invalid(&e))?;
-        let tear_off = request
-            .tear_off
-            .verify()
-            .map_err(|e| NotaryError::invalid(&e))?;
+        if let Some(desk) = &self.desk {
+            let is_whole = matches!(request.subject, NotarySubject::Whole(_));
+            desk.notary.check_form(is_whole)?;
+        }
         let known = self.identity.network.party(&peer);
         if request.requester != peer || known.is_none_or(|party| party.key != request.key) {
             return Err(NotaryError::invalid(&NotTheRequester));
         }
-        let message = request.signed_message(&tear_off.id(), &self.my_id);
-        let subject = Subject::TearOff(Box::new(tear_off));
-        let NotaryRequest {
-            requester,
-            key,
-            signature,
-            ..
-        } = request;
-        Ok((
-            Request {
-                number: 0,
-                subject,
-                requester,
-                key,
-                signature,
-            },
-            message,
-        ))
+        let asks = Asks {
+            requester: request.requester,
+            key: request.key,
+            signature: request.signature,
+        };
+        Ok((request.subject, asks))
+    }
+
+    /// Has the requester's signature checked; then the request is admitted.
+    pub(crate) fn check_request(
+        &mut self,
+        peer: PartyId,
+        id: RequestId,
+        transaction: TxId,
+        subject: Subject,
+        asks: Asks,
+    ) {
+        let message = asks.message(&transaction, &self.my_id);
+        let Some(desk) = &mut self.desk else { return };
+        let number = desk.number(peer, id);
+        desk.checking.insert(number, asks.request(number, subject));
+        self.round
+            .checks
+            .push((CheckOwner::Notary(number), message));
     }
 
     pub(crate) fn on_notary_checked(&mut self, number: u64, good: bool) {
         let now = self.now;
         let Some(desk) = &mut self.desk else { return };
-        let Some(request) = desk.checking.remove(&number) else {
-            return;
-        };
-        let refusal = if good {
+        let refusal = if !good {
+            let text = "the requester's signature is not valid";
+            let rejection = errors::rejection(&errors::SIGNATURE_INVALID, text);
+            desk.checking.remove(&number);
+            desk.wholes.remove(number);
+            NotaryError::InvalidRequest {
+                code: rejection.code,
+                message: rejection.message,
+            }
+        } else if let Some(request) = desk.checking.remove(&number) {
             match desk.notary.admit(request, now) {
                 Ok(()) => return,
                 Err(error) => error,
             }
         } else {
-            let text = "the requester's signature is not valid";
-            let rejection = errors::rejection(&errors::SIGNATURE_INVALID, text);
-            NotaryError::InvalidRequest {
-                code: rejection.code,
-                message: rejection.message,
-            }
+            return self.verify_whole(number);
         };
         if let Some((peer, id)) = desk.asked_by.remove(&number) {
             self.refuse_notarisation(peer, id, refusal);
@@ -167,7 +198,7 @@ impl Kernel {
     }
 
     /// Refuses a request before it is decided.
-    fn refuse_notarisation(&mut self, peer: PartyId, id: RequestId, error: NotaryError) {
+    pub(crate) fn refuse_notarisation(&mut self, peer: PartyId, id: RequestId, error: NotaryError) {
         self.figures.notary_refused += u64::from(!error.is_transient());
         self.answer_notary(peer, id, NotaryResponse::Refused(error));
     }
@@ -228,6 +259,7 @@ impl Kernel {
                 .desk
                 .as_mut()
                 .and_then(|desk| desk.asked_by.remove(&number));
+            self.on_decided(number, &response, reads)?;
             if let Some((peer, id)) = asked_by {
                 self.answer_notary(peer, id, response);
             }
@@ -235,7 +267,7 @@ impl Kernel {
         Ok(())
     }
 
-    fn answer_notary(&mut self, peer: PartyId, id: RequestId, response: NotaryResponse) {
+    pub(crate) fn answer_notary(&mut self, peer: PartyId, id: RequestId, response: NotaryResponse) {
         let answer = match response {
             NotaryResponse::Refused(NotaryError::Busy { eta_ms }) => {
                 self.figures.notary_busy += 1;

@@ -64,12 +64,22 @@ pub enum Goal {
     },
     /// Record what another one depends on; nobody asks for an answer.
     Dependency,
+    /// Decide it as a validating notary, under this number of the desk; recorded only with the notary's signature.
+    Notarise {
+        /// The number.
+        number: u64,
+    },
 }
 
 impl Goal {
-    /// Whether it came from a peer and is to be recorded.
+    /// Whether it came from a peer and is to be recorded once it is verified.
     fn is_peers(&self) -> bool {
         matches!(self, Goal::Deliver { .. } | Goal::Dependency)
+    }
+
+    /// Whether it came from a peer, which has a bounded share.
+    fn is_counted(&self) -> bool {
+        self.is_peers() || matches!(self, Goal::Notarise { .. })
     }
 
     /// The effect of a flow that waits for it.
@@ -99,6 +109,8 @@ pub struct Item {
     missing: BTreeSet<TxId>,
     /// Resolutions it waits for.
     resolutions: BTreeSet<u64>,
+    /// It is verified and waits for the notary's decision.
+    deciding: bool,
     bytes: usize,
 }
 
@@ -183,6 +195,8 @@ impl Intake {
         let mut bytes = 0;
         if goal.is_peers() {
             self.recording.entry(id).or_insert(item);
+        }
+        if goal.is_counted() {
             bytes = transaction.wire().bytes().len();
             self.bytes += bytes;
             if let Some(peer) = from {
@@ -199,6 +213,7 @@ impl Intake {
             along,
             missing,
             resolutions,
+            deciding: false,
             bytes,
         };
         self.items.insert(item, entry);
@@ -225,7 +240,7 @@ impl Intake {
         self.stop_waiting(item);
         let taken = self.items.remove(&item)?;
         let id = taken.transaction.id();
-        if taken.goal.is_peers() {
+        if taken.goal.is_counted() {
             self.bytes -= taken.bytes;
             if let Some(peer) = taken.from
                 && let Some(load) = self.loads.get_mut(&peer)
@@ -245,16 +260,48 @@ impl Intake {
         Some((taken, peers))
     }
 
+    /// An item is verified and needs nothing more: it stays, and counts, until the notary has decided.
+    pub fn waits_for_decision(&mut self, item: ItemId) {
+        self.stop_waiting(item);
+        if let Some(waiter) = self.items.get_mut(&item) {
+            waiter.deciding = true;
+        }
+    }
+
+    /// Whether an item waits for nothing but the notary's decision.
+    pub fn is_deciding(&self, item: ItemId) -> bool {
+        self.items.get(&item).is_some_and(|item| item.deciding)
+    }
+
+    /// What a peer wants notarised and is not verified yet.
+    pub fn unverified_of(&self, peer: &PartyId) -> Vec<ItemId> {
+        let theirs = self.items.iter().filter(|(_, item)| {
+            let to_notarise = matches!(item.goal, Goal::Notarise { .. }) && !item.deciding;
+            to_notarise && item.from == Some(*peer)
+        });
+        theirs.map(|(item, _)| *item).collect()
+    }
+
     /// Makes an item wait for dependencies. Returns those that nobody brings: they have to be fetched.
+    ///
+    /// What is to be notarised relies on its own requester alone: however slowly or badly another peer brings the same
+    /// dependency, it delays nobody else.
     pub fn wait_for(&mut self, item: ItemId, missing: BTreeSet<TxId>) -> BTreeSet<TxId> {
         self.stop_waiting(item);
         let mut to_fetch = BTreeSet::new();
         let mut joined = BTreeSet::new();
+        let waiter = self.items.get(&item);
+        let relies_on = waiter
+            .filter(|waiter| matches!(waiter.goal, Goal::Notarise { .. }))
+            .map(|waiter| waiter.from);
+        let is_trusted = |bringer: Option<PartyId>| relies_on.is_none_or(|from| from == bringer);
         for dependency in &missing {
             self.waiting.entry(*dependency).or_default().insert(item);
-            match self.resolutions.join(dependency, item) {
+            let recording = self.recording.get(dependency);
+            let recording = recording.and_then(|first| self.items.get(first));
+            match self.resolutions.join(dependency, item, &is_trusted) {
                 Some(number) => drop(joined.insert(number)),
-                None if self.recording.contains_key(dependency) => {}
+                None if recording.is_some_and(|first| is_trusted(first.from)) => {}
                 None => drop(to_fetch.insert(*dependency)),
             }
         }

@@ -11,7 +11,10 @@ use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use flow::{EngineAction, FlowEngine, FlowRegistry};
-use ledger::{ContractRegistry, NetworkMap, Party, PartyId, SignedTransaction, StateRef, TxId};
+use ledger::{
+    ContractRegistry, NetworkMap, Party, PartyId, SignedTransaction, StateRef, TxId,
+    VerifiedTransaction,
+};
 use primitives::{Hash, KeyPair, PublicKey, SignatureChecker, Timestamp};
 use vault::Selection;
 
@@ -71,7 +74,7 @@ pub struct Kernel {
     /// Signed messages known to be good: our own, and those checked before.
     pub(crate) known_good: GenerationCache<Hash, ()>,
     /// Transactions whose contracts accepted them, recorded or not.
-    pub(crate) verified: GenerationCache<TxId, ()>,
+    pub(crate) verified: GenerationCache<TxId, VerifiedTransaction>,
     /// Recent transactions that only this node has: sent along as dependencies.
     pub(crate) unshared: GenerationCache<TxId, Arc<SignedTransaction>>,
     /// Which of them went along to whom; a peer that has lost one fetches it.

@@ -30,6 +30,7 @@ mod queue;
 mod resolution;
 mod resolutions;
 mod served;
+mod validating;
 mod waits;
 // The kernel: what it does with events
 mod chains;

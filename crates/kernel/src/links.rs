@@ -155,6 +155,7 @@ impl Kernel {
         self.links.requests.peer_down(peer);
         self.intake.resolutions.peer_down(&peer);
         self.fetches.forget(&peer);
+        self.forget_notarisations_of(peer);
     }
 
     pub(crate) fn send_session(&mut self, peer: PartyId, message: SessionMessage) {

@@ -74,7 +74,7 @@ impl Kernel {
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
         let answer = if service == ServiceId::Notarise as u8 && self.desk.is_some() {
-            self.on_notarise(peer, id, body);
+            self.on_notarise(peer, id, body, reads)?;
             return Ok(());
         } else if service == ServiceId::Fetch as u8 {
             match FetchRequest::from_bytes(body) {

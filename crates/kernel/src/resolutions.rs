@@ -110,10 +110,20 @@ impl Resolutions {
         number
     }
 
-    /// An item depends on a transaction: if that is being fetched it waits for the resolution.
-    pub fn join(&mut self, dependency: &TxId, item: ItemId) -> Option<u64> {
+    /// An item depends on a transaction: if that is being fetched, from a peer on whom the item may rely, it waits for the
+    /// resolution.
+    pub fn join(
+        &mut self,
+        dependency: &TxId,
+        item: ItemId,
+        may_rely_on: &dyn Fn(Option<PartyId>) -> bool,
+    ) -> Option<u64> {
         let number = *self.in_flight.get(dependency)?;
-        self.running.get_mut(&number)?.waiting.insert(item);
+        let running = self.running.get_mut(&number)?;
+        if !may_rely_on(Some(running.resolution.peer)) {
+            return None;
+        }
+        running.waiting.insert(item);
         Some(number)
     }
 

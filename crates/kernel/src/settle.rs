@@ -7,9 +7,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use flow::{EffectResult, FlowError, FlowId};
-use ledger::{LedgerTransaction, PartyId, Rejection, SignedTransaction, TxId};
+use ledger::{LedgerTransaction, PartyId, Rejection, SignedTransaction, TxId, VerifiedTransaction};
 
-use crate::checks::KNOWN_BYTES;
+use crate::checks::VALID_BYTES;
 use crate::errors;
 use crate::event::{Action, Priority};
 use crate::fetch::dependencies;
@@ -33,7 +33,13 @@ impl Kernel {
             Goal::Verify {
                 missing_allowed, ..
             } => transaction.check_signatures(missing_allowed),
-            _ => transaction.check_signatures(&[]),
+            Goal::Notarise { .. } => {
+                let ours = self.signed_by_deciding(&transaction);
+                transaction.check_signatures(&ours)
+            }
+            Goal::Record { .. } | Goal::Deliver { .. } | Goal::Dependency => {
+                transaction.check_signatures(&[])
+            }
         };
         let Some(item) = self.intake.add(transaction, goal, from, along) else {
             return;
@@ -54,6 +60,9 @@ impl Kernel {
         item: ItemId,
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
+        if self.intake.is_deciding(item) {
+            return Ok(());
+        }
         let Some(on_its_way) = self.intake.get_mut(item) else {
             return Ok(());
         };
@@ -90,13 +99,24 @@ impl Kernel {
     }
 
     pub(crate) fn on_ready(&mut self, item: ItemId, reads: &dyn Reads) -> Result<(), StoreFailure> {
+        if self.intake.is_deciding(item) {
+            return Ok(());
+        }
         let Some(on_its_way) = self.intake.get(item) else {
             return Ok(());
         };
         let transaction = Arc::clone(&on_its_way.transaction);
+        let goal = on_its_way.goal.clone();
         let id = transaction.id();
-        if let Err(rejection) = self.verify_contracts(&transaction, reads)? {
-            self.refuse(item, rejection);
+        let proof = match self.verify_contracts(&transaction, reads)? {
+            Ok(proof) => proof,
+            Err(rejection) => {
+                self.refuse(item, rejection);
+                return Ok(());
+            }
+        };
+        if let Goal::Notarise { number } = goal {
+            self.on_verified(number, item, proof);
             return Ok(());
         }
         let Some((settled, also)) = self.intake.take(item) else {
@@ -121,7 +141,7 @@ impl Kernel {
                 self.recorded_by(flow, effect, &transaction, &deliver_to);
             }
             Goal::Deliver { peer } => self.answer_delivery(peer, id),
-            Goal::Dependency => {}
+            Goal::Dependency | Goal::Notarise { .. } => {}
         }
         for peer in also {
             self.answer_delivery(peer, id);
@@ -148,10 +168,10 @@ impl Kernel {
         &mut self,
         transaction: &SignedTransaction,
         reads: &dyn Reads,
-    ) -> Result<Result<(), Rejection>, StoreFailure> {
+    ) -> Result<Result<VerifiedTransaction, Rejection>, StoreFailure> {
         let id = transaction.id();
-        if self.verified.holds(&id) {
-            return Ok(Ok(()));
+        if let Some(proof) = self.verified.get(&id) {
+            return Ok(Ok(proof));
         }
         let wire = transaction.wire();
         let mut states = HashMap::new();
@@ -164,12 +184,11 @@ impl Kernel {
         let verdict = match resolved {
             Ok(transaction) => transaction
                 .verify(&*self.identity.contracts, self.identity.network.rules())
-                .map(|_| ())
                 .map_err(|error| Rejection::of(&error)),
             Err(error) => Err(Rejection::of(&error)),
         };
-        if verdict.is_ok() {
-            self.verified.insert(id, (), KNOWN_BYTES);
+        if let Ok(proof) = verdict {
+            self.verified.insert(id, proof, VALID_BYTES);
         }
         Ok(verdict)
     }
@@ -226,7 +245,11 @@ impl Kernel {
             Goal::Deliver { peer } => {
                 self.refuse_delivery(peer, refused.transaction.id(), rejection)
             }
-            goal => self.fail(&goal, rejection),
+            Goal::Notarise { number } => self.refuse_whole(number, &rejection),
+            Goal::Verify { flow, effect, .. } | Goal::Record { flow, effect, .. } => {
+                self.fail(flow, effect, rejection)
+            }
+            Goal::Dependency => {}
         }
     }
 
@@ -249,15 +272,25 @@ impl Kernel {
         let Some(given_up) = self.take_out(item) else {
             return;
         };
-        if let Goal::Deliver { peer } = given_up.goal {
-            let id = given_up.transaction.id();
-            let text = format!(
-                "transaction {id} has to wait: {} ({})",
-                rejection.message, rejection.code
-            );
-            self.complain(errors::PEER_ANSWER_INVALID.code, peer, &text);
-        } else {
-            self.fail(&given_up.goal, rejection);
+        let complaint = format!(
+            "transaction {} has to wait: {} ({})",
+            given_up.transaction.id(),
+            rejection.message,
+            rejection.code
+        );
+        let code = errors::PEER_ANSWER_INVALID.code;
+        match given_up.goal {
+            Goal::Deliver { peer } => self.complain(code, peer, &complaint),
+            Goal::Notarise { number } => {
+                if let Some(peer) = given_up.from {
+                    self.complain(code, peer, &complaint);
+                }
+                self.ask_to_come_again(number);
+            }
+            Goal::Verify { flow, effect, .. } | Goal::Record { flow, effect, .. } => {
+                self.fail(flow, effect, rejection)
+            }
+            Goal::Dependency => {}
         }
     }
 
@@ -266,16 +299,14 @@ impl Kernel {
         self.take_out(item);
     }
 
-    fn fail(&mut self, goal: &Goal, rejection: Rejection) {
-        if let Goal::Verify { flow, effect, .. } | Goal::Record { flow, effect, .. } = goal {
-            let error = FlowError::from_rejection(rejection);
-            self.complete(*flow, *effect, EffectResult::Failed(error));
-        }
+    fn fail(&mut self, flow: FlowId, effect: u32, rejection: Rejection) {
+        let error = FlowError::from_rejection(rejection);
+        self.complete(flow, effect, EffectResult::Failed(error));
     }
 
     /// Takes out an item that will not be recorded. Those that waited for it look again by themselves; peers that delivered
     /// the same get no answer, and deliver it again.
-    fn take_out(&mut self, item: ItemId) -> Option<Item> {
+    pub(crate) fn take_out(&mut self, item: ItemId) -> Option<Item> {
         let (taken, _) = self.intake.take(item)?;
         for waiting in self.intake.failed(&taken.transaction.id()) {
             // Through the queue, not by recursion: a chain of waiting transactions can be long.

@@ -60,6 +60,7 @@ pub const ERRORS: &[ErrorInfo] = catalogue! {
     "notary.busy": "The notary's queue is long." => "ask again after the time given";
     "notary.too_many_states": "A transaction consumes and reads more states than the notary takes." => "split the transaction";
     "notary.wrong_notary": "The request went to another notary than the transaction's." => "send it to the notary that the transaction names";
+    "notary.transaction_invalid": "A validating notary finds that the transaction, or its back chain, is not valid." => "read the inner code: it names the rule that is broken";
     "network.document_wrong_signer": "A network document is signed by another key than the network's root." => "check that the file belongs to this network";
     "network.document_bad_signature": "A network document's signature is not valid." => "get the document again from the network's operator";
     "network.document_malformed": "A network document does not decode." => "get the document again from the network's operator, and check that the versions fit";

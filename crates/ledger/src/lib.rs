@@ -66,7 +66,7 @@ pub use id::{PartyId, StateRef, TokenId, TxId};
 pub use name::{LegalName, NameError};
 pub use network_map::NetworkMap;
 pub use node_info::{NodeInfo, NotaryInfo, is_address};
-pub use notary_request::{NotaryRequest, consuming_hash};
+pub use notary_request::{NotaryRequest, NotarySubject, consuming_hash};
 pub use notary_response::{NotaryError, NotaryResponse, StateConflict};
 pub use parameters::NetworkParameters;
 pub use party::Party;

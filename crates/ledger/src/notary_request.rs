@@ -1,18 +1,73 @@
 //! What is asked of a notary.
 
-use primitives::{Domain, Hash, KeyPair, PublicKey, Signature, SignatureContext, SignedMessage};
+use primitives::{
+    Decode, DecodeError, Decoder, Domain, Encode, Encoder, Hash, KeyPair, PublicKey, Signature,
+    SignatureContext, SignedMessage,
+};
 
-use crate::{FilteredTransaction, Party, PartyId, TxId, WireTransaction};
+use crate::{FilteredTransaction, Party, PartyId, SignedTransaction, TxId, WireTransaction};
+
+/// What a notary is shown of a transaction. Encoded as `[0, tear-off]` or `[1, signed transaction]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NotarySubject {
+    /// For a notary that does not validate: what it needs for its decision, and nothing else.
+    TearOff(FilteredTransaction),
+    /// For a validating notary: everything, with all signatures that are required but the notary's own.
+    Whole(SignedTransaction),
+}
+
+impl NotarySubject {
+    /// What a notary of this kind is to be shown.
+    pub fn of(transaction: &SignedTransaction, validating: bool) -> Self {
+        match validating {
+            true => Self::Whole(transaction.clone()),
+            false => Self::from(transaction.wire()),
+        }
+    }
+}
+
+impl From<&WireTransaction> for NotarySubject {
+    fn from(wire: &WireTransaction) -> Self {
+        Self::TearOff(FilteredTransaction::for_notary(wire))
+    }
+}
+
+impl Encode for NotarySubject {
+    fn encode(&self, e: &mut Encoder) {
+        e.array(2);
+        match self {
+            Self::TearOff(tear_off) => {
+                e.u64(0);
+                tear_off.encode(e);
+            }
+            Self::Whole(transaction) => {
+                e.u64(1);
+                transaction.encode(e);
+            }
+        }
+    }
+}
+
+impl Decode for NotarySubject {
+    fn decode(d: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        d.expect_array(2)?;
+        match d.u8()? {
+            0 => Ok(Self::TearOff(Decode::decode(d)?)),
+            1 => Ok(Self::Whole(Decode::decode(d)?)),
+            _ => Err(d.invalid("a notary is shown a tear-off or a transaction")),
+        }
+    }
+}
 
 /// A request to notarise a transaction.
 ///
-/// Encoded as `[tear-off, requester's party id, key, signature]`. The signature is made in the context `NotaryRequest`
+/// Encoded as `[subject, requester's party id, key, signature]`. The signature is made in the context `NotaryRequest`
 /// over `Hash::of(NotaryRequest, [transaction id, notary's party id])`, so it serves for no other transaction and at no
 /// other notary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotaryRequest {
-    /// What the notary may see of the transaction.
-    pub tear_off: FilteredTransaction,
+    /// What the notary is shown of the transaction.
+    pub subject: NotarySubject,
     /// Who asks.
     pub requester: PartyId,
     /// The key the requester signs with.
@@ -22,7 +77,7 @@ pub struct NotaryRequest {
 }
 
 primitives::record!(NotaryRequest {
-    tear_off,
+    subject,
     requester,
     key,
     signature
@@ -35,32 +90,53 @@ impl NotaryRequest {
     }
 
     /// A request whose signature was made elsewhere over [`message`](Self::message).
-    pub fn new(wire: &WireTransaction, requester: &Party, signature: Signature) -> Self {
+    pub fn new(subject: impl Into<NotarySubject>, requester: &Party, signature: Signature) -> Self {
         Self {
-            tear_off: FilteredTransaction::for_notary(wire),
+            subject: subject.into(),
             requester: requester.id(),
             key: requester.key.clone(),
             signature,
         }
     }
 
-    /// Signs a request.
+    /// Signs a request that shows a tear-off.
     pub fn sign(
         wire: &WireTransaction,
         notary: &PartyId,
         requester: PartyId,
         by: &KeyPair,
     ) -> Self {
-        let message = Self::message(&wire.id(), notary);
+        Self::sign_for(wire.into(), &wire.id(), notary, requester, by)
+    }
+
+    /// Signs a request that shows the whole transaction.
+    pub fn sign_whole(
+        transaction: &SignedTransaction,
+        notary: &PartyId,
+        requester: PartyId,
+        by: &KeyPair,
+    ) -> Self {
+        let subject = NotarySubject::of(transaction, true);
+        Self::sign_for(subject, &transaction.id(), notary, requester, by)
+    }
+
+    fn sign_for(
+        subject: NotarySubject,
+        id: &TxId,
+        notary: &PartyId,
+        requester: PartyId,
+        by: &KeyPair,
+    ) -> Self {
+        let message = Self::message(id, notary);
         Self {
-            tear_off: FilteredTransaction::for_notary(wire),
+            subject,
             requester,
             key: by.public().clone(),
             signature: by.sign(SignatureContext::NotaryRequest, &message),
         }
     }
 
-    /// The check that the requester's signature has to pass, if `id` is what the tear-off proves.
+    /// The check that the requester's signature has to pass, if `id` is what the subject proves.
     pub fn signed_message(&self, id: &TxId, notary: &PartyId) -> SignedMessage {
         SignedMessage {
             key: self.key.clone(),

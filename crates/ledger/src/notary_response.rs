@@ -75,6 +75,14 @@ pub enum NotaryError {
     /// 5: the transaction belongs to another notary.
     #[error("the transaction belongs to the notary {0}")]
     WrongNotary(Party),
+    /// 6: a validating notary finds the transaction, or its back chain, not valid.
+    #[error("the transaction is not valid: {code}: {message}")]
+    TransactionInvalid {
+        /// The rejection's code.
+        code: String,
+        /// What is wrong.
+        message: String,
+    },
 }
 
 fn describe_conflicts(conflicts: &[StateConflict]) -> String {
@@ -107,6 +115,15 @@ impl NotaryError {
         }
     }
 
+    /// A transaction that a validating notary refuses. Texts longer than the limits are cut.
+    pub fn transaction_invalid(rejection: &crate::Rejection) -> Self {
+        let rejection = crate::Rejection::new(&rejection.code, &rejection.message, "");
+        NotaryError::TransactionInvalid {
+            code: rejection.code,
+            message: rejection.message,
+        }
+    }
+
     /// Whether asking again later can help.
     pub fn is_transient(&self) -> bool {
         matches!(self, NotaryError::Busy { .. })
@@ -122,6 +139,7 @@ impl Coded for NotaryError {
             NotaryError::Busy { .. } => "notary.busy",
             NotaryError::TooManyStates { .. } => "notary.too_many_states",
             NotaryError::WrongNotary(_) => "notary.wrong_notary",
+            NotaryError::TransactionInvalid { .. } => "notary.transaction_invalid",
         }
     }
 
@@ -166,6 +184,12 @@ impl Encode for NotaryError {
                 e.u64(5);
                 party.encode(e);
             }
+            NotaryError::TransactionInvalid { code, message } => {
+                e.array(3);
+                e.u64(6);
+                e.text(code);
+                e.text(message);
+            }
         }
     }
 }
@@ -191,6 +215,10 @@ impl Decode for NotaryError {
                 max: d.u64()?,
             }),
             (5, 2) => Ok(NotaryError::WrongNotary(Party::decode(d)?)),
+            (6, 3) => Ok(NotaryError::TransactionInvalid {
+                code: d.text_within(CODE_BYTES_MAX)?.to_owned(),
+                message: d.text_within(MESSAGE_BYTES_MAX)?.to_owned(),
+            }),
             _ => Err(d.invalid("an unknown kind of notary error")),
         }
     }

@@ -15,6 +15,11 @@ pub const ERRORS: &[ErrorInfo] = &[
         cause: "A transaction that names no notary was sent to one.",
         action: "Record it without notarising: it consumes nothing and has no time window.",
     },
+    ErrorInfo {
+        code: "notary.tear_off_wanted",
+        cause: "A notary that does not validate was sent a whole transaction; it kept nothing of it.",
+        action: "Send a tear-off: look at the notary's kind in the network map, and never show more than it needs.",
+    },
 ];
 
 /// What is wrong with a request at the door.
@@ -23,6 +28,9 @@ pub enum AdmissionError {
     /// A validating notary was sent a tear-off.
     #[error("this notary validates: it wants the whole transaction")]
     TransactionWanted,
+    /// A notary that does not validate was sent a whole transaction.
+    #[error("this notary does not validate: it must not see more than a tear-off")]
+    TearOffWanted,
     /// The transaction names no notary.
     #[error("the transaction names no notary")]
     NotaryMissing,
@@ -32,6 +40,7 @@ impl Coded for AdmissionError {
     fn code(&self) -> &'static str {
         match self {
             AdmissionError::TransactionWanted => "notary.transaction_wanted",
+            AdmissionError::TearOffWanted => "notary.tear_off_wanted",
             AdmissionError::NotaryMissing => "notary.notary_missing",
         }
     }

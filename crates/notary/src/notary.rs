@@ -7,7 +7,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use ledger::{NotaryError, Party, StateConflict, StateRef, TxId, consuming_hash};
+use ledger::{NotaryError, Party, StateConflict, StateRef, TxId, WireTransaction, consuming_hash};
 use primitives::Timestamp;
 
 use crate::overlay::Overlay;
@@ -74,10 +74,53 @@ impl Notary {
         }
     }
 
+    /// A request arrives: the time at which its window is judged, however long its verification takes.
+    pub fn arrive(&mut self, now: Timestamp) -> Timestamp {
+        self.clock = self.clock.max(now);
+        self.clock
+    }
+
+    /// Whether requests of this form are taken: before anything of a wrong one is kept.
+    pub fn check_form(&self, is_whole: bool) -> Result<(), NotaryError> {
+        match (self.options.kind, is_whole) {
+            (NotaryKind::Validating, false) => {
+                Err(NotaryError::invalid(&AdmissionError::TransactionWanted))
+            }
+            (NotaryKind::NonValidating, true) => {
+                Err(NotaryError::invalid(&AdmissionError::TearOffWanted))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What is wrong with a transaction that this notary has not accepted before, whether it is valid or not: another
+    /// notary's, too many states, too early or too late.
+    pub fn look_over(&self, wire: &WireTransaction, arrived: Timestamp) -> Result<(), NotaryError> {
+        let states = wire.inputs().len().saturating_add(wire.references().len());
+        self.check_bounds(wire.notary(), states)?;
+        match wire.time_window() {
+            Some(window) if !window.contains(arrived) => Err(NotaryError::TimeWindowInvalid {
+                now: arrived,
+                window: *window,
+            }),
+            _ => Ok(()),
+        }
+    }
+
     /// Takes a request in; its time window is judged now. An error is the answer to the request.
     pub fn admit(&mut self, request: Request, now: Timestamp) -> Result<(), NotaryError> {
-        self.clock = self.clock.max(now);
-        self.check_subject(&request.subject)?;
+        let arrived = self.arrive(now);
+        self.admit_arrived(request, arrived)
+    }
+
+    /// Takes a request in that [arrived](Notary::arrive) earlier. An error is the answer to the request.
+    pub fn admit_arrived(
+        &mut self,
+        request: Request,
+        arrived: Timestamp,
+    ) -> Result<(), NotaryError> {
+        self.check_form(!matches!(request.subject, Subject::TearOff(_)))?;
+        self.check_bounds(request.subject.notary(), request.subject.states())?;
         let weight = request.subject.weight();
         let states = self.queued_states.saturating_add(weight);
         let too_many_states = states > self.options.queue_states_max && !self.queue.is_empty();
@@ -87,8 +130,8 @@ impl Notary {
         }
         let window = request.subject.time_window();
         self.queue.push_back(Queued {
-            in_time: window.is_none_or(|window| window.contains(self.clock)),
-            arrived: self.clock,
+            in_time: window.is_none_or(|window| window.contains(arrived)),
+            arrived,
             request,
         });
         self.queued_states = states;
@@ -143,6 +186,18 @@ impl Notary {
         Ok(Some(decision))
     }
 
+    /// Whether a transaction was accepted before, durably or about to be.
+    ///
+    /// # Errors
+    /// The look-up failed.
+    pub fn has_accepted<S: ConsumedSet + ?Sized>(
+        &self,
+        id: &TxId,
+        set: &S,
+    ) -> Result<bool, S::Error> {
+        Ok(self.overlay.has(id) || set.is_committed(id)?)
+    }
+
     /// Every commit up to this number is durable.
     pub fn committed(&mut self, upto: u64, now: Timestamp) {
         self.clock = self.clock.max(now);
@@ -168,19 +223,16 @@ impl Notary {
         }
     }
 
-    fn check_subject(&self, subject: &Subject) -> Result<(), NotaryError> {
-        let Some(notary) = subject.notary() else {
+    fn check_bounds(&self, notary: Option<&Party>, states: usize) -> Result<(), NotaryError> {
+        let Some(notary) = notary else {
             return Err(NotaryError::invalid(&AdmissionError::NotaryMissing));
         };
         if *notary != self.me {
             return Err(NotaryError::WrongNotary(notary.clone()));
         }
-        if self.options.kind == NotaryKind::Validating && matches!(subject, Subject::TearOff(_)) {
-            return Err(NotaryError::invalid(&AdmissionError::TransactionWanted));
-        }
-        if subject.states() > self.options.request_states_max {
+        if states > self.options.request_states_max {
             return Err(NotaryError::TooManyStates {
-                count: subject.states() as u64,
+                count: states as u64,
                 max: self.options.request_states_max as u64,
             });
         }
@@ -202,8 +254,14 @@ impl Notary {
             ..
         } = queued.request;
         let id = subject.id();
-        if self.overlay.has(&id) || set.is_committed(&id)? {
+        if self.has_accepted(&id, set)? {
             return Ok(None);
+        }
+        if let Subject::Committed(_) = subject {
+            // Nothing was verified of it.
+            return Ok(Some(NotaryError::invalid(
+                &AdmissionError::TransactionWanted,
+            )));
         }
         if let Some(window) = subject.time_window()
             && !queued.in_time

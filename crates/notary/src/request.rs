@@ -1,7 +1,5 @@
 //! A request as the engine takes it: its proofs and signatures checked.
 
-use std::sync::Arc;
-
 use ledger::{
     CheckedTearOff, Party, PartyId, StateRef, TimeWindow, TxId, VerifiedTransaction,
     WireTransaction,
@@ -14,12 +12,15 @@ pub enum Subject {
     /// A tear-off that is proved complete.
     TearOff(Box<CheckedTearOff>),
     /// A whole transaction, known to be valid. Made by [`Subject::verified`].
-    Verified(VerifiedTransaction, Arc<WireTransaction>),
+    Verified(VerifiedTransaction, WireTransaction),
+    /// A whole transaction that this notary has accepted before: decided by its id alone, so that it succeeds whenever it
+    /// comes again.
+    Committed(WireTransaction),
 }
 
 impl Subject {
     /// A transaction that was verified; `None` if it is another one that was.
-    pub fn verified(proof: VerifiedTransaction, wire: Arc<WireTransaction>) -> Option<Self> {
+    pub fn verified(proof: VerifiedTransaction, wire: WireTransaction) -> Option<Self> {
         (proof.id() == wire.id()).then_some(Self::Verified(proof, wire))
     }
 
@@ -27,7 +28,7 @@ impl Subject {
     pub fn id(&self) -> TxId {
         match self {
             Subject::TearOff(tear_off) => tear_off.id(),
-            Subject::Verified(_, wire) => wire.id(),
+            Subject::Verified(_, wire) | Subject::Committed(wire) => wire.id(),
         }
     }
 
@@ -35,7 +36,7 @@ impl Subject {
     pub fn inputs(&self) -> &[StateRef] {
         match self {
             Subject::TearOff(tear_off) => tear_off.inputs(),
-            Subject::Verified(_, wire) => wire.inputs(),
+            Subject::Verified(_, wire) | Subject::Committed(wire) => wire.inputs(),
         }
     }
 
@@ -43,7 +44,7 @@ impl Subject {
     pub fn references(&self) -> &[StateRef] {
         match self {
             Subject::TearOff(tear_off) => tear_off.references(),
-            Subject::Verified(_, wire) => wire.references(),
+            Subject::Verified(_, wire) | Subject::Committed(wire) => wire.references(),
         }
     }
 
@@ -51,7 +52,7 @@ impl Subject {
     pub fn time_window(&self) -> Option<&TimeWindow> {
         match self {
             Subject::TearOff(tear_off) => tear_off.time_window(),
-            Subject::Verified(_, wire) => wire.time_window(),
+            Subject::Verified(_, wire) | Subject::Committed(wire) => wire.time_window(),
         }
     }
 
@@ -59,7 +60,7 @@ impl Subject {
     pub fn notary(&self) -> Option<&Party> {
         match self {
             Subject::TearOff(tear_off) => Some(tear_off.notary()),
-            Subject::Verified(_, wire) => wire.notary(),
+            Subject::Verified(_, wire) | Subject::Committed(wire) => wire.notary(),
         }
     }
 

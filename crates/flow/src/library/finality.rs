@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use ledger::{NotaryRequest, NotaryResponse, Party, PartyId, SignedTransaction, TxId};
+use ledger::{
+    NotaryRequest, NotaryResponse, NotarySubject, Party, PartyId, SignedTransaction, TxId,
+};
 use primitives::{Decode, Encode, PublicKey, SignatureContext};
 
 use crate::error::NOTARY_ANSWER_INVALID;
@@ -36,6 +38,8 @@ pub async fn finality(
 
 /// Has the notary sign a verified transaction. A refusal fails with the notary's code; a notary that is busy or away is
 /// asked again until it answers.
+///
+/// A notary that validates, as the network map says, is sent the whole transaction; any other sees a tear-off.
 pub async fn notarise(
     ctx: &FlowContext,
     transaction: SignedTransaction,
@@ -47,7 +51,12 @@ pub async fn notarise(
     let signature = ctx
         .sign(&key, SignatureContext::NotaryRequest, message)
         .await?;
-    let request = NotaryRequest::new(transaction.wire(), ctx.me(), signature);
+    let info = ctx.network().node(&notary.id());
+    let validating = info
+        .and_then(|info| info.notary)
+        .is_some_and(|notary| notary.validating);
+    let subject = NotarySubject::of(&transaction, validating);
+    let request = NotaryRequest::new(subject, ctx.me(), signature);
     let answer = ctx
         .request(&notary.id(), Service::Notarise, request.to_bytes(), true)
         .await?;

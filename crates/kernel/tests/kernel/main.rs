@@ -14,3 +14,4 @@ mod garbage;
 mod locks;
 mod messages;
 mod pay;
+mod validating;

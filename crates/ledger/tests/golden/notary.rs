@@ -1,8 +1,8 @@
 //! What is asked of a notary and what it answers.
 
 use ledger::{
-    NotaryError, NotaryRequest, NotaryResponse, StateConflict, TimeWindow, TransactionSignature,
-    consuming_hash,
+    NotaryError, NotaryRequest, NotaryResponse, NotarySubject, SignedTransaction, StateConflict,
+    TimeWindow, TransactionSignature, consuming_hash,
 };
 use primitives::{SignatureChecker, Timestamp};
 use serde_json::{Value, json};
@@ -12,6 +12,16 @@ use crate::{decoded, encoded, entries, keys, text, transactions};
 
 fn request() -> NotaryRequest {
     NotaryRequest::sign(&pay(), &party(NOTARY).id(), party(ALICE).id(), &pair(ALICE))
+}
+
+fn whole_request() -> NotaryRequest {
+    let signed = SignedTransaction::new(pay(), []).signed_by(&pair(ALICE));
+    NotaryRequest::sign_whole(
+        &signed,
+        &party(NOTARY).id(),
+        party(ALICE).id(),
+        &pair(ALICE),
+    )
 }
 
 fn responses() -> Vec<(&'static str, NotaryResponse)> {
@@ -24,6 +34,8 @@ fn responses() -> Vec<(&'static str, NotaryResponse)> {
     let window = TimeWindow::until(now);
     let code = "tear_off.id_mismatch".to_owned();
     let message = "the parts do not hash to the id".to_owned();
+    let rejected = "tx.contract_rejected".to_owned();
+    let rule = "more is made than consumed".to_owned();
     let alone = TransactionSignature::sign(&pay().id(), &pair(NOTARY));
     let mut all = vec![
         ("signed alone", NotaryResponse::Signed(alone)),
@@ -51,27 +63,40 @@ fn responses() -> Vec<(&'static str, NotaryResponse)> {
             },
         ),
         ("another notary's", NotaryError::WrongNotary(party(NOTARY))),
+        (
+            "an invalid transaction",
+            NotaryError::TransactionInvalid {
+                code: rejected,
+                message: rule,
+            },
+        ),
     ];
     all.extend(errors.map(|(name, error)| (name, NotaryResponse::Refused(error))));
     all
 }
 
 pub fn vectors() -> Value {
-    let request = request();
     let notary = party(NOTARY).id();
-    let check = request.signed_message(&pay().id(), &notary);
+    let requests = [
+        ("pay, asked for by Alice", request()),
+        ("pay whole, asked for by Alice", whole_request()),
+    ];
+    let requests = requests.map(|(name, request)| {
+        let check = request.signed_message(&pay().id(), &notary);
+        json!({
+            "name": name,
+            "encoding": encoded(&request),
+            "id": pay().id(),
+            "notary": notary,
+            "check": keys::shown(&check, "by the requester"),
+        })
+    });
     let responses: Vec<Value> = responses()
         .iter()
         .map(|(name, response)| json!({ "name": name, "encoding": encoded(response) }))
         .collect();
     json!({
-        "requests": [{
-            "name": "pay, asked for by Alice",
-            "encoding": encoded(&request),
-            "id": pay().id(),
-            "notary": notary,
-            "check": keys::shown(&check, "by the requester"),
-        }],
+        "requests": requests,
         "responses": responses,
     })
 }
@@ -79,9 +104,18 @@ pub fn vectors() -> Value {
 pub fn check(file: &Value) {
     for entry in entries(file, "requests") {
         let request: NotaryRequest = decoded(entry, "encoding");
-        let checked = request.tear_off.verify().expect("the tear-off is whole");
-        assert_eq!(checked.id().to_string(), text(entry, "id"));
-        let signed = request.signed_message(&checked.id(), &checked.notary().id());
+        let (id, notary) = match &request.subject {
+            NotarySubject::TearOff(tear_off) => {
+                let checked = tear_off.verify().expect("the tear-off is whole");
+                (checked.id(), checked.notary().id())
+            }
+            NotarySubject::Whole(whole) => {
+                let notary = whole.wire().notary().expect("a notary");
+                (whole.id(), notary.id())
+            }
+        };
+        assert_eq!(id.to_string(), text(entry, "id"));
+        let signed = request.signed_message(&id, &notary);
         assert!(SignatureChecker::new().check(&signed));
     }
     for entry in entries(file, "responses") {

@@ -43,7 +43,7 @@ fn format<T: Decode + Encode + Debug>(name: &'static str, samples: Vec<T>) -> Fo
     }
 }
 
-fn signed() -> SignedTransaction {
+pub fn signed() -> SignedTransaction {
     let wire = full();
     let batch = TransactionSignature::sign_batch(
         &[
@@ -85,12 +85,10 @@ fn formats() -> Vec<Format> {
         ),
         format(
             "notary request",
-            vec![NotaryRequest::sign(
-                &full(),
-                &notary().id(),
-                party("A", 1).id(),
-                &key(1),
-            )],
+            vec![
+                NotaryRequest::sign(&full(), &notary().id(), party("A", 1).id(), &key(1)),
+                NotaryRequest::sign_whole(&signed(), &notary().id(), party("A", 1).id(), &key(1)),
+            ],
         ),
         format(
             "notary response",

@@ -1,7 +1,8 @@
 //! Messages to and from notaries.
 
 use ledger::{
-    NotaryError, NotaryRequest, NotaryResponse, StateConflict, TransactionSignature, consuming_hash,
+    NotaryError, NotaryRequest, NotaryResponse, NotarySubject, Rejection, StateConflict,
+    TransactionSignature, consuming_hash,
 };
 use primitives::{Decode, Encode, SignatureChecker, Timestamp};
 
@@ -13,7 +14,10 @@ fn a_request_is_bound_to_its_transaction_and_its_notary() {
     let requester = party("Bank A", 1);
     let request = NotaryRequest::sign(&wire, &notary().id(), requester.id(), &key(1));
     let request = NotaryRequest::from_bytes(&request.to_bytes()).unwrap();
-    let id = request.tear_off.verify().unwrap().id();
+    let NotarySubject::TearOff(tear_off) = &request.subject else {
+        panic!("a tear-off");
+    };
+    let id = tear_off.verify().unwrap().id();
     let other_id = base().input(input(8, 8)).build(SALT).unwrap().id();
     let mut checker = SignatureChecker::new();
     assert!(checker.check(&request.signed_message(&id, &notary().id())));
@@ -21,6 +25,22 @@ fn a_request_is_bound_to_its_transaction_and_its_notary() {
     assert!(!checker.check(&request.signed_message(&other_id, &notary().id())));
     let again = NotaryRequest::new(&wire, &requester, request.signature);
     assert_eq!(again, request);
+}
+
+#[test]
+fn a_whole_request_carries_the_transaction_with_its_signatures() {
+    let transaction = crate::decoders::signed();
+    let requester = party("Bank A", 1);
+    let request = NotaryRequest::sign_whole(&transaction, &notary().id(), requester.id(), &key(1));
+    let request = NotaryRequest::from_bytes(&request.to_bytes()).unwrap();
+    let whole = NotarySubject::of(&transaction, true);
+    assert_eq!(request.subject, whole);
+    let again = NotaryRequest::new(whole, &requester, request.signature);
+    assert_eq!(again, request);
+    let tear_off = NotarySubject::of(&transaction, false);
+    assert_eq!(tear_off, NotarySubject::from(transaction.wire()));
+    let message = request.signed_message(&transaction.id(), &notary().id());
+    assert!(SignatureChecker::new().check(&message));
 }
 
 #[test]
@@ -62,6 +82,11 @@ fn every_refusal_has_a_code_a_hint_and_an_encoding() {
             NotaryError::WrongNotary(other_notary()),
             "notary.wrong_notary",
             "names",
+        ),
+        (
+            NotaryError::transaction_invalid(&Rejection::new("a.b", "c", "d")),
+            "notary.transaction_invalid",
+            "inner code",
         ),
     ];
     for (error, code, hint) in table {

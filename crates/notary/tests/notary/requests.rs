@@ -5,7 +5,7 @@ use std::convert::Infallible;
 
 use ledger::{
     Constraint, ContractName, FilteredTransaction, LegalName, Party, StateAndRef, StateRef,
-    TimeWindow, TransactionBuilder, TransactionState, TxId,
+    TimeWindow, TransactionBuilder, TransactionState, TxId, WireTransaction,
 };
 use notary::{BatchDecision, ConsumedSet, Request, Subject};
 use primitives::{Domain, Hash, KeyPair, PublicKey, Scheme, SignatureContext, Timestamp};
@@ -59,6 +59,11 @@ impl Tx {
     }
 
     pub fn subject(&self, of: &Party) -> Subject {
+        let tear_off = FilteredTransaction::for_notary(&self.wire(of));
+        Subject::TearOff(Box::new(tear_off.verify().expect("a complete tear-off")))
+    }
+
+    pub fn wire(&self, of: &Party) -> WireTransaction {
         let contract = || ContractName::new("tally.test").expect("a name");
         let made = TransactionState {
             data: vec![1],
@@ -82,9 +87,7 @@ impl Tx {
         if let Some(window) = self.window() {
             builder = builder.time_window(window);
         }
-        let wire = builder.build([self.salt; 32]).expect("a transaction");
-        let tear_off = FilteredTransaction::for_notary(&wire);
-        Subject::TearOff(Box::new(tear_off.verify().expect("a complete tear-off")))
+        builder.build([self.salt; 32]).expect("a transaction")
     }
 
     pub fn id(&self) -> TxId {

@@ -1,7 +1,7 @@
 //! Rules of the notary, one request a line.
 
 use ledger::{NotaryError, NotaryResponse, StateConflict, consuming_hash};
-use notary::{Notary, NotaryKind, NotaryOptions, Verdict};
+use notary::{Notary, NotaryKind, NotaryOptions, Subject, Verdict};
 use primitives::{Coded, Decode, Encode, ErrorInfo, SignatureChecker};
 
 use crate::requests::*;
@@ -246,6 +246,76 @@ fn requests_that_are_turned_away_at_the_door() {
         }
         other => panic!("{other:?}"),
     }
+}
+
+#[test]
+fn each_kind_of_notary_takes_its_form_alone() {
+    let kinds = [
+        (NotaryKind::NonValidating, true, "notary.tear_off_wanted"),
+        (NotaryKind::Validating, false, "notary.transaction_wanted"),
+    ];
+    for (kind, wrong, wanted) in kinds {
+        let options = NotaryOptions {
+            kind,
+            ..NotaryOptions::default()
+        };
+        let notary = Notary::new(options, me(), at(0));
+        assert_eq!(notary.check_form(!wrong), Ok(()));
+        match notary.check_form(wrong) {
+            Err(NotaryError::InvalidRequest { code, .. }) => assert_eq!(code, wanted),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_whole_transaction_is_looked_over_before_it_is_verified() {
+    let options = NotaryOptions {
+        kind: NotaryKind::Validating,
+        request_states_max: 2,
+        ..NotaryOptions::default()
+    };
+    let mut notary = Notary::new(options, me(), at(50));
+    let arrived = notary.arrive(at(10));
+    assert_eq!(arrived, at(50), "the clock never steps back");
+    let mut timed = tx(&[1], &[], 1);
+    timed.window = Some((40, 60));
+    let wire = timed.wire(&me());
+    assert_eq!(notary.look_over(&wire, arrived), Ok(()));
+    let late = notary.look_over(&wire, at(60));
+    assert!(matches!(late, Err(NotaryError::TimeWindowInvalid { .. })));
+    let wide = tx(&[1, 2], &[3], 1).wire(&me());
+    let too_many = Err(NotaryError::TooManyStates { count: 3, max: 2 });
+    assert_eq!(notary.look_over(&wide, arrived), too_many);
+    let other = party("Another Notary", key().public());
+    let theirs = tx(&[1], &[], 1).wire(&other);
+    let wrong = Err(NotaryError::WrongNotary(other));
+    assert_eq!(notary.look_over(&theirs, arrived), wrong);
+}
+
+#[test]
+fn what_was_accepted_before_is_accepted_by_its_id_and_nothing_else_is() {
+    let options = NotaryOptions {
+        kind: NotaryKind::Validating,
+        ..NotaryOptions::default()
+    };
+    let mut notary = Notary::new(options, me(), at(0));
+    let mut durable = Durable::default();
+    let (known, unknown) = (tx(&[1], &[], 1).wire(&me()), tx(&[2], &[], 2).wire(&me()));
+    durable.transactions.insert(known.id());
+    assert_eq!(notary.has_accepted(&known.id(), &durable), Ok(true));
+    assert_eq!(notary.has_accepted(&unknown.id(), &durable), Ok(false));
+    for (number, wire) in [(1, known), (2, unknown)] {
+        let committed = request(number, Subject::Committed(wire));
+        notary.admit(committed, at(1)).expect("room");
+    }
+    let decision = notary
+        .decide_batch(1, &durable)
+        .expect("reads")
+        .expect("a batch");
+    assert_eq!(decision.verdicts[0], (1, Verdict::Accepted(0)));
+    assert!(matches!(decision.verdicts[1].1, Verdict::Refused(_)));
+    assert!(decision.states.is_empty() && decision.transactions.is_empty());
 }
 
 #[test]

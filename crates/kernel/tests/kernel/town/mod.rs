@@ -17,6 +17,7 @@ use kernel::{Event, Identity, Kernel, KernelOptions, Reply, Start, Token, Wait};
 use ledger::{
     ContractRegistry, NetworkMap, NetworkParameters, NodeInfo, NotaryInfo, Party, PartyId,
 };
+use notary::{NotaryKind, NotaryOptions};
 use primitives::{Hash, KeyPair, Scheme, Timestamp};
 
 pub use disk::Disk;
@@ -75,7 +76,7 @@ impl Town {
         Town::with(others, false, KernelOptions::default())
     }
 
-    /// A notary (node 0), which may say that it validates, and so many others, all up.
+    /// A notary (node 0), which may validate, and so many others, all up.
     pub fn with(others: u8, validating: bool, options: KernelOptions) -> Town {
         let party = |node: u8| Party {
             name: flows::name(node.into()),
@@ -135,7 +136,7 @@ impl Town {
             Hash::plain(&[self.next.to_be_bytes(), citizen.commits.to_be_bytes()].concat());
         let options = KernelOptions {
             entropy: *entropy.as_bytes(),
-            notary: (node == 0).then(notary::NotaryOptions::default),
+            notary: (node == 0).then(|| self.notary_options()),
             ..self.options.clone()
         };
         let mut out = Vec::new();
@@ -149,6 +150,20 @@ impl Town {
                 self.link(node, other);
                 self.link(other, node);
             }
+        }
+    }
+
+    fn notary_options(&self) -> NotaryOptions {
+        let info = self.network.node(&self.nodes[0].id);
+        let validates = info
+            .and_then(|info| info.notary)
+            .is_some_and(|n| n.validating);
+        NotaryOptions {
+            kind: match validates {
+                true => NotaryKind::Validating,
+                false => NotaryKind::NonValidating,
+            },
+            ..NotaryOptions::default()
         }
     }
 

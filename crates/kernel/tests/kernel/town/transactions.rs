@@ -2,10 +2,10 @@
 
 use finance::{CashState, IssuedToken, Portion, cash_builder};
 use ledger::{
-    SignedTransaction, StateAndRef, StateRef, TransactionBuilder, TransactionSignature, TxId,
-    WireTransaction,
+    SignedTransaction, StateAndRef, StateRef, TimeWindow, TransactionBuilder, TransactionSignature,
+    TxId, WireTransaction,
 };
-use primitives::{Decode, Encode, Hash};
+use primitives::{Decode, Encode, Hash, Timestamp};
 
 use super::{Town, key};
 
@@ -52,6 +52,28 @@ impl Town {
         to: usize,
         more: u64,
     ) -> WireTransaction {
+        self.built(self.spending(before, from, to, more))
+    }
+
+    /// A payment that nobody has signed, to be notarised before a time.
+    pub fn payment_until(
+        &self,
+        before: &SignedTransaction,
+        from: usize,
+        to: usize,
+        until_ms: u64,
+    ) -> WireTransaction {
+        let window = TimeWindow::until(Timestamp::from_ms(until_ms));
+        self.built(self.spending(before, from, to, 0).time_window(window))
+    }
+
+    fn spending(
+        &self,
+        before: &SignedTransaction,
+        from: usize,
+        to: usize,
+        more: u64,
+    ) -> TransactionBuilder {
         let mut state = before.wire().output(0).expect("an output").clone();
         let mut cash = CashState::from_bytes(&state.data).expect("cash");
         cash.quantity += more;
@@ -64,7 +86,7 @@ impl Town {
         let portion = self.portion(to, cash.quantity);
         let change_to = key(from).public().clone();
         let spending = cash_builder::pay(notary, &[input], &[portion], &change_to);
-        self.built(spending.expect("a payment").builder)
+        spending.expect("a payment").builder
     }
 
     fn portion(&self, to: usize, quantity: u64) -> Portion {

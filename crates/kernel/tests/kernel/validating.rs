@@ -1,0 +1,358 @@
+//! A validating notary: what it signs, it has verified and recorded; what is wrong it refuses with its code; and a requester
+//! that takes long, or lies, delays nobody but itself. Node 0 is the notary; nodes 2 and 3 are played where it says so.
+
+use flow::FlowId;
+use flow::messaging::RequestId;
+use kernel::message::{Answer, FetchResponse, PeerMessage, ServiceId};
+use kernel::port::Table;
+use kernel::{Event, KernelOptions};
+use ledger::{
+    NotaryError, NotaryRequest, NotaryResponse, SignedTransaction, StateRef, TxId, WireTransaction,
+};
+use primitives::{Decode, Encode};
+
+use crate::pay::{issue, pay};
+use crate::town::{Crash, Last, Town, badly_signed, key, part};
+
+fn town(others: u8) -> Town {
+    Town::with(others, true, KernelOptions::default())
+}
+
+/// A town in which nodes 2 and 3 are played.
+fn played() -> Town {
+    let mut town = town(3);
+    for node in [2, 3] {
+        town.play(node);
+        town.heard(node);
+    }
+    town
+}
+
+fn signed(wire: WireTransaction, by: usize) -> SignedTransaction {
+    SignedTransaction::new(wire, []).signed_by(&key(by))
+}
+
+/// The request of a node for a whole transaction.
+fn whole(town: &Town, by: usize, transaction: &SignedTransaction) -> NotaryRequest {
+    let (notary, me) = (town.nodes[0].id, town.nodes[by].id);
+    NotaryRequest::sign_whole(transaction, &notary, me, &key(by))
+}
+
+/// A played node sends a request, under this number.
+fn ask(town: &mut Town, by: usize, number: u32, request: &NotaryRequest) {
+    let id = RequestId {
+        flow: FlowId([7; 16]),
+        effect: number,
+    };
+    let service = ServiceId::Notarise as u8;
+    let body = request.to_bytes();
+    town.say(by, 0, &PeerMessage::Request { id, service, body });
+    town.settle();
+}
+
+/// What the notary answered to the last request of a played node, if it did: nothing, the code of the refusal with the
+/// inner one, or "wait".
+fn answer(town: &mut Town, by: usize) -> Option<Result<(), String>> {
+    let heard = town.heard(by);
+    let answer = match heard.as_slice() {
+        [] => return None,
+        [PeerMessage::Response { answer, .. }] => answer,
+        other => panic!("no answer: {other:?}"),
+    };
+    let response = match answer {
+        Answer::Done(bytes) => NotaryResponse::from_bytes(bytes).expect("a response"),
+        Answer::Wait(_) => return Some(Err("wait".to_owned())),
+        Answer::Failed(rejection) => panic!("{rejection:?}"),
+    };
+    Some(match response {
+        NotaryResponse::Signed(_) => Ok(()),
+        NotaryResponse::Refused(error) => Err(match &error {
+            NotaryError::InvalidRequest { code, .. } => format!("request: {code}"),
+            NotaryError::TransactionInvalid { code, .. } => format!("transaction: {code}"),
+            error => primitives::Coded::code(error).to_owned(),
+        }),
+    })
+}
+
+fn refused(code: &str) -> Option<Result<(), String>> {
+    Some(Err(code.to_owned()))
+}
+
+fn unknown(id: TxId) -> Answer {
+    let response = FetchResponse {
+        transactions: Vec::new(),
+        unknown: vec![id],
+    };
+    Answer::Done(response.to_bytes())
+}
+
+#[test]
+fn what_it_signs_it_has_verified_and_recorded() {
+    let mut town = town(3);
+    let issued = town.start(1, "cash.issue", &issue(100), None);
+    town.settle();
+    assert_eq!(town.ended(issued), Ok(true));
+    for (from, to) in [(1, 2), (2, 3)] {
+        let paid = town.start(from, "cash.pay", &pay(100, to), None);
+        town.settle();
+        assert_eq!(town.ended(paid), Ok(true), "{:?}", town.logs);
+    }
+    assert_eq!(town.balance(3), 100);
+    let recorded = town.nodes[0].disk.ledger();
+    let notary = town.nodes[0].party.key.clone();
+    assert_eq!(recorded.len(), 3, "the issue and two payments");
+    for (_, transaction) in &recorded[1..] {
+        let by_notary = transaction.signatures().iter().any(|s| s.by == notary);
+        assert!(by_notary && transaction.missing_signers().is_empty());
+    }
+    let count = |table| town.nodes[0].disk.count(table);
+    assert_eq!(count(Table::NotaryStates), 2);
+    assert_eq!(count(Table::NotaryTxs), 2);
+    assert_eq!(count(Table::Staging), 0);
+    let figures = town.figures(0);
+    assert_eq!((figures.notary_signed, figures.intake_items), (2, 0));
+    assert_eq!(figures.resolutions, 1, "only the issue was not known to it");
+}
+
+#[test]
+fn a_notary_that_takes_part_has_its_states_and_spends_them() {
+    let mut town = town(2);
+    let issued = town.start(1, "cash.issue", &issue(100), None);
+    town.settle();
+    assert_eq!(town.ended(issued), Ok(true));
+    let paid = town.start(1, "cash.pay", &pay(100, 0), None);
+    town.settle();
+    assert_eq!(town.ended(paid), Ok(true), "{:?}", town.logs);
+    assert_eq!(town.balance(0), 100);
+    let back = town.start(0, "cash.pay", &pay(40, 2), None);
+    town.settle();
+    assert_eq!(town.ended(back), Ok(true), "{:?}", town.logs);
+    assert_eq!([0, 2].map(|node| town.balance(node)), [60, 40]);
+}
+
+#[test]
+fn what_is_wrong_is_refused_with_its_code_and_leaves_nothing() {
+    let mut town = played();
+    let coin = town.issued(2, 2, 10);
+    let good = signed(town.payment(&coin, 2, 1, 0), 2);
+    let minted = signed(town.payment(&coin, 2, 1, 1), 2);
+    let unsigned = SignedTransaction::new(good.wire().clone(), []);
+    let forged = badly_signed(&good, 2);
+    let stranger = good.clone().signed_by(&key(3));
+    let bad_coin = badly_signed(&coin, 2);
+    let tear_off = NotaryRequest::sign(good.wire(), &town.nodes[0].id, town.nodes[2].id, &key(2));
+    let elsewhere = NotaryRequest::sign_whole(&good, &town.nodes[1].id, town.nodes[2].id, &key(2));
+    let mut theirs = whole(&town, 2, &good);
+    theirs.requester = town.nodes[3].id;
+    let has_coin = || part(&[&coin]);
+    let of = |transaction| whole(&town, 2, transaction);
+    // What node 2 asks, what it answers if the notary asks for the back chain, what comes of it.
+    let table = [
+        (tear_off, None, "request: notary.transaction_wanted"),
+        (theirs, None, "request: notary.requester_mismatched"),
+        (elsewhere, None, "request: tx.signature_invalid"),
+        (of(&unsigned), None, "transaction: tx.signature_missing"),
+        (of(&stranger), None, "transaction: tx.signature_superfluous"),
+        (of(&forged), None, "transaction: tx.signature_invalid"),
+        (
+            of(&good),
+            Some(unknown(coin.id())),
+            "transaction: tx.dependency_unavailable",
+        ),
+        (
+            of(&good),
+            Some(part(&[&bad_coin])),
+            "transaction: tx.dependency_invalid",
+        ),
+        (of(&good), Some(Answer::Done(vec![1, 2])), "wait"),
+        (
+            of(&minted),
+            Some(has_coin()),
+            "transaction: tx.contract_rejected",
+        ),
+    ];
+    for (number, (request, chain, code)) in (1..).zip(table) {
+        ask(&mut town, 2, number, &request);
+        if let Some(chain) = chain {
+            town.answer_fetch(2, 0, chain);
+        }
+        assert_eq!(answer(&mut town, 2), refused(code), "row {number}");
+        let count = |table| town.nodes[0].disk.count(table);
+        assert_eq!(count(Table::NotaryStates) + count(Table::NotaryTxs), 0);
+        assert_eq!(count(Table::Staging), 0);
+        let figures = town.figures(0);
+        assert_eq!((figures.intake_items, figures.requests_outstanding), (0, 0));
+    }
+    // Refusals undo nothing: the good one is signed all the same; the coin is known since the last row.
+    let request = whole(&town, 2, &good);
+    ask(&mut town, 2, 100, &request);
+    assert_eq!(answer(&mut town, 2), Some(Ok(())));
+    assert_eq!(town.nodes[0].disk.count(Table::Ledger), 2);
+}
+
+#[test]
+fn a_notary_that_does_not_validate_keeps_nothing_of_a_whole_transaction() {
+    let mut town = Town::new(3);
+    town.play(2);
+    town.heard(2);
+    let coin = town.issued(2, 2, 10);
+    let payment = signed(town.payment(&coin, 2, 1, 0), 2);
+    let request = whole(&town, 2, &payment);
+    let before = Table::ALL.map(|table| town.nodes[0].disk.count(table));
+    ask(&mut town, 2, 1, &request);
+    let wanted = "request: notary.tear_off_wanted";
+    assert_eq!(answer(&mut town, 2), refused(wanted));
+    let after = Table::ALL.map(|table| town.nodes[0].disk.count(table));
+    assert_eq!(after, before);
+    assert_eq!(town.figures(0).signatures_checked, 0);
+}
+
+#[test]
+fn a_state_is_consumed_once_and_the_first_is_signed_again_after_a_restart() {
+    let mut town = played();
+    let coin = town.issued(2, 2, 10);
+    let first = signed(town.payment(&coin, 2, 1, 0), 2);
+    let second = signed(town.payment(&coin, 2, 3, 0), 2);
+    let request = whole(&town, 2, &first);
+    ask(&mut town, 2, 1, &request);
+    town.answer_fetch(2, 0, part(&[&coin]));
+    assert_eq!(answer(&mut town, 2), Some(Ok(())));
+    for restart in [false, true] {
+        if restart {
+            town.down(0);
+            town.up(0);
+            town.play(2);
+            town.play(3);
+            town.heard(2);
+        }
+        let request = whole(&town, 2, &second);
+        ask(&mut town, 2, 2, &request);
+        assert_eq!(answer(&mut town, 2), refused("notary.conflict"));
+        let request = whole(&town, 2, &first);
+        ask(&mut town, 2, 1, &request);
+        assert_eq!(answer(&mut town, 2), Some(Ok(())));
+    }
+    // Nothing is asked of a transaction that was accepted, not even its signatures.
+    let bare = SignedTransaction::new(first.wire().clone(), []);
+    let request = whole(&town, 3, &bare);
+    town.heard(3);
+    ask(&mut town, 3, 1, &request);
+    assert_eq!(answer(&mut town, 3), Some(Ok(())));
+    assert_eq!(town.nodes[0].disk.count(Table::Ledger), 2);
+    assert_eq!(town.nodes[0].disk.count(Table::NotaryTxs), 1);
+}
+
+#[test]
+fn the_time_window_is_judged_when_the_request_arrives() {
+    let mut town = played();
+    let coin = town.issued(2, 2, 10);
+    let until = town.now + 1_000;
+    let in_time = signed(town.payment_until(&coin, 2, 1, until), 2);
+    let late = signed(town.payment_until(&coin, 2, 3, until), 2);
+    let request = whole(&town, 2, &in_time);
+    ask(&mut town, 2, 1, &request);
+    town.now += 20_000;
+    town.settle();
+    town.answer_fetch(2, 0, part(&[&coin]));
+    assert_eq!(answer(&mut town, 2), Some(Ok(())));
+    let request = whole(&town, 2, &late);
+    ask(&mut town, 2, 2, &request);
+    let closed = "notary.time_window_invalid";
+    assert_eq!(answer(&mut town, 2), refused(closed));
+    let request = whole(&town, 2, &in_time);
+    ask(&mut town, 2, 3, &request);
+    assert_eq!(answer(&mut town, 2), Some(Ok(())), "it was accepted before");
+}
+
+#[test]
+fn a_requester_that_does_not_answer_delays_only_itself() {
+    let mut town = played();
+    let coin = town.issued(2, 3, 10);
+    let silent = signed(town.payment(&coin, 3, 1, 0), 3);
+    let good = signed(town.payment(&coin, 3, 2, 0), 3);
+    // Node 2 asks for what it has seen of node 3's, and never shows the back chain.
+    let request = whole(&town, 2, &silent);
+    ask(&mut town, 2, 1, &request);
+    assert_eq!(town.heard(2).len(), 1, "a fetch");
+    let request = whole(&town, 3, &good);
+    ask(&mut town, 3, 1, &request);
+    town.answer_fetch(3, 0, part(&[&coin]));
+    // Now the silent one's is verified too, and it came first.
+    assert_eq!(answer(&mut town, 2), Some(Ok(())));
+    assert_eq!(answer(&mut town, 3), refused("notary.conflict"));
+    assert_eq!(town.figures(0).intake_items, 0);
+}
+
+#[test]
+fn a_request_asked_twice_is_verified_once_and_forgotten_when_its_requester_goes() {
+    let mut town = played();
+    let coin = town.issued(2, 2, 10);
+    let payment = signed(town.payment(&coin, 2, 1, 0), 2);
+    let request = whole(&town, 2, &payment);
+    for _ in 0..3 {
+        ask(&mut town, 2, 1, &request);
+    }
+    assert_eq!(town.figures(0).intake_items, 1);
+    assert_eq!(town.heard(2).len(), 1, "one fetch");
+    let peer = town.nodes[2].id;
+    town.tell(0, Event::PeerDown { peer });
+    town.settle();
+    assert_eq!(town.figures(0).intake_items, 0);
+    assert_eq!(town.figures(0).requests_outstanding, 0);
+    town.link(0, 2);
+    town.settle();
+    town.heard(2);
+    ask(&mut town, 2, 1, &request);
+    town.answer_fetch(2, 0, part(&[&coin]));
+    assert_eq!(answer(&mut town, 2), Some(Ok(())));
+}
+
+#[test]
+fn asking_for_a_decision_gives_no_consent_to_spend_what_is_the_notarys() {
+    let mut town = played();
+    let coin = town.issued(2, 0, 10);
+    town.deliver(2, 0, &[&coin]);
+    town.settle();
+    town.heard(2);
+    assert_eq!(town.balance(0), 10);
+    let theft = SignedTransaction::new(town.payment(&coin, 0, 2, 0), []);
+    let request = whole(&town, 2, &theft);
+    ask(&mut town, 2, 1, &request);
+    let missing = "transaction: tx.signature_missing";
+    assert_eq!(answer(&mut town, 2), refused(missing));
+    let stolen = StateRef::new(coin.id(), 0);
+    assert_eq!(theft.wire().inputs(), [stolen]);
+    assert_eq!(town.balance(0), 10);
+}
+
+#[test]
+fn a_crash_of_the_notary_after_any_commit_loses_nothing() {
+    for last in [Last::Lost, Last::Durable, Last::Performed] {
+        for at in 1..=6 {
+            let mut town = town(2);
+            let issued = town.start(1, "cash.issue", &issue(100), None);
+            town.quiet();
+            assert_eq!(town.ended(issued), Ok(true));
+            let paid = town.start(1, "cash.pay", &pay(60, 2), None);
+            town.crashes.push(Crash { node: 0, at, last });
+            town.settle();
+            let crashed = town.nodes[0].kernel.is_none();
+            if crashed {
+                town.up(0);
+            }
+            town.quiet();
+            assert_eq!(town.ended(paid), Ok(true), "{last:?} {at}: {:?}", town.logs);
+            let back = town.start(2, "cash.pay", &pay(60, 1), None);
+            town.quiet();
+            assert_eq!(town.ended(back), Ok(true), "{last:?} {at}: {:?}", town.logs);
+            assert_eq!([1, 2].map(|node| town.balance(node)), [100, 0]);
+            let count = |table| town.nodes[0].disk.count(table);
+            assert_eq!(count(Table::Ledger), 3, "{last:?} {at}");
+            assert_eq!(count(Table::NotaryTxs), 2, "{last:?} {at}");
+            assert_eq!(count(Table::Staging), 0, "{last:?} {at}");
+            if !crashed {
+                break;
+            }
+        }
+    }
+}
