@@ -11,7 +11,7 @@ use crate::{FilteredTransaction, Party, PartyId, SignedTransaction, TxId, WireTr
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotarySubject {
     /// For a notary that does not validate: what it needs for its decision, and nothing else.
-    TearOff(FilteredTransaction),
+    TearOff(Box<FilteredTransaction>),
     /// For a validating notary: everything, with all signatures that are required but the notary's own.
     Whole(SignedTransaction),
 }
@@ -28,7 +28,7 @@ impl NotarySubject {
 
 impl From<&WireTransaction> for NotarySubject {
     fn from(wire: &WireTransaction) -> Self {
-        Self::TearOff(FilteredTransaction::for_notary(wire))
+        Self::TearOff(Box::new(FilteredTransaction::for_notary(wire)))
     }
 }
 
@@ -52,7 +52,7 @@ impl Decode for NotarySubject {
     fn decode(d: &mut Decoder<'_>) -> Result<Self, DecodeError> {
         d.expect_array(2)?;
         match d.u8()? {
-            0 => Ok(Self::TearOff(Decode::decode(d)?)),
+            0 => Ok(Self::TearOff(Box::new(Decode::decode(d)?))),
             1 => Ok(Self::Whole(Decode::decode(d)?)),
             _ => Err(d.invalid("a notary is shown a tear-off or a transaction")),
         }
