@@ -191,9 +191,9 @@ fn own_info(
         let message = format!("the key is not the one that the network map lists for {name}");
         return mismatched(IDENTITY, message);
     }
-    if info.notary.is_some() != config.notary.is_some() {
-        let message =
-            "the section [notary] and the network map disagree about whether this is a notary";
+    let signed = info.notary.map(|notary| notary.validating);
+    if signed != config.notary.map(|notary| notary.validating) {
+        let message = "the section [notary] and the network map disagree about whether this is a notary, and of what kind";
         return mismatched(CONFIG, message.to_owned());
     }
     Ok(info.clone())

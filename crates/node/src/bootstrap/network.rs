@@ -119,8 +119,8 @@ fn refuse_conflicts(spec: &NetworkSpec, out: &Path) -> Result<(), BootstrapError
                 let message = format!("it belongs to {}, not to {}", config.node.name, node.name);
                 return mismatched(path, message);
             }
-            if config.notary.is_some() != node.notary {
-                let message = "the section [notary] and the description disagree about whether this is a notary";
+            if config.notary.map(|notary| notary.validating) != node.notary_kind() {
+                let message = "the section [notary] and the description disagree about whether this is a notary, and of what kind";
                 return mismatched(path, message.to_owned());
             }
         } else if is_occupied(&dir)? {
@@ -210,7 +210,9 @@ fn make_node(
         addresses: addresses(&config)?,
         platform_version: PLATFORM_VERSION,
         serial: 0,
-        notary: config.notary.map(|_| NotaryInfo { validating: false }),
+        notary: config.notary.map(|notary| NotaryInfo {
+            validating: notary.validating,
+        }),
     };
     let (address, api) = (config.p2p.listen, config.api.listen);
     Ok((
@@ -272,9 +274,15 @@ fn config_text(
     entry.insert("sha256".to_owned(), token_sha256.into());
     set("api", "tokens", vec![entry].into())?;
     if spec.notary {
-        table
+        let entry = table
             .entry("notary")
             .or_insert_with(|| toml::Value::Table(toml::Table::new()));
+        if spec.validating {
+            let section = entry.as_table_mut();
+            let section =
+                section.ok_or_else(|| failed("config.notary is no section".to_owned()))?;
+            section.insert("validating".to_owned(), true.into());
+        }
     } else if table.contains_key("notary") {
         return Err(failed("config.notary without 'notary = true'".to_owned()));
     }

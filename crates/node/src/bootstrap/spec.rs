@@ -47,6 +47,9 @@ pub struct NodeSpec {
     /// Whether it is a notary.
     #[serde(default)]
     pub notary: bool,
+    /// Whether it is one that validates: that is shown whole transactions.
+    #[serde(default)]
+    pub validating: bool,
     /// Sections of its `node.toml` beside what bootstrap writes.
     #[serde(default)]
     pub config: toml::Table,
@@ -70,6 +73,14 @@ impl NetworkSpec {
             let (name, folder) = (&node.name, node.folder());
             if folder == AUTHORITY {
                 return fail(format!("the folder '{folder}' is the root's own: {name}"));
+            }
+            if node.validating && !node.notary {
+                return fail(format!("'validating' without 'notary = true': {name}"));
+            }
+            let section = node.config.get("notary").and_then(toml::Value::as_table);
+            if section.is_some_and(|section| section.contains_key("validating")) {
+                let rule = "say 'validating' beside 'notary = true', not in its config";
+                return fail(format!("{rule}: {name}"));
             }
             let others = &self.nodes[..at];
             if others.iter().any(|other| other.folder() == folder) {
@@ -95,6 +106,11 @@ impl NetworkSpec {
 }
 
 impl NodeSpec {
+    /// Whether it is a notary, and if so one that validates.
+    pub(super) fn notary_kind(&self) -> Option<bool> {
+        self.notary.then_some(self.validating)
+    }
+
     /// The name of its folder: the organisation in lower case, with dashes; the unit too where there is one.
     pub fn folder(&self) -> String {
         let unit = self

@@ -59,7 +59,8 @@ pub const FIELDS: &[Field] = fields! {
     "users.address_failures_free" [""] "Failed logins from one address that cost no wait." => "api.login_limited";
     "users.failure_wait_s_max" ["seconds"] "The longest wait after a failed login; the first is a second, each further one twice as long." => "api.login_limited";
     "users.failure_memory_s" ["seconds"] "Failed logins are forgotten after so long without one.";
-    "notary.batch_requests_max" [""] "Most requests in one batch. The section makes the node a notary.";
+    "notary.validating" [""] "Whether the notary sees whole transactions and verifies them with their back chains; as its signed node info says, for its life. The section makes the node a notary.";
+    "notary.batch_requests_max" [""] "Most requests in one batch.";
     "notary.batch_states_max" [""] "Most states in one batch.";
     "notary.queue_requests_max" [""] "Requests that wait; further ones are told when to come again." => "notary.busy";
     "notary.queue_states_max" [""] "States of all requests that wait." => "notary.busy";

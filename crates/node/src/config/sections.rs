@@ -129,6 +129,8 @@ pub struct TokenEntry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct NotarySection {
+    /// Whether it sees and verifies whole transactions; for the notary's life, as its node info says.
+    pub validating: bool,
     /// Most requests in one batch.
     pub batch_requests_max: usize,
     /// Most states in one batch.
@@ -319,6 +321,7 @@ impl Default for NotarySection {
     fn default() -> Self {
         let options = notary::NotaryOptions::default();
         Self {
+            validating: options.kind == notary::NotaryKind::Validating,
             batch_requests_max: options.batch_requests_max,
             batch_states_max: options.batch_states_max,
             queue_requests_max: options.queue_requests_max,

@@ -500,6 +500,10 @@ fn kernel_options(config: &NodeConfig) -> Result<KernelOptions, StartError> {
     options.selection.coins_bytes_max = limits.coin_bytes;
     options.selection.coins_per_pool_max = limits.coins_per_token;
     options.notary = config.notary.map(|section| notary::NotaryOptions {
+        kind: match section.validating {
+            true => notary::NotaryKind::Validating,
+            false => notary::NotaryKind::NonValidating,
+        },
         batch_requests_max: section.batch_requests_max,
         batch_states_max: section.batch_states_max,
         queue_requests_max: section.queue_requests_max,

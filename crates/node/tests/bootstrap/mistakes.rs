@@ -69,6 +69,16 @@ fn descriptions_that_make_no_network() {
             "config.p2p",
         ),
         (
+            node("notary = true\nconfig.notary.validating = true"),
+            "bootstrap.description",
+            "beside",
+        ),
+        (
+            with("[[node]]\nname = \"O=B, L=Y, C=YY\"\nvalidating = true"),
+            "bootstrap.description",
+            "'validating' without",
+        ),
+        (
             with("[[node]]\nname = \"O=B, L=Y, C=YY\"\nconfig.notary.queue_states_max = 3"),
             "bootstrap.description",
             "config.notary",
@@ -103,6 +113,9 @@ fn nothing_of_others_is_overwritten() {
     // A node that becomes a notary, or none.
     let other = THREE.replace("host_names", "notary = true\nhost_names");
     nothing_changes(&stage, &other, "bootstrap.mismatched", "[notary]");
+    // A notary that shall validate from now on.
+    let other = THREE.replace("notary = true", "notary = true\nvalidating = true");
+    nothing_changes(&stage, &other, "bootstrap.mismatched", "of what kind");
     // Folders without their root, or of another network.
     let away = stage.path("../root-away");
     fs::rename(stage.path("network-root"), &away).expect("moved");

@@ -178,6 +178,26 @@ fn another_notary_and_other_limits_make_a_new_version() {
 }
 
 #[test]
+fn a_notary_that_validates_says_so_in_its_info_and_its_configuration() {
+    let stage = Stage::three();
+    let second = "[[node]]\nname = \"O=Second, L=Bern, C=CH\"\nnotary = true\nvalidating = true\n";
+    let text = format!("{THREE}\n{second}");
+    stage.bootstrap(&text).expect("added");
+    let table = [
+        ("notary", Some(false)),
+        ("second", Some(true)),
+        ("bank-a", None),
+    ];
+    for (folder, validating) in table {
+        let files = stage.load(folder).expect(folder);
+        let signed = files.info.notary.map(|notary| notary.validating);
+        let configured = files.config.notary.map(|notary| notary.validating);
+        assert_eq!((signed, configured), (validating, validating), "{folder}");
+    }
+    stage.bootstrap(&text).expect("the same again");
+}
+
+#[test]
 fn a_node_that_moved_is_known_after_bootstrapping_again() {
     let stage = Stage::three();
     let id = party("O=Bank A, L=London, C=GB");

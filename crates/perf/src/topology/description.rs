@@ -16,6 +16,8 @@ pub struct NetworkOptions {
     pub folder: Option<PathBuf>,
     /// Settings of every node, each a line such as `limits.live_flows = 100`.
     pub settings: Vec<String>,
+    /// Whether the notary validates.
+    pub validating: bool,
 }
 
 impl NetworkOptions {
@@ -26,6 +28,7 @@ impl NetworkOptions {
             banks: vec!["Bank A".into(), "Bank B".into()],
             folder: None,
             settings: Vec::new(),
+            validating: false,
         }
     }
 }
@@ -47,6 +50,9 @@ impl NetworkOptions {
             ));
             if position == 0 {
                 text.push_str("notary = true\n");
+                if self.validating {
+                    text.push_str("validating = true\n");
+                }
             }
             for setting in &self.settings {
                 text.push_str(&format!("config.{setting}\n"));
