@@ -4,7 +4,7 @@ use finance::IssuedToken;
 use finance::flows::{PayArgs, Payment};
 use flow::messaging::BackOff;
 use kernel::{KernelOptions, Wait};
-use notary::NotaryOptions;
+use notary::{NotaryKind, NotaryOptions};
 use primitives::Encode;
 use vault::SelectionOptions;
 
@@ -114,6 +114,10 @@ impl Plan {
                 batch_requests_max: chance.one_of(&[1, 3, 1_000]),
                 queue_requests_max: chance.one_of(&[4, 1_000]),
                 eta_unknown_ms: 50,
+                kind: match town.validating {
+                    true => NotaryKind::Validating,
+                    false => NotaryKind::NonValidating,
+                },
                 ..NotaryOptions::default()
             },
             sync_us: chance.one_of(&[(50, 600), (500, 4_000), (2_000, 20_000)]),

@@ -31,6 +31,8 @@ pub struct Town {
     network: Arc<NetworkMap>,
     contracts: Arc<ContractRegistry>,
     pub flows: Arc<FlowRegistry>,
+    /// Whether the notary validates.
+    pub validating: bool,
 }
 
 fn key(node: usize) -> KeyPair {
@@ -38,7 +40,7 @@ fn key(node: usize) -> KeyPair {
 }
 
 impl Town {
-    pub fn new() -> Self {
+    pub fn new(validating: bool) -> Self {
         let parties = [0, 1, 2].map(|node: usize| {
             let name = ["Notary", "Bank A", "Bank B"][node];
             let name = LegalName::new(name, "London", "GB").expect("a legal name");
@@ -49,7 +51,7 @@ impl Town {
             addresses: vec!["localhost:1".to_owned()],
             platform_version: 1,
             serial: 1,
-            notary: (node == NOTARY).then_some(NotaryInfo { validating: false }),
+            notary: (node == NOTARY).then_some(NotaryInfo { validating }),
         });
         let notaries = vec![parties[NOTARY].clone()];
         let parameters = NetworkParameters::new(notaries, Timestamp::from_ms(1));
@@ -66,6 +68,7 @@ impl Town {
             network,
             contracts: Arc::new(contracts),
             flows: Arc::new(flows),
+            validating,
         }
     }
 

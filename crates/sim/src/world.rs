@@ -88,7 +88,8 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new(options: &SimOptions) -> Self {
-        let town = Town::new();
+        // Every fourth network has a validating notary.
+        let town = Town::new(options.seed.is_multiple_of(4));
         let mut chance = Chance::new(options.seed);
         let plan = Plan::new(options, &town, &mut chance);
         let nodes = plan.ahead_ms.map(|ahead_ms| {

@@ -1,6 +1,7 @@
 //! A node in this process: what it shows of itself.
 
 mod following;
+mod validating;
 
 use std::path::Path;
 
@@ -18,10 +19,12 @@ const ALONE: &str = r#"
 "#;
 
 async fn start(folder: &Path) -> (Node, Client) {
+    start_with(folder, Apps::built_in().expect("cash")).await
+}
+
+async fn start_with(folder: &Path, apps: Apps) -> (Node, Client) {
     let files = load_node_dir(folder).expect("bootstrapped");
-    let node = Node::start(files, Apps::built_in().expect("cash"))
-        .await
-        .expect("it starts");
+    let node = Node::start(files, apps).await.expect("it starts");
     let read = |name: &str| std::fs::read_to_string(folder.join(name)).expect(name);
     let client = Client::new(Endpoint {
         address: node.api_address().to_string(),
