@@ -26,7 +26,7 @@ impl Auditor {
     ) {
         let recorded = self.check_outcomes(clients);
         let all = self.check_ledgers(town, nodes, &recorded);
-        self.check_consumption(nodes, &all);
+        self.check_consumption(town, nodes, &all);
         self.check_vaults(town, nodes, clients, tokens, &all);
         self.check_nothing_left(nodes);
     }
@@ -99,8 +99,14 @@ impl Auditor {
         all
     }
 
-    /// Every state is consumed at most once, and the notary knows exactly what is consumed.
-    fn check_consumption(&mut self, nodes: &[Node], all: &BTreeMap<TxId, SignedTransaction>) {
+    /// Every state is consumed at most once, and the notary knows exactly what is consumed; one that validates has recorded
+    /// what it signed.
+    fn check_consumption(
+        &mut self,
+        town: &Town,
+        nodes: &[Node],
+        all: &BTreeMap<TxId, SignedTransaction>,
+    ) {
         let mut consumer: BTreeMap<StateRef, TxId> = BTreeMap::new();
         let mut notarised = 0;
         for (id, signed) in all {
@@ -111,6 +117,10 @@ impl Auditor {
             if signed.wire().needs_notary() {
                 notarised += 1;
                 self.check_notarised(nodes, signed);
+                let recorded = has(nodes[NOTARY].disk.durable(), id);
+                self.expect(recorded || !town.validating, || {
+                    format!("the notary validates and has not recorded {id}, which it signed")
+                });
             }
         }
         let notary = nodes[NOTARY].disk.durable();
