@@ -141,6 +141,18 @@ codes! {
     UNKNOWN_TRANSACTION = "node.unknown_transaction" 404
         "The node's ledger does not hold a transaction with this id."
         "Check the id, or ask a participant of the transaction.";
+    /// Too many ancestors for one answer.
+    CHAIN_TOO_WIDE = "node.chain_too_wide" 422
+        "The page lies behind more than 20,000 transactions of the back chain, which are not walked for one answer."
+        "Begin with an older transaction of the chain, or read the whole ledger in pages.";
+    /// No more notes, or none so long.
+    NOTE_REFUSED = "node.note_refused" 422
+        "The transaction has as many notes as it may have, or the note is too long."
+        "Remove a note that is no longer needed, or write a shorter one.";
+    /// No such note.
+    UNKNOWN_NOTE = "node.unknown_note" 404
+        "The transaction has no note with this id."
+        "List the transaction's notes; somebody else may have removed it.";
     /// No such client id.
     UNKNOWN_CLIENT_ID = "node.unknown_client_id" 404
         "No start with this client id is known."

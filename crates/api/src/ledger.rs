@@ -24,6 +24,27 @@ pub struct LedgerEntry {
     pub id: String,
 }
 
+/// The answer of `GET /v1/transactions/{id}/chain`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ChainPage {
+    /// The transactions that this one comes from, and itself; the last recorded first.
+    pub entries: Vec<ChainEntry>,
+    /// Give this as `after` for the next page; absent on the last one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<u64>,
+}
+
+/// A transaction of a back chain.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ChainEntry {
+    /// Its position in this node's ledger.
+    pub seq: u64,
+    /// Its id.
+    pub id: String,
+    /// The transactions whose outputs it consumes or refers to.
+    pub depends_on: Vec<String>,
+}
+
 /// The answer of `GET /v1/transactions/{id}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TransactionView {

@@ -16,10 +16,12 @@ pub mod login;
 pub mod network;
 pub mod node;
 pub mod notary;
+pub mod notes;
 pub mod openapi;
 pub mod paths;
 pub mod problem;
 pub mod query;
+pub mod schedule;
 pub mod stream;
 pub mod users;
 pub mod vault;
@@ -31,14 +33,17 @@ pub use flows::{
     Outcome, RawJson, StartBatch, StartFlow, Wait,
 };
 pub use ledger::{
-    CommandView, LedgerEntry, LedgerPage, SignatureView, StateView, TimeWindowView, TransactionView,
+    ChainEntry, ChainPage, CommandView, LedgerEntry, LedgerPage, SignatureView, StateView,
+    TimeWindowView, TransactionView,
 };
 pub use login::{LoggedIn, Login};
 pub use network::{NetworkView, NotaryView, PartyView};
 pub use node::{Drain, FlowInfo, Health, NodeState, NodeView};
 pub use notary::{ConsumedEntry, ConsumedPage};
+pub use notes::{NewNote, NoteList, NoteView};
 pub use problem::Problem;
 pub use query::{VaultAnswer, VaultQuery};
+pub use schedule::{ScheduleEntry, SchedulePage, ScheduleStatus};
 pub use stream::{StreamAnswer, StreamStart};
 pub use users::{NewToken, NewUser, UserChange, UserPage, UserView};
 pub use vault::{Balance, Balances, Fungible, StateEntry, StatesPage};

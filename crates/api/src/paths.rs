@@ -24,6 +24,16 @@ pub const VAULT_QUERY: &str = "/v1/vault/query";
 pub const VAULT_EVENTS: &str = "/v1/vault/events";
 /// `GET`: a transaction, readable.
 pub const TRANSACTION: &str = "/v1/transactions/{transaction_id}";
+/// `GET`: a transaction's bytes as it is carried.
+pub const TRANSACTION_BYTES: &str = "/v1/transactions/{transaction_id}/bytes";
+/// `GET`: what a transaction comes from, paged by `after` and `limit`.
+pub const TRANSACTION_CHAIN: &str = "/v1/transactions/{transaction_id}/chain";
+/// `GET`, `POST`: notes that users made of a transaction.
+pub const NOTES: &str = "/v1/transactions/{transaction_id}/notes";
+/// `DELETE`: take a note away.
+pub const NOTE: &str = "/v1/transactions/{transaction_id}/notes/{note_id}";
+/// `GET`: flows that states have scheduled, paged by `after` and `limit`.
+pub const SCHEDULE: &str = "/v1/schedule";
 /// `GET`: what was recorded, in order, paged by `after` and `limit`.
 pub const LEDGER: &str = "/v1/ledger";
 /// `GET`, notaries only: consumed states, paged by `after` and `limit`.

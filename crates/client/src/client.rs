@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api::{
-    Balances, BatchAnswer, BatchAnswers, ConsumedPage, Drain, FlowList, Health, LedgerPage,
-    NetworkView, NodeView, Outcome, Problem, StartBatch, StartFlow, StatesPage, TransactionView,
-    VaultAnswer, VaultQuery, Wait, paths,
+    Balances, BatchAnswer, BatchAnswers, ChainPage, ConsumedPage, Drain, FlowList, Health,
+    LedgerPage, NetworkView, NewNote, NodeView, NoteList, NoteView, Outcome, Problem, SchedulePage,
+    StartBatch, StartFlow, StatesPage, TransactionView, VaultAnswer, VaultQuery, Wait, paths,
 };
 use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
@@ -168,6 +168,54 @@ impl Client {
     /// A transaction, readable.
     pub async fn transaction(&self, id: &str) -> Result<TransactionView, ClientError> {
         self.get(&paths::with(paths::TRANSACTION, id)).await
+    }
+
+    /// A transaction's bytes as it is carried.
+    pub async fn transaction_bytes(&self, id: &str) -> Result<Bytes, ClientError> {
+        let path = paths::with(paths::TRANSACTION_BYTES, id);
+        self.raw(Method::GET, &path, Vec::new(), None).await
+    }
+
+    /// A transaction and what it comes from, the last recorded first, before a position.
+    pub async fn chain(
+        &self,
+        id: &str,
+        before: Option<u64>,
+        limit: u32,
+    ) -> Result<ChainPage, ClientError> {
+        let path = paths::with(paths::TRANSACTION_CHAIN, id);
+        self.page(&path, before, limit).await
+    }
+
+    /// Notes that users of the node made of a transaction.
+    pub async fn notes(&self, id: &str) -> Result<NoteList, ClientError> {
+        self.get(&paths::with(paths::NOTES, id)).await
+    }
+
+    /// Makes a note of a transaction.
+    pub async fn add_note(&self, id: &str, text: &str) -> Result<NoteView, ClientError> {
+        let note = NewNote {
+            text: text.to_owned(),
+        };
+        let body = serde_json::to_vec(&note).map_err(ClientError::arguments)?;
+        let path = paths::with(paths::NOTES, id);
+        self.call(Method::POST, &path, body, None).await
+    }
+
+    /// Takes a note away.
+    pub async fn remove_note(&self, id: &str, note: &str) -> Result<(), ClientError> {
+        let path = paths::with(&paths::with(paths::NOTE, id), note);
+        let done = self.raw(Method::DELETE, &path, Vec::new(), None).await;
+        done.map(|_| ())
+    }
+
+    /// Flows that states have scheduled.
+    pub async fn schedule(
+        &self,
+        after: Option<&str>,
+        limit: u32,
+    ) -> Result<SchedulePage, ClientError> {
+        self.page(paths::SCHEDULE, after, limit).await
     }
 
     /// Recorded transactions after a position.

@@ -61,7 +61,7 @@ impl Contract for CashContract {
                 issuer: token.issuer,
                 quantity: parts.quantity,
             }),
-            linear_id: None,
+            ..StateFacts::default()
         })
     }
 }

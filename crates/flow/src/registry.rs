@@ -1,11 +1,12 @@
 //! The flows a node can run: by name, with versions side by side, and their responders.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use ledger::StateRef;
 use primitives::{Decode, Encode};
 
 use crate::arguments::{ArgumentField, fields_of, from_json};
@@ -105,6 +106,7 @@ pub struct FlowDescription {
 pub struct FlowRegistry {
     flows: BTreeMap<&'static str, BTreeMap<u32, Arc<dyn AnyFlow>>>,
     responders: BTreeMap<&'static str, BTreeMap<u32, Arc<dyn AnyResponder>>>,
+    schedulable: BTreeSet<&'static str>,
 }
 
 impl FlowRegistry {
@@ -121,6 +123,18 @@ impl FlowRegistry {
             .or_default()
             .insert(F::VERSION, flow);
         self
+    }
+
+    /// Registers one version of a flow that states may schedule: it is started with the state's reference when the time
+    /// comes, whoever made the state. So it trusts nothing that the state's contract does not ensure.
+    pub fn register_scheduled<F: Flow<Args = StateRef>>(&mut self) -> &mut FlowRegistry {
+        self.schedulable.insert(F::NAME);
+        self.register::<F>()
+    }
+
+    /// Whether states may schedule a flow.
+    pub fn is_schedulable(&self, name: &str) -> bool {
+        self.schedulable.contains(name)
     }
 
     /// Registers the responder to one version of a flow.

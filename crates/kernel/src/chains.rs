@@ -301,7 +301,7 @@ impl Kernel {
             return Ok(Err(invalid_ancestor(id, &rejection)));
         }
         self.figures.resolved_transactions += 1;
-        self.record(transaction);
+        self.record(transaction, reads)?;
         Ok(Ok(()))
     }
 }

@@ -284,6 +284,7 @@ impl Kernel {
             let out = self.selection.tick(self.now);
             self.on_selection(out);
         }
+        self.start_scheduled(reads)?;
         self.start_queued(reads)?;
         self.links_on_time(reads)
     }

@@ -154,6 +154,9 @@ impl Kernel {
 
     pub(crate) fn on_cancel(&mut self, flow: FlowId, token: Token) {
         if let Some(queued) = self.starts.queue.remove(&flow) {
+            if let Some(due) = queued.scheduled {
+                self.scheduled_cancelled(due);
+            }
             let rejection = errors::start_cancelled(&flow);
             for (waits, _) in queued.waits {
                 self.reply(waits, Reply::Rejected(rejection.clone()));

@@ -59,6 +59,8 @@ errors! {
         "Read the reason in the message and settle it with the participant's operator.";
     QUARANTINED = "vault.quarantined", "The notary says that a state of this node is consumed, by a transaction this node does not know.",
         "Find out who else holds the key of the state's owner; the state is not selected again.";
+    NOT_SCHEDULABLE = "node.not_schedulable", "A state schedules a flow that is not registered here as one that states may schedule.",
+        "Start a binary that registers the flow for it, which then tries again; where the state is not to be trusted, leave it.";
     PARKED = "flow.parked", "A flow can't be replayed; it keeps its journal and its locks.",
         "Start the binary that the flow ran on, or kill the flow.";
     SIGNATURE_INVALID = "tx.signature_invalid", "A signature does not verify.",
@@ -75,6 +77,21 @@ pub(crate) const UNKNOWN_CLIENT_ID: ErrorInfo = ErrorInfo {
     code: "node.unknown_client_id",
     cause: "No start with this client id is known.",
     action: "check the id and the user whose token you send",
+};
+pub(crate) const UNKNOWN_TRANSACTION: ErrorInfo = ErrorInfo {
+    code: "node.unknown_transaction",
+    cause: "The node's ledger does not hold a transaction with this id.",
+    action: "Check the id, or ask a participant of the transaction.",
+};
+pub(crate) const NOTE_REFUSED: ErrorInfo = ErrorInfo {
+    code: "node.note_refused",
+    cause: "The transaction has as many notes as it may have, or the note is too long.",
+    action: "Remove a note that is no longer needed, or write a shorter one.",
+};
+pub(crate) const UNKNOWN_NOTE: ErrorInfo = ErrorInfo {
+    code: "node.unknown_note",
+    cause: "The transaction has no note with this id.",
+    action: "List the transaction's notes; somebody else may have removed it.",
 };
 pub(crate) const DRAINING: ErrorInfo = ErrorInfo {
     code: "node.draining",
@@ -99,6 +116,11 @@ pub(crate) fn start_cancelled(flow: &FlowId) -> Rejection {
 
 pub(crate) fn failed(info: &'static ErrorInfo, message: impl Into<String>) -> FlowError {
     FlowError::new(info.code, message, info.action)
+}
+
+pub(crate) fn unknown_transaction(id: &TxId) -> Rejection {
+    let text = format!("transaction {id} is not recorded here");
+    rejection(&UNKNOWN_TRANSACTION, text)
 }
 
 pub(crate) fn unknown_key(key: &PublicKey) -> FlowError {

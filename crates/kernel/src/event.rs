@@ -12,10 +12,11 @@
 //! `then` is performed only when that batch, and every one before it, is durable.
 
 use flow::{FlowId, FlowStatus};
-use ledger::{PartyId, Rejection, TokenId, TxId};
+use ledger::{PartyId, Rejection, StateRef, TokenId, TxId};
 use primitives::Timestamp;
 use vault::{CoinRow, RefillRequest, ViewChange};
 
+use crate::notes::NoteId;
 use crate::port::WriteBatch;
 use crate::rows::Outcome;
 
@@ -89,6 +90,28 @@ pub enum Event {
         user: String,
         /// The client id.
         client_id: String,
+        /// Where the reply goes.
+        token: Token,
+    },
+    /// A user makes a note of a recorded transaction.
+    Note {
+        /// The transaction.
+        transaction: TxId,
+        /// Fresh and random: tells notes of the same moment apart.
+        salt: [u8; 4],
+        /// Who.
+        user: String,
+        /// What it says.
+        text: String,
+        /// Where the reply goes.
+        token: Token,
+    },
+    /// A user takes a note away.
+    RemoveNote {
+        /// The transaction.
+        transaction: TxId,
+        /// The note.
+        note: NoteId,
         /// Where the reply goes.
         token: Token,
     },
@@ -175,6 +198,13 @@ pub enum Reply {
         /// A guess from the rate of late.
         retry_after_ms: u64,
     },
+    /// A note is made.
+    Noted {
+        /// Its name.
+        note: NoteId,
+        /// When.
+        at: Timestamp,
+    },
     /// The wish is refused.
     Rejected(Rejection),
     /// Done.
@@ -231,6 +261,17 @@ pub enum Action {
     },
     /// Ask the vault view for coins; answered by [`Event::Refilled`].
     Refill(RefillRequest),
+    /// A flow was started because a state had scheduled it, or could not be: for the audit log.
+    Scheduled {
+        /// The flow; all zeros if it was not started.
+        flow: FlowId,
+        /// Its name.
+        name: String,
+        /// The state.
+        state: StateRef,
+        /// Why it was not started.
+        refusal: Option<Rejection>,
+    },
     /// The drain is complete.
     Drained,
     /// Something that an operator should read.

@@ -51,6 +51,10 @@ pub struct Figures {
     pub flows_parked: u64,
     /// Starts refused for want of room.
     pub starts_busy: u64,
+    /// Flows started because a state had scheduled them.
+    pub scheduled_started: u64,
+    /// Flows that states had scheduled and that could not be started.
+    pub scheduled_refused: u64,
     /// Gauge: flows that have not ended.
     pub flows_live: u64,
     /// Gauge: starts that wait for a place.

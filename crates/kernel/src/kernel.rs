@@ -27,10 +27,12 @@ use crate::event::{Action, Event, Reply};
 use crate::figures::Figures;
 use crate::intake::Intake;
 use crate::links::Links;
+use crate::notes::Notes;
 use crate::options::KernelOptions;
 use crate::port::{Reads, StoreFailure};
 use crate::resolutions::Resolutions;
 use crate::round::{Commits, Round, Work};
+use crate::schedule::Schedule;
 use crate::served::FetchQueue;
 use crate::starts::Starts;
 use crate::waits::Waits;
@@ -68,6 +70,8 @@ pub struct Kernel {
     pub(crate) desk: Option<Desk>,
     pub(crate) clients: Clients,
     pub(crate) starts: Starts,
+    pub(crate) schedule: Schedule,
+    pub(crate) notes: Notes,
     pub(crate) waits: Waits,
     pub(crate) complaints: Complaints,
     pub(crate) checker: SignatureChecker,
@@ -124,6 +128,8 @@ impl Kernel {
             desk,
             clients: Clients::new(options.outcomes_bytes),
             starts: Starts::default(),
+            schedule: Schedule::default(),
+            notes: Notes::default(),
             waits: Waits::default(),
             complaints: Complaints::default(),
             checker: SignatureChecker::with_budget(options.keys_bytes),
@@ -180,6 +186,18 @@ impl Kernel {
                 client_id,
                 token,
             } => self.on_remove_client(&user, &client_id, token, reads)?,
+            Event::Note {
+                transaction,
+                salt,
+                user,
+                text,
+                token,
+            } => self.on_note(transaction, salt, user, text, token, reads)?,
+            Event::RemoveNote {
+                transaction,
+                note,
+                token,
+            } => self.on_remove_note(transaction, note, token, reads)?,
             Event::PeerUp { peer, epoch } => self.on_peer_up(peer, epoch, reads)?,
             Event::PeerDown { peer } => self.on_peer_down(peer),
             Event::Message { peer, bytes } => self.on_message(peer, &bytes, reads)?,
@@ -249,6 +267,7 @@ impl Kernel {
             self.waits.next_time(),
             self.links.next_wakeup(),
             self.selection.next_deadline(),
+            self.next_scheduled(),
             self.intake.resolutions.next_stall(),
         ]
         .into_iter()

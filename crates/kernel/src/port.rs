@@ -34,11 +34,15 @@ pub enum Table {
     NotaryTxs = 9,
     /// Small attachments (contract descriptors): `hash 32` -> bytes.
     Attachments = 10,
+    /// `kind u8 | time u64 BE | state ref 36` -> a flow's name: kind 0 waits for its time, kind 1 could not be started, with why.
+    Schedule = 11,
+    /// `transaction id 32 | note 12` -> a note that a user made of the transaction.
+    Notes = 12,
 }
 
 impl Table {
     /// Every table, in the order of its number.
-    pub const ALL: [Table; 11] = [
+    pub const ALL: [Table; 13] = [
         Table::Meta,
         Table::Ledger,
         Table::TxIndex,
@@ -50,6 +54,8 @@ impl Table {
         Table::NotaryStates,
         Table::NotaryTxs,
         Table::Attachments,
+        Table::Schedule,
+        Table::Notes,
     ];
 
     /// The table's name on disk.
@@ -66,6 +72,8 @@ impl Table {
             Table::NotaryStates => "notary_states",
             Table::NotaryTxs => "notary_txs",
             Table::Attachments => "attachments",
+            Table::Schedule => "schedule",
+            Table::Notes => "notes",
         }
     }
 }

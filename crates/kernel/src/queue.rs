@@ -6,6 +6,7 @@ use flow::FlowId;
 use primitives::Hash;
 
 use crate::event::{Start, Token, Wait};
+use crate::schedule::Due;
 
 /// A start that waits.
 #[derive(Debug)]
@@ -16,6 +17,8 @@ pub(crate) struct Queued {
     pub client: Option<(Hash, Hash)>,
     /// Who waits: who asked first and has not detached, and who asked for the same start since.
     pub waits: Vec<(Token, Wait)>,
+    /// The row of the schedule that asked for it, if that is where it comes from.
+    pub scheduled: Option<Due>,
 }
 
 /// See the module. Its length is bounded by the option `start_queue_max`, the waits by the shell's connections.
@@ -34,22 +37,26 @@ impl StartQueue {
     }
 
     pub(crate) fn push(&mut self, start: Start, client: Option<(Hash, Hash)>) {
+        let waits = vec![(start.token, start.wait)];
+        self.push_queued(Queued {
+            start,
+            client,
+            waits,
+            scheduled: None,
+        });
+    }
+
+    pub(crate) fn push_queued(&mut self, queued: Queued) {
         let number = self.next;
         self.next += 1;
-        self.by_flow.insert(start.flow, number);
-        if let Some((key, _)) = client {
+        self.by_flow.insert(queued.start.flow, number);
+        if let Some((key, _)) = queued.client {
             self.by_client.insert(key, number);
         }
-        self.by_token.insert(start.token, number);
-        let waits = vec![(start.token, start.wait)];
-        self.starts.insert(
-            number,
-            Queued {
-                start,
-                client,
-                waits,
-            },
-        );
+        for (token, _) in &queued.waits {
+            self.by_token.insert(*token, number);
+        }
+        self.starts.insert(number, queued);
     }
 
     pub(crate) fn pop(&mut self) -> Option<Queued> {

@@ -15,6 +15,7 @@ use crate::options::KernelOptions;
 use crate::pages::{after, row_page};
 use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::rows::{META_QUARANTINE, prefix_end, split_journal_row, state_ref_of};
+use crate::schedule::Schedule;
 
 /// Rows read at once.
 const PAGE: usize = 10_000;
@@ -94,6 +95,8 @@ impl Kernel {
         let mut kernel = Kernel::assemble(options, identity, book, links, desk, now);
         kernel.restore_quarantine(reads)?;
         kernel.wipe_staging(reads)?;
+        kernel.schedule = Schedule::open(reads)?;
+        kernel.retry_refused(reads)?;
         let flows = kernel.load_journals(reads)?;
         let missing = kernel.engine.versions_missing();
         if !missing.is_empty() {

@@ -199,6 +199,8 @@ impl Kernel {
             desk.committed(number, self.now);
         }
         self.clients.committed(number);
+        self.schedule.committed(number);
+        self.notes.committed(number);
         self.release_selects(number);
     }
 }

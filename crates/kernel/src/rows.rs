@@ -2,7 +2,7 @@
 
 use flow::FlowId;
 use ledger::{PartyId, Rejection, StateRef, TxId};
-use primitives::{Decode, DecodeError, Decoder, Domain, Encode, Encoder, Hash};
+use primitives::{Decode, DecodeError, Decoder, Domain, Encode, Encoder, Hash, Timestamp};
 
 /// Key of the row with this node's epoch: a random number that names this store to its peers.
 pub const META_EPOCH: &[u8] = b"epoch";
@@ -75,6 +75,36 @@ pub fn state_ref_of(key: &[u8]) -> Option<StateRef> {
         TxId::from_array(*tx),
         u32::from_be_bytes(index),
     ))
+}
+
+/// Length of a key of the schedule.
+pub const SCHEDULE_KEY_BYTES: usize = 45;
+
+/// `kind u8 | time u64 BE | state ref 36`: a row of the schedule.
+pub fn schedule_key(kind: u8, at: Timestamp, state: &StateRef) -> Vec<u8> {
+    let mut key = Vec::with_capacity(SCHEDULE_KEY_BYTES);
+    key.push(kind);
+    key.extend_from_slice(&at.as_ms().to_be_bytes());
+    key.extend_from_slice(&state_ref_key(state));
+    key
+}
+
+/// The parts of a key made by [`schedule_key`].
+pub fn schedule_key_of(key: &[u8]) -> Option<(u8, Timestamp, StateRef)> {
+    let (kind, rest) = key.split_first()?;
+    let (at, state) = rest.split_first_chunk::<8>()?;
+    let at = Timestamp::from_ms(u64::from_be_bytes(*at));
+    Some((*kind, at, state_ref_of(state)?))
+}
+
+/// `transaction id 32 | note 12`.
+pub fn note_key(transaction: &TxId, note: &[u8; 12]) -> Vec<u8> {
+    [transaction.as_bytes().as_slice(), note].concat()
+}
+
+/// The note in a key made by [`note_key`].
+pub fn note_of(key: &[u8]) -> Option<[u8; 12]> {
+    key.get(32..)?.try_into().ok()
 }
 
 /// The key of a client id: a digest, so that a user's choice of id bounds nothing of ours.

@@ -125,7 +125,7 @@ impl Kernel {
         let is_new =
             !matches!(settled.goal, Goal::Verify { .. }) && !self.book.contains(&id, reads)?;
         if is_new {
-            self.record(&transaction);
+            self.record(&transaction, reads)?;
         }
         match settled.goal {
             Goal::Verify { flow, effect, .. } => self.complete(flow, effect, EffectResult::Done),
@@ -194,7 +194,11 @@ impl Kernel {
     }
 
     /// Appends a verified transaction to the ledger, and tells everybody who waits for it.
-    pub(crate) fn record(&mut self, transaction: &Arc<SignedTransaction>) {
+    pub(crate) fn record(
+        &mut self,
+        transaction: &Arc<SignedTransaction>,
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
         let id = transaction.id();
         let seq = self
             .book
@@ -216,6 +220,7 @@ impl Kernel {
             &|key| self.keys.contains_key(key),
             &|state| contracts.describe(state).ok(),
         );
+        self.schedule_recorded(transaction.wire(), &changes, reads)?;
         if !changes.is_empty() {
             self.round.changes.extend(changes.iter().cloned());
             let at = self.now;
@@ -233,6 +238,7 @@ impl Kernel {
         for item in self.intake.recorded(&id) {
             self.work.push_back(Work::Ready(item));
         }
+        Ok(())
     }
 
     /// Refuses a transaction for good, and says so to who brought it.

@@ -73,6 +73,10 @@ impl Starts {
         self.draining && !self.drained && live == 0 && self.queue.len() == 0
     }
 
+    pub(crate) fn is_draining(&self) -> bool {
+        self.draining
+    }
+
     pub(crate) fn drain_reported(&mut self) {
         self.drained = true;
     }
@@ -115,6 +119,7 @@ impl Kernel {
                 start,
                 client,
                 waits,
+                scheduled: None,
             });
         } else if starts.queue.len() < self.options.start_queue_max {
             starts.queue.push(start, client);
@@ -154,22 +159,45 @@ impl Kernel {
             }
             return Ok(true);
         }
-        let row = match self.clients.ended_client(&key) {
-            Some(row) => Some(row),
-            None => match reads.get(Table::ClientIds, key.as_bytes())? {
-                Some(bytes) => Some(ClientRow::from_bytes(&bytes).map_err(|error| {
-                    damaged(format!("the row of a client id does not decode: {error}"))
-                })?),
-                None => None,
-            },
+        let Some(row) = self.client_row(&key, reads)? else {
+            return Ok(false);
         };
-        let Some(row) = row else { return Ok(false) };
         if row.start_digest == digest {
             self.answer_ended(row.outcome, start.wait, start.token);
         } else {
             self.client_id_reused(start);
         }
         Ok(true)
+    }
+
+    /// What is kept of the ended start of a client id.
+    fn client_row(&self, key: &Hash, reads: &dyn Reads) -> Result<Option<ClientRow>, StoreFailure> {
+        if let Some(row) = self.clients.ended_client(key) {
+            return Ok(Some(row));
+        }
+        let Some(bytes) = reads.get(Table::ClientIds, key.as_bytes())? else {
+            return Ok(None);
+        };
+        let row = ClientRow::from_bytes(&bytes)
+            .map_err(|error| damaged(format!("the row of a client id does not decode: {error}")))?;
+        Ok(Some(row))
+    }
+
+    /// The digest of the start that a client id stands for, ended or not.
+    pub(crate) fn known_start(
+        &self,
+        key: &Hash,
+        reads: &dyn Reads,
+    ) -> Result<Option<Hash>, StoreFailure> {
+        let live = self.clients.by_client(key).and_then(|flow| {
+            let client = self.clients.live(&flow)?.client?;
+            Some(client.1)
+        });
+        let queued = || self.starts.queue.by_client(key)?.client;
+        if let Some(known) = live.or_else(|| queued().map(|(_, digest)| digest)) {
+            return Ok(Some(known));
+        }
+        Ok(self.client_row(key, reads)?.map(|row| row.start_digest))
     }
 
     fn client_id_reused(&mut self, start: &Start) {
@@ -185,8 +213,10 @@ impl Kernel {
             start,
             client,
             waits,
+            scheduled,
         } = queued;
         let flow = start.flow;
+        let name = scheduled.map(|due| (due, start.name.clone()));
         let begun = match start.version {
             Some(version) => Ok(version),
             None => self.identity.flows.current_version(&start.name),
@@ -198,6 +228,9 @@ impl Kernel {
         if let Err(error) = begun {
             for (token, _) in waits {
                 self.reply(token, Reply::Rejected(error.to_rejection()));
+            }
+            if let Some((due, name)) = name {
+                self.refuse_scheduled(due, name, error.to_rejection());
             }
             return;
         }
@@ -213,6 +246,9 @@ impl Kernel {
         );
         for (token, wait) in waits {
             self.note_wait(flow, token, wait);
+        }
+        if let Some((due, name)) = name {
+            self.scheduled_started(due, flow, name);
         }
         self.take_engine_actions();
     }

@@ -246,7 +246,7 @@ impl Kernel {
             && !self.book.contains(&whole.transaction.id(), reads)?
         {
             let signed = (*whole.transaction).clone().with(signature.clone());
-            self.record(&Arc::new(signed));
+            self.record(&Arc::new(signed), reads)?;
         }
         Ok(())
     }

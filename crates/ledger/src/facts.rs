@@ -1,6 +1,6 @@
 //! What the vault needs to know of a state.
 
-use primitives::{Hash, PublicKey};
+use primitives::{Hash, PublicKey, Timestamp};
 
 use crate::{Party, TokenId};
 
@@ -15,6 +15,17 @@ pub struct StateFacts {
     pub fungible: Option<Fungible>,
     /// What it is a version of, if it has a history of its own.
     pub linear_id: Option<Hash>,
+    /// Which flow is to be started when, as long as the state is not consumed.
+    pub scheduled: Option<Scheduled>,
+}
+
+/// A flow that a state wants started at a time, on every node that keeps the state, with its reference as argument.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scheduled {
+    /// When; a node that is down or busy then starts it late.
+    pub at: Timestamp,
+    /// The flow's registered name, at most 128 bytes. A node starts only flows registered as ones that states may schedule.
+    pub flow: String,
 }
 
 /// A quantity of a token.

@@ -201,7 +201,7 @@ impl World {
                 self.nodes[node].view.push(Job::Refill(request));
                 self.start_view(node);
             }
-            Action::Drained => {}
+            Action::Drained | Action::Scheduled { .. } => {}
             Action::Log {
                 warning,
                 code,

@@ -205,7 +205,9 @@ fn tuned(config: Config, table: Table) -> Config {
         | Table::Outbox
         | Table::Deliveries
         | Table::Staging
-        | Table::Attachments => config
+        | Table::Attachments
+        | Table::Schedule
+        | Table::Notes => config
             .data_block_compression_policy(CompressionPolicy::disabled())
             .filter_policy(FilterPolicy::all(bloom())),
     }

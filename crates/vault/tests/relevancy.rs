@@ -28,7 +28,7 @@ fn describe(state: &TransactionState) -> Option<StateFacts> {
             issuer: notary(),
             quantity: 5,
         }),
-        linear_id: None,
+        ..StateFacts::default()
     })
 }
 

@@ -9,6 +9,7 @@
 mod answers;
 mod build;
 mod flows;
+mod ledger;
 mod model;
 mod parts;
 mod reads;
@@ -19,7 +20,12 @@ pub use model::{Answer, COMMON, Content, Kind, Operation, Parameter};
 
 /// Every operation, in the order in which they are shown.
 pub fn operations() -> impl Iterator<Item = &'static Operation> {
-    [flows::OPERATIONS, reads::OPERATIONS, users::OPERATIONS]
-        .into_iter()
-        .flatten()
+    [
+        flows::OPERATIONS,
+        reads::OPERATIONS,
+        ledger::OPERATIONS,
+        users::OPERATIONS,
+    ]
+    .into_iter()
+    .flatten()
 }

@@ -61,8 +61,7 @@ impl Contract for PaperContract {
         Ok(StateFacts {
             participants,
             owner: Some(paper.owner),
-            fungible: None,
-            linear_id: None,
+            ..StateFacts::default()
         })
     }
 }

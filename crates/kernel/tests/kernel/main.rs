@@ -13,5 +13,7 @@ mod drain;
 mod garbage;
 mod locks;
 mod messages;
+mod notes;
 mod pay;
+mod scheduled;
 mod validating;

@@ -32,6 +32,8 @@ pub(super) fn show_kernel(metrics: &NodeMetrics, figures: &Figures) {
         ),
         (&metrics.responders_failed, responders_failed),
         (&metrics.flows_refused, figures.starts_busy),
+        (&metrics.scheduled_started, figures.scheduled_started),
+        (&metrics.scheduled_refused, figures.scheduled_refused),
         (&metrics.signatures_bad, figures.signatures_bad),
         (&metrics.journal_rows, figures.journal_rows),
         (

@@ -9,6 +9,7 @@
 
 mod clock;
 mod figures;
+mod ledger_reads;
 mod mailbox;
 mod replies;
 mod service;

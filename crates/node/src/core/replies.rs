@@ -130,6 +130,6 @@ fn answer_of(reply: Reply) -> Answer {
         }
         Reply::Busy { retry_after_ms } => Answer::Refused(Refusal::busy(retry_after_ms)),
         Reply::Rejected(rejection) => Answer::Refused(rejection.into()),
-        Reply::Done | Reply::Flows(_) => Answer::Done,
+        Reply::Done | Reply::Flows(_) | Reply::Noted { .. } => Answer::Done,
     }
 }

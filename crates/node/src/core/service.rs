@@ -5,10 +5,10 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use api::{
-    Balance, Balances, ConsumedEntry, ConsumedPage, Drain, FlowInfo, FlowList, FlowStatus,
-    FlowSummary, Fungible, Health, LedgerEntry, LedgerPage, NetworkView, NodeState, NodeView,
-    NotaryView, PartyView, RawJson, StateEntry, StatesPage, TransactionView, VaultAnswer,
-    VaultQuery, Wait,
+    Balance, Balances, ChainPage, ConsumedEntry, ConsumedPage, Drain, FlowInfo, FlowList,
+    FlowStatus, FlowSummary, Fungible, Health, LedgerEntry, LedgerPage, NetworkView, NodeState,
+    NodeView, NotaryView, NoteView, PartyView, RawJson, SchedulePage, StateEntry, StatesPage,
+    TransactionView, VaultAnswer, VaultQuery, Wait,
 };
 use flow::{FlowId, FlowRegistry, Stage};
 use kernel::port::{Reads, StoreFailure, Table};
@@ -17,12 +17,12 @@ use ledger::{ContractRegistry, NetworkMap, NodeInfo, StateRef, TransactionState,
 use primitives::Decode;
 use store::{Embedded, StateFilter, StateRow, VaultReader, ViewProgress};
 
-use super::figures;
 use super::shared::Shared;
 use super::start::VIEW_FAILED;
 use super::vault_changes::ChangeReader;
 use super::vault_query::{Leash, QUERY_RETRY_MS, Searcher, Waiting, late};
 use super::view::notary_of;
+use super::{figures, ledger_reads};
 use crate::http::{
     Answer, Followers, NodeService, Pending, Refusal, StartRequest, Ticket, VaultChanges,
     transaction_view,
@@ -98,6 +98,10 @@ pub(super) fn store_refusal(failure: &StoreFailure) -> Refusal {
         hint: failure.hint.into(),
         retry_after_ms: None,
     }
+}
+
+fn stopping() -> Refusal {
+    Refusal::listed(&api::codes::NODE_STOPPING, "the node is stopping")
 }
 
 fn joined<T>(outcome: Result<Result<T, Refusal>, tokio::task::JoinError>) -> Result<T, Refusal> {
@@ -305,10 +309,7 @@ impl NodeService for Service {
                     })
                 }
                 Ok(Reply::Rejected(rejection)) => Err(rejection.into()),
-                _ => Err(Refusal::listed(
-                    &api::codes::NODE_STOPPING,
-                    "the node is stopping",
-                )),
+                _ => Err(stopping()),
             }
         })
     }
@@ -437,6 +438,77 @@ impl NodeService for Service {
             let (entries, more) = joined(found.await)?;
             let next = entries.last().filter(|_| more).map(|entry| entry.seq);
             Ok(LedgerPage { entries, next })
+        })
+    }
+
+    fn chain(&self, id: TxId, before: Option<u64>, limit: usize) -> Pending<'_, ChainPage> {
+        let store = self.store.clone();
+        Box::pin(async move {
+            let read = move || ledger_reads::chain(&store, &id, before, limit);
+            joined(tokio::task::spawn_blocking(read).await)
+        })
+    }
+
+    fn notes(&self, id: TxId) -> Pending<'_, Vec<NoteView>> {
+        let store = self.store.clone();
+        Box::pin(async move {
+            joined(tokio::task::spawn_blocking(move || ledger_reads::notes(&store, &id)).await)
+        })
+    }
+
+    fn add_note(&self, id: TxId, user: &Arc<str>, text: String) -> Pending<'_, NoteView> {
+        let user = user.to_string();
+        Box::pin(async move {
+            let mut salt = [0; 4];
+            getrandom::fill(&mut salt)
+                .map_err(|error| Refusal::listed(&api::codes::INTERNAL, error.to_string()))?;
+            let token = Token(Ticket::next_id());
+            let reply = self.shared.replies.once(token);
+            let row = kernel::NoteRow {
+                user,
+                at: primitives::Timestamp::EPOCH,
+                text,
+            };
+            self.shared.mailbox.push(Event::Note {
+                transaction: id,
+                salt,
+                user: row.user.clone(),
+                text: row.text.clone(),
+                token,
+            });
+            match reply.await {
+                Ok(Reply::Noted { note, at }) => Ok(ledger_reads::note_view(
+                    &note,
+                    kernel::NoteRow { at, ..row },
+                )),
+                Ok(Reply::Rejected(rejection)) => Err(rejection.into()),
+                _ => Err(stopping()),
+            }
+        })
+    }
+
+    fn remove_note(&self, id: TxId, note: kernel::NoteId) -> Pending<'_, ()> {
+        Box::pin(async move {
+            let token = Token(Ticket::next_id());
+            let reply = self.shared.replies.once(token);
+            self.shared.mailbox.push(Event::RemoveNote {
+                transaction: id,
+                note,
+                token,
+            });
+            match reply.await {
+                Ok(Reply::Done) => Ok(()),
+                Ok(Reply::Rejected(rejection)) => Err(rejection.into()),
+                _ => Err(stopping()),
+            }
+        })
+    }
+
+    fn schedule(&self, after: Option<Vec<u8>>, limit: usize) -> Pending<'_, SchedulePage> {
+        let (store, now) = (self.store.clone(), self.shared.clock.now());
+        Box::pin(async move {
+            let read = move || ledger_reads::schedule(&store, after, limit, now);
+            joined(tokio::task::spawn_blocking(read).await)
         })
     }
 

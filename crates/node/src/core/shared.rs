@@ -4,9 +4,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use flow::FlowId;
 use kernel::port::StoreFailure;
 use kernel::{Figures, Kernel, Priority};
-use ledger::{PartyId, Rejection};
+use ledger::{PartyId, Rejection, StateRef};
 
 use super::clock::Clock;
 use super::mailbox::Mailbox;
@@ -14,6 +15,7 @@ use super::replies::Replies;
 use super::view::ViewFeed;
 use crate::http::Followers;
 use crate::metrics::NodeMetrics;
+use crate::users::{AuditLine, AuditLog};
 
 /// Sends messages to peers; never blocks.
 pub(super) type SendMessages = Box<dyn Fn(Vec<(PartyId, Priority, Vec<u8>)>) + Send + Sync>;
@@ -27,6 +29,7 @@ pub(super) struct Shared {
     pub(super) view: Arc<ViewFeed>,
     pub(super) send: SendMessages,
     pub(super) metrics: Arc<NodeMetrics>,
+    pub(super) audit: Arc<AuditLog>,
     pub(super) committed: AtomicU64,
     pub(super) draining: AtomicBool,
     pub(super) drained: tokio::sync::watch::Sender<bool>,
@@ -55,6 +58,24 @@ impl Shared {
         });
         self.replies.fail(rejection);
         self.mailbox.close();
+    }
+
+    /// A flow was started for a state, or could not be.
+    pub(super) fn note_scheduled(
+        &self,
+        flow: FlowId,
+        name: String,
+        state: &StateRef,
+        refusal: Option<&Rejection>,
+    ) {
+        let mut line = AuditLine::new(kernel::SCHEDULE_USER.into(), None, "flow.start");
+        line.flow = Some(name);
+        line.client_id = Some(kernel::schedule_client_id(state));
+        line.flow_id = refusal.is_none().then(|| flow.to_string());
+        self.audit.write(match refusal {
+            Some(refusal) => line.refused(&refusal.code),
+            None => line,
+        });
     }
 
     /// The last flow has ended.

@@ -291,6 +291,7 @@ impl Node {
         let sender = transport.handle().clone();
         let (drained_sender, drained) = watch::channel(false);
         let (failed_sender, failed) = watch::channel(None);
+        let audit = Arc::new(AuditLog::open(&dir)?);
         let shared = Arc::new(Shared {
             clock,
             mailbox: Arc::clone(&mailbox),
@@ -309,6 +310,7 @@ impl Node {
                 );
             }),
             metrics: Arc::clone(&metrics),
+            audit: Arc::clone(&audit),
             committed: AtomicU64::new(0),
             draining: AtomicBool::new(false),
             drained: drained_sender,
@@ -359,7 +361,7 @@ impl Node {
         };
         let mut http = http_options(&config, server_config(chain, tls_key)?)?;
         http.users = Some(Arc::new(Users::open(&dir, config.users.into())?));
-        http.audit = Some(Arc::new(AuditLog::open(&dir)?));
+        http.audit = Some(audit);
         let http = HttpServer::start(http, Arc::new(service), metrics).await?;
         Ok(Node {
             shared,

@@ -147,6 +147,12 @@ fn perform_now(shared: &Shared, actions: Vec<Action>) {
                 changes,
             } => views.push((seq, id, at, changes)),
             Action::Refill(request) => shared.view.refill(request),
+            Action::Scheduled {
+                flow,
+                name,
+                state,
+                refusal,
+            } => shared.note_scheduled(flow, name, &state, refusal.as_ref()),
             Action::Drained => shared.drained(),
             Action::Log {
                 warning: true,

@@ -22,7 +22,9 @@ use super::options::HttpOptions;
 use super::permits;
 use super::randomness::Randomness;
 use super::refusal::Refusal;
-use super::routes::{batch, description, events, flows, login, reads, status, users, vault};
+use super::routes::{
+    batch, description, events, flows, ledger, login, reads, status, users, vault,
+};
 use super::service::NodeService;
 use super::stream;
 use super::vault_pages::VaultPages;
@@ -97,6 +99,11 @@ pub(super) fn router(state: Arc<ApiState>) -> Router {
         .route(paths::VAULT_QUERY, post(vault::query))
         .route(paths::VAULT_EVENTS, get(events::vault))
         .route(paths::TRANSACTION, get(reads::transaction))
+        .route(paths::TRANSACTION_BYTES, get(ledger::bytes))
+        .route(paths::TRANSACTION_CHAIN, get(ledger::chain))
+        .route(paths::NOTES, get(ledger::notes).post(ledger::add_note))
+        .route(paths::NOTE, delete(ledger::remove_note))
+        .route(paths::SCHEDULE, get(ledger::schedule))
         .route(paths::LEDGER, get(reads::ledger))
         .route(paths::CONSUMED, get(reads::consumed))
         .route(paths::USERS, get(users::list).post(users::add))

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use api::{
-    Balances, ConsumedPage, Drain, FlowList, Health, LedgerPage, NetworkView, NodeView, RawJson,
-    StatesPage, TransactionView, VaultAnswer, VaultChange, VaultQuery, Wait,
+    Balances, ChainPage, ConsumedPage, Drain, FlowList, Health, LedgerPage, NetworkView, NodeView,
+    NoteView, RawJson, SchedulePage, StatesPage, TransactionView, VaultAnswer, VaultChange,
+    VaultQuery, Wait,
 };
 use flow::FlowId;
 use ledger::{StateRef, TxId};
@@ -152,6 +153,21 @@ pub trait NodeService: Send + Sync + 'static {
 
     /// Recorded transactions after a position.
     fn ledger(&self, after: Option<u64>, limit: usize) -> Pending<'_, LedgerPage>;
+
+    /// A recorded transaction and what it comes from, the last recorded first, before a position.
+    fn chain(&self, id: TxId, before: Option<u64>, limit: usize) -> Pending<'_, ChainPage>;
+
+    /// The notes of a recorded transaction, the oldest first.
+    fn notes(&self, id: TxId) -> Pending<'_, Vec<NoteView>>;
+
+    /// Makes a note of a transaction; answers once it is durable.
+    fn add_note(&self, id: TxId, user: &Arc<str>, text: String) -> Pending<'_, NoteView>;
+
+    /// Takes a note away.
+    fn remove_note(&self, id: TxId, note: kernel::NoteId) -> Pending<'_, ()>;
+
+    /// What states have scheduled, after a key of that table.
+    fn schedule(&self, after: Option<Vec<u8>>, limit: usize) -> Pending<'_, SchedulePage>;
 
     /// Consumed states after a reference; refused by a node that is no notary.
     fn consumed(&self, after: Option<StateRef>, limit: usize) -> Pending<'_, ConsumedPage>;

@@ -64,6 +64,8 @@ node_metrics! {
     flows_failed: Counter = "tally_flows_failed_total" ["side" "initiating"], "Flows ended with an error.";
     responders_failed: Counter = "tally_flows_failed_total" ["side" "responding"], "Flows ended with an error.";
     flows_refused: Counter = "tally_flows_refused_total", "Starts refused as busy.";
+    scheduled_started: Counter = "tally_scheduled_started_total", "Flows started because a state had scheduled them.";
+    scheduled_refused: Counter = "tally_scheduled_refused_total", "Flows that states had scheduled and that could not be started.";
     flow_time: Histogram Milliseconds = "tally_flow_seconds" ["side" "initiating"], "From a flow's start, without its wait for a place, to its end.";
     responder_time: Histogram Milliseconds = "tally_flow_seconds" ["side" "responding"], "From a flow's start, without its wait for a place, to its end.";
 

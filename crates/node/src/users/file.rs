@@ -212,6 +212,9 @@ impl UserRecord {
                 "a name has 1 to 64 letters, digits and any of '.', '_', '-', '@'".to_owned(),
             );
         }
+        if self.name == kernel::SCHEDULE_USER {
+            return Some("the name stands for flows that states have scheduled".to_owned());
+        }
         if self.tokens.len() > TOKENS_PER_USER_MAX {
             return Some(format!("there are more than {TOKENS_PER_USER_MAX} tokens"));
         }

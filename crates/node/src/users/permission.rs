@@ -14,6 +14,7 @@ pub const ACTIONS: &[(&str, bool)] = &[
     ("vault.query", true),
     ("vault.balances", true),
     ("tx.read", false),
+    ("tx.note", false),
     ("ledger.read", false),
     ("network.read", false),
     ("node.read", false),

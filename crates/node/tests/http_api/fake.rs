@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Instant;
 
 use api::{
-    Balance, Balances, ConsumedEntry, ConsumedPage, Drain, FlowList, FlowStatus, FlowSummary,
-    Health, LedgerEntry, LedgerPage, NetworkView, NodeState, NodeView, RawJson, StatesPage,
-    TransactionView, VaultAnswer, VaultChange, VaultQuery, Wait,
+    Balance, Balances, ChainEntry, ChainPage, ConsumedEntry, ConsumedPage, Drain, FlowList,
+    FlowStatus, FlowSummary, Health, LedgerEntry, LedgerPage, NetworkView, NodeState, NodeView,
+    NoteView, RawJson, SchedulePage, StatesPage, TransactionView, VaultAnswer, VaultChange,
+    VaultQuery, Wait,
 };
 use flow::FlowId;
 use ledger::{Rejection, StateRef, TxId};
@@ -323,6 +324,53 @@ impl NodeService for Fake {
                 .map(|entry| entry.seq)
                 .filter(|seq| *seq < 24_999);
             Ok(LedgerPage { entries, next })
+        })
+    }
+
+    fn chain(&self, id: TxId, before: Option<u64>, _: usize) -> Pending<'_, ChainPage> {
+        let entry = ChainEntry {
+            seq: before.unwrap_or(7),
+            id: id.to_string(),
+            depends_on: Vec::new(),
+        };
+        Box::pin(async move {
+            Ok(ChainPage {
+                entries: vec![entry],
+                next: None,
+            })
+        })
+    }
+
+    fn notes(&self, _: TxId) -> Pending<'_, Vec<NoteView>> {
+        Box::pin(async move { Ok(Vec::new()) })
+    }
+
+    fn add_note(&self, _: TxId, user: &Arc<str>, text: String) -> Pending<'_, NoteView> {
+        let note = NoteView {
+            id: "00".repeat(12),
+            user: user.to_string(),
+            at_ms: 1,
+            text,
+        };
+        Box::pin(async move { Ok(note) })
+    }
+
+    fn remove_note(&self, _: TxId, note: kernel::NoteId) -> Pending<'_, ()> {
+        Box::pin(async move {
+            if note == [0; 12] {
+                return Ok(());
+            }
+            let text = "no such note";
+            Err(Refusal::listed(&api::codes::UNKNOWN_NOTE, text))
+        })
+    }
+
+    fn schedule(&self, after: Option<Vec<u8>>, _: usize) -> Pending<'_, SchedulePage> {
+        Box::pin(async move {
+            Ok(SchedulePage {
+                entries: Vec::new(),
+                next: after.map(|after| primitives::hex::encode(&after)),
+            })
         })
     }
 

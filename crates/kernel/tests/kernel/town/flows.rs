@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 
+use super::alarms::{Ring, SetAlarm, Unset};
 use flow::{Flow, FlowContext, FlowError, FlowRegistry, Responder, Session};
 use ledger::{LegalName, StateRef};
 use primitives::{Hash, SignatureContext};
@@ -10,6 +11,8 @@ use serde::{Deserialize, Serialize};
 thread_local! {
     /// Whether the code of [`Fickle`] is another one now. Each test has its thread.
     pub static CODE_CHANGED: Cell<bool> = const { Cell::new(false) };
+    /// Whether the binary lacks the flow that alarms schedule.
+    pub static RING_MISSING: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Everything that a node of the town runs.
@@ -21,6 +24,11 @@ pub fn registry() -> FlowRegistry {
     flows.register_responder::<Doubles>();
     flows.register::<Fickle>();
     flows.register::<Hold>();
+    flows.register::<SetAlarm>();
+    flows.register::<Unset>();
+    if !RING_MISSING.get() {
+        flows.register_scheduled::<Ring>();
+    }
     flows
 }
 

@@ -1,6 +1,7 @@
 //! A town of kernels in one thread: instant network, instant disk, no faults but those that a test asks for. For tests of
 //! what kernels do with each other; the simulator is for everything that comes by chance.
 
+mod alarms;
 mod asked;
 mod disk;
 mod flows;
@@ -21,8 +22,8 @@ use notary::{NotaryKind, NotaryOptions};
 use primitives::{Hash, KeyPair, Scheme, Timestamp};
 
 pub use disk::Disk;
-pub use flows::CODE_CHANGED;
-pub use performed::{Crash, Last};
+pub use flows::{CODE_CHANGED, RING_MISSING};
+pub use performed::{Crash, Last, Scheduled};
 pub use played::part;
 pub use transactions::badly_signed;
 
@@ -46,6 +47,8 @@ pub struct Town {
     pub now: u64,
     pub replies: BTreeMap<u64, Reply>,
     pub logs: Vec<String>,
+    /// Flows that were started for states, and refusals of those that were not, as the nodes tell it.
+    pub scheduled: Vec<Scheduled>,
     /// Crashes that will happen.
     pub crashes: Vec<Crash>,
     /// Nodes that said that they are drained, in order.
@@ -67,6 +70,9 @@ pub fn key(node: usize) -> KeyPair {
 fn contracts() -> ContractRegistry {
     let mut contracts = ContractRegistry::new();
     finance::register_contracts(&mut contracts).expect("built-in contracts");
+    contracts
+        .register(Arc::new(alarms::AlarmContract))
+        .expect("another contract");
     contracts
 }
 
@@ -107,6 +113,7 @@ impl Town {
             now: 1_000_000,
             replies: BTreeMap::new(),
             logs: Vec::new(),
+            scheduled: Vec::new(),
             crashes: Vec::new(),
             drained: Vec::new(),
             options,

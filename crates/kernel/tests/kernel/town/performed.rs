@@ -27,6 +27,17 @@ pub struct Crash {
     pub last: Last,
 }
 
+/// A flow that a state had scheduled was started, or was not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scheduled {
+    /// On which node.
+    pub node: usize,
+    /// The state.
+    pub state: ledger::StateRef,
+    /// Why it was not started.
+    pub refused: Option<String>,
+}
+
 impl Citizen {
     /// Feeds the vault view.
     pub(super) fn show(&mut self, seq: u64, changes: Vec<ViewChange>) {
@@ -103,6 +114,11 @@ impl Town {
                     let event = self.refill(node, request);
                     self.tell(node, event);
                 }
+                Action::Scheduled { state, refusal, .. } => self.scheduled.push(Scheduled {
+                    node,
+                    state,
+                    refused: refusal.map(|refusal| refusal.code),
+                }),
                 Action::Drained => self.drained.push(node),
                 Action::Log { code, message, .. } => {
                     self.logs.push(format!("{node}: {code}: {message}"));

@@ -3,6 +3,7 @@
 mod cancel;
 mod get;
 mod list;
+mod scheduled;
 mod start;
 
 use api::{FlowStatus, Outcome, Wait};
@@ -21,6 +22,8 @@ pub enum Command {
     Get(get::Args),
     /// Flows that have not ended
     List(list::Args),
+    /// Flows that states have scheduled
+    Scheduled(scheduled::Args),
     /// Cancel a flow
     Cancel(cancel::Args),
 }
@@ -31,6 +34,7 @@ impl Command {
             Command::Start(arguments) => arguments.run(),
             Command::Get(arguments) => arguments.run(),
             Command::List(arguments) => arguments.run(),
+            Command::Scheduled(arguments) => arguments.run(),
             Command::Cancel(arguments) => arguments.run(),
         }
     }
@@ -40,6 +44,7 @@ impl Command {
             Command::Start(arguments) => arguments.output.json,
             Command::Get(arguments) => arguments.output.json,
             Command::List(arguments) => arguments.output.json,
+            Command::Scheduled(arguments) => arguments.output.json,
             Command::Cancel(arguments) => arguments.output.json,
         }
     }

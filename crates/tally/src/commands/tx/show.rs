@@ -1,18 +1,10 @@
 //! `tally tx show`
 
 use api::{StateView, TransactionView};
-use clap::Subcommand;
 
 use crate::failure::Failure;
 use crate::output::{Output, grouped, pairs};
 use crate::target::Target;
-
-/// The commands.
-#[derive(Debug, Subcommand)]
-pub enum Command {
-    /// A transaction, readable
-    Show(Args),
-}
 
 /// Arguments of `tally tx show`.
 #[derive(Debug, clap::Args)]
@@ -22,21 +14,15 @@ pub struct Args {
     /// The transaction
     id: String,
     #[command(flatten)]
-    output: Output,
+    pub output: Output,
 }
 
-impl Command {
+impl Args {
     pub fn run(self) -> Result<(), Failure> {
-        let Command::Show(arguments) = self;
-        arguments.target.with_client(async |client| {
-            let transaction = client.transaction(&arguments.id).await?;
-            arguments.output.show(&transaction, people)
+        self.target.with_client(async |client| {
+            let transaction = client.transaction(&self.id).await?;
+            self.output.show(&transaction, people)
         })
-    }
-
-    pub fn wants_json(&self) -> bool {
-        let Command::Show(arguments) = self;
-        arguments.output.json
     }
 }
 

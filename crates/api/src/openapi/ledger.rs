@@ -1,0 +1,132 @@
+//! Operations on what is recorded: bytes, back chains, notes; and what states have scheduled.
+
+use super::model::{Content, Kind, Operation, Parameter};
+use super::parts::{AFTER, LIMIT, READ, TIMEOUT, answer, json, of, parameter};
+use crate::{ChainPage, NewNote, NoteList, NoteView, SchedulePage, codes, paths};
+
+const ID: Parameter = parameter("transaction_id", Kind::Hex(64), "The transaction.");
+const NOTE_ID: Parameter = parameter("note_id", Kind::Hex(24), "The note.");
+
+/// In the order in which they are shown.
+pub(super) const OPERATIONS: &[Operation] = &[
+    Operation {
+        path: paths::TRANSACTION_BYTES,
+        id: "transactionBytes",
+        tag: "ledger",
+        summary: "A recorded transaction's bytes, as it is carried between nodes.",
+        segments: &[ID],
+        answers: &[answer(
+            200,
+            "The bytes.",
+            Some(Content {
+                media: "application/octet-stream",
+                schema: of::<String>,
+                example: "",
+            }),
+        )],
+        codes: &[&codes::BAD_PARAMETER, &codes::UNKNOWN_TRANSACTION],
+        others: true,
+        ..READ
+    },
+    Operation {
+        path: paths::TRANSACTION_CHAIN,
+        id: "transactionChain",
+        tag: "ledger",
+        summary: "A recorded transaction and all that it comes from, the last recorded first. Refused with `node.chain_too_wide` where more than 20,000 transactions would have to be looked at for a page.",
+        segments: &[ID],
+        query: &[AFTER, LIMIT, TIMEOUT],
+        answers: &[answer(
+            200,
+            "A page.",
+            json::<ChainPage>(
+                r#"{"entries":[{"seq":2,"id":"9a41","depends_on":["77b0"]}],"next":2}"#,
+            ),
+        )],
+        codes: &[
+            &codes::BAD_PARAMETER,
+            &codes::UNKNOWN_TRANSACTION,
+            &codes::CHAIN_TOO_WIDE,
+        ],
+        others: true,
+        ..READ
+    },
+    Operation {
+        path: paths::NOTES,
+        id: "notes",
+        tag: "ledger",
+        summary: "Notes that users of this node made of a transaction, the oldest first.",
+        segments: &[ID],
+        answers: &[answer(
+            200,
+            "All of them, at most 100.",
+            json::<NoteList>(r#"{"notes":[]}"#),
+        )],
+        codes: &[&codes::BAD_PARAMETER, &codes::UNKNOWN_TRANSACTION],
+        others: true,
+        ..READ
+    },
+    Operation {
+        method: "post",
+        path: paths::NOTES,
+        id: "addNote",
+        tag: "ledger",
+        summary: "Make a note of a recorded transaction. It stays on this node: no peer sees it.",
+        segments: &[ID],
+        body: json::<NewNote>(r#"{"text":"invoice 4711"}"#),
+        answers: &[answer(
+            201,
+            "The note, once it is durable.",
+            json::<NoteView>(
+                r#"{"id":"0000019b6f2a1c0007d3a5e1","user":"ann","at_ms":1767225600000,"text":"invoice 4711"}"#,
+            ),
+        )],
+        codes: &[
+            &codes::BAD_PARAMETER,
+            &codes::BAD_JSON,
+            &codes::BAD_REQUEST,
+            &codes::BODY_TOO_LARGE,
+            &codes::BODY_TIMEOUT,
+            &codes::UNKNOWN_TRANSACTION,
+            &codes::NOTE_REFUSED,
+        ],
+        others: true,
+        ..READ
+    },
+    Operation {
+        method: "delete",
+        path: paths::NOTE,
+        id: "removeNote",
+        tag: "ledger",
+        summary: "Take a note away.",
+        segments: &[ID, NOTE_ID],
+        answers: &[answer(204, "It is gone.", None)],
+        codes: &[&codes::BAD_PARAMETER, &codes::UNKNOWN_NOTE],
+        others: true,
+        ..READ
+    },
+    Operation {
+        path: paths::SCHEDULE,
+        id: "schedule",
+        tag: "flows",
+        summary: "Flows that states have scheduled: those that wait, the next one first, then those that could not be started.",
+        query: &[
+            parameter(
+                "after",
+                Kind::Form(r"^[0-9a-f]{90}$"),
+                "What `next` of the page before said.",
+            ),
+            LIMIT,
+            TIMEOUT,
+        ],
+        answers: &[answer(
+            200,
+            "A page.",
+            json::<SchedulePage>(
+                r#"{"entries":[{"state_ref":"9a41(0)","flow":"iou.settle_due","at_ms":1767225600000,"status":"waiting"}]}"#,
+            ),
+        )],
+        codes: &[&codes::BAD_PARAMETER],
+        others: true,
+        ..READ
+    },
+];

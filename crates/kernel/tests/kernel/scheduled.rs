@@ -1,0 +1,206 @@
+//! Flows that states schedule: started when the time comes, once, whatever crashes.
+
+use kernel::port::Table;
+use kernel::{KernelOptions, SCHEDULE_USER, schedule_client_id};
+use ledger::StateRef;
+
+use crate::town::{Crash, Last, RING_MISSING, Town};
+
+fn set(in_ms: u64, again: u64, count: u64) -> String {
+    set_flow(in_ms, again, count, "test.ring")
+}
+
+fn set_flow(in_ms: u64, again: u64, count: u64, flow: &str) -> String {
+    format!(r#"{{"in_ms":{in_ms},"flow":"{flow}","again":{again},"count":{count}}}"#)
+}
+
+fn started(town: &Town) -> usize {
+    town.scheduled
+        .iter()
+        .filter(|s| s.refused.is_none())
+        .count()
+}
+
+fn rows(town: &Town) -> usize {
+    town.nodes[1].disk.count(Table::Schedule)
+}
+
+fn ran(town: &mut Town, flow: &str, args: &str) {
+    let token = town.start(1, flow, args, None);
+    town.settle();
+    assert_eq!(town.ended(token), Ok(true), "{:?}", town.logs);
+}
+
+#[test]
+fn a_flow_starts_when_its_time_comes_and_not_before() {
+    let mut town = Town::new(1);
+    ran(&mut town, "test.set", &set(5_000, 2, 1));
+    assert_eq!((rows(&town), started(&town)), (1, 0));
+    for (passed_ms, expected) in [(4_999, 0), (1, 1), (999, 1), (1, 2), (1_000, 3), (9_000, 3)] {
+        town.now += passed_ms;
+        town.settle();
+        assert_eq!(started(&town), expected, "{passed_ms}");
+    }
+    assert_eq!(rows(&town), 0);
+    // What came of it is kept under the state's client id.
+    let states: Vec<StateRef> = town.scheduled.iter().map(|s| s.state).collect();
+    for state in states {
+        let key = kernel::rows::client_key(SCHEDULE_USER, &schedule_client_id(&state));
+        let disk = &town.nodes[1].disk;
+        let row = kernel::port::Reads::get(disk, Table::ClientIds, key.as_bytes());
+        assert!(row.expect("readable").is_some());
+    }
+}
+
+#[test]
+fn a_state_that_is_consumed_before_starts_nothing() {
+    let mut town = Town::new(1);
+    ran(&mut town, "test.set", &set(5_000, 0, 1));
+    let alarm = *town.nodes[1].view.keys().next().expect("an alarm");
+    let args = format!(r#"{{"tx":"{}","index":0}}"#, alarm.tx);
+    ran(&mut town, "test.unset", &args);
+    assert_eq!(rows(&town), 0);
+    town.now += 10_000;
+    town.quiet();
+    assert_eq!(town.scheduled, []);
+}
+
+#[test]
+fn what_fell_due_while_a_node_was_down_starts_at_once_and_a_few_at_a_time() {
+    let mut town = Town::with(
+        1,
+        false,
+        KernelOptions {
+            live_flows_max: 3,
+            ..KernelOptions::default()
+        },
+    );
+    // More than are kept in memory.
+    for _ in 0..3 {
+        ran(&mut town, "test.set", &set(5_000, 0, 500));
+    }
+    town.down(1);
+    town.now += 60_000;
+    town.settle();
+    town.up(1);
+    town.settle();
+    assert_eq!((started(&town), rows(&town)), (1_500, 0));
+    let mut states: Vec<_> = town.scheduled.iter().map(|s| s.state).collect();
+    states.sort_unstable();
+    states.dedup();
+    assert_eq!(states.len(), 1_500, "each once");
+}
+
+#[test]
+fn a_flow_that_is_not_registered_for_it_is_kept_and_told_and_tried_by_the_next_binary() {
+    let mut town = Town::new(1);
+    for flow in ["cash.exit", "test.nap", "no.such", "'; drop\\n"] {
+        let args = set_flow(1_000, 0, 1, &flow.replace('\\', "\\\\"));
+        ran(&mut town, "test.set", &args);
+    }
+    RING_MISSING.set(true);
+    town.down(1);
+    town.up(1);
+    town.settle();
+    ran(&mut town, "test.set", &set(1_000, 0, 1));
+    town.now += 2_000;
+    town.quiet();
+    assert_eq!((rows(&town), started(&town)), (5, 0));
+    assert_eq!(town.figures(1).scheduled_refused, 5);
+    let refused = town.scheduled.iter().filter_map(|s| s.refused.as_deref());
+    assert!(refused.clone().all(|code| code == "node.not_schedulable"));
+    assert_eq!(refused.count(), 5);
+    assert_eq!(town.logs.len(), 5, "{:?}", town.logs);
+    // It is not tried again and again.
+    town.now += 60_000;
+    town.quiet();
+    assert_eq!(town.scheduled.len(), 5);
+    RING_MISSING.set(false);
+    town.down(1);
+    town.up(1);
+    town.quiet();
+    assert_eq!((rows(&town), started(&town)), (4, 1));
+    // A state that could not start its flow can still be consumed, and its row goes.
+    let args: Vec<String> = town.nodes[1]
+        .view
+        .values()
+        .filter(|produced| produced.facts.scheduled.is_some())
+        .map(|produced| {
+            let StateRef { tx, index } = produced.state.reference;
+            format!(r#"{{"tx":"{tx}","index":{index}}}"#)
+        })
+        .collect();
+    assert_eq!(args.len(), 4);
+    for args in args {
+        ran(&mut town, "test.unset", &args);
+    }
+    assert_eq!(rows(&town), 0);
+}
+
+#[test]
+fn a_node_that_drains_starts_nothing_more() {
+    let mut town = Town::new(1);
+    ran(&mut town, "test.set", &set(1_000, 0, 1));
+    town.tell(1, kernel::Event::Drain);
+    town.now += 5_000;
+    town.quiet();
+    assert_eq!((rows(&town), started(&town)), (1, 0));
+    town.down(1);
+    town.up(1);
+    town.quiet();
+    assert_eq!((rows(&town), started(&town)), (0, 1));
+}
+
+/// Three alarms that ring twice each; whatever is down comes up at once.
+fn play(crashes: &[Crash]) -> Town {
+    let mut town = Town::new(1);
+    town.crashes = crashes.to_vec();
+    let args = set(1_000, 1, 3);
+    loop {
+        let token = town.start(1, "test.set", &args, Some("set"));
+        recover(&mut town);
+        if let Some(reply) = town.replies.remove(&token) {
+            assert!(matches!(reply, kernel::Reply::Ended { .. }), "{reply:?}");
+            break;
+        }
+    }
+    for _ in 0..8 {
+        town.now += 1_000;
+        recover(&mut town);
+    }
+    town
+}
+
+fn recover(town: &mut Town) {
+    loop {
+        town.quiet();
+        let down = (0..town.nodes.len()).find(|node| town.nodes[*node].kernel.is_none());
+        match down {
+            Some(node) => town.up(node),
+            None => break,
+        }
+    }
+}
+
+#[test]
+fn a_crash_at_any_commit_starts_each_once() {
+    let undisturbed = play(&[]);
+    assert_eq!(undisturbed.nodes[1].disk.ledger().len(), 1 + 6);
+    for node in 0..2 {
+        for at in 1..=undisturbed.nodes[node].commits {
+            for last in [Last::Lost, Last::Durable, Last::Performed] {
+                let crash = Crash { node, at, last };
+                let town = play(&[crash]);
+                assert_eq!(town.crashes.len(), 0, "{crash:?} never came");
+                let disk = &town.nodes[1].disk;
+                // One transaction a start, and what came of each under its client id.
+                assert_eq!(disk.ledger().len(), 1 + 6, "{crash:?}");
+                assert_eq!(disk.count(Table::ClientIds), 1 + 6, "{crash:?}");
+                assert_eq!(disk.count(Table::Schedule), 0, "{crash:?}");
+                assert_eq!(disk.count(Table::Journal), 0, "{crash:?}");
+                let last = town.nodes[1].view.values();
+                assert_eq!(last.filter(|p| p.facts.scheduled.is_none()).count(), 3);
+            }
+        }
+    }
+}

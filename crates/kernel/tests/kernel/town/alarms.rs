@@ -1,0 +1,186 @@
+//! Alarms: linear states that schedule a flow, which makes their next version or ends them.
+
+use std::sync::{Arc, OnceLock};
+
+use flow::{Flow, FlowContext, FlowError};
+use ledger::{
+    Constraint, Contract, ContractName, ContractRegistry, ContractRejection, LedgerTransaction,
+    Scheduled, SignedTransaction, StateAndRef, StateFacts, StateRef, TransactionBuilder,
+    TransactionSignature,
+};
+use primitives::{Decode, DecodeError, Encode, Hash, PublicKey, SignatureContext, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// An alarm.
+#[derive(Clone, Debug)]
+pub struct Alarm {
+    pub id: Hash,
+    pub owner: PublicKey,
+    /// When it rings; never, if nothing.
+    pub at: Option<Timestamp>,
+    pub flow: String,
+    /// How often it rings again.
+    pub again: u64,
+}
+
+primitives::record!(Alarm {
+    id,
+    owner,
+    at,
+    flow,
+    again
+});
+
+/// Accepts everything.
+pub struct AlarmContract;
+
+pub fn alarm_name() -> &'static ContractName {
+    static NAME: OnceLock<ContractName> = OnceLock::new();
+    NAME.get_or_init(|| ContractName::new("test.alarm").expect("a name"))
+}
+
+fn code() -> (Hash, Constraint) {
+    let mut registry = ContractRegistry::new();
+    registry.register(Arc::new(AlarmContract)).expect("one");
+    registry.current(alarm_name()).expect("registered")
+}
+
+impl Contract for AlarmContract {
+    fn name(&self) -> &str {
+        alarm_name().as_str()
+    }
+
+    fn version(&self) -> u32 {
+        1
+    }
+
+    fn verify(&self, _: &LedgerTransaction) -> Result<(), ContractRejection> {
+        Ok(())
+    }
+
+    fn describe(&self, data: &[u8]) -> Result<StateFacts, DecodeError> {
+        let alarm = Alarm::from_bytes(data)?;
+        Ok(StateFacts {
+            participants: vec![alarm.owner],
+            linear_id: Some(alarm.id),
+            scheduled: alarm.at.map(|at| Scheduled {
+                at,
+                flow: alarm.flow,
+            }),
+            ..StateFacts::default()
+        })
+    }
+}
+
+/// Arguments of [`SetAlarm`].
+#[derive(Serialize, Deserialize)]
+pub struct SetArgs {
+    /// In so many milliseconds.
+    pub in_ms: u64,
+    pub flow: String,
+    pub again: u64,
+    /// How many alarms.
+    pub count: u64,
+}
+
+primitives::record!(SetArgs {
+    in_ms,
+    flow,
+    again,
+    count
+});
+
+/// Sets alarms.
+pub struct SetAlarm;
+
+impl Flow for SetAlarm {
+    const NAME: &'static str = "test.set";
+    const VERSION: u32 = 1;
+    type Args = SetArgs;
+    type Output = u64;
+
+    async fn run(ctx: FlowContext, args: SetArgs) -> Result<u64, FlowError> {
+        let at = Timestamp::from_ms(ctx.now().as_ms() + args.in_ms);
+        let mut alarms = Vec::new();
+        for number in 0..args.count {
+            alarms.push(Alarm {
+                id: Hash::from_bytes(ctx.random32()?),
+                owner: ctx.me().key.clone(),
+                at: Some(Timestamp::from_ms(at.as_ms() + number)),
+                flow: args.flow.clone(),
+                again: args.again,
+            });
+        }
+        put(&ctx, None, alarms).await?;
+        Ok(args.count)
+    }
+}
+
+/// Takes an alarm away.
+pub struct Unset;
+
+impl Flow for Unset {
+    const NAME: &'static str = "test.unset";
+    const VERSION: u32 = 1;
+    type Args = StateRef;
+    type Output = u64;
+
+    async fn run(ctx: FlowContext, alarm: StateRef) -> Result<u64, FlowError> {
+        let states = ctx.lock_states(vec![alarm]).await?;
+        put(&ctx, states.first(), Vec::new()).await?;
+        Ok(1)
+    }
+}
+
+/// What a scheduled alarm starts: its next version, as long as it rings again.
+pub struct Ring;
+
+impl Flow for Ring {
+    const NAME: &'static str = "test.ring";
+    const VERSION: u32 = 1;
+    type Args = StateRef;
+    type Output = u64;
+
+    async fn run(ctx: FlowContext, alarm: StateRef) -> Result<u64, FlowError> {
+        let states = ctx.lock_states(vec![alarm]).await?;
+        let old = Alarm::from_bytes(&states[0].state.data)?;
+        let left = old.again;
+        let next = Alarm {
+            at: old.at.filter(|_| left > 0).and_then(|at| at.plus_ms(1_000)),
+            again: left.saturating_sub(1),
+            ..old
+        };
+        put(&ctx, states.first(), vec![next]).await?;
+        Ok(left)
+    }
+}
+
+async fn put(
+    ctx: &FlowContext,
+    input: Option<&StateAndRef>,
+    alarms: Vec<Alarm>,
+) -> Result<(), FlowError> {
+    let (hash, constraint) = code();
+    let me = ctx.me().key.clone();
+    let mut builder = TransactionBuilder::new(ctx.notary()?.clone())
+        .attachment(hash)
+        .command(alarm_name().clone(), Vec::new(), vec![me.clone()])
+        .parameters(ctx.network().parameters_hash());
+    if let Some(input) = input {
+        builder = builder.input(input);
+    }
+    for alarm in alarms {
+        builder = builder.output_data(alarm_name().clone(), constraint.clone(), alarm.to_bytes());
+    }
+    let wire = builder.build(ctx.random32()?)?;
+    let context = SignatureContext::Transaction;
+    let signature = ctx.sign(&me, context, wire.id().hash()).await?;
+    let signature = TransactionSignature {
+        by: me,
+        signature,
+        batch: None,
+    };
+    let signed = SignedTransaction::new(wire, vec![signature]);
+    flow::library::finality(ctx, signed, &[]).await?;
+    Ok(())
+}
