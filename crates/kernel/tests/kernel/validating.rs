@@ -14,6 +14,9 @@ use primitives::{Decode, Encode};
 use crate::pay::{issue, pay};
 use crate::town::{Crash, Last, Town, badly_signed, key, part};
 
+/// What one requester may have waiting, as the intake has it.
+const PEER_ITEMS_MAX: u32 = 5_000;
+
 fn town(others: u8) -> Town {
     Town::with(others, true, KernelOptions::default())
 }
@@ -280,6 +283,77 @@ fn a_requester_that_does_not_answer_delays_only_itself() {
     // Now the silent one's is verified too, and it came first.
     assert_eq!(answer(&mut town, 2), Some(Ok(())));
     assert_eq!(answer(&mut town, 3), refused("notary.conflict"));
+    assert_eq!(town.figures(0).intake_items, 0);
+}
+
+#[test]
+fn a_deep_back_chain_is_fetched_in_parts_while_others_are_served() {
+    let mut town = played();
+    let coin = town.issued(2, 2, 10);
+    let mut chain = vec![coin];
+    for _ in 0..200 {
+        let next = town.paid(&chain[chain.len() - 1], 2, 2);
+        chain.push(next);
+    }
+    let payment = signed(town.payment(&chain[chain.len() - 1], 2, 1, 0), 2);
+    let request = whole(&town, 2, &payment);
+    ask(&mut town, 2, 1, &request);
+    let mut left = chain.len();
+    let mut others = 0;
+    while left > 0 {
+        others += 1;
+        let theirs = town.issued(3, 3, 5);
+        let paid = signed(town.payment(&theirs, 3, 1, 0), 3);
+        let request = whole(&town, 3, &paid);
+        ask(&mut town, 3, others, &request);
+        town.answer_fetch(3, 0, part(&[&theirs]));
+        assert_eq!(answer(&mut town, 3), Some(Ok(())));
+        let from = left.saturating_sub(16);
+        let numbered = (from..left)
+            .rev()
+            .map(|at| (at as u64 + 1, chain[at].to_bytes()));
+        let response = FetchResponse {
+            transactions: numbered.collect(),
+            unknown: Vec::new(),
+        };
+        town.answer_fetch(2, 0, Answer::Done(response.to_bytes()));
+        left = from;
+    }
+    town.quiet();
+    assert_eq!(answer(&mut town, 2), Some(Ok(())));
+    let recorded = chain.len() + 1 + 2 * others as usize;
+    assert_eq!(town.nodes[0].disk.count(Table::Ledger), recorded);
+    assert_eq!(town.nodes[0].disk.count(Table::Staging), 0);
+}
+
+#[test]
+fn a_requester_without_room_is_told_to_come_again_and_others_are_served() {
+    let mut town = played();
+    let coin = town.issued(2, 2, 10);
+    let mut waits = 0;
+    for number in 0..PEER_ITEMS_MAX + 10 {
+        let payment = signed(town.payment(&coin, 2, 1, 0), 2);
+        let request = whole(&town, 2, &payment);
+        ask(&mut town, 2, number, &request);
+        let heard = town.heard(2);
+        let is_wait = |message: &PeerMessage| {
+            let wait = Answer::Wait(1_000);
+            matches!(message, PeerMessage::Response { answer, .. } if *answer == wait)
+        };
+        waits += heard.iter().filter(|message| is_wait(message)).count();
+    }
+    assert_eq!(waits, 10);
+    assert_eq!(town.figures(0).intake_items, u64::from(PEER_ITEMS_MAX));
+    let theirs = town.issued(3, 3, 5);
+    let paid = signed(town.payment(&theirs, 3, 1, 0), 3);
+    let request = whole(&town, 3, &paid);
+    ask(&mut town, 3, 1, &request);
+    town.answer_fetch(3, 0, part(&[&theirs]));
+    assert_eq!(answer(&mut town, 3), Some(Ok(())));
+    // Its connection breaks: everything of it is forgotten.
+    let peer = town.nodes[2].id;
+    town.tell(0, Event::PeerDown { peer });
+    town.settle();
     assert_eq!(town.figures(0).intake_items, 0);
 }
 
