@@ -84,4 +84,8 @@ async fn a_back_chain_that_the_notary_signed_is_in_its_ledger_also_after_a_kill(
     let notary = stage::client(&network, Who::Notary);
     let page = notary.ledger(None, 100).await.expect("readable");
     assert_eq!(page.entries.len() as u64, 1 + TURNS);
+    // Nothing but the issue had to be fetched, before the kill: what it signs it has.
+    let metrics = notary.metrics().await.expect("readable");
+    let line = "\ntally_back_chains_total 0\n";
+    assert!(metrics.contains(line), "{metrics}");
 }
