@@ -168,8 +168,12 @@ pub struct BatchAnswer {
 pub enum FlowStatus {
     /// It runs.
     Running,
-    /// It cannot go on by itself; `step` says why.
+    /// It failed for the moment, and is tried again by itself.
+    Retrying,
+    /// It cannot go on by itself; `step` says why. An operator retries or kills it.
     Parked,
+    /// An operator paused it.
+    Paused,
     /// It ended well; what it recorded is durable here: *finalised*.
     Completed,
     /// It ended well, and every participant has recorded what it recorded.
@@ -183,7 +187,9 @@ impl FlowStatus {
     pub fn as_str(self) -> &'static str {
         match self {
             FlowStatus::Running => "running",
+            FlowStatus::Retrying => "retrying",
             FlowStatus::Parked => "parked",
+            FlowStatus::Paused => "paused",
             FlowStatus::Completed => "completed",
             FlowStatus::Delivered => "delivered",
             FlowStatus::Failed => "failed",
@@ -192,7 +198,15 @@ impl FlowStatus {
 
     /// Whether the flow is over.
     pub fn is_end(self) -> bool {
-        !matches!(self, FlowStatus::Running | FlowStatus::Parked)
+        matches!(
+            self,
+            FlowStatus::Completed | FlowStatus::Delivered | FlowStatus::Failed
+        )
+    }
+
+    /// Whether it takes no step until an operator does something.
+    pub fn stands_still(self) -> bool {
+        matches!(self, FlowStatus::Parked | FlowStatus::Paused)
     }
 }
 

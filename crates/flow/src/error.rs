@@ -18,6 +18,8 @@ pub struct FlowError {
     pub message: String,
     /// What to do about it.
     pub hint: Cow<'static, str>,
+    /// Whether the flow's code called it transient; it does not leave the flow.
+    transient: bool,
 }
 
 impl FlowError {
@@ -31,7 +33,21 @@ impl FlowError {
             code: code.into(),
             message: message.into(),
             hint: hint.into(),
+            transient: false,
         }
+    }
+
+    /// Calls the failure transient: a flow that ends with it is tried again from its last step, after a while and a bounded
+    /// number of times, before it is kept for an operator. The input of that step comes again: an effect is asked for again.
+    #[must_use]
+    pub fn transient(mut self) -> FlowError {
+        self.transient = true;
+        self
+    }
+
+    /// Whether the flow's code called it transient.
+    pub fn is_transient(&self) -> bool {
+        self.transient
     }
 
     /// One of this crate's own errors, with the action of its page as the hint.
@@ -45,6 +61,7 @@ impl FlowError {
             code: Cow::Owned(rejection.code),
             message: rejection.message,
             hint: Cow::Owned(rejection.hint),
+            transient: false,
         }
     }
 
@@ -58,7 +75,10 @@ impl FlowError {
         if self.message.len() <= MESSAGE_BYTES_MAX && self.hint.len() <= HINT_BYTES_MAX {
             return self;
         }
-        FlowError::from_rejection(self.to_rejection())
+        FlowError {
+            transient: self.transient,
+            ..FlowError::from_rejection(self.to_rejection())
+        }
     }
 
     /// What a counterparty may see: a bug's details stay at home.
@@ -98,8 +118,8 @@ macro_rules! errors {
 
 errors! {
     PANICKED = "flow.panicked",
-        "The flow's code panicked; the panic was contained and only this flow failed.",
-        "report the panic's text to the author of the flow; the node is unharmed";
+        "The flow's code panicked; the panic was contained, and only this flow stands still: it is kept for an operator.",
+        "report the panic's text to the author of the flow; retry the flow once its code is mended, or kill it";
     KILLED = "flow.killed",
         "The flow was killed by an operator or a client.",
         "start it again if the work is still wanted";

@@ -14,6 +14,7 @@ mod effect;
 mod engine;
 mod error;
 mod flow;
+mod hospital;
 mod id;
 mod journal;
 pub mod library;
@@ -29,9 +30,16 @@ mod start;
 pub use arguments::ArgumentField;
 pub use context::FlowContext;
 pub use effect::{EffectKind, EffectRequest, EffectResult, Rehydrate, Service};
-pub use engine::{EngineAction, FlowEngine, FlowStatus, Kill, Loaded, MissingVersion, Stage};
+pub use engine::{
+    EngineAction, FlowEngine, FlowStatus, Kill, Loaded, MissingVersion, Pause, Stage, Waiting,
+    WaitsFor,
+};
 pub use error::{ERRORS, FlowError};
 pub use flow::{Flow, Responder};
+pub use hospital::{
+    CAUSES_MAX, CHART_STEP, Cause, Chart, Condition, KEPT_CODES, RETRY_KINDS, RetryKind,
+    RetryLimit, TRANSIENT_CODES,
+};
 pub use id::{FlowId, ParseFlowIdError, SessionId};
 pub use journal::{ROW_VERSION, describe_row};
 pub use message::{SessionBody, SessionMessage, VERSIONS_OFFERED_MAX};

@@ -1,5 +1,7 @@
 //! The engine's limits: every collection of a flow has one.
 
+use crate::hospital::{RETRY_KINDS, RetryLimit};
+
 /// Limits of the engine. The defaults suit a node; tests make them small.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowLimits {
@@ -17,6 +19,11 @@ pub struct FlowLimits {
     pub responders_max: usize,
     /// Bytes of messages kept for one parked flow since the node started.
     pub parked_bytes_max: usize,
+    /// Responders that are kept for an operator; beyond it one that fails ends with its failure, as peers must not fill
+    /// this node.
+    pub kept_responders_max: usize,
+    /// How transient failures are tried again, by kind.
+    pub retries: [RetryLimit; RETRY_KINDS.len()],
 }
 
 impl Default for FlowLimits {
@@ -29,6 +36,8 @@ impl Default for FlowLimits {
             session_unread_bytes_max: 32 << 20,
             responders_max: 20_000,
             parked_bytes_max: 4 << 20,
+            kept_responders_max: 1_000,
+            retries: RETRY_KINDS.map(|(_, _, limit)| limit),
         }
     }
 }

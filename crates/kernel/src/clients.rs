@@ -238,6 +238,17 @@ impl Clients {
         (waits, held_place)
     }
 
+    /// A flow is to run again. Whether it takes a place that it does not hold yet.
+    pub fn unpark(&mut self, flow: &FlowId, is_ours: bool) -> bool {
+        self.parked.remove(flow);
+        let Some(live) = self.live.get_mut(flow) else {
+            return false;
+        };
+        live.parked = None;
+        live.step = "";
+        is_ours && !std::mem::replace(&mut live.holds_place, is_ours)
+    }
+
     /// Flows that are parked.
     pub fn parked(&self) -> usize {
         self.parked.len()

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use flow::{EffectRequest, EffectResult, EngineAction, FlowError, FlowId};
+use flow::{CHART_STEP, EffectRequest, EffectResult, EngineAction, FlowError, FlowId};
 use ledger::{PartyId, Rejection, SelectionRequest, SignedTransaction, StateAndRef, StateRef};
 use primitives::{Hash, PublicKey, SignatureContext};
 
@@ -30,6 +30,7 @@ impl Kernel {
             EngineAction::Cancel { flow, effect } => self.on_effect_cancelled(flow, effect),
             EngineAction::Journal { flow, step, row } => {
                 self.figures.journal_rows += 1;
+                self.hospital.row_written(&flow, self.commits.next());
                 let row = journal_row(self.clients.unjournaled(&flow), &row);
                 self.round
                     .batch
@@ -51,6 +52,21 @@ impl Kernel {
             } => {
                 self.on_flow_ended(flow, &start, outcome);
             }
+            EngineAction::Chart { flow, row } => {
+                let key = journal_key(&flow, CHART_STEP);
+                self.hospital.row_written(&flow, self.commits.next());
+                match row {
+                    Some(row) => {
+                        let row = journal_row(&[], &row);
+                        self.round.batch.put(Table::Journal, key, row);
+                    }
+                    None => self.round.batch.delete(Table::Journal, key),
+                }
+            }
+            EngineAction::Retrying { flow, reason, at } => {
+                self.on_flow_retrying(flow, &reason, at);
+            }
+            EngineAction::Paused { flow } => self.on_flow_paused(flow),
             EngineAction::Parked { flow, reason } => self.on_flow_parked(flow, &reason),
             EngineAction::Progress { flow, step } => {
                 if let Some(live) = self.clients.live_mut(&flow) {
@@ -285,6 +301,7 @@ impl Kernel {
             self.on_selection(out);
         }
         self.start_scheduled(reads)?;
+        self.revive(reads)?;
         self.start_queued(reads)?;
         self.links_on_time(reads)
     }

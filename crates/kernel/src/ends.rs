@@ -6,8 +6,9 @@ use primitives::Encode;
 use crate::clients::{Caller, client_of};
 use crate::errors;
 use crate::event::{Reply, Token, Wait};
+use crate::filter::Standing;
 use crate::kernel::Kernel;
-use crate::owed::Standing;
+use crate::owed::Standing as Delivery;
 use crate::port::{Reads, StoreFailure, Table};
 use crate::rows::{ClientRow, Outcome, client_key};
 
@@ -19,6 +20,7 @@ impl Kernel {
         result: Result<Vec<u8>, FlowError>,
     ) {
         self.count_end(start, result.is_ok());
+        self.hospital.dismiss(&flow);
         self.forget_flow(flow);
         let live = self.clients.remove(&flow);
         if live.holds_place {
@@ -79,37 +81,14 @@ impl Kernel {
         }
     }
 
-    pub(crate) fn on_flow_parked(&mut self, flow: FlowId, reason: &FlowError) {
-        self.warn(
-            errors::PARKED.code,
-            format!("flow {flow} is parked: {reason}"),
-        );
-        let step = reason.to_string();
-        let (waits, held_place) = self.clients.park(flow, &step);
-        if held_place {
-            self.starts.free_place(self.now);
-        }
-        for (token, _) in waits {
-            let step = step.clone();
-            self.reply(
-                token,
-                Reply::Running {
-                    flow,
-                    step,
-                    parked: true,
-                },
-            );
-        }
-    }
-
     pub(crate) fn answer_ended(&mut self, outcome: Outcome, wait: Wait, token: Token) {
         let mut owed = Vec::new();
         let mut delivered = true;
         for id in &outcome.transactions {
             match self.links.owed.standing(id) {
-                Standing::Delivered => {}
-                Standing::Owed => owed.push(*id),
-                Standing::NotDelivered => delivered = false,
+                Delivery::Delivered => {}
+                Delivery::Owed => owed.push(*id),
+                Delivery::NotDelivered => delivered = false,
             }
         }
         if wait == Wait::Delivered && delivered && !owed.is_empty() {
@@ -126,9 +105,16 @@ impl Kernel {
                 self.clients.wait(flow, token, wait);
                 return;
             }
-            let parked = live.parked.is_some();
             let step = live.parked.clone().unwrap_or_else(|| live.step.to_owned());
-            self.reply(token, Reply::Running { flow, step, parked });
+            let standing = self.standing_of(&flow);
+            self.reply(
+                token,
+                Reply::Running {
+                    flow,
+                    step,
+                    standing,
+                },
+            );
         } else if let Some(outcome) = self.clients.outcome(&flow) {
             self.answer_ended(outcome, wait, token);
         } else if self.starts.queue.contains(&flow) {
@@ -142,7 +128,7 @@ impl Kernel {
                 Reply::Running {
                     flow,
                     step,
-                    parked: false,
+                    standing: Standing::Running,
                 },
             );
         } else {
@@ -186,6 +172,7 @@ impl Kernel {
             .clients
             .live(&flow)
             .is_some_and(|live| live.parked.is_some());
+        self.hospital.dismiss(&flow);
         if parked {
             self.forget_flow(flow);
             if self

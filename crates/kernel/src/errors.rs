@@ -61,8 +61,12 @@ errors! {
         "Find out who else holds the key of the state's owner; the state is not selected again.";
     NOT_SCHEDULABLE = "node.not_schedulable", "A state schedules a flow that is not registered here as one that states may schedule.",
         "Start a binary that registers the flow for it, which then tries again; where the state is not to be trusted, leave it.";
-    PARKED = "flow.parked", "A flow can't be replayed; it keeps its journal and its locks.",
-        "Start the binary that the flow ran on, or kill the flow.";
+    PARKED = "flow.parked", "A flow can't go on by itself: it panicked, its retries are used up, or its journal does not fit. It keeps its journal and its locks.",
+        "Read its errors (tally flow list --status parked), put right what they name, then retry or kill the flow.";
+    RETRIED = "flow.retried", "A flow failed for the moment, and is tried again from its journal after a while.",
+        "Nothing has to be done; if it comes often, look at what the message names.";
+    TOO_MANY_KEPT = "node.too_many_kept", "So many flows are kept for an operator that the node starts no more.",
+        "Look at them (tally flow list --status parked), then retry or kill them, singly or by query.";
     SIGNATURE_INVALID = "tx.signature_invalid", "A signature does not verify.",
         "The transaction or request was changed after it was signed, or signed with another key: sign it again.";
 }

@@ -16,6 +16,8 @@ use ledger::{PartyId, Rejection, StateRef, TokenId, TxId};
 use primitives::Timestamp;
 use vault::{CoinRow, RefillRequest, ViewChange};
 
+use crate::filter::{FlowFilter, Standing};
+use crate::hospital::{Order, Ordered};
 use crate::notes::NoteId;
 use crate::port::WriteBatch;
 use crate::rows::Outcome;
@@ -134,8 +136,23 @@ pub enum Event {
         /// A `PeerMessage`, or garbage.
         bytes: Vec<u8>,
     },
+    /// An operator's order for live flows.
+    Order {
+        /// What is to be done.
+        order: Order,
+        /// With which.
+        filter: Box<FlowFilter>,
+        /// With a greater id.
+        after: Option<FlowId>,
+        /// Only count them.
+        dry_run: bool,
+        /// Where the reply goes.
+        token: Token,
+    },
     /// Somebody lists the live flows.
     Flows {
+        /// Which.
+        filter: Box<FlowFilter>,
         /// Flows with a greater id.
         after: Option<FlowId>,
         /// At most so many.
@@ -182,17 +199,19 @@ pub enum Reply {
         /// Whether every participant has recorded its transactions.
         delivered: bool,
     },
-    /// The flow runs or is parked.
+    /// The flow has not ended.
     Running {
         /// The flow.
         flow: FlowId,
-        /// Its last progress step, or why it is parked.
+        /// Its last progress step, or why it takes none.
         step: String,
-        /// Whether it is parked.
-        parked: bool,
+        /// Where it stands.
+        standing: Standing,
     },
     /// Live flows in order of id.
     Flows(Vec<FlowStatus>),
+    /// What became of an order.
+    Ordered(Ordered),
     /// No room: try again later.
     Busy {
         /// A guess from the rate of late.

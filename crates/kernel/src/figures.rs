@@ -49,6 +49,12 @@ pub struct Figures {
     pub responder_ms: Sizes,
     /// Gauge: flows that are parked.
     pub flows_parked: u64,
+    /// Gauge: flows that wait for their next try.
+    pub flows_retrying: u64,
+    /// Gauge: flows that are paused.
+    pub flows_paused: u64,
+    /// Times that a flow failed for the moment and was to be tried again.
+    pub flow_retries: u64,
     /// Starts refused for want of room.
     pub starts_busy: u64,
     /// Flows started because a state had scheduled them.
@@ -123,7 +129,9 @@ impl Kernel {
         Figures {
             flows_live: self.engine.live() as u64,
             flows_queued: self.starts.queue.len() as u64,
-            flows_parked: self.clients.parked() as u64,
+            flows_parked: (self.clients.parked().saturating_sub(self.hospital.paused())) as u64,
+            flows_retrying: self.hospital.retrying() as u64,
+            flows_paused: self.hospital.paused() as u64,
             transactions: self.book.last_seq(),
             caches: [
                 self.book.cache_figures(),

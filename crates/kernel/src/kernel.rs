@@ -25,6 +25,7 @@ use crate::complaints::Complaints;
 use crate::desk::Desk;
 use crate::event::{Action, Event, Reply};
 use crate::figures::Figures;
+use crate::hospital::Hospital;
 use crate::intake::Intake;
 use crate::links::Links;
 use crate::notes::Notes;
@@ -73,6 +74,7 @@ pub struct Kernel {
     pub(crate) schedule: Schedule,
     pub(crate) notes: Notes,
     pub(crate) waits: Waits,
+    pub(crate) hospital: Hospital,
     pub(crate) complaints: Complaints,
     pub(crate) checker: SignatureChecker,
     /// Signed messages known to be good: our own, and those checked before.
@@ -131,6 +133,7 @@ impl Kernel {
             schedule: Schedule::default(),
             notes: Notes::default(),
             waits: Waits::default(),
+            hospital: Hospital::default(),
             complaints: Complaints::default(),
             checker: SignatureChecker::with_budget(options.keys_bytes),
             known_good: GenerationCache::new(options.known_signatures_bytes),
@@ -166,7 +169,15 @@ impl Kernel {
                 self.starts.queue.detach(token);
             }
             Event::Cancel { flow, token } => self.on_cancel(flow, token),
+            Event::Order {
+                order,
+                filter,
+                after,
+                dry_run,
+                token,
+            } => self.on_order(order, &filter, after, dry_run, token),
             Event::Flows {
+                filter,
                 after,
                 limit,
                 token,
@@ -176,8 +187,9 @@ impl Kernel {
                     .iter()
                     .filter(|id| after.is_none_or(|after| **id > after));
                 let flows = ids
-                    .take(limit)
                     .filter_map(|id| self.engine.status(id))
+                    .filter(|status| filter.meets(status, self.now))
+                    .take(limit)
                     .collect();
                 self.reply(token, Reply::Flows(flows));
             }
@@ -261,6 +273,7 @@ impl Kernel {
             || self.intake.resolutions.can_verify()
             || !self.fetches.is_empty()
             || self.has_read_backs()
+            || self.can_revive()
             || self.desk.as_ref().is_some_and(Desk::can_decide);
         [
             at_once.then_some(self.now),
@@ -268,6 +281,7 @@ impl Kernel {
             self.links.next_wakeup(),
             self.selection.next_deadline(),
             self.next_scheduled(),
+            self.hospital.next_due(),
             self.intake.resolutions.next_stall(),
         ]
         .into_iter()

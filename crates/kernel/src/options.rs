@@ -13,6 +13,8 @@ pub struct KernelOptions {
     pub live_flows_max: usize,
     /// Starts that wait for a place; beyond it clients are told "busy".
     pub start_queue_max: usize,
+    /// Flows started by clients that are kept for an operator; beyond it no more are started.
+    pub kept_flows_max: usize,
     /// Limits of the flow engine.
     pub flow: FlowLimits,
     /// Coin selection.
@@ -47,6 +49,7 @@ impl Default for KernelOptions {
             entropy: [0; 32],
             live_flows_max: 1_000,
             start_queue_max: 1_000,
+            kept_flows_max: 10_000,
             flow: FlowLimits::default(),
             selection: SelectionOptions::default(),
             notary: None,

@@ -18,7 +18,7 @@ pub enum Table {
     /// `transaction id 32` -> `seq u64 BE`.
     TxIndex = 2,
     /// `flow id 16 | step u32 BE` -> one journal row, after the ids of what the flow recorded in that round; deleted when
-    /// the flow ends.
+    /// the flow ends. Step `ffffffff` is the chart of a flow that failed or was paused.
     Journal = 3,
     /// `peer 32 | seq u64 BE` -> a session message not yet acknowledged.
     Outbox = 4,

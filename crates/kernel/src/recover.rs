@@ -13,7 +13,7 @@ use crate::kernel::{Identity, Kernel};
 use crate::links::Links;
 use crate::options::KernelOptions;
 use crate::pages::{after, row_page};
-use crate::port::{Reads, StoreFailure, Table, damaged};
+use crate::port::{Reads, StoreFailure, Table};
 use crate::rows::{META_QUARANTINE, prefix_end, split_journal_row, state_ref_of};
 use crate::schedule::Schedule;
 
@@ -160,7 +160,7 @@ impl Kernel {
                 if current != Some(flow)
                     && let Some(done) = current.replace(flow)
                 {
-                    self.load_journal(done, std::mem::take(&mut rows))?;
+                    self.load_journal(done, std::mem::take(&mut rows));
                     flows.push(done);
                 }
                 rows.push((step, value));
@@ -170,25 +170,18 @@ impl Kernel {
             }
         }
         if let Some(done) = current {
-            self.load_journal(done, rows)?;
+            self.load_journal(done, rows);
             flows.push(done);
         }
         Ok(flows)
     }
 
-    fn load_journal(
-        &mut self,
-        flow: FlowId,
-        rows: Vec<(u32, Vec<u8>)>,
-    ) -> Result<(), StoreFailure> {
+    fn load_journal(&mut self, flow: FlowId, rows: Vec<(u32, Vec<u8>)>) {
         let mut live = LiveFlow::default();
         let mut steps = Vec::with_capacity(rows.len());
         for (step, value) in rows {
-            let Some((recorded, row)) = split_journal_row(&value) else {
-                return Err(damaged(format!(
-                    "row {step} of the journal of flow {flow} is too short"
-                )));
-            };
+            // A row that is too short does not decode: that flow is parked, the node starts.
+            let (recorded, row) = split_journal_row(&value).unwrap_or_default();
             live.transactions.extend(recorded);
             steps.push((step, row.to_vec()));
         }
@@ -203,13 +196,12 @@ impl Kernel {
             self.starts.take_place();
         }
         self.clients.resume(flow, live);
-        Ok(())
     }
 }
 
 /// Reads of the store as it was left.
-struct Stored<'a> {
-    reads: &'a dyn Reads,
+pub(crate) struct Stored<'a> {
+    pub(crate) reads: &'a dyn Reads,
 }
 
 impl Rehydrate for Stored<'_> {

@@ -135,6 +135,15 @@ impl Kernel {
         });
     }
 
+    /// Something that an operator may want to read.
+    pub(crate) fn inform(&mut self, code: &'static str, message: String) {
+        self.round.then.push(Action::Log {
+            warning: false,
+            code,
+            message,
+        });
+    }
+
     /// Something that an operator should read about a peer, unless the log has heard enough of that peer. What the peer
     /// itself wrote is escaped.
     pub(crate) fn complain(&mut self, code: &'static str, peer: PartyId, what: &str) {

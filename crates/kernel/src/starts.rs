@@ -109,8 +109,14 @@ impl Kernel {
         {
             return Ok(());
         }
+        let full = self.keeps_too_many();
         let starts = &mut self.starts;
-        if starts.draining {
+        if full && !starts.draining {
+            let kept = self.options.kept_flows_max;
+            let text = format!("{kept} flows are kept for an operator");
+            let rejection = errors::rejection(&errors::TOO_MANY_KEPT, text);
+            self.reply(start.token, Reply::Rejected(rejection));
+        } else if starts.draining {
             let rejection = errors::rejection(&errors::DRAINING, "the node is being drained");
             self.reply(start.token, Reply::Rejected(rejection));
         } else if starts.running < self.options.live_flows_max && starts.queue.len() == 0 {

@@ -133,7 +133,7 @@ impl Clients {
             Reply::Accepted { flow }
             | Reply::Running {
                 flow,
-                parked: false,
+                standing: kernel::Standing::Running,
                 ..
             } => {
                 if *one.flow.get_or_insert(*flow) != *flow {

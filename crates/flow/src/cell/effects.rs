@@ -1,8 +1,10 @@
 //! Effects of a flow: numbered, issued, answered, taken.
 
 use ledger::StateRef;
+use primitives::Timestamp;
 
-use super::{Cell, Output};
+use super::{Cell, Input, Output};
+use crate::engine::{Waiting, WaitsFor};
 use crate::error::LIMIT_EXCEEDED;
 use crate::journal::{RowWriter, scope_of};
 use crate::options::EFFECTS_OF_A_SCOPE_MAX;
@@ -15,6 +17,9 @@ pub(super) struct Slot {
     pub(super) digest: u64,
     pub(super) irrevocable: bool,
     pub(super) consumed: Vec<StateRef>,
+    /// What it waits for, for operators.
+    pub(super) on: WaitsFor,
+    pub(super) since: Timestamp,
     pub(super) state: SlotState,
 }
 
@@ -75,6 +80,7 @@ impl Cell {
         };
         self.unsettled += u32::from(irrevocable);
         self.note(scope_of(effect), |d| d.word(effect.into()).word(digest));
+        let (on, since) = (WaitsFor::of(&request), self.now);
         let replaying = self.replay.is_some();
         let state = if replaying {
             SlotState::Waiting(Some(Box::new(request)))
@@ -88,6 +94,8 @@ impl Cell {
             digest,
             irrevocable,
             consumed,
+            on,
+            since,
             state,
         });
         Ok(())
@@ -119,6 +127,7 @@ impl Cell {
         }) else {
             return false;
         };
+        self.begin(Input::Answer(effect));
         let slot = &mut self.slots[position];
         let result = match result {
             EffectResult::Failed(error) => EffectResult::Failed(error.journaled()),
@@ -200,11 +209,16 @@ impl Cell {
     }
 
     /// The effects that the flow waits for.
-    pub(crate) fn waiting(&self) -> impl Iterator<Item = (u32, EffectKind)> + '_ {
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = Waiting> + '_ {
         self.slots
             .iter()
             .filter(|slot| matches!(slot.state, SlotState::Waiting(_)))
-            .map(|slot| (slot.effect, slot.kind))
+            .map(|slot| Waiting {
+                effect: slot.effect,
+                kind: slot.kind,
+                on: slot.on.clone(),
+                since: slot.since,
+            })
     }
 
     /// Whether an irrevocable request has been asked whose outcome is not dealt with yet.

@@ -8,6 +8,7 @@
 mod effects;
 mod sessions;
 mod sub_flows;
+mod undo;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -15,13 +16,16 @@ use ledger::PartyId;
 use primitives::Timestamp;
 
 pub(crate) use sub_flows::SubFlowStart;
+pub(crate) use undo::Input;
 
 use crate::digest::Digest;
+use crate::engine::KnownSession;
 use crate::journal::RowWriter;
 use crate::session_state::SessionState;
 use crate::{EffectRequest, FlowId, FlowLimits, SessionMessage};
 use effects::Slot;
 use sub_flows::Scope;
+use undo::Mark;
 
 /// What a flow put out in one poll, in order.
 pub(crate) enum Output {
@@ -60,6 +64,7 @@ pub(crate) struct Cell {
     pub(crate) outputs: Vec<Output>,
     pub(crate) step: Option<&'static str>,
     pub(crate) kill: bool,
+    pub(crate) pause: bool,
     pub(crate) scopes_started: u16,
     row: Option<RowWriter>,
     slots: Vec<Slot>,
@@ -70,6 +75,12 @@ pub(crate) struct Cell {
     /// Scopes of sub-flows that were dropped in this poll.
     dropped: Vec<u16>,
     ended: bool,
+    /// Before the last input.
+    mark: Option<Mark>,
+    /// Sessions opened in this poll.
+    opened: Vec<u32>,
+    /// Sessions of sub-flows that ended in this poll.
+    removed: Vec<KnownSession>,
 }
 
 impl Cell {
@@ -83,6 +94,7 @@ impl Cell {
             outputs: Vec::new(),
             step: None,
             kill: false,
+            pause: false,
             scopes_started: 0,
             row: None,
             slots: Vec::new(),
@@ -97,6 +109,9 @@ impl Cell {
             unsettled: 0,
             dropped: Vec::new(),
             ended: false,
+            mark: None,
+            opened: Vec::new(),
+            removed: Vec::new(),
         }
     }
 

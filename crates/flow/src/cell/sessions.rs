@@ -4,7 +4,7 @@ use std::task::Poll;
 
 use ledger::{PartyId, Rejection};
 
-use super::{Cell, Output};
+use super::{Cell, Input, Output};
 use crate::error::{LIMIT_EXCEEDED, MESSAGE_TOO_LARGE, SESSION_ENDED};
 use crate::journal::{ORIGIN_SESSION, RowWriter, scope_of};
 use crate::session_state::{Arrival, SessionState, overflow};
@@ -35,6 +35,7 @@ impl Cell {
             state.version = Some(*version);
         }
         self.sessions.insert(number, state);
+        self.opened.push(number);
         self.note(scope, |d| {
             d.word(number.into())
                 .bytes(peer.as_bytes())
@@ -188,6 +189,7 @@ impl Cell {
     /// Takes an arriving message; whether the flow has a new input.
     pub(crate) fn arrive(&mut self, number: u32, body: SessionBody) -> bool {
         let limits = self.limits;
+        self.begin(Input::Message);
         let Some(state) = self.sessions.get_mut(&number) else {
             return false;
         };

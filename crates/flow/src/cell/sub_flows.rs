@@ -4,6 +4,8 @@ use ledger::Rejection;
 
 use super::Cell;
 use super::effects::{Slot, SlotState};
+use super::undo::known;
+use crate::engine::WaitsFor;
 use crate::error::LIMIT_EXCEEDED;
 use crate::journal::scope_of;
 use crate::options::SUB_FLOWS_MAX;
@@ -65,6 +67,8 @@ impl Cell {
                 digest,
                 irrevocable: false,
                 consumed: Vec::new(),
+                on: WaitsFor::Nothing,
+                since: self.now,
                 state: SlotState::Waiting(None),
             });
             return Ok(SubFlowStart::Skip { effect });
@@ -117,7 +121,14 @@ impl Cell {
 
     fn close_scope(&mut self, index: u16, error: Option<Rejection>) {
         self.close_sessions(|number| scope_of(number) == index, error);
-        self.sessions.retain(|number, _| scope_of(*number) != index);
+        let removed = &mut self.removed;
+        self.sessions.retain(|number, state| {
+            let stays = scope_of(*number) != index;
+            if !stays {
+                removed.push(known(*number, state));
+            }
+            stays
+        });
     }
 
     /// On replay: delivers the end of a sub-flow that was skipped; whether the flow waits for it.

@@ -1,6 +1,7 @@
 //! What the engine asks its node to do.
 
 use ledger::PartyId;
+use primitives::Timestamp;
 
 use crate::{EffectRequest, FlowError, FlowId, SessionMessage, StartRecord};
 
@@ -55,7 +56,30 @@ pub enum EngineAction {
         /// Its output, encoded, or its failure.
         outcome: Result<Vec<u8>, FlowError>,
     },
-    /// The flow cannot be replayed: it keeps its journal and its locks until an operator retries or kills it.
+    /// Write the flow's chart beside its journal, under [`CHART_STEP`](crate::CHART_STEP), or delete it.
+    Chart {
+        /// The flow.
+        flow: FlowId,
+        /// The chart, encoded.
+        row: Option<Vec<u8>>,
+    },
+    /// The flow failed for the moment: it waits for nothing now, keeps its locks, and is to be loaded and
+    /// [retried](crate::FlowEngine::retry) at this time.
+    Retrying {
+        /// The flow.
+        flow: FlowId,
+        /// Why.
+        reason: FlowError,
+        /// When.
+        at: Timestamp,
+    },
+    /// The flow is paused: it waits for nothing now, and keeps its locks.
+    Paused {
+        /// The flow.
+        flow: FlowId,
+    },
+    /// The flow cannot go on by itself: it waits for nothing now, and keeps its journal and its locks until an operator
+    /// retries or kills it.
     Parked {
         /// The flow.
         flow: FlowId,

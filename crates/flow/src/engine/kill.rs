@@ -1,7 +1,9 @@
 //! Killing: at the next suspension, but never between a notary's signature and its recording.
 
+use super::parked::chart_action;
 use super::{EngineAction, FlowEngine, Live};
 use crate::error::KILLED;
+use crate::hospital::Condition;
 use crate::{FlowError, FlowId};
 
 /// What became of a request to kill.
@@ -9,14 +11,15 @@ use crate::{FlowError, FlowId};
 pub enum Kill {
     /// The flow has ended with `flow.killed`.
     Done,
-    /// An irrevocable request is out: the flow will be killed once it was refused, or its outcome recorded.
+    /// An irrevocable request is out: the flow will be killed once it was refused, or its outcome recorded. A flow that is
+    /// kept has nothing out: it is killed at once, and what it asked for may have been granted.
     Waiting,
     /// There is no such flow.
     Unknown,
 }
 
 impl FlowEngine {
-    /// Kills a flow, parked ones too.
+    /// Kills a flow, also one that takes no step.
     pub fn kill(&mut self, flow: FlowId, out: &mut Vec<EngineAction>) -> Kill {
         match self.flows.get_mut(&flow) {
             None => Kill::Unknown,
@@ -35,6 +38,15 @@ impl FlowEngine {
                         running.touched = true;
                         self.touched.push(flow);
                     }
+                }
+                Kill::Waiting
+            }
+            Some(Live::Parked(parked))
+                if parked.unsettled && matches!(parked.chart.condition, Condition::Retrying(_)) =>
+            {
+                if !parked.chart.kill {
+                    parked.chart.kill = true;
+                    chart_action(flow, &parked.chart, out);
                 }
                 Kill::Waiting
             }

@@ -4,8 +4,11 @@ use std::collections::BTreeSet;
 
 use ledger::{PartyId, StateRef};
 
+use primitives::Decode;
+
 use super::{FlowEngine, Live};
 use crate::error::JOURNAL_UNREADABLE;
+use crate::hospital::{CHART_STEP, Chart};
 use crate::journal::{Entry, ORIGIN_SESSION, Outcome, decode_row};
 use crate::{EffectKind, FlowError, FlowId, SessionId, StartRecord};
 
@@ -29,20 +32,22 @@ pub(super) struct LoadedFlow {
     pub(super) row_count: u32,
     pub(super) sessions: Vec<KnownSession>,
     pub(super) unreadable: Option<FlowError>,
+    pub(super) chart: Option<Box<Chart>>,
 }
 
 /// A session that a journal mentions.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct KnownSession {
-    pub(super) number: u32,
-    pub(super) id: SessionId,
-    pub(super) peer: PartyId,
-    pub(super) initiated: bool,
+pub(crate) struct KnownSession {
+    pub(crate) number: u32,
+    pub(crate) id: SessionId,
+    pub(crate) peer: PartyId,
+    pub(crate) initiated: bool,
 }
 
 impl FlowEngine {
-    /// Reads a flow's journal, rows in order of their steps. Nothing runs before [`resume`](FlowEngine::resume).
-    /// A parked flow is loaded again in the same way, to try once more; for one that runs, nothing happens.
+    /// Reads a flow's journal, rows in order of their steps, its chart last if it has one. Nothing runs before [`resume`](FlowEngine::resume).
+    /// A flow that takes no step is loaded again in the same way, to [try](FlowEngine::retry) once more, when all its rows are
+    /// [written](FlowEngine::is_written); for one that runs, nothing happens.
     pub fn load(&mut self, flow: FlowId, rows: &[(u32, Vec<u8>)]) -> Loaded {
         if let Some(Live::Running(running)) = self.flows.get(&flow) {
             // It runs: what it holds locked is known already.
@@ -53,6 +58,11 @@ impl FlowEngine {
                 unreadable: None,
             };
         }
+        let (rows, chart) = match rows.split_last() {
+            // A chart that cannot be read says nothing: the flow is tried.
+            Some(((CHART_STEP, row), rows)) => (rows, Chart::from_bytes(row).ok().map(Box::new)),
+            _ => (rows, None),
+        };
         let mut loaded = LoadedFlow {
             start: None,
             rows: Vec::with_capacity(rows.len()),
@@ -60,6 +70,7 @@ impl FlowEngine {
             row_count: rows.last().map_or(0, |(step, _)| step.saturating_add(1)),
             sessions: Vec::new(),
             unreadable: None,
+            chart,
         };
         for (expected, (step, row)) in (0u32..).zip(rows) {
             let entries = if *step == expected {
@@ -85,6 +96,7 @@ impl FlowEngine {
             locked: locked(&loaded.rows),
             unreadable: loaded.unreadable.clone(),
         };
+        self.take_aside(&flow);
         self.flows.insert(flow, Live::Loaded(Box::new(loaded)));
         report
     }

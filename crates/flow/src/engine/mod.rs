@@ -4,8 +4,8 @@
 //!  start ─────────┐                                    ┌── Effect, Cancel    to the node's services
 //!  complete ──────┤   one input, one poll              ├── SendSession       to the outbox of a peer
 //!  on_session ────┼──> flow ──> what it asked for ──>  ├── Ended, Forget     to the client; the journal is deleted
-//!  kill ──────────┤                                    ├── Parked            to the operator
-//!  resume ────────┘                                    └── Progress
+//!  kill, pause ───┤                                    ├── Parked, Retrying, Paused, Chart    to the hospital
+//!  resume, retry ─┘                                    └── Progress
 //!  end_of_round ────> one Journal row for each flow that gained something
 //! ```
 //!
@@ -19,6 +19,7 @@ mod actions;
 mod kill;
 mod load;
 mod parked;
+mod pause;
 mod replay;
 mod run;
 mod sessions;
@@ -33,10 +34,14 @@ use primitives::Timestamp;
 
 pub use actions::EngineAction;
 pub use kill::Kill;
+pub(crate) use load::KnownSession;
 pub use load::Loaded;
-pub use status::{FlowStatus, MissingVersion, Stage};
+pub use pause::Pause;
+pub use status::{FlowStatus, MissingVersion, Stage, Waiting, WaitsFor};
 
+use crate::cell::Input;
 use crate::error::DUPLICATE_FLOW;
+use crate::hospital::Chart;
 use crate::registry::FlowFuture;
 use crate::shared::{Environment, Shared};
 use crate::{EffectResult, FlowError, FlowId, FlowLimits, FlowRegistry, StartRecord};
@@ -51,6 +56,8 @@ pub struct FlowEngine {
     flows: HashMap<FlowId, Live, BuildHasherDefault<IdHasher>>,
     touched: Vec<FlowId>,
     responders: usize,
+    /// Responders that take no step.
+    aside_responders: usize,
 }
 
 /// A flow that has not ended.
@@ -69,6 +76,12 @@ struct Running {
     rows: u32,
     /// Whether it is among the touched flows of this round.
     touched: bool,
+    /// When it took its last step, in this run of the node.
+    since: Timestamp,
+    /// Its last poll panicked.
+    panicked: bool,
+    /// Its earlier failures.
+    chart: Option<Box<Chart>>,
 }
 
 impl FlowEngine {
@@ -94,6 +107,7 @@ impl FlowEngine {
             flows: HashMap::default(),
             touched: Vec::new(),
             responders: 0,
+            aside_responders: 0,
         }
     }
 
@@ -141,10 +155,11 @@ impl FlowEngine {
         }
         let id = record.id;
         let running = self.make(record)?;
-        running
-            .shared
-            .cell()
-            .journal(|row| row.start(&running.start));
+        {
+            let mut cell = running.shared.cell();
+            cell.journal(|row| row.start(&running.start));
+            cell.begin(Input::Start);
+        }
         self.insert(running);
         self.poll(id, out);
         Ok(())
@@ -169,22 +184,22 @@ impl FlowEngine {
     /// Ends a round: one row for each flow that gained something and has not ended.
     pub fn end_of_round(&mut self, out: &mut Vec<EngineAction>) {
         for flow in std::mem::take(&mut self.touched) {
-            let (step, row) = match self.flows.get_mut(&flow) {
+            match self.flows.get_mut(&flow) {
                 Some(Live::Running(running)) => {
                     running.touched = false;
                     let Some(row) = running.shared.cell().take_row() else {
                         continue;
                     };
+                    let step = running.rows;
                     running.rows += 1;
-                    (running.rows - 1, row)
+                    out.push(EngineAction::Journal { flow, step, row });
                 }
-                Some(Live::Parked(parked)) => match parked.take_row() {
-                    Some(step_and_row) => step_and_row,
-                    None => continue,
-                },
-                _ => continue,
-            };
-            out.push(EngineAction::Journal { flow, step, row });
+                Some(Live::Parked(parked)) => {
+                    let rows = parked.take_rows();
+                    out.extend(rows.map(|(step, row)| EngineAction::Journal { flow, step, row }));
+                }
+                _ => {}
+            }
         }
     }
 }

@@ -1,37 +1,79 @@
-//! Parked flows: not run, not lost. Their messages are still journaled, so that a retry finds them.
+//! Flows that take no step: kept for an operator, paused, or waiting for their next try. Not run, not lost: their messages
+//! are still journaled, so that a retry finds them.
+
+use primitives::Encode;
 
 use super::load::{KnownSession, LoadedFlow};
 use super::{EngineAction, FlowEngine, Live};
+use crate::hospital::{Chart, Condition};
 use crate::journal::RowWriter;
 use crate::{FlowError, FlowId, SessionBody, SessionMessage, StartRecord};
 
-/// A flow that cannot be replayed.
+/// A flow that takes no step.
 pub(super) struct ParkedFlow {
+    /// How it started, without its arguments: those are in the journal.
     pub(super) start: Option<StartRecord>,
-    pub(super) reason: FlowError,
+    pub(super) chart: Chart,
     pub(super) sessions: Vec<KnownSession>,
     pub(super) rows: u32,
+    /// It asked for something irrevocable whose outcome it has not dealt with.
+    pub(super) unsettled: bool,
+    /// What it gained in this round before it stopped.
+    last_row: Option<Vec<u8>>,
     row: Option<RowWriter>,
     kept_bytes: usize,
 }
 
 impl ParkedFlow {
-    pub(super) fn new(loaded: LoadedFlow, reason: FlowError) -> ParkedFlow {
+    pub(super) fn new(
+        mut start: Option<StartRecord>,
+        chart: Chart,
+        sessions: Vec<KnownSession>,
+        rows: u32,
+    ) -> ParkedFlow {
+        if let Some(start) = &mut start {
+            start.args = Vec::new();
+        }
         ParkedFlow {
-            start: loaded.start,
-            reason,
-            sessions: loaded.sessions,
-            rows: loaded.row_count,
+            start,
+            chart,
+            sessions,
+            rows,
+            unsettled: false,
+            last_row: None,
             row: None,
             kept_bytes: 0,
         }
     }
 
-    /// The row of this round, with its number.
-    pub(super) fn take_row(&mut self) -> Option<(u32, Vec<u8>)> {
-        let row = self.row.take()?;
-        self.rows += 1;
-        Some((self.rows - 1, row.into_bytes()))
+    /// What it gained in this round before it stopped, and the message that it is to see again.
+    pub(super) fn gained(&mut self, row: Option<Vec<u8>>, message: Option<&[u8]>) {
+        self.last_row = row;
+        if let Some(message) = message {
+            self.kept_bytes += message.len();
+            self.deferred().again(message);
+        }
+    }
+
+    /// The rows of this round, with their numbers.
+    pub(super) fn take_rows(&mut self) -> impl Iterator<Item = (u32, Vec<u8>)> + use<> {
+        let row = self.row.take().map(RowWriter::into_bytes);
+        let rows: Vec<Vec<u8>> = self.last_row.take().into_iter().chain(row).collect();
+        let first = self.rows;
+        self.rows = first.saturating_add(rows.len() as u32);
+        (first..).zip(rows)
+    }
+
+    fn is_written(&self) -> bool {
+        self.last_row.is_none() && self.row.is_none()
+    }
+
+    fn deferred(&mut self) -> &mut RowWriter {
+        self.row.get_or_insert_with(|| {
+            let mut row = RowWriter::new();
+            row.deferred();
+            row
+        })
     }
 
     /// Keeps a message; whether there was room.
@@ -44,11 +86,7 @@ impl ParkedFlow {
             return false;
         }
         self.kept_bytes += size;
-        let row = self.row.get_or_insert_with(|| {
-            let mut row = RowWriter::new();
-            row.deferred();
-            row
-        });
+        let row = self.deferred();
         match body {
             SessionBody::Data {
                 index,
@@ -64,6 +102,7 @@ impl ParkedFlow {
 }
 
 impl FlowEngine {
+    /// Parks a flow that cannot be replayed.
     pub(super) fn park(
         &mut self,
         flow: FlowId,
@@ -71,16 +110,69 @@ impl FlowEngine {
         reason: FlowError,
         out: &mut Vec<EngineAction>,
     ) {
-        let parked = ParkedFlow::new(loaded, reason.clone());
+        let mut chart = loaded
+            .chart
+            .map_or_else(|| Chart::new(Condition::Parked), |chart| *chart);
+        chart.condition = Condition::Parked;
+        chart.by_journal = true;
+        let known = chart
+            .last()
+            .is_some_and(|last| last.code == reason.code && last.message == reason.message);
+        // At each start of the node the same again: once is enough.
+        if !known {
+            chart.note(&reason, self.now, 0);
+        }
+        let parked = ParkedFlow::new(loaded.start, chart, loaded.sessions, loaded.row_count);
+        self.put_aside(flow, parked, out);
+    }
+
+    /// A flow takes no step from now on: says so, and has its chart written.
+    pub(super) fn put_aside(
+        &mut self,
+        flow: FlowId,
+        parked: ParkedFlow,
+        out: &mut Vec<EngineAction>,
+    ) {
+        self.aside_responders += usize::from(is_responder(&parked));
+        chart_action(flow, &parked.chart, out);
+        out.push(notice(flow, &parked.chart));
         self.flows.insert(flow, Live::Parked(Box::new(parked)));
-        out.push(EngineAction::Parked { flow, reason });
+    }
+
+    /// Takes out a flow that takes no step.
+    pub(super) fn take_aside(&mut self, flow: &FlowId) -> Option<ParkedFlow> {
+        match self.flows.remove(flow) {
+            Some(Live::Parked(parked)) => {
+                self.aside_responders -= usize::from(is_responder(&parked));
+                Some(*parked)
+            }
+            Some(other) => {
+                self.flows.insert(*flow, other);
+                None
+            }
+            None => None,
+        }
+    }
+
+    /// Whether a flow takes no step and all its rows have been handed out, so that it can be loaded from them.
+    pub fn is_written(&self, flow: &FlowId) -> bool {
+        matches!(self.flows.get(flow), Some(Live::Parked(parked)) if parked.is_written())
     }
 
     /// Ends a flow that does not run: tells the other sides of the sessions it is known to have.
     pub(super) fn discard(&mut self, flow: FlowId, error: FlowError, out: &mut Vec<EngineAction>) {
-        let (start, sessions, rows) = match self.flows.remove(&flow) {
-            Some(Live::Loaded(loaded)) => (loaded.start, loaded.sessions, loaded.row_count),
-            Some(Live::Parked(parked)) => (parked.start, parked.sessions, parked.rows),
+        let (start, sessions, rows, has_chart) = match self.flows.get(&flow) {
+            Some(Live::Parked(_)) => match self.take_aside(&flow) {
+                Some(parked) => (parked.start, parked.sessions, parked.rows, true),
+                None => return,
+            },
+            Some(Live::Loaded(_)) => match self.flows.remove(&flow) {
+                Some(Live::Loaded(loaded)) => {
+                    let has_chart = loaded.chart.is_some();
+                    (loaded.start, loaded.sessions, loaded.row_count, has_chart)
+                }
+                _ => return,
+            },
             _ => return,
         };
         for session in sessions {
@@ -98,6 +190,9 @@ impl FlowEngine {
                 message,
             });
         }
+        if has_chart {
+            out.push(EngineAction::Chart { flow, row: None });
+        }
         out.push(EngineAction::Forget { flow, steps: rows });
         if let Some(start) = start {
             out.push(EngineAction::Ended {
@@ -107,4 +202,25 @@ impl FlowEngine {
             });
         }
     }
+}
+
+pub(super) fn chart_action(flow: FlowId, chart: &Chart, out: &mut Vec<EngineAction>) {
+    let row = Some(chart.to_bytes());
+    out.push(EngineAction::Chart { flow, row });
+}
+
+fn notice(flow: FlowId, chart: &Chart) -> EngineAction {
+    let reason = chart.last().map(crate::hospital::Cause::to_error);
+    match (chart.condition, reason) {
+        (Condition::Retrying(at), Some(reason)) => EngineAction::Retrying { flow, reason, at },
+        (Condition::Parked, Some(reason)) => EngineAction::Parked { flow, reason },
+        _ => EngineAction::Paused { flow },
+    }
+}
+
+fn is_responder(parked: &ParkedFlow) -> bool {
+    parked
+        .start
+        .as_ref()
+        .is_some_and(|start| start.origin.is_some())
 }

@@ -5,16 +5,33 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Poll;
 
 use super::load::LoadedFlow;
+use super::parked::{ParkedFlow, chart_action};
 use super::run::drain;
 use super::{EngineAction, FlowEngine, Live, Running};
-use crate::cell::Replay;
+use crate::cell::{Input, Replay};
 use crate::error::{JOURNAL_UNREADABLE, JOURNAL_UNRESOLVED, REPLAY_MISMATCHED};
+use crate::hospital::Condition;
 use crate::journal::{Entry, Outcome, scope_of};
 use crate::{EffectResult, FlowError, FlowId, Rehydrate, SessionBody};
 
 impl FlowEngine {
-    /// Replays a loaded flow and lets it go on, or parks it.
+    /// When the node starts: replays a loaded flow and lets it go on, or parks it. One that an operator paused, or that is
+    /// kept for a reason that another binary does not change, stays as it is.
     pub fn resume(&mut self, flow: FlowId, ledger: &dyn Rehydrate, out: &mut Vec<EngineAction>) {
+        if let Some(Live::Loaded(loaded)) = self.flows.get(&flow)
+            && let Some(chart) = loaded.chart.as_ref().filter(|chart| chart.stays())
+        {
+            let chart = (**chart).clone();
+            let (start, sessions) = (loaded.start.clone(), loaded.sessions.clone());
+            let parked = ParkedFlow::new(start, chart, sessions, loaded.row_count);
+            self.put_aside(flow, parked, out);
+            return;
+        }
+        self.retry(flow, ledger, out);
+    }
+
+    /// Replays a loaded flow and lets it go on, or parks it.
+    pub fn retry(&mut self, flow: FlowId, ledger: &dyn Rehydrate, out: &mut Vec<EngineAction>) {
         let loaded = match self.flows.remove(&flow) {
             Some(Live::Loaded(loaded)) => *loaded,
             Some(other) => {
@@ -24,13 +41,37 @@ impl FlowEngine {
             None => return,
         };
         match self.replay(&loaded, ledger) {
-            Ok(running) => {
+            Ok(mut running) => {
+                let (mut unbegun, mut kill) = (false, false);
+                if let Some(mut chart) = loaded.chart {
+                    kill = std::mem::take(&mut chart.kill);
+                    unbegun = std::mem::take(&mut chart.unbegun);
+                    chart.condition = Condition::Running;
+                    chart.by_journal = false;
+                    // Written while the first poll is still to come, the chart would hide that from the next start.
+                    if !unbegun {
+                        chart_action(flow, &chart, out);
+                    }
+                    running.chart = Some(chart);
+                }
                 {
                     let mut cell = running.shared.cell();
-                    cell.go_live();
+                    if unbegun {
+                        cell.begin(Input::Start);
+                    } else {
+                        cell.go_live();
+                    }
+                    if kill {
+                        cell.kill = true;
+                        cell.journal(|row| row.kill_asked());
+                    }
                     drain(flow, &mut cell, out);
                 }
                 self.insert(running);
+                if unbegun {
+                    self.poll(flow, out);
+                    self.begun(flow, out);
+                }
                 for entry in loaded.deferred {
                     self.run_deferred(flow, entry, out);
                 }
@@ -72,6 +113,15 @@ impl FlowEngine {
         }
     }
 
+    /// A flow's first poll went well at last.
+    fn begun(&mut self, flow: FlowId, out: &mut Vec<EngineAction>) {
+        if let Some(Live::Running(running)) = self.flows.get(&flow)
+            && let Some(chart) = &running.chart
+        {
+            chart_action(flow, chart, out);
+        }
+    }
+
     fn replay(&self, loaded: &LoadedFlow, ledger: &dyn Rehydrate) -> Result<Running, FlowError> {
         if let Some(reason) = &loaded.unreadable {
             return Err(reason.clone());
@@ -81,6 +131,9 @@ impl FlowEngine {
         })?;
         let mut running = self.make(start)?;
         running.rows = loaded.row_count;
+        if loaded.chart.as_ref().is_some_and(|chart| chart.unbegun) {
+            return Ok(running);
+        }
         let plan = plan(&loaded.rows);
         let ended = plan.ended.clone();
         {

@@ -43,6 +43,9 @@ impl FlowEngine {
             shared,
             rows: 0,
             touched: false,
+            since: self.now,
+            panicked: false,
+            chart: None,
         })
     }
 
@@ -61,7 +64,12 @@ impl FlowEngine {
             running.touched = true;
             self.touched.push(flow);
         }
-        running.shared.cell().now = self.now;
+        running.since = self.now;
+        let put_out = {
+            let mut cell = running.shared.cell();
+            cell.now = self.now;
+            cell.outputs.len()
+        };
         match running.poll_once() {
             Poll::Pending => {
                 let mut cell = running.shared.cell();
@@ -70,11 +78,25 @@ impl FlowEngine {
                         .retain(|output| !matches!(output, Output::Effect { .. }));
                     drop(cell);
                     self.kill_now(flow, out);
+                } else if cell.pause && !cell.is_unsettled() {
+                    drop(cell);
+                    self.pause_now(flow, out);
                 } else {
                     drain(flow, &mut cell, out);
                 }
             }
-            Poll::Ready(outcome) => self.finish(flow, outcome, out),
+            Poll::Ready(outcome) => {
+                let Some(Live::Running(running)) = self.flows.get(&flow) else {
+                    return;
+                };
+                let failure = outcome.as_ref().err();
+                match failure.and_then(|error| Some((error, self.verdict(running, error)?))) {
+                    Some((error, condition)) => {
+                        self.set_aside(flow, condition, error, put_out, out);
+                    }
+                    None => self.finish(flow, outcome, out),
+                }
+            }
         }
     }
 
@@ -93,6 +115,7 @@ impl FlowEngine {
             future,
             shared,
             rows,
+            chart,
             ..
         } = *running;
         self.responders -= usize::from(start.origin.is_some());
@@ -103,6 +126,9 @@ impl FlowEngine {
         }
         // What a flow holds may panic when it is dropped; the outcome stands.
         let _ = catch_unwind(AssertUnwindSafe(move || drop(future)));
+        if chart.is_some() {
+            out.push(EngineAction::Chart { flow, row: None });
+        }
         if rows > 0 {
             out.push(EngineAction::Forget { flow, steps: rows });
         }
@@ -126,6 +152,7 @@ impl Running {
             }
             Ok(Poll::Ready(outcome)) => Poll::Ready(outcome.map_err(FlowError::journaled)),
             Err(panic) => {
+                self.panicked = true;
                 let text = format!("the flow panicked: {}", panic_text(&*panic));
                 Poll::Ready(Err(FlowError::listed(&PANICKED, text)))
             }

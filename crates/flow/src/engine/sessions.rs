@@ -3,6 +3,7 @@
 use ledger::PartyId;
 
 use super::{EngineAction, FlowEngine, Live};
+use crate::cell::Input;
 use crate::error::{SESSION_UNKNOWN, TOO_MANY_RESPONDERS};
 use crate::journal::ORIGIN_SESSION;
 use crate::session_state::overflow;
@@ -136,6 +137,7 @@ impl FlowEngine {
         {
             let mut cell = running.shared.cell();
             cell.journal(|row| row.start(&running.start));
+            cell.begin(Input::Start);
             if versions.len() > 1 {
                 cell.confirm_version(version);
             }

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use ledger::PartyId;
+use ledger::{PartyId, TokenId, TxId};
+use primitives::Timestamp;
 
 use super::{FlowEngine, Live};
-use crate::{EffectKind, FlowError, FlowId, StartRecord};
+use crate::hospital::{Cause, Chart, Condition};
+use crate::{EffectKind, EffectRequest, FlowError, FlowId, Service, StartRecord};
 
 /// How far a live flow is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,19 +17,32 @@ pub enum Stage {
         /// The last progress step it reported.
         step: Option<&'static str>,
         /// The effects it waits for.
-        waiting: Vec<(u32, EffectKind)>,
+        waiting: Vec<Waiting>,
         /// The other sides of its sessions.
         sessions: Vec<PartyId>,
         /// A kill waits for the answer to an irrevocable request.
         kill_asked: bool,
+        /// A pause waits for the answer to an irrevocable request.
+        pause_asked: bool,
+        /// When it took its last step, in this run of the node.
+        since: Timestamp,
     },
     /// Its journal has been read; it is not resumed yet.
     Loaded,
-    /// It cannot be replayed.
+    /// It failed for the moment, and is tried again.
+    Retrying {
+        /// Why.
+        reason: FlowError,
+        /// When.
+        at: Timestamp,
+    },
+    /// It cannot go on by itself.
     Parked {
         /// Why.
         reason: FlowError,
     },
+    /// An operator paused it.
+    Paused,
 }
 
 /// A live flow.
@@ -41,6 +56,74 @@ pub struct FlowStatus {
     pub rows: u32,
     /// How far it is.
     pub stage: Stage,
+    /// Its failures so far, if there were any, or it was paused.
+    pub chart: Option<Chart>,
+}
+
+/// An effect that a flow waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    /// Its number.
+    pub effect: u32,
+    /// Its kind.
+    pub kind: EffectKind,
+    /// What it is about.
+    pub on: WaitsFor,
+    /// Since when, in this run of the node.
+    pub since: Timestamp,
+}
+
+/// What an effect that a flow waits for is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WaitsFor {
+    /// Nothing that an operator could look at.
+    Nothing,
+    /// A service of another node.
+    Service(PartyId, Service),
+    /// Coins of a token.
+    Token(TokenId),
+    /// A transaction, whose back chain another node may have.
+    Transaction(TxId, Option<PartyId>),
+    /// A time.
+    Until(Timestamp),
+    /// An external operation.
+    Operation(String),
+}
+
+impl WaitsFor {
+    pub(crate) fn of(request: &EffectRequest) -> WaitsFor {
+        match request {
+            EffectRequest::Request { party, service, .. } => WaitsFor::Service(*party, *service),
+            EffectRequest::SelectStates(request) => WaitsFor::Token(request.token),
+            EffectRequest::Verify {
+                transaction, from, ..
+            } => WaitsFor::Transaction(transaction.id(), *from),
+            EffectRequest::Record { transaction, .. } => {
+                WaitsFor::Transaction(transaction.id(), None)
+            }
+            EffectRequest::AwaitTransaction(id) | EffectRequest::Transaction(id) => {
+                WaitsFor::Transaction(*id, None)
+            }
+            EffectRequest::Sleep { until } => WaitsFor::Until(*until),
+            EffectRequest::External { name, .. } => WaitsFor::Operation(name.clone()),
+            _ => WaitsFor::Nothing,
+        }
+    }
+}
+
+impl FlowStatus {
+    /// Since when the flow has waited without a step for something that is not just a time; `None` if it does not, or takes
+    /// no step because it failed or was paused.
+    pub fn waits_since(&self) -> Option<Timestamp> {
+        match &self.stage {
+            Stage::Running { waiting, since, .. }
+                if waiting.is_empty() || waiting.iter().any(|w| w.kind != EffectKind::Sleep) =>
+            {
+                Some(*since)
+            }
+            _ => None,
+        }
+    }
 }
 
 /// A version that is in flight but not registered.
@@ -66,7 +149,7 @@ impl FlowEngine {
 
     /// One live flow.
     pub fn status(&self, flow: &FlowId) -> Option<FlowStatus> {
-        let (start, rows, stage) = match self.flows.get(flow)? {
+        let (start, rows, stage, chart) = match self.flows.get(flow)? {
             Live::Running(running) => {
                 let cell = running.shared.cell();
                 let stage = Stage::Running {
@@ -74,15 +157,27 @@ impl FlowEngine {
                     waiting: cell.waiting().collect(),
                     sessions: cell.session_peers().collect(),
                     kill_asked: cell.kill,
+                    pause_asked: cell.pause,
+                    since: running.since,
                 };
-                (Some(running.start.clone()), running.rows, stage)
+                let chart = running.chart.as_deref().cloned();
+                (Some(running.start.clone()), running.rows, stage, chart)
             }
-            Live::Loaded(loaded) => (loaded.start.clone(), loaded.row_count, Stage::Loaded),
+            Live::Loaded(loaded) => (
+                loaded.start.clone(),
+                loaded.row_count,
+                Stage::Loaded,
+                loaded.chart.as_deref().cloned(),
+            ),
             Live::Parked(parked) => {
-                let stage = Stage::Parked {
-                    reason: parked.reason.clone(),
+                let reason = parked.chart.last().map(Cause::to_error);
+                let stage = match (parked.chart.condition, reason) {
+                    (Condition::Retrying(at), Some(reason)) => Stage::Retrying { reason, at },
+                    (Condition::Parked, Some(reason)) => Stage::Parked { reason },
+                    _ => Stage::Paused,
                 };
-                (parked.start.clone(), parked.rows, stage)
+                let chart = Some(parked.chart.clone());
+                (parked.start.clone(), parked.rows, stage, chart)
             }
         };
         Some(FlowStatus {
@@ -90,6 +185,7 @@ impl FlowEngine {
             start,
             rows,
             stage,
+            chart,
         })
     }
 

@@ -26,6 +26,26 @@ impl RowWriter {
         self.entries == 0
     }
 
+    /// How much is written.
+    pub(crate) fn mark(&self) -> (usize, u32) {
+        (self.encoder.len(), self.entries)
+    }
+
+    /// Takes back what was written after a mark; returns it.
+    pub(crate) fn split_off(&mut self, (bytes, entries): (usize, u32)) -> Vec<u8> {
+        let mut written = std::mem::replace(&mut self.encoder, Encoder::new()).into_bytes();
+        let taken = written.split_off(bytes.min(written.len()));
+        self.encoder.raw(&written);
+        self.entries = entries;
+        taken
+    }
+
+    /// An entry as it was taken out of a row.
+    pub(crate) fn again(&mut self, entry: &[u8]) {
+        self.entries += 1;
+        self.encoder.raw(entry);
+    }
+
     /// The finished row.
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         self.encoder.into_bytes()

@@ -145,6 +145,23 @@ impl Bench {
         self.expect(expected);
     }
 
+    /// Loads a flow that takes no step from its journal and tries it again.
+    pub fn retry(&mut self, n: u8, expected: &[&str]) {
+        self.tick();
+        assert!(self.engine.is_written(&id(n)), "between rounds");
+        let rows = self.journal.range((id(n), 0)..=(id(n), u32::MAX));
+        let rows: Vec<(u32, Vec<u8>)> = rows.map(|((_, s), row)| (*s, row.clone())).collect();
+        self.engine.load(id(n), &rows);
+        self.engine.retry(id(n), &self.held, &mut self.out);
+        self.expect(expected);
+    }
+
+    pub fn pause(&mut self, n: u8, became: flow::Pause, expected: &[&str]) {
+        self.tick();
+        assert_eq!(self.engine.pause(id(n), &mut self.out), became);
+        self.expect(expected);
+    }
+
     fn tick(&mut self) {
         self.now += 1;
         self.engine.set_now(Timestamp::from_ms(self.now));
@@ -165,7 +182,10 @@ impl Bench {
     /// Takes the actions: journals them, keeps them as lines.
     pub fn work_off(&mut self) {
         for action in std::mem::take(&mut self.out) {
-            self.lines.push(line(&action));
+            // Charts follow from the lines beside them.
+            if !matches!(action, EngineAction::Chart { .. }) {
+                self.lines.push(line(&action));
+            }
             match action {
                 EngineAction::Journal { flow, step, row } => {
                     assert!(self.journal.insert((flow, step), row).is_none());
@@ -175,6 +195,10 @@ impl Bench {
                         assert!(self.journal.remove(&(flow, step)).is_some());
                     }
                 }
+                EngineAction::Chart { flow, row } => match row {
+                    Some(row) => drop(self.journal.insert((flow, flow::CHART_STEP), row)),
+                    None => assert!(self.journal.remove(&(flow, flow::CHART_STEP)).is_some()),
+                },
                 EngineAction::SendSession { peer, message } => self.sent.push((peer, message)),
                 EngineAction::Ended { flow, outcome, .. } => {
                     assert!(self.outcomes.insert(flow, outcome).is_none());
@@ -217,6 +241,11 @@ pub fn line(action: &EngineAction) -> String {
             ..
         } => format!("failed {}", error.code),
         EngineAction::Parked { reason, .. } => format!("parked {}", reason.code),
+        EngineAction::Retrying { reason, at, .. } => {
+            format!("retrying {} at {}", reason.code, at.as_ms())
+        }
+        EngineAction::Paused { .. } => "paused".to_owned(),
+        EngineAction::Chart { .. } => "chart".to_owned(),
         EngineAction::Progress { step, .. } => format!("progress {step}"),
     }
 }

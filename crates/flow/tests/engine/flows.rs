@@ -19,6 +19,7 @@ pub fn registry() -> FlowRegistry {
         .register::<Nap>()
         .register::<Race>()
         .register::<Panics>()
+        .register::<Flaky>()
         .register::<Talk>()
         .register::<Offer>()
         .register::<Pay>()
@@ -171,6 +172,37 @@ impl Flow for Panics {
         ask(&ctx, "anything").await?;
         panic!("at {args}");
     }
+}
+
+/// Asks twice, and once more for each "again" that it hears.
+pub struct Flaky;
+impl Flow for Flaky {
+    const NAME: &'static str = "test.flaky";
+    const VERSION: u32 = 1;
+    type Args = String;
+    type Output = String;
+
+    async fn run(ctx: FlowContext, args: String) -> Result<String, FlowError> {
+        let now = ctx.now();
+        if args == "panic at once" && PANICS.get() {
+            panic!("at once");
+        }
+        let first = ask(&ctx, "first").await?;
+        let second = ask(&ctx, "second").await?;
+        let later = ctx.now();
+        match second.as_str() {
+            "again" => Err(FlowError::new("test.again", "not yet", "wait").transient()),
+            "no" => Err(FlowError::new("test.no", "never", "give up")),
+            "panic" => panic!("in the middle"),
+            _ if later < now => Err(FlowError::new("test.time", "went back", "")),
+            _ => Ok(format!("{first} {second}")),
+        }
+    }
+}
+
+thread_local! {
+    /// Whether the code of a test flow panics: as if it were mended in between.
+    pub static PANICS: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
 struct Bomb(bool);

@@ -3,6 +3,7 @@
 mod bench;
 mod errors;
 mod flows;
+mod hospital;
 mod json;
 mod kill;
 mod library;

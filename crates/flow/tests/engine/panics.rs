@@ -1,10 +1,10 @@
-//! Panics of flows: contained, and silent towards the counterparty.
+//! Panics of flows: contained, kept for an operator, and silent towards the counterparty.
 
 use crate::bench::{Bench, id};
 use crate::sessions::{data, init};
 
 #[test]
-fn a_panic_fails_one_flow() {
+fn a_panic_keeps_one_flow() {
     let mut b = Bench::new();
     b.start(
         1,
@@ -19,20 +19,20 @@ fn a_panic_fails_one_flow() {
         &["send B init test.panics [1] noon", "effect 2 anything"],
     );
     b.round(&["journal 0", "journal 0"]);
-    b.text(
-        2,
-        2,
-        "",
-        &[
-            "send B end flow.panicked",
-            "forget 1",
-            "failed flow.panicked",
-        ],
-    );
-    let error = b.outcomes[&id(2)].clone().unwrap_err();
-    assert_eq!(error.message, "the flow panicked: at noon");
-    assert!(!error.hint.is_empty());
+    b.text(2, 2, "", &["parked flow.panicked"]);
+    let chart = b.engine.status(&id(2)).unwrap().chart.unwrap();
+    let cause = chart.last().unwrap();
+    assert_eq!(cause.message, "the flow panicked: at noon");
+    assert!(!cause.hint.is_empty());
     b.text(1, 1, "x", &["effect 4 second x"]);
+    b.round(&["journal 1"]);
+    b.retry(2, &["effect 2 anything"]);
+    b.kill(
+        2,
+        flow::Kill::Done,
+        &["send B end flow.killed", "forget 1", "failed flow.killed"],
+    );
+    assert!(b.journal.keys().all(|(flow, _)| *flow == id(1)));
 }
 
 #[test]
@@ -54,6 +54,23 @@ fn a_panic_while_a_killed_flow_is_dropped_is_contained() {
 #[test]
 fn a_responders_panic_text_stays_at_home() {
     let mut b = Bench::of('B', Default::default());
+    b.message(
+        'A',
+        init("test.talk", &[1], Some("panic")),
+        &["parked flow.panicked"],
+    );
+    // What comes for it is kept.
+    b.message('A', data(1, "x"), &[]);
+    assert!(b.sent.is_empty());
+}
+
+#[test]
+fn responders_beyond_the_bound_end_with_their_panic() {
+    let limits = flow::FlowLimits {
+        kept_responders_max: 0,
+        ..Default::default()
+    };
+    let mut b = Bench::of('B', limits);
     b.message(
         'A',
         init("test.talk", &[1], Some("panic")),

@@ -99,14 +99,15 @@ fn a_dropped_sub_flow_ends_its_sessions() {
 }
 
 #[test]
-fn a_panic_within_reaches_the_counterparty_as_one() {
+fn a_panic_within_keeps_the_whole_flow_and_its_counterparty_waits() {
     let mut b = Bench::new();
     let lines = ["send B init test.talk_and_fall [1]", "effect 1/2 anything"];
     b.start(1, "test.within", &"fall".to_owned(), &lines);
-    b.text(
+    b.text(1, 0x1_0002, "x", &["parked flow.panicked"]);
+    b.round(&["journal 0"]);
+    b.kill(
         1,
-        0x1_0002,
-        "x",
-        &["send B end flow.panicked", "failed flow.panicked"],
+        flow::Kill::Done,
+        &["send B end flow.killed", "forget 1", "failed flow.killed"],
     );
 }

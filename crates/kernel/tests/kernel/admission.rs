@@ -208,7 +208,10 @@ fn a_start_that_waits_can_be_cancelled() {
     let running = town.replies.remove(&asked);
     assert!(matches!(
         running,
-        Some(Reply::Running { parked: false, .. })
+        Some(Reply::Running {
+            standing: kernel::Standing::Running,
+            ..
+        })
     ));
     assert_eq!(cancel(&mut town, Town::flow_id(first)), Reply::Done);
     for token in [first, again, attached] {

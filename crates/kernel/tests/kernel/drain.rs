@@ -1,7 +1,7 @@
 //! Draining: no new starts, and word when the last flow has ended. Parked flows hold nothing up.
 
 use kernel::port::Table;
-use kernel::{Event, KernelOptions, Reply, Token, Wait};
+use kernel::{Event, KernelOptions, Reply, Standing, Token, Wait};
 
 use crate::town::{CODE_CHANGED, Town};
 
@@ -110,10 +110,18 @@ fn a_parked_flow_holds_up_no_drain_and_no_place() {
     let parked = |town: &mut Town, token: u64| {
         town.settle();
         let reply = town.replies.remove(&token);
-        let Some(Reply::Running { flow, parked, step }) = reply else {
+        let Some(Reply::Running {
+            flow,
+            standing,
+            step,
+        }) = reply
+        else {
             panic!("{reply:?}");
         };
-        assert!(parked && step.contains("flow.replay_mismatched"), "{step}");
+        assert!(
+            standing == Standing::Parked && step.contains("flow.replay_mismatched"),
+            "{step}"
+        );
         assert_eq!(flow, Town::flow_id(fickle));
     };
     let again = town.start(1, "test.fickle", "100", Some("fickle"));

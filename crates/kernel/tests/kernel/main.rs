@@ -11,6 +11,7 @@ mod crashes;
 mod deliveries;
 mod drain;
 mod garbage;
+mod hospital;
 mod locks;
 mod messages;
 mod notes;

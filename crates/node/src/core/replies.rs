@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use kernel::{Reply, Token};
+use api::FlowStatus;
+use kernel::{Reply, Standing, Token};
 use ledger::Rejection;
 
 use crate::http::{Answer, Ended, Output, Refusal, Ticket};
@@ -110,10 +111,14 @@ impl Wait {
 fn answer_of(reply: Reply) -> Answer {
     match reply {
         Reply::Accepted { flow } => Answer::Accepted { flow_id: flow },
-        Reply::Running { flow, step, parked } => Answer::Running {
+        Reply::Running {
+            flow,
+            step,
+            standing,
+        } => Answer::Running {
             flow_id: flow,
             step,
-            parked,
+            status: status_of(standing),
         },
         Reply::Ended { outcome, delivered } => {
             let output = outcome.result.map(|bytes| Output::Encoded {
@@ -130,6 +135,16 @@ fn answer_of(reply: Reply) -> Answer {
         }
         Reply::Busy { retry_after_ms } => Answer::Refused(Refusal::busy(retry_after_ms)),
         Reply::Rejected(rejection) => Answer::Refused(rejection.into()),
-        Reply::Done | Reply::Flows(_) | Reply::Noted { .. } => Answer::Done,
+        Reply::Done | Reply::Flows(_) | Reply::Noted { .. } | Reply::Ordered(_) => Answer::Done,
+    }
+}
+
+/// As the API writes it.
+pub(super) fn status_of(standing: Standing) -> FlowStatus {
+    match standing {
+        Standing::Running => FlowStatus::Running,
+        Standing::Retrying => FlowStatus::Retrying,
+        Standing::Parked => FlowStatus::Parked,
+        Standing::Paused => FlowStatus::Paused,
     }
 }

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use api::{
     Balance, Balances, ChainPage, ConsumedEntry, ConsumedPage, Drain, FlowInfo, FlowList,
-    FlowStatus, FlowSummary, Fungible, Health, LedgerEntry, LedgerPage, NetworkView, NodeState,
-    NodeView, NotaryView, NoteView, PartyView, RawJson, SchedulePage, StateEntry, StatesPage,
+    FlowSummary, Fungible, Health, LedgerEntry, LedgerPage, NetworkView, NodeState, NodeView,
+    NotaryView, NoteView, PartyView, RawJson, SchedulePage, StateEntry, StatesPage,
     TransactionView, VaultAnswer, VaultQuery, Wait,
 };
 use flow::{FlowId, FlowRegistry, Stage};
@@ -17,6 +17,7 @@ use ledger::{ContractRegistry, NetworkMap, NodeInfo, StateRef, TransactionState,
 use primitives::Decode;
 use store::{Embedded, StateFilter, StateRow, VaultReader, ViewProgress};
 
+use super::replies::status_of;
 use super::shared::Shared;
 use super::start::VIEW_FAILED;
 use super::vault_changes::ChangeReader;
@@ -291,6 +292,7 @@ impl NodeService for Service {
             let token = Token(Ticket::next_id());
             let reply = self.shared.replies.once(token);
             self.shared.mailbox.push(Event::Flows {
+                filter: Box::default(),
                 after,
                 limit: limit.saturating_add(1),
                 token,
@@ -699,19 +701,16 @@ fn notary_view(info: &NodeInfo) -> Option<NotaryView> {
 }
 
 fn summary(status: flow::FlowStatus) -> FlowSummary {
-    let (parked, step) = match &status.stage {
-        Stage::Running { step, .. } => (false, step.unwrap_or("running").to_owned()),
-        Stage::Loaded => (false, "loaded".to_owned()),
-        Stage::Parked { reason } => (true, reason.to_string()),
+    let step = match &status.stage {
+        Stage::Running { step, .. } => step.unwrap_or("running").to_owned(),
+        Stage::Loaded => "loaded".to_owned(),
+        Stage::Retrying { reason, .. } | Stage::Parked { reason } => reason.to_string(),
+        Stage::Paused => "paused by an operator".to_owned(),
     };
     FlowSummary {
         flow_id: status.flow.to_string(),
         flow: status.start.as_ref().map(|start| start.flow.clone()),
-        status: if parked {
-            FlowStatus::Parked
-        } else {
-            FlowStatus::Running
-        },
+        status: status_of(kernel::standing(&status)),
         step,
         started_here: status
             .start

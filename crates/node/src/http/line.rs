@@ -29,13 +29,9 @@ pub(super) fn write_answer(
     match answer {
         Answer::Accepted { flow_id } => write_state(out, flow_id.as_bytes(), "running"),
         Answer::Running {
-            flow_id, parked, ..
+            flow_id, status, ..
         } => {
-            write_state(
-                out,
-                flow_id.as_bytes(),
-                if parked { "parked" } else { "running" },
-            );
+            write_state(out, flow_id.as_bytes(), status.as_str());
         }
         Answer::Ended(ended) => write_end(out, service, *ended),
         Answer::Refused(refusal) => write_failure(out, refusal),

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use api::{
-    Balances, ChainPage, ConsumedPage, Drain, FlowList, Health, LedgerPage, NetworkView, NodeView,
-    NoteView, RawJson, SchedulePage, StatesPage, TransactionView, VaultAnswer, VaultChange,
-    VaultQuery, Wait,
+    Balances, ChainPage, ConsumedPage, Drain, FlowList, FlowStatus, Health, LedgerPage,
+    NetworkView, NodeView, NoteView, RawJson, SchedulePage, StatesPage, TransactionView,
+    VaultAnswer, VaultChange, VaultQuery, Wait,
 };
 use flow::FlowId;
 use ledger::{StateRef, TxId};
@@ -58,8 +58,8 @@ pub enum Answer {
         flow_id: FlowId,
         /// Its last step, or why it is parked.
         step: String,
-        /// Whether it is parked.
-        parked: bool,
+        /// Where it stands.
+        status: FlowStatus,
     },
     /// The flow ended.
     Ended(Box<Ended>),

@@ -184,7 +184,7 @@ impl NodeService for Fake {
             Some(_) => Answer::Running {
                 flow_id,
                 step: "holding".into(),
-                parked: false,
+                status: api::FlowStatus::Running,
             },
             None => Answer::Refused(Refusal::listed(&api::codes::UNKNOWN_FLOW, "no such flow")),
         };

@@ -136,6 +136,18 @@ impl Holdings {
         }
     }
 
+    /// The states that a flow holds.
+    pub(super) fn refs_of(&self, flow: &FlowKey) -> Vec<StateRef> {
+        let holds = self.flows.get(flow);
+        holds.map_or_else(Vec::new, |holds| holds.refs.iter().copied().collect())
+    }
+
+    /// What a flow waits for.
+    pub(super) fn waits_of(&self, flow: &FlowKey) -> Vec<(TokenId, Place)> {
+        let holds = self.flows.get(flow);
+        holds.map_or_else(Vec::new, |holds| holds.waits.iter().copied().collect())
+    }
+
     /// Everything a flow holds and waits for; the states stay noted as held until they are removed one by one.
     pub(super) fn take_flow(&mut self, flow: &FlowKey) -> Option<FlowHolds> {
         self.flows.remove(flow)

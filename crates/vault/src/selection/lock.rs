@@ -1,10 +1,13 @@
 //! Locks on states that a flow names itself.
 
+use std::collections::BTreeSet;
+
 use ledger::StateRef;
+use primitives::Timestamp;
 
 use super::Selection;
 use super::holdings::{Holder, Slot};
-use crate::{FlowKey, SelectionError};
+use crate::{FlowKey, SelectionError, SelectionOutput};
 
 impl Selection {
     /// Locks states for a flow, all or none, at once; what the flow holds already stays its own. Whoever calls it knows
@@ -38,6 +41,33 @@ impl Selection {
             }
         }
         Ok(())
+    }
+
+    /// A flow comes back from its journal: of what it holds it keeps these states, what else it held is free again, and what
+    /// it waits for is forgotten.
+    pub fn keep_only(
+        &mut self,
+        flow: FlowKey,
+        refs: &[StateRef],
+        now: Timestamp,
+    ) -> Vec<SelectionOutput> {
+        let kept: BTreeSet<&StateRef> = refs.iter().collect();
+        for (token, place) in self.holdings.waits_of(&flow) {
+            self.leave(token, place);
+            self.touch(token);
+        }
+        for reference in self.holdings.refs_of(&flow) {
+            if !kept.contains(&reference)
+                && let Some(Slot::Held {
+                    coin: Some(coin), ..
+                }) = self.holdings.remove(&reference)
+            {
+                self.unhold(&coin);
+                self.take_in(coin.token, coin.row);
+            }
+        }
+        self.restore_lock(flow, refs);
+        self.finish(now)
     }
 
     fn check_lockable(&self, flow: &FlowKey, state: StateRef) -> Result<(), SelectionError> {

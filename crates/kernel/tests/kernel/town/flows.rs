@@ -13,6 +13,8 @@ thread_local! {
     pub static CODE_CHANGED: Cell<bool> = const { Cell::new(false) };
     /// Whether the binary lacks the flow that alarms schedule.
     pub static RING_MISSING: Cell<bool> = const { Cell::new(false) };
+    /// What is wrong with the code or the world of [`Frail`].
+    pub static TROUBLE: Cell<Trouble> = const { Cell::new(Trouble::None) };
 }
 
 /// Everything that a node of the town runs.
@@ -29,6 +31,7 @@ pub fn registry() -> FlowRegistry {
     if !RING_MISSING.get() {
         flows.register_scheduled::<Ring>();
     }
+    flows.register::<Frail>();
     flows
 }
 
@@ -51,6 +54,37 @@ impl Flow for Nap {
         ctx.progress("sleeping");
         ctx.sleep_ms(ms).await?;
         Ok(ms)
+    }
+}
+
+/// What may be wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// Nothing.
+    None,
+    /// The world, for the moment.
+    Moment,
+    /// The code.
+    Panic,
+}
+
+/// Sleeps a moment, fails as [`TROUBLE`] says, and asks the other node for a double.
+pub struct Frail;
+
+impl Flow for Frail {
+    const NAME: &'static str = "test.frail";
+    const VERSION: u32 = 1;
+    type Args = u64;
+    type Output = u64;
+
+    async fn run(ctx: FlowContext, node: u64) -> Result<u64, FlowError> {
+        ctx.sleep_ms(1).await?;
+        match TROUBLE.get() {
+            Trouble::None => {}
+            Trouble::Moment => return Err(FlowError::new("test.moment", "", "").transient()),
+            Trouble::Panic => panic!("frail"),
+        }
+        ctx.sub_flow::<Double>(node).await
     }
 }
 

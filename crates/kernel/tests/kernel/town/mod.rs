@@ -22,7 +22,7 @@ use notary::{NotaryKind, NotaryOptions};
 use primitives::{Hash, KeyPair, Scheme, Timestamp};
 
 pub use disk::Disk;
-pub use flows::{CODE_CHANGED, RING_MISSING};
+pub use flows::{CODE_CHANGED, RING_MISSING, TROUBLE, Trouble};
 pub use performed::{Crash, Last, Scheduled};
 pub use played::part;
 pub use transactions::badly_signed;

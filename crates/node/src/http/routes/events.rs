@@ -66,7 +66,7 @@ async fn follow_flow(
     if now.status.is_end() && !goes_on {
         return Ok(event(END, None, &now));
     }
-    if now.status == FlowStatus::Parked {
+    if now.status.stands_still() {
         return Ok(event(PARKED, None, &now));
     }
     sink.send(event(STATE, None, &now)).await?;

@@ -276,13 +276,8 @@ pub(super) fn outcome(service: &dyn NodeService, answer: Answer) -> Result<Outco
         Answer::Running {
             flow_id,
             step,
-            parked: false,
-        } => Ok(live(flow_id, FlowStatus::Running, Some(step))),
-        Answer::Running {
-            flow_id,
-            step,
-            parked: true,
-        } => Ok(live(flow_id, FlowStatus::Parked, Some(step))),
+            status,
+        } => Ok(live(flow_id, status, Some(step))),
         Answer::Ended(ended) => Ok(end(service, *ended)),
         Answer::Refused(refusal) => Err(refusal),
         Answer::Done => Err(Refusal::listed(&INTERNAL, "an answer without an outcome")),

@@ -118,8 +118,11 @@ fn show(output: Output, outcome: Outcome, wait: Wait) -> Result<(), Failure> {
 fn is_there(status: FlowStatus, wait: Wait) -> bool {
     match wait {
         Wait::None => true,
-        Wait::Finalised => status.is_end() || status == FlowStatus::Parked,
-        Wait::Delivered => !matches!(status, FlowStatus::Running | FlowStatus::Completed),
+        Wait::Finalised => status.is_end() || status.stands_still(),
+        Wait::Delivered => !matches!(
+            status,
+            FlowStatus::Running | FlowStatus::Retrying | FlowStatus::Completed
+        ),
     }
 }
 
@@ -127,7 +130,7 @@ fn people(outcome: &Outcome) -> String {
     let colour = match outcome.status {
         FlowStatus::Completed | FlowStatus::Delivered => Ink::GREEN,
         FlowStatus::Running => Ink::CYAN,
-        FlowStatus::Parked => Ink::YELLOW,
+        FlowStatus::Retrying | FlowStatus::Parked | FlowStatus::Paused => Ink::YELLOW,
         FlowStatus::Failed => Ink::RED,
     };
     let mut lines = vec![

@@ -1,0 +1,179 @@
+//! Failing, pausing, trying again: how flows come to take no step, and how they go on.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::parked::{ParkedFlow, chart_action};
+use super::run::drain;
+use super::{EngineAction, FlowEngine, Live, Running};
+use crate::cell::{Input, Output};
+use crate::hospital::{Chart, Condition, KEPT_CODES, RetryKind};
+use crate::{FlowError, FlowId};
+
+/// What became of a request to pause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pause {
+    /// The flow takes no step until it is resumed.
+    Done,
+    /// An irrevocable request is out: the flow pauses once its outcome is dealt with.
+    Waiting,
+    /// The flow took no step already: it is paused, or kept.
+    Idle,
+    /// There is no such flow.
+    Unknown,
+}
+
+impl FlowEngine {
+    /// Pauses a flow: it takes no step until it is [retried](FlowEngine::retry), also after a restart. What arrives for it
+    /// meanwhile is kept, within the limit of a parked flow.
+    pub fn pause(&mut self, flow: FlowId, out: &mut Vec<EngineAction>) -> Pause {
+        match self.flows.get_mut(&flow) {
+            None => Pause::Unknown,
+            Some(Live::Loaded(_)) => Pause::Idle,
+            Some(Live::Running(running)) => {
+                let mut cell = running.shared.cell();
+                if cell.is_unsettled() {
+                    cell.pause = true;
+                    return Pause::Waiting;
+                }
+                drop(cell);
+                self.pause_now(flow, out);
+                Pause::Done
+            }
+            Some(Live::Parked(parked)) => match parked.chart.condition {
+                Condition::Retrying(_) if !parked.unsettled => {
+                    parked.chart.condition = Condition::Paused;
+                    chart_action(flow, &parked.chart, out);
+                    out.push(EngineAction::Paused { flow });
+                    Pause::Done
+                }
+                _ => Pause::Idle,
+            },
+        }
+    }
+
+    pub(super) fn pause_now(&mut self, flow: FlowId, out: &mut Vec<EngineAction>) {
+        let Some((mut parts, (row, sessions))) = self.take_running(flow, |cell| {
+            cell.outputs
+                .retain(|output| !matches!(output, Output::Effect { .. }));
+            (cell.take_row(), cell.known_sessions())
+        }) else {
+            return;
+        };
+        drain(flow, &mut parts.shared.cell(), out);
+        let mut chart = parts
+            .chart
+            .take()
+            .map_or_else(|| Chart::new(Condition::Paused), |chart| *chart);
+        chart.condition = Condition::Paused;
+        let mut parked = ParkedFlow::new(Some(parts.start.clone()), chart, sessions, parts.rows);
+        parked.gained(row, None);
+        drop_future(parts);
+        self.put_aside(flow, parked, out);
+        self.touch(flow);
+    }
+
+    /// What is to become of a flow that ended with a failure: `None` if it has ended.
+    pub(super) fn verdict(&self, running: &Running, error: &FlowError) -> Option<Condition> {
+        let cell = running.shared.cell();
+        let limits = &self.environment.limits;
+        let full =
+            running.start.origin.is_some() && self.aside_responders >= limits.kept_responders_max;
+        // A killed flow that failed is as dead as it was to be.
+        if cell.kill || full {
+            return None;
+        }
+        if running.panicked {
+            return Some(Condition::Parked);
+        }
+        let effect = match cell.last_input() {
+            Some(Input::Answer(effect)) => effect,
+            _ => 0,
+        };
+        let Some(kind) = RetryKind::of(error, effect != 0) else {
+            let kept = effect != 0 && KEPT_CODES.contains(&error.code.as_ref());
+            return kept.then_some(Condition::Parked);
+        };
+        let limit = limits.retries[kind as usize];
+        let attempt = running
+            .chart
+            .as_ref()
+            .map_or(1, |chart| chart.next_attempt(&error.code, effect));
+        if attempt > limit.retries_max {
+            return Some(Condition::Parked);
+        }
+        let at = self.now.plus_ms(limit.wait_ms(attempt, &running.start.id));
+        Some(Condition::Retrying(at.unwrap_or(self.now)))
+    }
+
+    /// Undoes a flow's last poll, which failed, and sets the flow aside; `outputs` is how much it had put out before.
+    pub(super) fn set_aside(
+        &mut self,
+        flow: FlowId,
+        condition: Condition,
+        error: &FlowError,
+        outputs: usize,
+        out: &mut Vec<EngineAction>,
+    ) {
+        let Some((mut running, (undone, effect, unsettled))) = self.take_running(flow, |cell| {
+            let effect = match cell.last_input() {
+                Some(Input::Answer(effect)) => effect,
+                _ => 0,
+            };
+            let unsettled = cell.is_unsettled();
+            (cell.undo(outputs), effect, unsettled)
+        }) else {
+            return;
+        };
+        drain(flow, &mut running.shared.cell(), out);
+        let mut chart = running
+            .chart
+            .take()
+            .map_or_else(|| Chart::new(condition), |chart| *chart);
+        chart.condition = condition;
+        chart.unbegun = undone.unbegun;
+        chart.by_journal = false;
+        chart.note(error, self.now, effect);
+        let start = Some(running.start.clone());
+        let mut parked = ParkedFlow::new(start, chart, undone.sessions, running.rows);
+        parked.unsettled = unsettled;
+        parked.gained(undone.row, undone.message.as_deref());
+        drop_future(running);
+        self.put_aside(flow, parked, out);
+        self.touch(flow);
+    }
+
+    /// Takes a running flow out; its cell says no more of its own.
+    fn take_running<T>(
+        &mut self,
+        flow: FlowId,
+        last: impl FnOnce(&mut crate::cell::Cell) -> T,
+    ) -> Option<(Box<Running>, T)> {
+        let running = match self.flows.remove(&flow)? {
+            Live::Running(running) => running,
+            other => {
+                self.flows.insert(flow, other);
+                return None;
+            }
+        };
+        self.responders -= usize::from(running.start.origin.is_some());
+        let last = {
+            let mut cell = running.shared.cell();
+            let last = last(&mut cell);
+            cell.silence();
+            last
+        };
+        Some((running, last))
+    }
+
+    fn touch(&mut self, flow: FlowId) {
+        if !self.touched.contains(&flow) {
+            self.touched.push(flow);
+        }
+    }
+}
+
+fn drop_future(running: Box<Running>) {
+    let Running { future, .. } = *running;
+    // What a flow holds may panic when it is dropped.
+    let _ = catch_unwind(AssertUnwindSafe(move || drop(future)));
+}
