@@ -61,6 +61,11 @@ const COMMAND_LINE: &[(&str, &str, &str)] = &[
         "Choose a password of 8 to 1024 bytes; without a terminal give --password-stdin.",
     ),
     (
+        "tally.bad_state",
+        "What was given for a state is none.",
+        "Write it as the ledger does: the transaction's id, then the index in parentheses, quoted for the shell.",
+    ),
+    (
         "tally.bad_url",
         "An address of an API does not parse.",
         "Give it as https://host:port.",
@@ -80,6 +85,11 @@ const COMMAND_LINE: &[(&str, &str, &str)] = &[
         "tally.no_node",
         "No node is named to speak to.",
         "Give --node DIR, or --url with --root and --token-file.",
+    ),
+    (
+        "tally.not_consumed",
+        "The notary has not seen the state consumed.",
+        "Check the state, and that the node asked is its notary: 'tally tx show' names it.",
     ),
     (
         "tally.not_yet",

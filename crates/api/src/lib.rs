@@ -37,7 +37,7 @@ pub use ledger::{
     TimeWindowView, TransactionView,
 };
 pub use login::{LoggedIn, Login};
-pub use network::{NetworkView, NotaryView, PartyView};
+pub use network::{NetworkView, NotaryView, PartyView, PeerView, PeersView};
 pub use node::{Drain, FlowInfo, Health, NodeState, NodeView};
 pub use notary::{ConsumedEntry, ConsumedPage};
 pub use notes::{NewNote, NoteList, NoteView};

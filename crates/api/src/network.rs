@@ -42,3 +42,34 @@ pub struct NotaryView {
     /// Whether it sees and checks whole transactions.
     pub validating: bool,
 }
+
+/// The answer of `GET /v1/peers`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PeersView {
+    /// The software of this node, as its peers see it.
+    pub software: String,
+    /// Every other node of the map, in order of name.
+    pub peers: Vec<PeerView>,
+}
+
+/// Another node, as this one sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PeerView {
+    /// The legal name.
+    pub name: String,
+    /// The party's id.
+    pub party_id: String,
+    /// Whether a connection stands.
+    pub connected: bool,
+    /// The other end of the connection.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    /// Its software, as it said when a connection was made last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub software: Option<String>,
+    /// Its clock less this node's then; the time of a handshake too little at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_offset_ms: Option<i64>,
+    /// Messages that wait for it, in bytes.
+    pub queued_bytes: u64,
+}

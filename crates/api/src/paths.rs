@@ -50,6 +50,8 @@ pub const USER: &str = "/v1/users/{user}";
 pub const USER_TOKENS: &str = "/v1/users/{user}/tokens";
 /// `GET`: this node.
 pub const NODE: &str = "/v1/node";
+/// `GET`: the other nodes of the network, and the connections with them.
+pub const PEERS: &str = "/v1/peers";
 /// `GET`: the network.
 pub const NETWORK: &str = "/v1/network";
 /// `POST`: accept no more starts, finish what runs.

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use api::{
     Balances, BatchAnswer, BatchAnswers, ChainPage, ConsumedPage, Drain, FlowList, Health,
-    LedgerPage, NetworkView, NewNote, NodeView, NoteList, NoteView, Outcome, Problem, SchedulePage,
-    StartBatch, StartFlow, StatesPage, TransactionView, VaultAnswer, VaultQuery, Wait, paths,
+    LedgerPage, NetworkView, NewNote, NodeView, NoteList, NoteView, Outcome, PeersView, Problem,
+    SchedulePage, StartBatch, StartFlow, StatesPage, TransactionView, VaultAnswer, VaultQuery,
+    Wait, paths,
 };
 use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
@@ -235,6 +236,11 @@ impl Client {
     /// The node.
     pub async fn node(&self) -> Result<NodeView, ClientError> {
         self.get(paths::NODE).await
+    }
+
+    /// The other nodes of the network, and the connections with them.
+    pub async fn peers(&self) -> Result<PeersView, ClientError> {
+        self.get(paths::PEERS).await
     }
 
     /// The network.

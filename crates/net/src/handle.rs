@@ -45,6 +45,10 @@ pub struct PeerStatus {
     pub address: Option<SocketAddr>,
     /// Messages that wait for it, in bytes, with 64 for each message.
     pub queued_bytes: usize,
+    /// The software that it named when a connection was made last.
+    pub software: Option<String>,
+    /// Its clock less ours then, in milliseconds; up to the time of the handshake too little.
+    pub clock_offset_ms: Option<i64>,
 }
 
 impl Handle {
@@ -138,10 +142,15 @@ impl Handle {
     /// The peers, in order of their ids.
     pub fn peers(&self) -> Vec<PeerStatus> {
         let peers = self.shared.peers();
-        let status = |peer: &Arc<Peer>| PeerStatus {
-            peer: peer.id,
-            address: peer.link().map(|link| link.address),
-            queued_bytes: peer.outbox().bytes(),
+        let status = |peer: &Arc<Peer>| {
+            let met = peer.met();
+            PeerStatus {
+                peer: peer.id,
+                address: peer.link().map(|link| link.address),
+                queued_bytes: peer.outbox().bytes(),
+                clock_offset_ms: met.as_ref().map(|met| met.clock_offset_ms),
+                software: met.map(|met| met.software),
+            }
         };
         let mut all: Vec<PeerStatus> = peers.values().map(status).collect();
         all.sort_unstable_by_key(|status| status.peer);

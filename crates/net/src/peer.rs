@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use ledger::PartyId;
 use tokio::sync::Notify;
@@ -11,6 +12,22 @@ use crate::link::Link;
 use crate::outbox::Outbox;
 use crate::sink::{Inbound, Sink};
 
+/// What a peer said of itself when it was met last.
+#[derive(Clone, Debug)]
+pub(crate) struct Met {
+    pub(crate) software: String,
+    /// Its clock less ours, in milliseconds; up to the time of a handshake too little.
+    pub(crate) clock_offset_ms: i64,
+}
+
+/// Milliseconds since the Unix epoch; 0 on a clock before it.
+pub(crate) fn clock_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| {
+        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    })
+}
+
 /// See the module.
 pub(crate) struct Peer {
     pub(crate) id: PartyId,
@@ -19,6 +36,7 @@ pub(crate) struct Peer {
     addresses: Mutex<Vec<String>>,
     outbox: Mutex<Outbox>,
     link: Mutex<Option<Arc<Link>>>,
+    met: Mutex<Option<Met>>,
     retired: AtomicBool,
 }
 
@@ -30,6 +48,7 @@ impl Peer {
             addresses: Mutex::new(addresses),
             outbox: Mutex::new(Outbox::new(queue_bytes_max)),
             link: Mutex::new(None),
+            met: Mutex::new(None),
             retired: AtomicBool::new(false),
         }
     }
@@ -55,6 +74,11 @@ impl Peer {
         lock(&self.link).clone()
     }
 
+    /// What it said when it was met last.
+    pub(crate) fn met(&self) -> Option<Met> {
+        lock(&self.met).clone()
+    }
+
     /// The peer is no longer in the network.
     pub(crate) fn retire(&self) {
         self.retired.store(true, Ordering::Release);
@@ -72,6 +96,11 @@ impl Peer {
     /// connections, so that nothing of the old one comes after this. Returns whether there was an older one.
     pub(crate) fn install(&self, link: &Arc<Link>, hello: &Hello, sink: &dyn Sink) -> bool {
         let old = lock(&self.link).replace(Arc::clone(link));
+        let offset = i128::from(hello.clock_ms) - i128::from(clock_ms());
+        *lock(&self.met) = Some(Met {
+            software: hello.software.clone(),
+            clock_offset_ms: i64::try_from(offset).unwrap_or(i64::MAX),
+        });
         self.outbox().open(hello.window, hello.max_message_bytes);
         let mut batch = Vec::with_capacity(2);
         if let Some(old) = &old {

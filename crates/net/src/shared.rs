@@ -66,6 +66,7 @@ impl Shared {
             takes_zstd: self.compression != Compression::Off,
             window: self.limits.window_bytes,
             max_message_bytes: self.limits.message_bytes_max,
+            clock_ms: crate::peer::clock_ms(),
         }
     }
 

@@ -115,6 +115,7 @@ proptest! {
             takes_zstd: true,
             window: 9,
             max_message_bytes: 10,
+            clock_ms: 5,
         };
         let mut changed = good.to_bytes();
         let at = at % changed.len();

@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{completions, doctor, flow, ledger, network, node, tx, user, vault};
+use crate::commands::{completions, doctor, flow, ledger, network, node, notary, tx, user, vault};
 use crate::failure::{EXIT_CODES, Failure};
 use crate::{Register, bench, demo};
 
@@ -17,12 +17,15 @@ pub struct Cli {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Make the folders of a new network
+    /// Make the folders of a new network, look at one
     #[command(subcommand)]
     Network(network::Command),
     /// Run a node, look at one, drain it
     #[command(subcommand)]
     Node(node::Command),
+    /// What a notary is and has seen
+    #[command(subcommand)]
+    Notary(notary::Command),
     /// Start flows and look after them
     #[command(subcommand)]
     Flow(flow::Command),
@@ -56,6 +59,7 @@ impl Command {
         match self {
             Command::Network(command) => command.wants_json(),
             Command::Node(command) => command.wants_json(),
+            Command::Notary(command) => command.wants_json(),
             Command::Flow(command) => command.wants_json(),
             Command::Vault(command) => command.wants_json(),
             Command::Tx(command) => command.wants_json(),
@@ -73,6 +77,7 @@ pub fn run(command: Command, register: Register) -> Result<(), Failure> {
     match command {
         Command::Network(command) => command.run(),
         Command::Node(command) => command.run(register),
+        Command::Notary(command) => command.run(),
         Command::Flow(command) => command.run(),
         Command::Vault(command) => command.run(),
         Command::Tx(command) => command.run(),
@@ -110,6 +115,14 @@ mod tests {
             "node run nodes/bank-a --log debug --log-format json --drain-seconds 5",
             "node info --node nodes/bank-a --json",
             "node drain --node nodes/bank-a",
+            "node peers --node nodes/bank-a --json",
+            "network show --node nodes/bank-a",
+            "network map --node nodes/bank-a --json",
+            "notary info --node nodes/notary",
+            "notary consumed --node nodes/notary 00(1)",
+            "notary consumed --node nodes/notary --after 00(1) --limit 5",
+            "user disable --node nodes/bank-a ann",
+            "user revoke-tokens --url https://h:1 --root r --token-file t ann",
             "flow start --node nodes/bank-a --flow cash.issue --args {} --wait delivered --client-id x --timeout 5",
             "flow get --url https://127.0.0.1:1 --root r.pem --token-file t --server-name n 00 --wait delivered",
             "flow list --node nodes/bank-a --limit 10",

@@ -91,6 +91,7 @@ pub fn document(facts: &Facts<'_>) -> Value {
             { "name": "ledger", "description": "What the node has recorded." },
             { "name": "notary", "description": "What a notary has seen consumed." },
             { "name": "node", "description": "The node and its network." },
+            { "name": "users", "description": "Who may do what." },
         ],
         "paths": all,
         "components": {
@@ -235,7 +236,15 @@ mod tests {
             (ids.len(), places.len()),
             (operations().count(), operations().count())
         );
+        let tags: BTreeSet<&str> = document["tags"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|tag| tag["name"].as_str())
+            .collect();
         for operation in operations() {
+            // The page shows operations by their tags.
+            assert!(tags.contains(operation.tag), "{}", operation.tag);
             let segments = operation.path.matches('{').count();
             assert_eq!(segments, operation.segments.len(), "{}", operation.path);
         }

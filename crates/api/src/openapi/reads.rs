@@ -4,7 +4,7 @@ use super::model::{Kind, Operation};
 use super::parts::{AFTER, LAST_EVENT_ID, LIMIT, READ, TIMEOUT, answer, json, parameter, text};
 use crate::{
     Balances, ConsumedPage, Drain, Health, LedgerPage, LoggedIn, Login, NetworkView, NodeView,
-    StatesPage, TransactionView, VaultAnswer, VaultQuery, codes, paths,
+    PeersView, StatesPage, TransactionView, VaultAnswer, VaultQuery, codes, paths,
 };
 
 /// In the order in which they are shown.
@@ -183,6 +183,20 @@ pub(super) const OPERATIONS: &[Operation] = &[
         tag: "node",
         summary: "The node: identity, state, flows that can be started.",
         answers: &[answer(200, "The node.", json::<NodeView>(""))],
+        ..READ
+    },
+    Operation {
+        path: paths::PEERS,
+        id: "peers",
+        tag: "node",
+        summary: "The other nodes of the network: connections, software and clocks.",
+        answers: &[answer(
+            200,
+            "The peers.",
+            json::<PeersView>(
+                r#"{"software":"tally/0.1.0","peers":[{"name":"O=B, L=London, C=GB","party_id":"00","connected":false,"queued_bytes":0}]}"#,
+            ),
+        )],
         ..READ
     },
     Operation {

@@ -19,7 +19,7 @@ const COMPRESSIONS_MAX: usize = 8;
 /// Who speaks, and what it takes.
 ///
 /// Canonical CBOR, an array: `[protocol version, party (32 bytes), epoch, software (text), [compression, ...], window,
-/// max message bytes]`. The only compression is 1, zstd.
+/// max message bytes, clock]`. The only compression is 1, zstd.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hello {
     /// Who speaks; proved by the certificate.
@@ -34,6 +34,8 @@ pub struct Hello {
     pub window: u32,
     /// Largest message that the speaker takes, in bytes.
     pub max_message_bytes: u32,
+    /// The speaker's clock when it spoke, in milliseconds since the Unix epoch: for operators, nothing is decided by it.
+    pub clock_ms: u64,
 }
 
 /// Why a hello is refused.
@@ -64,7 +66,7 @@ impl Hello {
     /// The body of the frame.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut e = Encoder::new();
-        e.array(7);
+        e.array(8);
         e.u64(PROTOCOL_VERSION.into());
         self.party.encode(&mut e);
         e.u64(self.epoch);
@@ -75,6 +77,7 @@ impl Hello {
         }
         e.u64(self.window.into());
         e.u64(self.max_message_bytes.into());
+        e.u64(self.clock_ms);
         e.into_bytes()
     }
 
@@ -86,8 +89,8 @@ impl Hello {
         if version != PROTOCOL_VERSION {
             return Err(HelloError::Version(version));
         }
-        if fields != 7 {
-            return Err(d.invalid("a hello has seven fields").into());
+        if fields != 8 {
+            return Err(d.invalid("a hello has eight fields").into());
         }
         let party = PartyId::decode(&mut d)?;
         let epoch = d.u64()?;
@@ -102,6 +105,7 @@ impl Hello {
             takes_zstd |= d.u8()? == ZSTD;
         }
         let (window, max_message_bytes) = (d.u32()?, d.u32()?);
+        let clock_ms = d.u64()?;
         d.finish()?;
         if window == 0 || window as usize > usize::MAX / (2 * STREAMS_MAX) {
             return Err(d.invalid("a window has at least one byte").into());
@@ -114,6 +118,7 @@ impl Hello {
             takes_zstd,
             window,
             max_message_bytes,
+            clock_ms,
         })
     }
 }
@@ -130,6 +135,7 @@ mod tests {
             takes_zstd: true,
             window: 1 << 20,
             max_message_bytes: 10 << 20,
+            clock_ms: 1_700_000_000_000,
         }
     }
 

@@ -33,6 +33,7 @@ pub fn hello(party: PartyId) -> Hello {
         takes_zstd: false,
         window: 1 << 20,
         max_message_bytes: 1 << 20,
+        clock_ms: 0,
     }
 }
 

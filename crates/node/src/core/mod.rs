@@ -11,6 +11,7 @@ mod clock;
 mod figures;
 mod ledger_reads;
 mod mailbox;
+mod peers;
 mod replies;
 mod service;
 mod shared;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use api::{
     Balance, Balances, ChainPage, ConsumedEntry, ConsumedPage, Drain, FlowInfo, FlowList,
     FlowSummary, Fungible, Health, LedgerEntry, LedgerPage, NetworkView, NodeState, NodeView,
-    NotaryView, NoteView, PartyView, RawJson, SchedulePage, StateEntry, StatesPage,
+    NotaryView, NoteView, PartyView, PeersView, RawJson, SchedulePage, StateEntry, StatesPage,
     TransactionView, VaultAnswer, VaultQuery, Wait,
 };
 use flow::{FlowId, FlowRegistry, Stage};
@@ -625,6 +625,10 @@ impl NodeService for Service {
                 })
                 .collect(),
         }
+    }
+
+    fn peers(&self) -> PeersView {
+        super::peers::view(&self.net, &self.network)
     }
 
     fn drain(&self) -> Drain {

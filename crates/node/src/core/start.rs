@@ -264,7 +264,7 @@ impl Node {
             net::Options {
                 me,
                 epoch,
-                software: concat!("tally/", env!("CARGO_PKG_VERSION")).to_owned(),
+                software: super::peers::SOFTWARE.to_owned(),
                 listen: config.p2p.listen,
                 tls: net::TlsMaterial {
                     chain: chain.clone(),

@@ -58,6 +58,7 @@ pub(super) const NEEDS: &[(Method, &str, Need)] = &[
     (Method::POST, paths::USER_TOKENS, Need::Whole("admin.users")),
     (Method::DELETE, paths::USER_TOKENS, Need::Whole("admin.users")),
     (Method::GET, paths::NODE, Need::Whole("node.read")),
+    (Method::GET, paths::PEERS, Need::Whole("node.read")),
     (Method::GET, paths::NETWORK, Need::Whole("network.read")),
     (Method::POST, paths::DRAIN, Need::Whole("admin.drain")),
     (Method::GET, paths::METRICS, Need::Whole("metrics.read")),

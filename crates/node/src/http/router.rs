@@ -116,6 +116,7 @@ pub(super) fn router(state: Arc<ApiState>) -> Router {
             post(users::add_token).delete(users::revoke_tokens),
         )
         .route(paths::NODE, get(status::node))
+        .route(paths::PEERS, get(status::peers))
         .route(paths::NETWORK, get(status::network))
         .route(paths::DRAIN, post(status::drain))
         .route(paths::METRICS, get(status::metrics))

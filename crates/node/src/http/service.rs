@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use api::{
     Balances, ChainPage, ConsumedPage, Drain, FlowList, FlowStatus, Health, LedgerPage,
-    NetworkView, NodeView, NoteView, RawJson, SchedulePage, StatesPage, TransactionView,
+    NetworkView, NodeView, NoteView, PeersView, RawJson, SchedulePage, StatesPage, TransactionView,
     VaultAnswer, VaultChange, VaultQuery, Wait,
 };
 use flow::FlowId;
@@ -186,6 +186,9 @@ pub trait NodeService: Send + Sync + 'static {
 
     /// The network.
     fn network(&self) -> NetworkView;
+
+    /// The other nodes of the network.
+    fn peers(&self) -> PeersView;
 
     /// Accepts no more starts from now on.
     fn drain(&self) -> Drain;

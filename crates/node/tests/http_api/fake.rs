@@ -7,8 +7,8 @@ use std::time::Instant;
 use api::{
     Balance, Balances, ChainEntry, ChainPage, ConsumedEntry, ConsumedPage, Drain, FlowList,
     FlowStatus, FlowSummary, Health, LedgerEntry, LedgerPage, NetworkView, NodeState, NodeView,
-    NoteView, RawJson, SchedulePage, StatesPage, TransactionView, VaultAnswer, VaultChange,
-    VaultQuery, Wait,
+    NoteView, PeersView, RawJson, SchedulePage, StatesPage, TransactionView, VaultAnswer,
+    VaultChange, VaultQuery, Wait,
 };
 use flow::FlowId;
 use ledger::{Rejection, StateRef, TxId};
@@ -419,6 +419,13 @@ impl NodeService for Fake {
                 upto: last,
             })
         })
+    }
+
+    fn peers(&self) -> PeersView {
+        PeersView {
+            software: "tally/0".into(),
+            peers: vec![],
+        }
     }
 
     fn node(&self) -> NodeView {

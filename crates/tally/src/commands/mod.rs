@@ -6,6 +6,7 @@ pub mod flow;
 pub mod ledger;
 pub mod network;
 pub mod node;
+pub mod notary;
 pub mod tx;
 pub mod user;
 pub mod vault;

@@ -15,6 +15,11 @@ pub(in crate::http) async fn node(State(state): State<Arc<ApiState>>) -> Answere
     json(StatusCode::OK, &state.service.node())
 }
 
+/// `GET /v1/peers`
+pub(in crate::http) async fn peers(State(state): State<Arc<ApiState>>) -> Answered {
+    json(StatusCode::OK, &state.service.peers())
+}
+
 /// `GET /v1/network`
 pub(in crate::http) async fn network(State(state): State<Arc<ApiState>>) -> Answered {
     json(StatusCode::OK, &state.service.network())

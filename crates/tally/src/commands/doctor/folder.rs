@@ -10,7 +10,7 @@ use super::finding::Finding;
 use super::validity::not_after;
 
 /// Files that only the node's user may read.
-const SECRETS: &[&str] = &["identity.key", "tls.key.pem", "api-token"];
+const SECRETS: &[&str] = &["identity.key", "tls.key.pem", "api-token", "users.toml"];
 /// When to ask for a new certificate.
 const DAYS_LEFT_LOW: i64 = 30;
 const DAY_S: i64 = 86_400;

@@ -4,6 +4,7 @@ mod disk;
 mod finding;
 mod folder;
 mod machine;
+mod peers;
 mod ports;
 mod validity;
 

@@ -8,6 +8,7 @@ use node::bootstrap::NodeFiles;
 use node::config::NodeConfig;
 
 use super::finding::Finding;
+use super::peers::Answers;
 use crate::failure::Failure;
 use crate::target::Target;
 
@@ -26,8 +27,15 @@ pub fn check(folder: &Path, config: &NodeConfig, files: Option<&NodeFiles>) -> V
         port("API port", config.api.listen, this.is_some()),
         version(this),
     ];
-    if let Some(peers) = this.map(|view| view.peers.len()) {
-        findings.push(Finding::ok("peers", format!("connected with {peers}")));
+    if this.is_some() {
+        findings.extend(match answers(folder) {
+            Some(answers) => super::peers::check(&answers),
+            None => vec![Finding::problem(
+                "state",
+                "the node runs, but does not say how it is",
+                "Read the node's log.",
+            )],
+        });
     }
     findings
 }
@@ -39,6 +47,23 @@ fn running(folder: &Path) -> Option<NodeView> {
         let answer = tokio::time::timeout(ANSWER_MAX, client.node()).await;
         let late = |_| Failure::local("tally.runtime", "no answer", "");
         Ok(answer.map_err(late)??)
+    });
+    asked.ok()
+}
+
+/// What it says of itself and its peers.
+fn answers(folder: &Path) -> Option<Answers> {
+    let target = Target::of(folder);
+    let asked = target.with_client(async |client| {
+        let all = async {
+            Ok::<_, Failure>(Answers {
+                health: client.health().await?,
+                network: client.network().await?,
+                peers: client.peers().await?,
+            })
+        };
+        let answer = tokio::time::timeout(ANSWER_MAX, all).await;
+        answer.map_err(|_| Failure::local("tally.runtime", "no answer", ""))?
     });
     asked.ok()
 }

@@ -1,6 +1,7 @@
-//! `tally network`: the folders of a network.
+//! `tally network`: the folders of a network, and the network as a node knows it.
 
 mod bootstrap;
+mod show;
 
 use clap::Subcommand;
 
@@ -11,16 +12,25 @@ use crate::failure::Failure;
 pub enum Command {
     /// Make keys, certificates and a folder for each node; what exists is kept
     Bootstrap(bootstrap::Args),
+    /// The network's parameters, as a node knows them
+    Show(show::Args),
+    /// Every node of the network and where it is
+    Map(show::Args),
 }
 
 impl Command {
     pub fn run(self) -> Result<(), Failure> {
-        let Command::Bootstrap(arguments) = self;
-        arguments.run()
+        match self {
+            Command::Bootstrap(arguments) => arguments.run(),
+            Command::Show(arguments) => arguments.show(),
+            Command::Map(arguments) => arguments.map(),
+        }
     }
 
     pub fn wants_json(&self) -> bool {
-        let Command::Bootstrap(arguments) = self;
-        arguments.output.json
+        match self {
+            Command::Bootstrap(arguments) => arguments.output.json,
+            Command::Show(arguments) | Command::Map(arguments) => arguments.output.json,
+        }
     }
 }

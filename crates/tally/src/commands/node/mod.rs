@@ -2,6 +2,7 @@
 
 mod drain;
 mod info;
+mod peers;
 mod run;
 
 use clap::Subcommand;
@@ -16,6 +17,8 @@ pub enum Command {
     Run(run::Args),
     /// Who a node is and how it is
     Info(info::Args),
+    /// The other nodes: connections, software, clocks
+    Peers(peers::Args),
     /// Let a node finish what it has and accept nothing new
     Drain(drain::Args),
 }
@@ -25,6 +28,7 @@ impl Command {
         match self {
             Command::Run(arguments) => arguments.run(register),
             Command::Info(arguments) => arguments.run(),
+            Command::Peers(arguments) => arguments.run(),
             Command::Drain(arguments) => arguments.run(),
         }
     }
@@ -33,6 +37,7 @@ impl Command {
         match self {
             Command::Run(_) => false,
             Command::Info(arguments) => arguments.output.json,
+            Command::Peers(arguments) => arguments.output.json,
             Command::Drain(arguments) => arguments.output.json,
         }
     }

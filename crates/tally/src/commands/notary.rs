@@ -1,0 +1,217 @@
+//! `tally notary`: what a notary is, and what it has seen consumed.
+
+use api::{ConsumedEntry, ConsumedPage, NodeView};
+use clap::Subcommand;
+use serde_json::json;
+
+use crate::failure::Failure;
+use crate::output::{Output, Table, grouped, pairs, stdout_ink};
+use crate::target::Target;
+
+/// An index larger than any that a transaction has: the end of a transaction's states in the notary's order.
+const LAST_INDEX: u32 = 999_999_999;
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// How a notary is: kind, requests, states
+    Info(Info),
+    /// Consumed states and the transactions that consumed them; with a state only that one
+    Consumed(Consumed),
+}
+
+/// Arguments of `tally notary info`.
+#[derive(Debug, clap::Args)]
+pub struct Info {
+    #[command(flatten)]
+    target: Target,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// Arguments of `tally notary consumed`.
+#[derive(Debug, clap::Args)]
+pub struct Consumed {
+    #[command(flatten)]
+    target: Target,
+    /// A state: the transaction's id, then its index in parentheses
+    #[arg(conflicts_with = "after")]
+    state: Option<String>,
+    /// After this state
+    #[arg(long, value_name = "STATE")]
+    after: Option<String>,
+    /// So many at most
+    #[arg(long, default_value_t = 100, value_name = "N")]
+    limit: u32,
+    #[command(flatten)]
+    output: Output,
+}
+
+impl Command {
+    pub fn run(self) -> Result<(), Failure> {
+        match self {
+            Command::Info(arguments) => arguments.run(),
+            Command::Consumed(arguments) => arguments.run(),
+        }
+    }
+
+    pub fn wants_json(&self) -> bool {
+        match self {
+            Command::Info(arguments) => arguments.output.json,
+            Command::Consumed(arguments) => arguments.output.json,
+        }
+    }
+}
+
+impl Info {
+    fn run(self) -> Result<(), Failure> {
+        self.target.with_client(async |client| {
+            let node = client.node().await?;
+            let metrics = client.metrics().await?;
+            let view = view(&node, &metrics);
+            self.output.show(&view, |view| people(&node, view))
+        })
+    }
+}
+
+/// What its metrics say of it as a notary.
+fn view(node: &NodeView, metrics: &str) -> serde_json::Value {
+    let count = |verdict: &str| {
+        metric(
+            metrics,
+            &format!("tally_notary_requests_total{{verdict=\"{verdict}\"}}"),
+        )
+    };
+    json!({
+        "name": node.name,
+        "notary": node.notary,
+        "state": node.state,
+        "requests": {
+            "signed": count("signed"),
+            "conflict": count("conflict"),
+            "refused": count("refused"),
+            "busy": count("busy"),
+            "waiting": metric(metrics, "tally_notary_queued"),
+        },
+        "states_consumed": metric(metrics, "tally_notary_states_total"),
+    })
+}
+
+fn people(node: &NodeView, view: &serde_json::Value) -> String {
+    let kind = match &node.notary {
+        Some(notary) if notary.validating => "validating: it sees and checks whole transactions",
+        Some(_) => "not validating: it sees what it needs to keep states unique",
+        None => "this node is no notary",
+    };
+    let number = |value: &serde_json::Value| grouped(value.as_u64().unwrap_or(0));
+    let of = |name: &str| number(&view["requests"][name]);
+    pairs(&[
+        ("name", node.name.clone()),
+        ("kind", kind.to_owned()),
+        ("state", node.state.as_str().to_owned()),
+        ("signed", of("signed")),
+        ("conflicts", of("conflict")),
+        ("refused", of("refused")),
+        ("told to wait", of("busy")),
+        ("waiting now", of("waiting")),
+        ("states consumed", number(&view["states_consumed"])),
+    ]) + "\nCounted since the node's start."
+}
+
+/// The value of a line of Prometheus text.
+fn metric(text: &str, name: &str) -> u64 {
+    let value = text.lines().find_map(|line| {
+        let value = line.strip_prefix(name)?.strip_prefix(' ')?;
+        value.parse().ok()
+    });
+    value.unwrap_or(0)
+}
+
+impl Consumed {
+    fn run(self) -> Result<(), Failure> {
+        self.target.with_client(async |client| {
+            let Some(state) = &self.state else {
+                let page = client.consumed(self.after.as_deref(), self.limit).await?;
+                return self.output.show(&page, table);
+            };
+            let before = before(state).ok_or_else(|| bad_state(state))?;
+            let page = client.consumed(Some(&before), 1).await?;
+            let found = page.entries.into_iter().find(|e| e.state_ref == *state);
+            let entry = found.ok_or_else(|| {
+                Failure::local(
+                    "tally.not_consumed",
+                    format!("the notary has not seen {state} consumed"),
+                    "Check the state, and that this is its notary: 'tally tx show' names it.",
+                )
+            })?;
+            self.output
+                .show(&entry, |entry: &ConsumedEntry| entry.consumed_by.clone())
+        })
+    }
+}
+
+/// The state just before this one in the notary's order.
+fn before(state: &str) -> Option<String> {
+    let (id, index) = state.strip_suffix(')')?.split_once('(')?;
+    let index: u32 = index.parse().ok()?;
+    let mut bytes = primitives::hex::decode(id).filter(|bytes| bytes.len() == 32)?;
+    if let Some(index) = index.checked_sub(1) {
+        return Some(format!("{id}({index})"));
+    }
+    // The last state of the id below; of the least id there is none, and nobody has such a transaction.
+    let at = bytes.iter().rposition(|byte| *byte != 0)?;
+    bytes[at] -= 1;
+    bytes[at + 1..].fill(0xff);
+    Some(format!("{}({LAST_INDEX})", primitives::hex::encode(&bytes)))
+}
+
+fn bad_state(state: &str) -> Failure {
+    Failure::local(
+        "tally.bad_state",
+        format!("'{state}' is no state"),
+        "Write it as the ledger does: the transaction's id, then the index in parentheses, quoted for the shell.",
+    )
+}
+
+fn table(page: &ConsumedPage) -> String {
+    if page.entries.is_empty() {
+        return "nothing".to_owned();
+    }
+    let mut table = Table::new(&["state", "consumed by"]);
+    for entry in &page.entries {
+        table.row([entry.state_ref.clone(), entry.consumed_by.clone()]);
+    }
+    let mut text = table.render(stdout_ink());
+    if let Some(next) = &page.next {
+        text.push_str(&format!("\nmore: --after '{next}'"));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_state_before() {
+        let id = "00".repeat(30);
+        for (state, expected) in [
+            (format!("{id}0100(3)"), Some(format!("{id}0100(2)"))),
+            (format!("{id}0100(0)"), Some(format!("{id}00ff(999999999)"))),
+            (format!("{id}0000(0)"), None),
+            ("00(1)".to_owned(), None),
+            (format!("{id}0100"), None),
+        ] {
+            assert_eq!(before(&state), expected, "{state}");
+        }
+        let text = "a_b 7\na 5\na{x=\"y\"} 6\n";
+        assert_eq!(
+            (
+                metric(text, "a"),
+                metric(text, "a{x=\"y\"}"),
+                metric(text, "z")
+            ),
+            (5, 6, 0)
+        );
+    }
+}
