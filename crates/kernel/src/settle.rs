@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use flow::{EffectResult, FlowError, FlowId};
-use ledger::{LedgerTransaction, PartyId, Rejection, SignedTransaction, TxId, VerifiedTransaction};
+use ledger::{Constraint, LedgerTransaction, PartyId, Rejection, SignedTransaction, TxId, VerifiedTransaction};
 
 use crate::checks::VALID_BYTES;
 use crate::errors;
@@ -175,14 +175,22 @@ impl Kernel {
         }
         let wire = transaction.wire();
         let mut states = HashMap::new();
+        let mut origins = HashMap::new();
         for reference in wire.inputs().iter().chain(wire.references()) {
             if let Some(state) = self.book.state(reference, reads)? {
+                if matches!(state.constraint, Constraint::SignedBy(_))
+                    && let Some(recorded) = self.book.get(&reference.tx, reads)?
+                {
+                    let attachments = recorded.transaction.wire().attachments();
+                    origins.insert(reference.tx, attachments.to_vec());
+                }
                 states.insert(*reference, state);
             }
         }
         let resolved = LedgerTransaction::resolve(wire, |reference| states.get(reference).cloned());
         let verdict = match resolved {
             Ok(transaction) => transaction
+                .with_origins(|id| origins.get(id).cloned())
                 .verify(&*self.identity.contracts, self.identity.network.rules())
                 .map_err(|error| Rejection::of(&error)),
             Err(error) => Err(Rejection::of(&error)),

@@ -9,7 +9,8 @@ use thiserror::Error;
 use crate::encumbrance::{check_rings, find_separated};
 use crate::{
     Constraint, ContractDescriptor, ContractExecutor, ContractName, ContractRejection,
-    LedgerTransaction, NetworkParameters, Party, StateRef, TxId, errors,
+    LedgerTransaction, NetworkParameters, Party, StateAndRef, StateRef, Transition,
+    TransitionError, TxId, errors,
 };
 
 /// What of the network parameters verification depends on.
@@ -72,6 +73,32 @@ pub enum ContextualError {
     /// A state may be decided about by any code, and the network does not allow that.
     #[error("a state of {0} accepts any code, which this network does not allow")]
     AlwaysAcceptRefused(ContractName),
+    /// A state has a contract of the ledger's own.
+    #[error("the name {0} is reserved: no state can have it")]
+    NameReserved(ContractName),
+    /// Code is named that is not attached, or can't be run here.
+    #[error("the code {0} is not attached, or can't be run here")]
+    CodeNotAttached(Hash),
+    /// The attached code is older than the code that made a state.
+    #[error(
+        "version {attached} of {contract} is attached, older than the version {made_by} that made the state {state}"
+    )]
+    Downgraded {
+        /// The contract.
+        contract: ContractName,
+        /// The version attached.
+        attached: u32,
+        /// The version that made the state.
+        made_by: u32,
+        /// The state.
+        state: StateRef,
+    },
+    /// What made a state is not known, and so not how old its code was.
+    #[error("the transaction that made the state {0} is not known here")]
+    OriginUnknown(StateRef),
+    /// A transition breaks a rule of its own.
+    #[error(transparent)]
+    Transition(#[from] TransitionError),
     /// A contract rejects the transaction.
     #[error("the contract {contract} rejects the transaction: {rejection}")]
     ContractRejected {
@@ -93,7 +120,13 @@ impl Coded for ContextualError {
             }
             ContextualError::EncumbranceInvalid(_) => "tx.encumbrance_invalid",
             ContextualError::EncumbranceMissing(_) => "tx.encumbrance_missing",
-            ContextualError::ContractMissing(_) => "tx.contract_missing",
+            ContextualError::ContractMissing(_) | ContextualError::CodeNotAttached(_) => {
+                "tx.contract_missing"
+            }
+            ContextualError::NameReserved(_) => "tx.name_reserved",
+            ContextualError::Downgraded { .. } => "tx.contract_downgraded",
+            ContextualError::OriginUnknown(_) => "tx.origin_unknown",
+            ContextualError::Transition(error) => error.code(),
             ContextualError::ContractAmbiguous(_) => "tx.contract_ambiguous",
             ContextualError::CommandWithoutState(_) => "tx.command_without_state",
             ContextualError::ConstraintUnsatisfied(_) => "tx.constraint_unsatisfied",
@@ -124,6 +157,10 @@ impl VerifiedTransaction {
     pub fn id(&self) -> TxId {
         self.id
     }
+
+    pub(crate) fn of(id: TxId) -> Self {
+        Self { id }
+    }
 }
 
 /// The code attached for one contract.
@@ -134,19 +171,22 @@ struct Code {
 
 impl LedgerTransaction {
     /// Checks everything but the signatures: one notary, encumbrances, constraints, and that each contract's code is
-    /// attached and accepts.
+    /// attached and accepts. For a [`Transition`] the ledger's own rules decide in place of the contracts.
     pub fn verify(
         &self,
         executor: &dyn ContractExecutor,
         rules: &NetworkRules,
     ) -> Result<VerifiedTransaction, ContextualError> {
+        if let Some(transition) = Transition::of(&self.commands) {
+            return self.verify_transition(transition, executor, rules);
+        }
         self.check_notary(rules)?;
         check_rings(&self.outputs).map_err(ContextualError::EncumbranceInvalid)?;
         if let Some(input) = find_separated(&self.inputs) {
             return Err(ContextualError::EncumbranceMissing(input.reference));
         }
         let contracts = self.attached_code(executor)?;
-        self.check_constraints(&contracts, rules)?;
+        self.check_constraints(&contracts, executor, rules)?;
         for (contract, code) in contracts {
             executor
                 .execute(contract, &code.hash, self)
@@ -155,10 +195,25 @@ impl LedgerTransaction {
                     rejection,
                 })?;
         }
-        Ok(VerifiedTransaction { id: self.id })
+        Ok(VerifiedTransaction::of(self.id))
     }
 
     fn check_notary(&self, rules: &NetworkRules) -> Result<(), ContextualError> {
+        let notary = self.check_inputs_notary(rules)?;
+        for (index, output) in (0u32..).zip(&self.outputs) {
+            if output.notary != *notary {
+                let other = output.notary.clone();
+                return Err(ContextualError::OutputNotaryMismatch(index, other));
+            }
+        }
+        Ok(())
+    }
+
+    /// The transaction's notary: one of the network's, and that of all that is consumed and read.
+    pub(crate) fn check_inputs_notary(
+        &self,
+        rules: &NetworkRules,
+    ) -> Result<&Party, ContextualError> {
         let Some(notary) = &self.notary else {
             return Err(match self.time_window {
                 Some(_) => ContextualError::TimeWindowWithoutNotary,
@@ -174,11 +229,40 @@ impl LedgerTransaction {
                 return Err(ContextualError::NotaryMismatch(read.reference, other));
             }
         }
-        for (index, output) in (0u32..).zip(&self.outputs) {
-            if output.notary != *notary {
-                let other = output.notary.clone();
-                return Err(ContextualError::OutputNotaryMismatch(index, other));
-            }
+        Ok(notary)
+    }
+
+    /// A state that any code of a signer may decide about never goes back to code older than the code that made it: what
+    /// newer code forbids stays forbidden. Which code that was, the attachments of the transaction that made it say.
+    pub(crate) fn check_age(
+        &self,
+        input: &StateAndRef,
+        code: &ContractDescriptor,
+        executor: &dyn ContractExecutor,
+    ) -> Result<(), ContextualError> {
+        let Constraint::SignedBy(signer) = &input.state.constraint else {
+            return Ok(());
+        };
+        let name = &input.state.contract;
+        let origin = self.origins.get(&input.reference.tx);
+        let origin = origin.ok_or(ContextualError::OriginUnknown(input.reference))?;
+        let made_by = origin.iter().filter_map(|hash| {
+            let descriptor = executor.descriptor(hash)?;
+            let made_it = descriptor.name() == name && descriptor.signer() == signer;
+            made_it.then(|| descriptor.contract().version)
+        });
+        // Code that made a state and can't be run here any more: nothing can be said of its age.
+        let made_by = made_by
+            .max()
+            .ok_or_else(|| ContextualError::ContractMissing(name.clone()))?;
+        let attached = code.contract().version;
+        if attached < made_by {
+            return Err(ContextualError::Downgraded {
+                contract: name.clone(),
+                attached,
+                made_by,
+                state: input.reference,
+            });
         }
         Ok(())
     }
@@ -192,6 +276,9 @@ impl LedgerTransaction {
         let consumed = self.inputs.iter().map(|input| &input.state);
         for state in consumed.chain(&self.outputs) {
             contracts.entry(&state.contract).or_default();
+        }
+        if let Some(reserved) = contracts.keys().find(|name| name.is_reserved()) {
+            return Err(ContextualError::NameReserved((*reserved).clone()));
         }
         for command in &self.commands {
             if !contracts.contains_key(&command.contract) {
@@ -228,6 +315,7 @@ impl LedgerTransaction {
     fn check_constraints(
         &self,
         contracts: &BTreeMap<&ContractName, Code>,
+        executor: &dyn ContractExecutor,
         rules: &NetworkRules,
     ) -> Result<(), ContextualError> {
         let states = self
@@ -252,6 +340,9 @@ impl LedgerTransaction {
         // Of each contract's inputs, the constraints that differ: few, since one code satisfies them all.
         let mut consumed: BTreeMap<&ContractName, Vec<&Constraint>> = BTreeMap::new();
         for input in &self.inputs {
+            if let Some(code) = contracts.get(&input.state.contract) {
+                self.check_age(input, &code.descriptor, executor)?;
+            }
             let constraints = consumed.entry(&input.state.contract).or_default();
             if !constraints.contains(&&input.state.constraint) {
                 constraints.push(&input.state.constraint);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use primitives::{DecodeError, Hash};
 use thiserror::Error;
 
-use crate::{ContractDescriptor, ContractName, LedgerTransaction, StateFacts};
+use crate::{ContractDescriptor, ContractName, ContractRef, LedgerTransaction, StateFacts};
 
 /// A contract says no. Its code is its own, `domain.snake_case`.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -43,8 +43,29 @@ pub trait Contract: Send + Sync {
     fn verify(&self, tx: &LedgerTransaction) -> Result<(), ContractRejection>;
 
     /// What the vault needs to know of a state.
+    ///
+    /// It is asked about states of older versions too, where their constraint allows this code: it must know their data.
     fn describe(&self, data: &[u8]) -> Result<StateFacts, DecodeError>;
+
+    /// What a state of other code becomes under this one, by an explicit upgrade. `from` is the code it is under: an older
+    /// version of this contract, or another contract. Refuses unless a contract says otherwise.
+    ///
+    /// The ledger sees to it that everyone concerned signs; here is only what becomes of the data.
+    fn upgrade(&self, from: &ContractRef, data: &[u8]) -> Result<Vec<u8>, ContractRejection> {
+        let _ = data;
+        Err(ContractRejection::new(
+            NO_UPGRADE,
+            format!(
+                "{} version {} does not take over states of {from}",
+                self.name(),
+                self.version()
+            ),
+        ))
+    }
 }
+
+/// The code of the refusal to take over states.
+const NO_UPGRADE: &str = "contract.no_upgrade";
 
 /// Runs contract code, whatever its kind.
 pub trait ContractExecutor {
@@ -58,4 +79,15 @@ pub trait ContractExecutor {
 
     /// The descriptor of this hash, if the attachment is one, is properly signed, and its code can be run here.
     fn descriptor(&self, hash: &Hash) -> Option<Arc<ContractDescriptor>>;
+
+    /// What the code that a descriptor names says of a state.
+    fn describe(&self, descriptor: &Hash, data: &[u8]) -> Result<StateFacts, ContractRejection>;
+
+    /// What a state becomes under the code that a descriptor names: see [`Contract::upgrade`].
+    fn upgrade(
+        &self,
+        descriptor: &Hash,
+        from: &ContractRef,
+        data: &[u8],
+    ) -> Result<Vec<u8>, ContractRejection>;
 }

@@ -12,6 +12,8 @@ macro_rules! catalogue {
 pub const ERRORS: &[ErrorInfo] = catalogue! {
     "name.invalid": "A legal name breaks a rule." => "write it like 'O=Bank A, L=London, C=GB', with Latin letters and a country of two capitals";
     "contract.name_invalid": "A contract's name breaks a rule." => "write it like 'tally.cash': lower-case words joined by dots, at most 64 characters";
+    "contract.name_reserved": "A contract has a name that the ledger keeps for its own rules." => "choose a name that is not 'ledger' and does not begin with 'ledger.'";
+    "contract.no_upgrade": "The contract does not take over states of that code." => "upgrade to a version whose code says what becomes of such states";
     "contract.descriptor_malformed": "An attachment that should be a contract descriptor is too large or does not decode." => "attach the descriptor as its author published it";
     "contract.descriptor_bad_signature": "A contract descriptor is not signed by the key it names." => "attach the descriptor as its author signed it";
     "contract.registered_twice": "A version of a contract is registered twice." => "give new code a new version";
@@ -48,6 +50,17 @@ pub const ERRORS: &[ErrorInfo] = catalogue! {
     "tx.constraint_unsatisfied": "The attached code does not satisfy a state's constraint." => "attach the code that the state's constraint names";
     "tx.constraint_not_propagated": "A state is made under another constraint than the states of its contract that are consumed." => "copy the constraint of the inputs to the outputs";
     "tx.always_accept_refused": "A state accepts any code, which the network parameters do not allow." => "constrain the state to a descriptor or a signer; always-accept is for tests";
+    "tx.contract_downgraded": "A transaction attaches older code than the code that made a state it consumes." => "attach the version that made the state, or a newer one of the same signer";
+    "tx.origin_unknown": "The transaction that made a consumed state is not known here, so that the age of its code can't be judged." => "get the back chain from the party that sent the transaction";
+    "tx.name_reserved": "A state names a contract of the ledger's own." => "give the state the contract that decides about it; names that begin with 'ledger.' are reserved";
+    "tx.transition_malformed": "The command of a transition does not decode." => "encode it as docs/formats describes: a change of notary or an upgrade";
+    "tx.transition_not_alone": "A transition has another command, or refers to states." => "do one thing in a transaction: move the states first, use them after";
+    "tx.transition_output": "An output of a transition is not what becomes of the input at its place." => "make one output for each input, in the same order, and change nothing else";
+    "tx.transition_same_notary": "A change of notary leads to the notary that the states have." => "name another notary of the network";
+    "tx.transition_signer_missing": "Somebody whom a moved state concerns is not among the signers of a transition." => "name every participant and the owner of every input as signers";
+    "tx.transition_unconcerned": "A state that concerns nobody can't be moved: nobody could agree." => "leave the state where it is; its contract names neither owner nor participants";
+    "tx.upgrade_not_newer": "An upgrade leads to the same code, or to an older version of the same contract." => "name the descriptor of a newer version";
+    "tx.upgrade_without_state": "An upgrade consumes no state under the code that it names." => "name the descriptor of the code that the states are under";
     "tx.contract_rejected": "A contract rejects the transaction." => "read the contract's own code and message: they name the rule that is broken";
     "tear_off.malformed": "A tear-off does not decode." => "encode it as docs/formats describes";
     "tear_off.incomplete": "A tear-off for a notary does not show all inputs, references, the time window, the notary and the parameters." => "make the tear-off for a notary from the whole transaction";

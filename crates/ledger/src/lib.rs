@@ -35,6 +35,9 @@ mod signed;
 // Verification.
 mod contextual;
 mod transaction;
+mod transition;
+mod transition_plan;
+mod transition_rules;
 // Tear-offs and notaries.
 mod checked_tear_off;
 mod notary_request;
@@ -81,4 +84,7 @@ pub use structure::StructureError;
 pub use tear_off::{Component, FilteredGroup, FilteredTransaction, TearOffError};
 pub use time_window::{TimeWindow, TimeWindowError};
 pub use transaction::{LedgerTransaction, ResolveError};
+pub use transition::{TRANSITION_NAME, Transition, transition_name};
+pub use transition_plan::{PlanError, TransitionPlan};
+pub use transition_rules::TransitionError;
 pub use wire::WireTransaction;

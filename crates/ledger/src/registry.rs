@@ -9,7 +9,8 @@ use thiserror::Error;
 
 use crate::{
     CodeKind, Constraint, Contract, ContractDescriptor, ContractExecutor, ContractName,
-    ContractNameError, ContractRejection, LedgerTransaction, StateFacts, TransactionState, errors,
+    ContractNameError, ContractRef, ContractRejection, LedgerTransaction, StateFacts,
+    TransactionState, errors,
 };
 
 /// The code of the rejection that a contract's panic becomes.
@@ -27,6 +28,9 @@ pub enum RegistryError {
     /// The contract's name is not one.
     #[error(transparent)]
     Name(#[from] ContractNameError),
+    /// The name is the ledger's own.
+    #[error("the name {0} is reserved for the ledger's own rules")]
+    Reserved(ContractName),
     /// This version is registered already.
     #[error("version {1} of the contract {0} is registered already")]
     Registered(ContractName, u32),
@@ -45,6 +49,7 @@ impl Coded for RegistryError {
     fn code(&self) -> &'static str {
         match self {
             RegistryError::Name(error) => error.code(),
+            RegistryError::Reserved(_) => "contract.name_reserved",
             RegistryError::Registered(..) => "contract.registered_twice",
             RegistryError::Unknown(_) => UNKNOWN,
             RegistryError::StateMalformed(..) => "contract.state_malformed",
@@ -101,6 +106,9 @@ impl ContractRegistry {
         constraint: impl FnOnce(Hash, &KeyPair) -> Constraint,
     ) -> Result<Hash, RegistryError> {
         let name = ContractName::new(contract.name())?;
+        if name.is_reserved() {
+            return Err(RegistryError::Reserved(name));
+        }
         let version = contract.version();
         let versions = self.versions.entry(name.clone()).or_default();
         if versions.contains_key(&version) {
@@ -171,15 +179,8 @@ impl ContractExecutor for ContractRegistry {
             .by_hash
             .get(descriptor)
             .filter(|registered| registered.descriptor.name() == contract)
-            .ok_or_else(|| {
-                ContractRejection::new(UNKNOWN, format!("{contract} is not registered here"))
-            })?;
-        catch_unwind(AssertUnwindSafe(|| registered.contract.verify(tx))).unwrap_or_else(|_| {
-            Err(ContractRejection::new(
-                PANICKED,
-                format!("the code of {contract} panicked"),
-            ))
-        })
+            .ok_or_else(|| unknown(contract))?;
+        contained(contract, || registered.contract.verify(tx))
     }
 
     fn descriptor(&self, hash: &Hash) -> Option<Arc<ContractDescriptor>> {
@@ -187,6 +188,46 @@ impl ContractExecutor for ContractRegistry {
             .get(hash)
             .map(|registered| registered.descriptor.clone())
     }
+
+    fn describe(&self, descriptor: &Hash, data: &[u8]) -> Result<StateFacts, ContractRejection> {
+        let registered = self.by_hash.get(descriptor);
+        let registered = registered.ok_or_else(|| unknown(descriptor))?;
+        contained(registered.descriptor.name(), || {
+            registered.contract.describe(data).map_err(|error| {
+                let name = registered.descriptor.name().clone();
+                let error = RegistryError::StateMalformed(name, error);
+                ContractRejection::new(error.code(), error.to_string())
+            })
+        })
+    }
+
+    fn upgrade(
+        &self,
+        descriptor: &Hash,
+        from: &ContractRef,
+        data: &[u8],
+    ) -> Result<Vec<u8>, ContractRejection> {
+        let registered = self.by_hash.get(descriptor);
+        let registered = registered.ok_or_else(|| unknown(descriptor))?;
+        contained(registered.descriptor.name(), || {
+            registered.contract.upgrade(from, data)
+        })
+    }
+}
+
+fn unknown(code: &impl std::fmt::Display) -> ContractRejection {
+    ContractRejection::new(UNKNOWN, format!("{code} is not registered here"))
+}
+
+/// Runs contract code; its panic becomes a rejection.
+fn contained<T>(
+    contract: &ContractName,
+    run: impl FnOnce() -> Result<T, ContractRejection>,
+) -> Result<T, ContractRejection> {
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
+        let text = format!("the code of {contract} panicked");
+        Err(ContractRejection::new(PANICKED, text))
+    })
 }
 
 impl std::fmt::Debug for ContractRegistry {

@@ -1,11 +1,13 @@
 //! Resolved transactions: what contracts decide about.
 
+use std::collections::BTreeMap;
+
 use primitives::{Coded, Hash};
 use thiserror::Error;
 
 use crate::{
-    Command, ContractName, Party, StateAndRef, StateRef, TimeWindow, TransactionState, TxId,
-    WireTransaction, errors,
+    Command, Constraint, ContractName, Party, StateAndRef, StateRef, TimeWindow, TransactionState,
+    TxId, WireTransaction, errors,
 };
 
 /// A transaction with the states that it consumes and reads.
@@ -29,6 +31,9 @@ pub struct LedgerTransaction {
     pub time_window: Option<TimeWindow>,
     /// The hash of the network parameters it was made under.
     pub parameters: Option<Hash>,
+    /// The attachments of the transactions that made those inputs whose constraint names a signer: they say how old the
+    /// code was. See [`with_origins`](Self::with_origins).
+    pub origins: BTreeMap<TxId, Vec<Hash>>,
 }
 
 /// A state that a transaction consumes or reads is not known here.
@@ -75,7 +80,23 @@ impl LedgerTransaction {
             notary: parts.notary.clone(),
             time_window: parts.time_window,
             parameters: parts.parameters,
+            origins: BTreeMap::new(),
         })
+    }
+
+    /// Looks up the attachments of the transactions that made the inputs, where verification needs them: for states that
+    /// any code of a signer may decide about. A state whose origin is not known is refused.
+    pub fn with_origins(mut self, look_up: impl Fn(&TxId) -> Option<Vec<Hash>>) -> Self {
+        for input in &self.inputs {
+            let tx = input.reference.tx;
+            if matches!(input.state.constraint, Constraint::SignedBy(_))
+                && !self.origins.contains_key(&tx)
+                && let Some(attachments) = look_up(&tx)
+            {
+                self.origins.insert(tx, attachments);
+            }
+        }
+        self
     }
 
     /// The states consumed that a contract decides about.

@@ -1,5 +1,7 @@
 //! What the contract accepts and rejects, one transaction a row.
 
+use std::collections::BTreeMap;
+
 use finance::{CashState, IssuedToken, Reference, cash_builder, cash_name};
 use iou::{Iou, IouCommand, IouContract, iou_code, iou_name};
 use ledger::{
@@ -224,6 +226,7 @@ fn accepted_and_rejected() {
             notary: Some(party('N')),
             time_window: None,
             parameters: None,
+            origins: BTreeMap::new(),
         };
         let verdict = IouContract
             .verify(&tx)

@@ -1,5 +1,7 @@
 //! Parties, tokens and transactions to test with.
 
+use std::collections::BTreeMap;
+
 use finance::{CASH_NAME, CashCommand, CashState, IssuedToken, Reference, cash_builder, cash_name};
 use ledger::{
     Command, ContractName, LedgerTransaction, LegalName, Party, StateAndRef, StateRef,
@@ -88,5 +90,6 @@ pub fn transaction(
         notary: Some(notary()),
         time_window: None,
         parameters: None,
+        origins: BTreeMap::new(),
     }
 }

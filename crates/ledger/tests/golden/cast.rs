@@ -2,7 +2,8 @@
 
 use ledger::{
     CodeKind, Constraint, ContractDescriptor, ContractName, LegalName, NetworkParameters, Party,
-    StateAndRef, StateRef, TimeWindow, TransactionBuilder, TransactionState, TxId, WireTransaction,
+    StateAndRef, StateRef, TimeWindow, TransactionBuilder, TransactionState, Transition, TxId,
+    WireTransaction, transition_name,
 };
 use primitives::{CompositeKey, Hash, KeyPair, PublicKey, Scheme, Timestamp};
 
@@ -149,7 +150,61 @@ pub fn rich() -> WireTransaction {
         .expect("a transaction")
 }
 
+/// A transition: moves what was paid to another notary.
+pub fn notary_change() -> WireTransaction {
+    let pay = pay();
+    let mut moved = pay.outputs()[1].clone();
+    moved.notary = party(CAROL);
+    let transition = Transition::NotaryChange { to: party(CAROL) };
+    TransactionBuilder::new(party(NOTARY))
+        .input(StateAndRef {
+            state: pay.outputs()[1].clone(),
+            reference: StateRef::new(pay.id(), 1),
+        })
+        .output(moved)
+        .command(
+            transition_name().clone(),
+            transition.value(),
+            vec![key(ALICE)],
+        )
+        .attachment(descriptor().hash())
+        .parameters(parameters().hash())
+        .build([0x44; 32])
+        .expect("a transaction")
+}
+
+/// A transition: puts what was paid under newer code.
+pub fn upgrade() -> WireTransaction {
+    let pay = pay();
+    let newer = ContractDescriptor::sign(contract(), 2, CodeKind::Native, &pair(ROOT));
+    let (from, to) = (descriptor().hash(), newer.hash());
+    let mut turned = pay.outputs()[0].clone();
+    turned.data = vec![2, 1, 2];
+    turned.constraint = Constraint::Descriptor(to);
+    TransactionBuilder::new(party(NOTARY))
+        .input(StateAndRef {
+            state: pay.outputs()[0].clone(),
+            reference: StateRef::new(pay.id(), 0),
+        })
+        .output(turned)
+        .command(
+            transition_name().clone(),
+            Transition::Upgrade { from, to }.value(),
+            vec![key(ALICE)],
+        )
+        .attachment(from)
+        .attachment(to)
+        .build([0x55; 32])
+        .expect("a transaction")
+}
+
 /// The transactions by their names in the files.
-pub fn transactions() -> [(&'static str, WireTransaction); 3] {
-    [("issue", issue()), ("pay", pay()), ("rich", rich())]
+pub fn transactions() -> [(&'static str, WireTransaction); 5] {
+    [
+        ("issue", issue()),
+        ("pay", pay()),
+        ("rich", rich()),
+        ("notary change", notary_change()),
+        ("upgrade", upgrade()),
+    ]
 }

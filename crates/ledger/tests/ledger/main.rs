@@ -9,3 +9,4 @@ mod notarisation;
 mod signatures;
 mod structure;
 mod tear_offs;
+mod transitions;
