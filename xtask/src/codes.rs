@@ -13,7 +13,13 @@ use crate::source::{self, Literal};
 use crate::{metadata, tree};
 
 /// Strings of a code's form that are something else.
-const NO_CODES: &[&str] = &["tally.cash", "tally.paper", "audit.lost", "toml.new"];
+const NO_CODES: &[&str] = &[
+    "ledger.transition",
+    "tally.cash",
+    "tally.paper",
+    "audit.lost",
+    "toml.new",
+];
 /// Pages that show other strings of that form between backquotes.
 const PAGES: &[&str] = &["docs/reference/config.md", "docs/reference/users.md"];
 /// Endings of files.

@@ -81,6 +81,12 @@ pub enum CashError {
     /// The party named is no notary.
     #[error("'{0}' is not a notary of the network")]
     NotANotary(String),
+    /// A proposal is no exit of the cash that should be issued anew.
+    #[error("the proposal is no exit of the cash that should be issued anew: {0}")]
+    NotAReissue(&'static str),
+    /// What the issuer made is not what was exited.
+    #[error("the issuer did not issue what was exited: {0}")]
+    NotReissued(&'static str),
 }
 
 impl Coded for CashError {
@@ -104,6 +110,8 @@ impl Coded for CashError {
             CashError::MixedConstraints => "cash.mixed_constraints",
             CashError::UnknownParty(_) => "cash.unknown_party",
             CashError::NotANotary(_) => "cash.not_a_notary",
+            CashError::NotAReissue(_) => "cash.not_a_reissue",
+            CashError::NotReissued(_) => "cash.not_reissued",
         }
     }
 
@@ -144,6 +152,8 @@ pub const ERRORS: &[ErrorInfo] = catalogue! {
     "cash.mixed_constraints": "Cash under different versions of the contract can't be spent together." => "spend less at a time, so that states of one version suffice";
     "cash.unknown_party": "The arguments name a party that the network map does not list." => "check the name against the network map";
     "cash.not_a_notary": "The arguments name a notary that the network parameters do not list." => "leave the notary out, or name one of the network's";
+    "cash.not_a_reissue": "A holder asked to have cash issued anew and proposed something else than the exit of that cash." => "exit exactly the token and quantity that should be issued anew, in a transaction that does nothing else";
+    "cash.not_reissued": "The issuer exited cash and did not issue the same amount anew." => "settle it with the issuer: the recorded exit bears its signature";
     "paper.state_malformed": "The data of a commercial paper, or of the cash that redeems it, does not decode, or its face value is zero." => "encode it as [issuer, reference, token, face, maturity, owner] with a face value of at least 1";
     "paper.command_malformed": "The value of a command to the commercial paper contract does not decode." => "encode an issue, a move or a redemption";
     "paper.command_repeated": "A transaction has two issues, two moves or two redemptions of commercial paper." => "use one command for all papers, and name all who have to sign";

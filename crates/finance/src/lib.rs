@@ -39,4 +39,6 @@ pub fn register_flows(registry: &mut FlowRegistry) {
     registry.register::<flows::PayCash>();
     registry.register::<flows::IssueAndPayCash>();
     registry.register::<flows::ExitCash>();
+    registry.register::<flows::ReissueCash>();
+    registry.register_responder::<flows::ReissueCashResponder>();
 }

@@ -1,6 +1,9 @@
 //! Effects: what a flow asks of the world, and what the world answers.
 
-use ledger::{PartyId, SelectionRequest, SignedTransaction, StateAndRef, StateRef, TxId};
+use ledger::{
+    PartyId, SelectionRequest, SignedTransaction, StateAndRef, StateRef, Transition,
+    TransitionGoal, TxId,
+};
 use primitives::{Encode, Hash, PublicKey, Signature, SignatureContext, SignedMessage, Timestamp};
 
 use crate::FlowError;
@@ -77,6 +80,22 @@ pub enum EffectRequest {
     States(Vec<StateRef>),
     /// Lock these states for this flow, all or none. Answered by [`EffectResult::States`], in the order asked.
     LockStates(Vec<StateRef>),
+    /// Plan a transition of states. Answered by [`EffectResult::External`]: a [`ledger::TransitionPlan`], encoded.
+    PlanTransition {
+        /// Of which states.
+        states: Vec<StateRef>,
+        /// Where they should go.
+        goal: TransitionGoal,
+    },
+    /// Ask whether this node agrees to a transition that another party proposes. Answered by [`EffectResult::Done`].
+    Consent {
+        /// What should happen.
+        transition: Transition,
+        /// To which states, all of them recorded here.
+        states: Vec<StateRef>,
+        /// Who proposes it.
+        from: PartyId,
+    },
     /// Something outside the ledger, at least once: the flow's id and the effect's number are its idempotency key.
     /// Answered by [`EffectResult::External`].
     External {
@@ -117,6 +136,10 @@ pub enum EffectKind {
     SubFlow = 12,
     /// [`EffectRequest::LockStates`].
     LockStates = 13,
+    /// [`EffectRequest::PlanTransition`].
+    PlanTransition = 14,
+    /// [`EffectRequest::Consent`].
+    Consent = 15,
 }
 
 impl EffectKind {
@@ -136,6 +159,8 @@ impl EffectKind {
             External,
             SubFlow,
             LockStates,
+            PlanTransition,
+            Consent,
         ]
         .into_iter()
         .find(|kind| *kind as u8 == number)
@@ -157,6 +182,8 @@ impl EffectKind {
             EffectKind::External => "external",
             EffectKind::SubFlow => "sub-flow",
             EffectKind::LockStates => "lock states",
+            EffectKind::PlanTransition => "plan a transition",
+            EffectKind::Consent => "consent",
         }
     }
 
@@ -168,13 +195,16 @@ impl EffectKind {
             EffectResult::Response(_) => self == K::Request,
             EffectResult::States(_) => matches!(self, K::SelectStates | K::States | K::LockStates),
             EffectResult::Done => {
-                matches!(self, K::Verify | K::CheckSignatures | K::Record | K::Sleep)
+                matches!(
+                    self,
+                    K::Verify | K::CheckSignatures | K::Record | K::Sleep | K::Consent
+                )
             }
             EffectResult::Signature(_) => self == K::Sign,
             EffectResult::Transaction(found) => {
                 self == K::Transaction || (self == K::AwaitTransaction && found.is_some())
             }
-            EffectResult::External(_) => self == K::External,
+            EffectResult::External(_) => matches!(self, K::External | K::PlanTransition),
         }
     }
 }
@@ -194,6 +224,8 @@ impl EffectRequest {
             EffectRequest::Transaction(_) => EffectKind::Transaction,
             EffectRequest::States(_) => EffectKind::States,
             EffectRequest::LockStates(_) => EffectKind::LockStates,
+            EffectRequest::PlanTransition { .. } => EffectKind::PlanTransition,
+            EffectRequest::Consent { .. } => EffectKind::Consent,
             EffectRequest::External { .. } => EffectKind::External,
         }
     }
@@ -254,6 +286,19 @@ impl EffectRequest {
             EffectRequest::States(refs) | EffectRequest::LockStates(refs) => refs
                 .iter()
                 .fold(d, |d, r| d.bytes(r.tx.as_bytes()).word(r.index.into())),
+            EffectRequest::PlanTransition { states, goal } => {
+                states.iter().fold(d.bytes(&goal.to_bytes()), |d, r| {
+                    d.bytes(r.tx.as_bytes()).word(r.index.into())
+                })
+            }
+            EffectRequest::Consent {
+                transition,
+                states,
+                from,
+            } => states.iter().fold(
+                d.bytes(&transition.to_bytes()).bytes(from.as_bytes()),
+                |d, r| d.bytes(r.tx.as_bytes()).word(r.index.into()),
+            ),
             EffectRequest::External { name, body } => d.bytes(name.as_bytes()).bytes(body),
         }
         .value()
@@ -273,7 +318,7 @@ pub enum EffectResult {
     Signature(Signature),
     /// A recorded transaction, if there is one.
     Transaction(Option<SignedTransaction>),
-    /// An external operation's answer, encoded.
+    /// An external operation's answer, or a plan, encoded.
     External(Vec<u8>),
     /// It failed; the flow may catch that.
     Failed(FlowError),

@@ -180,6 +180,12 @@ errors! {
     UNKNOWN_PARTY = "flow.unknown_party",
         "The network map does not list the party.",
         "check the party's name and that its node has joined the network";
+    NOT_A_NOTARY = "flow.not_a_notary",
+        "The party named as a notary is none of the network's.",
+        "name a notary of the network; GET /v1/network lists them";
+    NO_STATES = "flow.no_states",
+        "The flow was asked to move no state at all, or a state that its transaction does not have.",
+        "name each state by the id of the transaction that made it and its index";
     TIMED_OUT = "flow.timed_out",
         "What the flow waited for did not come in time.",
         "try again, or allow more time";

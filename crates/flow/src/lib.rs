@@ -4,7 +4,8 @@
 //! journal. Around it stand the pure machines that carry messages between nodes: the outbox of session messages,
 //! the deliveries of final transactions, and outstanding requests. No I/O, no clock, no random source anywhere.
 //!
-//! Reading order: `flow` (what an application writes), `context`, `effect`, `journal`, `engine`, `library`, `messaging`.
+//! Reading order: `flow` (what an application writes), `context`, `effect`, `journal`, `engine`, `library`, `transitions`,
+//! `messaging`.
 
 mod arguments;
 mod cell;
@@ -26,6 +27,7 @@ mod session;
 mod session_state;
 mod shared;
 mod start;
+pub mod transitions;
 
 pub use arguments::ArgumentField;
 pub use context::FlowContext;

@@ -154,6 +154,14 @@ impl Kernel {
                 self.complete(flow, effect, result);
             }
             EffectRequest::LockStates(refs) => self.on_lock(flow, effect, refs, reads)?,
+            EffectRequest::PlanTransition { states, goal } => {
+                self.on_plan(flow, effect, states, &goal, reads)?;
+            }
+            EffectRequest::Consent {
+                transition,
+                states,
+                from,
+            } => self.on_consent((flow, effect), &transition, states, &from, reads)?,
             EffectRequest::External { name, .. } => {
                 let error = errors::unknown_external(&name);
                 self.complete(flow, effect, EffectResult::Failed(error));
@@ -171,7 +179,7 @@ impl Kernel {
         EffectResult::Signature(signature)
     }
 
-    fn look_up(
+    pub(crate) fn look_up(
         &mut self,
         refs: Vec<StateRef>,
         reads: &dyn Reads,

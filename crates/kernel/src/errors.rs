@@ -67,6 +67,12 @@ errors! {
         "Nothing has to be done; if it comes often, look at what the message names.";
     TOO_MANY_KEPT = "node.too_many_kept", "So many flows are kept for an operator that the node starts no more.",
         "Look at them (tally flow list --status parked), then retry or kill them, singly or by query.";
+    NOTARY_CHANGE_REFUSED = "node.notary_change_refused", "The participant's node signs no change of notary.",
+        "Ask the participant's operator to set transitions.accept_notary_changes, or leave the states where they are.";
+    UPGRADE_NOT_AUTHORISED = "node.upgrade_not_authorised", "The participant's operator has not authorised the upgrade between these two codes.",
+        "Let the participant's operator look at the new code and add the pair to transitions.accept_upgrades.";
+    PROPOSER_UNCONCERNED = "node.proposer_unconcerned", "A party proposed to move a state that does not concern it.",
+        "Let the state's owner or one of its participants propose it.";
     SIGNATURE_INVALID = "tx.signature_invalid", "A signature does not verify.",
         "The transaction or request was changed after it was signed, or signed with another key: sign it again.";
 }

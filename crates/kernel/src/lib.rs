@@ -51,6 +51,7 @@ mod scheduled;
 mod settle;
 mod starts;
 mod steps;
+mod transitions;
 
 pub use book::{LedgerRows, decode_row, ledger_page};
 pub use errors::ERRORS;
@@ -65,3 +66,4 @@ pub use recover::OpenError;
 pub use schedule::{SCHEDULE_REFUSED, SCHEDULE_WAITING, ScheduleRow};
 pub use scheduled::{SCHEDULE_USER, schedule_client_id};
 pub use sizes::{SIZE_BUCKETS, Sizes};
+pub use transitions::ConsentOptions;

@@ -4,6 +4,8 @@ use flow::FlowLimits;
 use flow::messaging::{DeliveryOptions, OutboxOptions, RequestOptions};
 use vault::SelectionOptions;
 
+use crate::transitions::ConsentOptions;
+
 /// See the fields. Bytes are bytes, times are milliseconds.
 #[derive(Clone, Debug)]
 pub struct KernelOptions {
@@ -19,6 +21,8 @@ pub struct KernelOptions {
     pub flow: FlowLimits,
     /// Coin selection.
     pub selection: SelectionOptions,
+    /// Which transitions of others it signs.
+    pub consent: ConsentOptions,
     /// The notary this node is, if it is one.
     pub notary: Option<notary::NotaryOptions>,
     /// Cache of recorded transactions.
@@ -52,6 +56,7 @@ impl Default for KernelOptions {
             kept_flows_max: 10_000,
             flow: FlowLimits::default(),
             selection: SelectionOptions::default(),
+            consent: ConsentOptions::default(),
             notary: None,
             transactions_bytes: 12 << 20,
             known_signatures_bytes: 2 << 20,

@@ -7,7 +7,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use flow::{EffectResult, FlowError, FlowId};
-use ledger::{Constraint, LedgerTransaction, PartyId, Rejection, SignedTransaction, TxId, VerifiedTransaction};
+use ledger::{
+    Constraint, LedgerTransaction, PartyId, Rejection, SignedTransaction, TxId, VerifiedTransaction,
+};
 
 use crate::checks::VALID_BYTES;
 use crate::errors;

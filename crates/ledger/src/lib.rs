@@ -85,6 +85,6 @@ pub use tear_off::{Component, FilteredGroup, FilteredTransaction, TearOffError};
 pub use time_window::{TimeWindow, TimeWindowError};
 pub use transaction::{LedgerTransaction, ResolveError};
 pub use transition::{TRANSITION_NAME, Transition, transition_name};
-pub use transition_plan::{PlanError, TransitionPlan};
+pub use transition_plan::{PlanError, TransitionGoal, TransitionPlan};
 pub use transition_rules::TransitionError;
 pub use wire::WireTransaction;

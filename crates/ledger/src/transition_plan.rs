@@ -35,6 +35,20 @@ impl Coded for PlanError {
     }
 }
 
+/// Where states should go. Encoded as `[0, party]` or `[1, descriptor hash]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TransitionGoal {
+    /// To this notary.
+    Notary(Party),
+    /// Under the code that this descriptor names.
+    Code(Hash),
+}
+
+primitives::variants!(TransitionGoal {
+    0 => Notary(to),
+    1 => Code(to),
+});
+
 /// What has to be in the transaction of a transition, beside its inputs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransitionPlan {
@@ -62,6 +76,19 @@ primitives::record!(TransitionPlan {
 });
 
 impl TransitionPlan {
+    /// Plans a transition of states; `origin` looks up the attachments of the transactions that made them.
+    pub fn new(
+        goal: &TransitionGoal,
+        inputs: &[StateAndRef],
+        origin: impl Fn(&TxId) -> Option<Vec<Hash>>,
+        executor: &dyn ContractExecutor,
+    ) -> Result<Self, PlanError> {
+        match goal {
+            TransitionGoal::Notary(to) => Self::notary_change(to.clone(), inputs, origin, executor),
+            TransitionGoal::Code(to) => Self::upgrade(*to, inputs, origin, executor),
+        }
+    }
+
     /// Plans a change of the notary of states.
     pub fn notary_change(
         to: Party,

@@ -59,6 +59,7 @@ impl Town {
         let mut contracts = ContractRegistry::new();
         finance::register_contracts(&mut contracts).expect("the built-in contracts");
         let mut flows = FlowRegistry::new();
+        flow::transitions::register_flows(&mut flows);
         finance::register_flows(&mut flows);
         flows.register::<Converse>();
         flows.register_responder::<Echo>();

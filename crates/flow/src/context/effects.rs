@@ -1,7 +1,10 @@
 //! The effects: each an async function whose result the journal keeps.
 
-use ledger::{PartyId, SelectionRequest, SignedTransaction, StateAndRef, StateRef, TxId};
-use primitives::{Hash, PublicKey, Signature, SignatureContext, SignedMessage, Timestamp};
+use ledger::{
+    PartyId, SelectionRequest, SignedTransaction, StateAndRef, StateRef, Transition,
+    TransitionGoal, TransitionPlan, TxId,
+};
+use primitives::{Decode, Hash, PublicKey, Signature, SignatureContext, SignedMessage, Timestamp};
 
 use super::FlowContext;
 use super::effect_future::EffectFuture;
@@ -148,6 +151,36 @@ impl FlowContext {
             EffectResult::States(states) => Ok(states),
             _ => Err(FlowError::mismatched(EffectKind::LockStates)),
         }
+    }
+
+    /// Plans a transition of states that are recorded here: what becomes of them, which code has to be attached, who signs.
+    pub async fn plan_transition(
+        &self,
+        states: Vec<StateRef>,
+        goal: TransitionGoal,
+    ) -> Result<TransitionPlan, FlowError> {
+        let request = EffectRequest::PlanTransition { states, goal };
+        match self.effect(request).await? {
+            EffectResult::External(bytes) => TransitionPlan::from_bytes(&bytes)
+                .map_err(|_| FlowError::mismatched(EffectKind::PlanTransition)),
+            _ => Err(FlowError::mismatched(EffectKind::PlanTransition)),
+        }
+    }
+
+    /// Asks whether this node agrees to a transition that another party proposes: by the rules that its operator has set,
+    /// and only if each of the states concerns the proposer.
+    pub async fn consent(
+        &self,
+        transition: Transition,
+        states: Vec<StateRef>,
+        from: PartyId,
+    ) -> Result<(), FlowError> {
+        let request = EffectRequest::Consent {
+            transition,
+            states,
+            from,
+        };
+        self.effect(request).await.and_then(done)
     }
 
     /// Something outside the ledger, by its registered name; happens at least once.

@@ -11,14 +11,14 @@ use crate::pay::{issue, pay};
 use crate::town::{Crash, Last, Town};
 
 /// One start of the script, under its client id.
-struct Line {
-    client_id: &'static str,
-    node: usize,
-    flow: &'static str,
-    args: String,
+pub struct Line {
+    pub client_id: &'static str,
+    pub node: usize,
+    pub flow: &'static str,
+    pub args: String,
 }
 
-fn line(client_id: &'static str, node: usize, flow: &'static str, args: String) -> Line {
+pub fn line(client_id: &'static str, node: usize, flow: &'static str, args: String) -> Line {
     Line {
         client_id,
         node,
@@ -57,17 +57,17 @@ fn crowd() -> Vec<Vec<Line>> {
 }
 
 /// What a start came to: the output or the code, and its transactions.
-type Result = (std::result::Result<Vec<u8>, String>, Vec<TxId>);
+pub type Result = (std::result::Result<Vec<u8>, String>, Vec<TxId>);
 
 /// What can be told of a town when all is over.
 #[derive(Debug, PartialEq)]
-struct Ending {
-    results: BTreeMap<&'static str, Result>,
-    balances: Vec<u64>,
+pub struct Ending {
+    pub results: BTreeMap<&'static str, Result>,
+    pub balances: Vec<u64>,
     /// Sorted: the order in which nodes record is not promised.
-    ledgers: Vec<Vec<TxId>>,
-    notarised: (usize, usize),
-    client_rows: Vec<usize>,
+    pub ledgers: Vec<Vec<TxId>>,
+    pub notarised: (usize, usize),
+    pub client_rows: Vec<usize>,
 }
 
 fn result(town: &mut Town, token: u64, line: &Line) -> Result {
@@ -99,16 +99,16 @@ fn recover(town: &mut Town) {
 }
 
 /// A script that was played.
-struct Played {
-    ending: Ending,
+pub struct Played {
+    pub ending: Ending,
     /// Of each node.
-    commits: Vec<u64>,
+    pub commits: Vec<u64>,
     /// Crashes that never came.
-    left: usize,
+    pub left: usize,
 }
 
 /// Plays a script, with these crashes. Every start is repeated until it is answered, and once more then.
-fn play(script: &[Vec<Line>], crashes: &[Crash]) -> Played {
+pub fn play(script: &[Vec<Line>], crashes: &[Crash]) -> Played {
     let mut town = Town::new(2);
     town.crashes = crashes.to_vec();
     let mut results = BTreeMap::new();
@@ -187,7 +187,7 @@ fn ending(town: &Town, results: BTreeMap<&'static str, Result>) -> Ending {
     }
 }
 
-fn crashes_of(node: usize, commits: u64) -> impl Iterator<Item = Crash> {
+pub fn crashes_of(node: usize, commits: u64) -> impl Iterator<Item = Crash> {
     let lasts = [Last::Lost, Last::Durable, Last::Performed];
     (1..=commits).flat_map(move |at| lasts.map(|last| Crash { node, at, last }))
 }

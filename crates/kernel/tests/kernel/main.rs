@@ -16,5 +16,7 @@ mod locks;
 mod messages;
 mod notes;
 mod pay;
+mod reissue;
 mod scheduled;
+mod transitions;
 mod validating;

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::transitions::UPGRADES_MAX;
 use super::{ConfigError, NodeConfig};
 
 /// Longest wait of connections and commits for more, in microseconds.
@@ -120,6 +121,11 @@ impl NodeConfig {
                 self.users.login_s, self.users.login_s_max
             );
             return Err(out_of_range("users.login_s", message));
+        }
+        let upgrades = self.transitions.accept_upgrades.len();
+        if upgrades > UPGRADES_MAX {
+            let message = format!("{upgrades} entries are too many; at most {UPGRADES_MAX}");
+            return Err(out_of_range("transitions.accept_upgrades", message));
         }
         for address in &self.p2p.advertised {
             if !ledger::is_address(address) {

@@ -4,6 +4,7 @@ mod check;
 mod error;
 mod reference;
 mod sections;
+mod transitions;
 
 use std::path::Path;
 
@@ -16,6 +17,7 @@ pub use sections::{
     ApiSection, CacheSection, LimitsSection, LogFormat, LogSection, NodeSection, NotarySection,
     P2pSection, StoreSection, TokenEntry, UsersSection,
 };
+pub use transitions::{TransitionsSection, UpgradeEntry};
 
 /// A node's configuration. Unknown fields are refused; [`FIELDS`] describes those that exist.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +35,9 @@ pub struct NodeConfig {
     /// Present if the node is a notary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notary: Option<NotarySection>,
+    /// What it signs that others propose.
+    #[serde(default)]
+    pub transitions: TransitionsSection,
     /// Bounds of work and memory.
     #[serde(default)]
     pub limits: LimitsSection,

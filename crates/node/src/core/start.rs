@@ -56,6 +56,7 @@ impl Apps {
         };
         finance::register_contracts(&mut apps.contracts)
             .map_err(|error| StartError::Apps(error.to_string()))?;
+        flow::transitions::register_flows(&mut apps.flows);
         finance::register_flows(&mut apps.flows);
         Ok(apps)
     }
@@ -222,6 +223,10 @@ impl Node {
         let clock = Clock::default();
         let network = Arc::new(network);
         let contracts = Arc::new(apps.contracts);
+        for descriptor in contracts.descriptors() {
+            // An operator who authorises an upgrade needs these hashes.
+            tracing::info!(hash = %descriptor.hash(), "contract {}", descriptor.contract());
+        }
         let flows = Arc::new(apps.flows);
         let keys = vec![identity.public().clone()];
         let kernel_identity = Identity {
@@ -490,6 +495,7 @@ fn kernel_options(config: &NodeConfig) -> Result<KernelOptions, StartError> {
         entropy: random()?,
         live_flows_max: limits.live_flows,
         start_queue_max: limits.start_queue,
+        consent: (&config.transitions).into(),
         transactions_bytes: config.cache.transactions_bytes,
         known_signatures_bytes: config.cache.signatures_bytes,
         keys_bytes: config.cache.keys_bytes,

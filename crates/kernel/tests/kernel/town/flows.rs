@@ -20,6 +20,7 @@ thread_local! {
 /// Everything that a node of the town runs.
 pub fn registry() -> FlowRegistry {
     let mut flows = FlowRegistry::new();
+    flow::transitions::register_flows(&mut flows);
     finance::register_flows(&mut flows);
     flows.register::<Nap>();
     flows.register::<Double>();
@@ -32,6 +33,7 @@ pub fn registry() -> FlowRegistry {
         flows.register_scheduled::<Ring>();
     }
     flows.register::<Frail>();
+    flows.register::<super::deeds::MakeDeed>();
     flows
 }
 

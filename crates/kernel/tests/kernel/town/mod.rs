@@ -3,6 +3,7 @@
 
 mod alarms;
 mod asked;
+mod deeds;
 mod disk;
 mod flows;
 mod performed;
@@ -21,6 +22,7 @@ use ledger::{
 use notary::{NotaryKind, NotaryOptions};
 use primitives::{Hash, KeyPair, Scheme, Timestamp};
 
+pub use deeds::{deed_code, deed_name};
 pub use disk::Disk;
 pub use flows::{CODE_CHANGED, RING_MISSING, TROUBLE, Trouble};
 pub use performed::{Crash, Last, Scheduled};
@@ -70,6 +72,7 @@ pub fn key(node: usize) -> KeyPair {
 fn contracts() -> ContractRegistry {
     let mut contracts = ContractRegistry::new();
     finance::register_contracts(&mut contracts).expect("built-in contracts");
+    deeds::register(&mut contracts);
     contracts
         .register(Arc::new(alarms::AlarmContract))
         .expect("another contract");
@@ -82,21 +85,31 @@ impl Town {
         Town::with(others, false, KernelOptions::default())
     }
 
+    /// Two notaries (node 0 and the last one), which may validate, and so many others between them, all up.
+    pub fn with_two_notaries(others: u8, validating: bool, options: KernelOptions) -> Town {
+        Town::assemble(others + 1, &[0, others + 1], validating, options)
+    }
+
     /// A notary (node 0), which may validate, and so many others, all up.
     pub fn with(others: u8, validating: bool, options: KernelOptions) -> Town {
+        Town::assemble(others, &[0], validating, options)
+    }
+
+    fn assemble(others: u8, notaries: &[u8], validating: bool, options: KernelOptions) -> Town {
         let party = |node: u8| Party {
             name: flows::name(node.into()),
             key: key(node.into()).public().clone(),
         };
         let parties: Vec<Party> = (0..=others).map(party).collect();
-        let infos = parties.iter().enumerate().map(|(i, party)| NodeInfo {
+        let infos = (0..=others).zip(&parties).map(|(i, party)| NodeInfo {
             party: party.clone(),
             addresses: vec!["localhost:1".to_owned()],
             platform_version: 1,
             serial: 1,
-            notary: (i == 0).then_some(NotaryInfo { validating }),
+            notary: notaries.contains(&i).then_some(NotaryInfo { validating }),
         });
-        let parameters = NetworkParameters::new(vec![parties[0].clone()], Timestamp::from_ms(1));
+        let named = notaries.iter().map(|i| parties[usize::from(*i)].clone());
+        let parameters = NetworkParameters::new(named.collect(), Timestamp::from_ms(1));
         let network = Arc::new(NetworkMap::new(parameters, infos));
         let nodes = parties.iter().map(|party| Citizen {
             id: party.id(),
@@ -143,7 +156,10 @@ impl Town {
             Hash::plain(&[self.next.to_be_bytes(), citizen.commits.to_be_bytes()].concat());
         let options = KernelOptions {
             entropy: *entropy.as_bytes(),
-            notary: (node == 0).then(|| self.notary_options()),
+            notary: self
+                .network
+                .is_notary(&citizen.id)
+                .then(|| self.notary_options()),
             ..self.options.clone()
         };
         let mut out = Vec::new();

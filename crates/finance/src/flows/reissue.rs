@@ -1,0 +1,284 @@
+//! `cash.reissue`: exchanges cash for the same amount without a past, so that its back chain is cut.
+//!
+//! ```text
+//!  holder                                      issuer
+//!    │ select, build and sign the exit            │
+//!    │── terms, exit ────────────────────────────►│ verify, check that it is its own token, sign
+//!    │                                            │ build, sign and verify the issue: nothing of it can fail later
+//!    │                                            │ have the exit notarised, record it, record the issue
+//!    │◄─ both by delivery; their ids ─────────────│
+//! ```
+//! # Correctness
+//! The issuer alone makes both final, the issue only after the exit: nobody ever has both amounts. Between the two stands
+//! nothing but the issuer's own journal, which finishes after a crash; and the exit that the holder receives bears the issuer's
+//! signature, which proves what it owes. A holder who gives up before loses nothing: its coins are consumed or they are not.
+
+use flow::library::{finality, receive_proposal};
+use flow::{Flow, FlowContext, FlowError, Responder, Session};
+use ledger::{
+    LegalName, Party, PartyId, SelectionRequest, SignedTransaction, TransactionSignature, TxId,
+};
+use primitives::{Decode, SignatureContext};
+use serde::{Deserialize, Serialize};
+
+use super::arguments::{SELECTION_DEADLINE_MS, build_and_sign, notary, party};
+use crate::{
+    CashCommand, CashError, CashState, Currency, IssuedToken, Portion, Reference, cash_builder,
+    cash_name,
+};
+
+/// Arguments of `cash.reissue`. Encoded as an array of the fields in their order, absent ones null.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReissueArgs {
+    /// The currency.
+    pub currency: Currency,
+    /// How much, in minor units. What is left of the states consumed comes back as it is, with its past.
+    pub quantity: u64,
+    /// Who issued the cash; this node, if left out.
+    #[serde(default)]
+    pub issuer: Option<LegalName>,
+    /// The issuer's reference in hexadecimal; empty if left out.
+    #[serde(default)]
+    pub reference: Option<Reference>,
+    /// In how many states, as equal as can be; 1 if left out.
+    #[serde(default)]
+    pub outputs: Option<u32>,
+    /// The notary whose states to exchange; the network's default, if left out.
+    #[serde(default)]
+    pub notary: Option<LegalName>,
+    /// How long to wait for cash that other flows have locked, in milliseconds; 30000 if left out.
+    #[serde(default)]
+    pub deadline_ms: Option<u64>,
+}
+
+primitives::record!(ReissueArgs {
+    currency,
+    quantity,
+    issuer,
+    reference,
+    outputs,
+    notary,
+    deadline_ms
+});
+
+/// What `cash.reissue` returns. Encoded as `[exit, issue]`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reissued {
+    /// The transaction that took the cash out of the world.
+    pub exit: TxId,
+    /// The transaction that made it anew.
+    pub issue: TxId,
+}
+
+primitives::record!(Reissued { exit, issue });
+
+/// What the holder wants of the issuer. Encoded as `[currency, reference, quantity, states]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Terms {
+    currency: Currency,
+    reference: Reference,
+    quantity: u64,
+    states: u32,
+}
+
+primitives::record!(Terms {
+    currency,
+    reference,
+    quantity,
+    states
+});
+
+impl Terms {
+    fn token(&self, issuer: &Party) -> IssuedToken {
+        IssuedToken {
+            issuer: issuer.clone(),
+            reference: self.reference.clone(),
+            currency: self.currency,
+        }
+    }
+}
+
+/// Exchanges cash for the same amount without a past.
+#[derive(Debug)]
+pub struct ReissueCash;
+
+impl Flow for ReissueCash {
+    const NAME: &'static str = "cash.reissue";
+    const VERSION: u32 = 1;
+    type Args = ReissueArgs;
+    type Output = Reissued;
+
+    async fn run(ctx: FlowContext, args: ReissueArgs) -> Result<Reissued, FlowError> {
+        let issuer = match &args.issuer {
+            Some(name) => party(&ctx, name)?.clone(),
+            None => ctx.me().clone(),
+        };
+        let terms = Terms {
+            currency: args.currency,
+            reference: args.reference.unwrap_or_default(),
+            quantity: args.quantity,
+            states: args.outputs.unwrap_or(1),
+        };
+        let token = terms.token(&issuer);
+        let notary = notary(&ctx, args.notary.as_ref())?.clone();
+        // Before anything is locked: what can't be issued is not exited.
+        let owner = ctx.me().key.clone();
+        cash_builder::issue(notary.clone(), &token, &[portion(&terms, &owner)])?;
+
+        ctx.progress("selecting cash");
+        let request = SelectionRequest {
+            token: token.id(),
+            quantity: terms.quantity,
+            notary: Some(notary.id()),
+            deadline_ms: args.deadline_ms.unwrap_or(SELECTION_DEADLINE_MS),
+        };
+        let inputs = ctx.select_states(request).await?;
+
+        ctx.progress("building");
+        let spending = cash_builder::exit(notary, &inputs, terms.quantity, &owner)?;
+        let mut signers = spending.owners;
+        signers.retain(|key| *key != issuer.key || issuer.key == owner);
+        let exit = build_and_sign(&ctx, spending.builder, &signers).await?;
+        if issuer.id() == ctx.my_id() {
+            return exchange(&ctx, &terms, exit, None).await;
+        }
+        ask(&ctx, &terms, &issuer, exit).await
+    }
+}
+
+/// The holder's side from the signed exit on.
+async fn ask(
+    ctx: &FlowContext,
+    terms: &Terms,
+    issuer: &Party,
+    exit: SignedTransaction,
+) -> Result<Reissued, FlowError> {
+    ctx.progress("asking the issuer");
+    let session = ctx.open_session(&issuer.id())?;
+    session.send(terms).await?;
+    session.send(&exit).await?;
+    let reissued: Reissued = session.receive().await?;
+    if reissued.exit != exit.id() {
+        return Err(CashError::NotReissued("it names another exit").into());
+    }
+    ctx.progress("waiting for the issuer's transactions");
+    ctx.await_transaction(&reissued.exit).await?;
+    let issue = ctx.await_transaction(&reissued.issue).await?;
+    check_issue(&issue, &terms.token(issuer), terms.quantity, ctx.me())?;
+    Ok(reissued)
+}
+
+/// What the issuer made: the same amount of the same token, for the holder, and without a past.
+fn check_issue(
+    issue: &SignedTransaction,
+    token: &IssuedToken,
+    quantity: u64,
+    holder: &Party,
+) -> Result<(), CashError> {
+    let wire = issue.wire();
+    if !wire.inputs().is_empty() {
+        return Err(CashError::NotReissued("the new cash has a past"));
+    }
+    let mut sum = 0u64;
+    for output in wire.outputs() {
+        let cash = CashState::from_bytes(&output.data).map_err(CashError::State)?;
+        if output.contract == *cash_name() && cash.token == *token && cash.owner == holder.key {
+            sum = sum.checked_add(cash.quantity).ok_or(CashError::Overflow)?;
+        }
+    }
+    if sum == quantity {
+        Ok(())
+    } else {
+        Err(CashError::NotReissued("the new cash is another amount"))
+    }
+}
+
+/// The issuer's side.
+#[derive(Debug)]
+pub struct ReissueCashResponder;
+
+impl Responder for ReissueCashResponder {
+    const NAME: &'static str = ReissueCash::NAME;
+    const VERSION: u32 = 1;
+
+    async fn run(ctx: FlowContext, session: Session) -> Result<(), FlowError> {
+        let terms: Terms = session.receive().await?;
+        let exit = receive_proposal(&ctx, &session).await?;
+        check_exit(&exit, &terms, ctx.me())?;
+        ctx.progress("signing");
+        let key = ctx.me().key.clone();
+        let message = exit.id().hash();
+        let signature = ctx
+            .sign(&key, SignatureContext::Transaction, message)
+            .await?;
+        let exit = exit.with(TransactionSignature {
+            by: key,
+            signature,
+            batch: None,
+        });
+        let reissued = exchange(&ctx, &terms, exit, Some(session.peer())).await?;
+        session.send(&reissued).await
+    }
+}
+
+/// That a verified proposal exits what it should, and does nothing else: the contract has seen to it that what is consumed
+/// is exited or goes back.
+fn check_exit(exit: &SignedTransaction, terms: &Terms, me: &Party) -> Result<(), CashError> {
+    let wire = exit.wire();
+    let [command] = wire.commands() else {
+        return Err(CashError::NotAReissue("it has other commands"));
+    };
+    let expected = CashCommand::Exit {
+        token: terms.token(me).id(),
+        quantity: terms.quantity,
+    };
+    if command.contract != *cash_name()
+        || CashCommand::from_bytes(&command.value).ok() != Some(expected)
+    {
+        return Err(CashError::NotAReissue(
+            "it exits other cash than this node's, or another amount",
+        ));
+    }
+    if wire.inputs().is_empty() || !wire.references().is_empty() {
+        return Err(CashError::NotAReissue(
+            "it consumes nothing, or reads states",
+        ));
+    }
+    Ok(())
+}
+
+/// Makes the signed exit final and issues the same amount to its holder (this node, if nobody else).
+async fn exchange(
+    ctx: &FlowContext,
+    terms: &Terms,
+    exit: SignedTransaction,
+    holder: Option<PartyId>,
+) -> Result<Reissued, FlowError> {
+    let notary = exit.wire().notary().cloned();
+    let notary = notary.ok_or(CashError::NotAReissue("it has no notary"))?;
+    let owner = match &holder {
+        Some(holder) => ctx.party(holder)?.key.clone(),
+        None => ctx.me().key.clone(),
+    };
+    let portions = [portion(terms, &owner)];
+    let builder = cash_builder::issue(notary, &terms.token(ctx.me()), &portions)?;
+    let issue = build_and_sign(ctx, builder, &[ctx.me().key.clone()]).await?;
+    // All that could refuse the issue does so before the exit is final.
+    ctx.verify(&issue, None, &[]).await?;
+    let receivers: Vec<PartyId> = holder.into_iter().collect();
+    let exit = finality(ctx, exit, &receivers).await?.id();
+    ctx.progress("issuing");
+    ctx.record(issue.clone(), receivers).await?;
+    Ok(Reissued {
+        exit,
+        issue: issue.id(),
+    })
+}
+
+fn portion(terms: &Terms, owner: &primitives::PublicKey) -> Portion {
+    Portion {
+        owner: owner.clone(),
+        quantity: terms.quantity,
+        states: terms.states,
+    }
+}

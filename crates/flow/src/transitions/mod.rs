@@ -1,0 +1,193 @@
+//! Flows that move states without changing what they say: `ledger.change_notary` and `ledger.upgrade`, with their responders.
+//!
+//! The initiator locks the states, plans the transition, collects the signatures of all whom the states concern, and makes it
+//! final. A responder verifies the proposal as any transaction, asks its node for consent, signs, and is done: the final
+//! transaction is delivered to it like any other, and no flow waits for it.
+
+mod change_notary;
+mod upgrade;
+
+use std::collections::{BTreeSet, VecDeque};
+
+use ledger::limits::INPUTS_AND_REFERENCES_MAX;
+use ledger::{
+    PartyId, SignedTransaction, StateRef, Transition, TransitionGoal, TransitionPlan, TxId,
+};
+use primitives::{Decode, DecodeError, Decoder, Encode, Encoder, PublicKey, SignatureContext};
+use serde::{Deserialize, Serialize};
+
+use crate::error::{NO_STATES, PROPOSAL_REFUSED, UNKNOWN_PARTY};
+use crate::library::{collect_signatures, finality, receive_proposal, sign_proposal};
+use crate::{FlowContext, FlowError, FlowRegistry, Session};
+
+pub use change_notary::{ChangeNotary, ChangeNotaryArgs, ChangeNotaryResponder};
+pub use upgrade::{Upgrade, UpgradeArgs, UpgradeResponder};
+
+/// Registers these flows and their responders.
+pub fn register_flows(registry: &mut FlowRegistry) {
+    registry.register::<ChangeNotary>();
+    registry.register_responder::<ChangeNotaryResponder>();
+    registry.register::<Upgrade>();
+    registry.register_responder::<UpgradeResponder>();
+}
+
+/// What a transition came to. Encoded as `[transaction id, [state reference, ...]]`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Moved {
+    /// The transaction.
+    pub transaction: TxId,
+    /// The new states, in the order asked; those that had to move along with them come after.
+    pub states: Vec<StateRef>,
+}
+
+impl Encode for Moved {
+    fn encode(&self, e: &mut Encoder) {
+        e.array(2);
+        self.transaction.encode(e);
+        self.states.encode(e);
+    }
+}
+
+impl Decode for Moved {
+    fn decode(d: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        d.expect_array(2)?;
+        Ok(Self {
+            transaction: TxId::decode(d)?,
+            states: d.vec_of(INPUTS_AND_REFERENCES_MAX)?,
+        })
+    }
+}
+
+/// Moves states, and those that encumber them.
+async fn move_states(
+    ctx: &FlowContext,
+    states: Vec<StateRef>,
+    goal: TransitionGoal,
+) -> Result<Moved, FlowError> {
+    ctx.progress("locking");
+    let states = with_rings(ctx, states).await?;
+    let inputs = ctx.lock_states(states.clone()).await?;
+    ctx.progress("planning");
+    let plan = ctx.plan_transition(states.clone(), goal).await?;
+    let others = parties(ctx, &plan.signers)?;
+    let receivers = parties(ctx, &plan.concerned)?;
+    let signed = sign(ctx, &plan, &inputs).await?;
+    let sessions: Vec<Session> = others
+        .iter()
+        .map(|party| ctx.open_session(party))
+        .collect::<Result<_, _>>()?;
+    let signed = match sessions.is_empty() {
+        true => signed,
+        false => collect_signatures(ctx, signed, &sessions).await?,
+    };
+    let receivers: Vec<PartyId> = receivers.into_iter().collect();
+    let transaction = finality(ctx, signed, &receivers).await?.id();
+    let new = (0u32..).zip(&states);
+    Ok(Moved {
+        transaction,
+        states: new.map(|(i, _)| StateRef::new(transaction, i)).collect(),
+    })
+}
+
+/// The states, and all that have to be consumed together with them: rings of encumbered states go whole.
+async fn with_rings(ctx: &FlowContext, states: Vec<StateRef>) -> Result<Vec<StateRef>, FlowError> {
+    let mut all = Vec::with_capacity(states.len());
+    let mut seen = BTreeSet::new();
+    let mut queue: VecDeque<StateRef> = states.into();
+    while let Some(state) = queue.pop_front() {
+        if !seen.insert(state) || all.len() >= INPUTS_AND_REFERENCES_MAX {
+            continue;
+        }
+        all.push(state);
+    }
+    let asked = all.len();
+    for index in 0..asked {
+        let mut at = all[index];
+        let transaction = ctx.transaction(&at.tx).await?;
+        let missing = || {
+            let text = format!("no state {at} is recorded here");
+            FlowError::listed(&NO_STATES, text)
+        };
+        let transaction = transaction.ok_or_else(missing)?;
+        let outputs = transaction.wire().outputs();
+        let mut next = outputs
+            .get(at.index as usize)
+            .ok_or_else(missing)?
+            .encumbrance;
+        // A ring comes back to where it began: no longer than the transaction's outputs.
+        while let Some(bound_to) = next {
+            at.index = bound_to;
+            if !seen.insert(at) {
+                break;
+            }
+            all.push(at);
+            next = outputs
+                .get(bound_to as usize)
+                .and_then(|output| output.encumbrance);
+        }
+    }
+    if all.is_empty() {
+        return Err(FlowError::listed(&NO_STATES, "no state is named"));
+    }
+    Ok(all)
+}
+
+/// The parties of keys, this node's own aside.
+fn parties(ctx: &FlowContext, keys: &[PublicKey]) -> Result<BTreeSet<PartyId>, FlowError> {
+    let mut parties = BTreeSet::new();
+    for key in keys.iter().filter(|key| **key != ctx.me().key) {
+        let party = ctx.network().by_key(key).ok_or_else(|| {
+            let text = format!("the network map lists no party with the key {key}");
+            FlowError::listed(&UNKNOWN_PARTY, text)
+        })?;
+        parties.insert(party.id());
+    }
+    Ok(parties)
+}
+
+/// The transaction of a plan, with this node's signature where it has to sign.
+async fn sign(
+    ctx: &FlowContext,
+    plan: &TransitionPlan,
+    inputs: &[ledger::StateAndRef],
+) -> Result<SignedTransaction, FlowError> {
+    let builder = plan.builder(inputs);
+    let parameters = ctx.network().parameters_hash();
+    let wire = builder.parameters(parameters).build(ctx.random32()?)?;
+    let mut signed = SignedTransaction::new(wire, []);
+    let key = &ctx.me().key;
+    if plan.signers.contains(key) {
+        let id = signed.id();
+        let signature = ctx
+            .sign(key, SignatureContext::Transaction, id.hash())
+            .await?;
+        signed.add(ledger::TransactionSignature {
+            by: key.clone(),
+            signature,
+            batch: None,
+        });
+    }
+    Ok(signed)
+}
+
+/// The other side: verifies, asks for consent, signs.
+async fn respond(
+    ctx: &FlowContext,
+    session: &Session,
+    is_expected: fn(&Transition) -> bool,
+) -> Result<(), FlowError> {
+    let proposal = receive_proposal(ctx, session).await?;
+    let wire = proposal.wire();
+    let transition = match Transition::of(wire.commands()) {
+        Some(Ok(transition)) if is_expected(&transition) => transition,
+        _ => {
+            let text = "the proposal is not the transition that the flow is for";
+            return Err(FlowError::listed(&PROPOSAL_REFUSED, text));
+        }
+    };
+    ctx.progress("asking for consent");
+    ctx.consent(transition, wire.inputs().to_vec(), session.peer())
+        .await?;
+    sign_proposal(ctx, session, &proposal).await?;
+    Ok(())
+}

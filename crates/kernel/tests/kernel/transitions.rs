@@ -1,0 +1,182 @@
+//! Flows that move states to another notary or to newer code, alone and with others.
+
+use kernel::port::Table;
+use kernel::{ConsentOptions, KernelOptions};
+use ledger::{StateRef, TransactionState};
+
+use crate::pay::{issue, pay};
+use crate::town::{Town, deed_code, deed_name};
+
+/// Two nodes between two notaries, the second of which is node 3.
+fn town(consent: ConsentOptions) -> Town {
+    let options = KernelOptions {
+        consent,
+        ..KernelOptions::default()
+    };
+    Town::with_two_notaries(2, false, options)
+}
+
+fn states(states: &[StateRef]) -> String {
+    let each = states
+        .iter()
+        .map(|s| format!(r#"{{"tx":"{}","index":{}}}"#, s.tx, s.index));
+    each.collect::<Vec<_>>().join(",")
+}
+
+fn to_notary(moved: &[StateRef], node: u8) -> String {
+    let moved = states(moved);
+    format!(r#"{{"states":[{moved}],"to":"O=Node {node}, L=London, C=GB"}}"#)
+}
+
+fn to_code(moved: &[StateRef], version: u32) -> String {
+    format!(
+        r#"{{"states":[{}],"to":"{}"}}"#,
+        states(moved),
+        deed_code(version)
+    )
+}
+
+fn run(town: &mut Town, node: usize, flow: &str, args: &str) -> Result<bool, String> {
+    let token = town.start(node, flow, args, None);
+    town.settle();
+    town.ended(token)
+}
+
+fn held(town: &Town, node: usize) -> Vec<(StateRef, TransactionState)> {
+    let view = town.nodes[node].view.iter();
+    view.map(|(r, produced)| (*r, produced.state.state.clone()))
+        .collect()
+}
+
+/// A deed between nodes 1 and 2.
+fn with_a_deed(consent: ConsentOptions) -> (Town, StateRef) {
+    let mut town = town(consent);
+    assert_eq!(run(&mut town, 1, "test.make_deed", "2"), Ok(true));
+    let deed = held(&town, 1)[0].0;
+    assert_eq!(held(&town, 2)[0].0, deed);
+    (town, deed)
+}
+
+fn is_at_rest(town: &Town) {
+    for node in 0..town.nodes.len() {
+        assert_eq!(town.figures(node).outbox_pending, 0, "of {node}");
+        for table in [Table::Journal, Table::Deliveries] {
+            assert_eq!(town.nodes[node].disk.count(table), 0, "{table:?} of {node}");
+        }
+    }
+}
+
+#[test]
+fn cash_moves_to_another_notary_and_is_paid_there() {
+    for validating in [false, true] {
+        cash_moves(Town::with_two_notaries(
+            2,
+            validating,
+            KernelOptions::default(),
+        ));
+    }
+}
+
+fn cash_moves(mut town: Town) {
+    assert_eq!(run(&mut town, 1, "cash.issue", &issue(100)), Ok(true));
+    let coin = held(&town, 1)[0].0;
+    let moved = run(&mut town, 1, "ledger.change_notary", &to_notary(&[coin], 3));
+    assert_eq!(moved, Ok(true), "{:?}", town.logs);
+    assert_eq!(town.balance(1), 100);
+    // By the default notary there is nothing left to be paid.
+    let here = run(&mut town, 1, "cash.pay", &pay(30, 2));
+    assert_eq!(here, Err("vault.insufficient_funds".to_owned()));
+    let there = pay(30, 2).replacen('{', r#"{"notary":"O=Node 3, L=London, C=GB","#, 1);
+    assert_eq!(run(&mut town, 1, "cash.pay", &there), Ok(true));
+    assert_eq!([1, 2].map(|node| town.balance(node)), [70, 30]);
+    let notarised = [0, 3].map(|node| town.nodes[node].disk.count(Table::NotaryStates));
+    assert_eq!(notarised, [1, 1], "each notary consumed its own");
+    let again = run(&mut town, 1, "ledger.change_notary", &to_notary(&[coin], 3));
+    assert_eq!(again, Err("notary.conflict".to_owned()));
+    is_at_rest(&town);
+}
+
+#[test]
+fn all_whom_a_state_concerns_sign_its_change_of_notary() {
+    let (mut town, deed) = with_a_deed(ConsentOptions::default());
+    let moved = run(&mut town, 2, "ledger.change_notary", &to_notary(&[deed], 3));
+    assert_eq!(moved, Ok(true), "{:?}", town.logs);
+    let notary = town.nodes[3].party.clone();
+    for node in [1, 2] {
+        let [(_, state)] = &held(&town, node)[..] else {
+            panic!("node {node} holds one deed");
+        };
+        assert_eq!((&state.notary, &state.data[..]), (&notary, &[1, 1, 2][..]));
+    }
+    is_at_rest(&town);
+}
+
+#[test]
+fn a_participant_who_does_not_agree_does_not_sign() {
+    let strict = ConsentOptions {
+        notary_changes: false,
+        ..ConsentOptions::default()
+    };
+    let (mut town, deed) = with_a_deed(strict);
+    let (change, upgrade) = (to_notary(&[deed], 3), to_code(&[deed], 2));
+    for (flow, args, code) in [
+        ("ledger.change_notary", change, "node.notary_change_refused"),
+        ("ledger.upgrade", upgrade, "node.upgrade_not_authorised"),
+    ] {
+        assert_eq!(run(&mut town, 1, flow, &args), Err(code.to_owned()));
+    }
+    assert_eq!(held(&town, 1)[0].0, deed);
+    is_at_rest(&town);
+}
+
+#[test]
+fn a_deed_comes_under_newer_code_where_that_is_authorised() {
+    let consent = ConsentOptions {
+        upgrades: [(deed_code(1), deed_code(2))].into(),
+        ..ConsentOptions::default()
+    };
+    let (mut town, deed) = with_a_deed(consent);
+    let upgraded = run(&mut town, 1, "ledger.upgrade", &to_code(&[deed], 2));
+    assert_eq!(upgraded, Ok(true), "{:?}", town.logs);
+    for node in [1, 2] {
+        let [(reference, state)] = &held(&town, node)[..] else {
+            panic!("node {node} holds one deed");
+        };
+        assert_ne!(*reference, deed);
+        assert_eq!(state.contract, deed_name());
+        assert_eq!(state.data, [2, 1, 2]);
+    }
+    let new = held(&town, 1)[0].0;
+    let again = run(&mut town, 1, "ledger.upgrade", &to_code(&[new], 2));
+    assert_eq!(again, Err("tx.upgrade_not_newer".to_owned()));
+    is_at_rest(&town);
+}
+
+#[test]
+fn who_has_no_part_in_a_state_cannot_have_it_moved() {
+    let mut town = town(ConsentOptions::default());
+    assert_eq!(run(&mut town, 1, "cash.issue", &issue(100)), Ok(true));
+    assert_eq!(run(&mut town, 1, "cash.pay", &pay(100, 2)), Ok(true));
+    // Node 1 has the transaction, and so knows the coin of node 2.
+    let coin = held(&town, 2)[0].0;
+    let moved = run(&mut town, 1, "ledger.change_notary", &to_notary(&[coin], 3));
+    assert_eq!(moved, Err("node.proposer_unconcerned".to_owned()));
+    assert_eq!(held(&town, 2)[0].0, coin);
+}
+
+#[test]
+fn arguments_that_name_nothing_that_can_be_moved() {
+    let (mut town, deed) = with_a_deed(ConsentOptions::default());
+    let mut absent = deed;
+    absent.index = 7;
+    for (args, code) in [
+        (to_notary(&[], 3), "flow.no_states"),
+        (to_notary(&[absent], 3), "flow.no_states"),
+        (to_notary(&[deed], 2), "flow.not_a_notary"),
+        (to_notary(&[deed], 9), "flow.unknown_party"),
+        (to_notary(&[deed], 0), "tx.transition_same_notary"),
+    ] {
+        let refused = run(&mut town, 1, "ledger.change_notary", &args);
+        assert_eq!(refused, Err(code.to_owned()), "{args}");
+    }
+}
