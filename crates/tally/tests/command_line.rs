@@ -263,6 +263,10 @@ fn what_commands_print_and_their_exit_codes() {
         "{}",
         again.out
     );
+    let notaries = nodes
+        .iter()
+        .filter(|node| node["notary"]["validating"] == false);
+    assert_eq!(notaries.count(), 1, "{}", again.out);
 }
 
 #[test]

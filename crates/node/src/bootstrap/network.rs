@@ -42,6 +42,8 @@ pub struct BootstrappedNode {
     pub api: SocketAddr,
     /// Whether the folder was there before.
     pub existed: bool,
+    /// The notary it is, if it is one.
+    pub notary: Option<NotaryInfo>,
 }
 
 /// Makes a network, or adds to it what is new in the description. Keys, certificates, tokens and configurations that are
@@ -222,6 +224,7 @@ fn make_node(
             address,
             api,
             existed,
+            notary: info.notary,
         },
         info,
     ))

@@ -36,6 +36,12 @@ struct MadeNode {
     address: String,
     api: String,
     existed: bool,
+    notary: Option<MadeNotary>,
+}
+
+#[derive(Debug, Serialize)]
+struct MadeNotary {
+    validating: bool,
 }
 
 impl From<BootstrappedNode> for MadeNode {
@@ -47,6 +53,9 @@ impl From<BootstrappedNode> for MadeNode {
             address: node.address.to_string(),
             api: node.api.to_string(),
             existed: node.existed,
+            notary: node.notary.map(|notary| MadeNotary {
+                validating: notary.validating,
+            }),
         }
     }
 }
@@ -64,10 +73,16 @@ impl Args {
 }
 
 fn people(made: &Made) -> String {
-    let mut table = Table::new(&["node", "for nodes", "for clients", "folder", "is"]);
+    let mut table = Table::new(&["node", "role", "for nodes", "for clients", "folder", "is"]);
     for node in &made.nodes {
         table.row([
             node.name.clone(),
+            match &node.notary {
+                Some(notary) if notary.validating => "notary, validating",
+                Some(_) => "notary",
+                None => "node",
+            }
+            .to_owned(),
             node.address.clone(),
             format!("https://{}", node.api),
             node.folder.clone(),
