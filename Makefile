@@ -7,7 +7,7 @@ BENCHES := ledger
 # Seconds for each pure crate's properties and each fuzz target.
 FUZZ_SECONDS ?= 60
 
-.PHONY: help setup demo test bench bench-ledger bench-load check fmt-check clippy doc layering deps docs docs-check fuzz clean
+.PHONY: help setup demo test bench bench-ledger bench-load check fmt-check clippy doc layering deps docs docs-check fuzz api-check clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,6 +56,10 @@ docs-check: ## the generated pages are up to date, links lead somewhere, listing
 fuzz: setup ## the pure crates' properties and every fuzz target, FUZZ_SECONDS (60) each
 	@$(CARGO) xtask properties $(FUZZ_SECONDS)
 	@$(CARGO) xtask fuzz $(FUZZ_SECONDS)
+
+api-check: setup ## schemathesis against a real node's API; EXAMPLES=40 a check, SEED to repeat a run
+	@$(CARGO) build --release --locked --package tally
+	@scripts/api-check
 
 clean: ## remove what was built
 	$(CARGO) clean

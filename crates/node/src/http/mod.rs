@@ -37,6 +37,7 @@ mod ticket;
 mod tls;
 mod tokens;
 mod transaction_view;
+mod unread;
 mod vault_pages;
 mod vault_tail;
 

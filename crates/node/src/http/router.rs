@@ -8,7 +8,7 @@ use api::paths;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::{Method, Uri};
+use axum::http::Method;
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post};
@@ -27,6 +27,7 @@ use super::routes::{
 };
 use super::service::NodeService;
 use super::stream;
+use super::unread::discard;
 use super::vault_pages::VaultPages;
 use super::vault_tail::Allowance;
 use crate::metrics::NodeMetrics;
@@ -163,6 +164,23 @@ async fn authenticate(
     mut request: Request,
     next: Next,
 ) -> Result<Response, Refusal> {
+    match let_in(&state, &request) {
+        Ok(caller) => {
+            request
+                .extensions_mut()
+                .insert(User(Arc::clone(&caller.name)));
+            request.extensions_mut().insert(caller);
+            Ok(next.run(request).await)
+        }
+        Err(refusal) => {
+            discard(request.into_body()).await;
+            Err(refusal)
+        }
+    }
+}
+
+/// Who calls, if they may.
+fn let_in(state: &ApiState, request: &Request) -> Result<Caller, Refusal> {
     let users = state.options.users.as_deref();
     let caller = state.options.tokens.caller(request.headers(), users)?;
     if let Some(trust) = request.extensions().get::<Trust>() {
@@ -171,13 +189,8 @@ async fn authenticate(
     let path = request.extensions().get::<MatchedPath>().cloned();
     let path = path.as_ref().map_or("", MatchedPath::as_str);
     let allowed = permits::check(&caller, request.method(), path);
-    record(&state, &caller, &request, path, allowed.as_ref().err());
-    allowed?;
-    request
-        .extensions_mut()
-        .insert(User(Arc::clone(&caller.name)));
-    request.extensions_mut().insert(caller);
-    Ok(next.run(request).await)
+    record(state, &caller, request, path, allowed.as_ref().err());
+    allowed.map(|()| caller)
 }
 
 /// Writes down what was refused, and what changes something; starts write their own lines.
@@ -229,11 +242,14 @@ impl ApiState {
     }
 }
 
-async fn no_such_path(uri: Uri) -> Refusal {
-    Refusal::listed(&NO_SUCH_PATH, format!("nothing is at {}", uri.path()))
+async fn no_such_path(request: Request) -> Refusal {
+    let text = format!("nothing is at {}", request.uri().path());
+    discard(request.into_body()).await;
+    Refusal::listed(&NO_SUCH_PATH, text)
 }
 
 async fn method_not_allowed(request: Request) -> Refusal {
     let text = format!("{} has no {}", request.uri().path(), request.method());
+    discard(request.into_body()).await;
     Refusal::listed(&METHOD_NOT_ALLOWED, text)
 }

@@ -217,3 +217,34 @@ async fn a_port_that_is_taken_is_named() {
         "{error}"
     );
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refused_request_leaves_its_connection_whole() {
+    let fixture = Fixture::new().await;
+    let mut tls = fixture.connect().await;
+    let body = "x".repeat(100_000);
+    // Nobody wants these bodies: no token, nothing at the path, another method.
+    for (line, status) in [
+        ("POST /v1/flows", "401"),
+        ("POST /v1/nothing", "404"),
+        ("PUT /health", "405"),
+        ("POST /v1/drain", "401"),
+    ] {
+        let head = format!(
+            "{line} HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
+        tls.write_all(head.as_bytes()).await.expect("open");
+        tls.flush().await.expect("open");
+        tls.write_all(body.as_bytes()).await.expect("open");
+        let mut answer = Vec::new();
+        while !answer.ends_with(b"}") {
+            let mut piece = [0; 4_096];
+            let read = tls.read(&mut piece).await.expect("open");
+            assert!(read > 0, "{line}: the connection was closed");
+            answer.extend_from_slice(&piece[..read]);
+        }
+        let answer = String::from_utf8(answer).expect("text");
+        assert_eq!(answer.split(' ').nth(1), Some(status), "{line}: {answer}");
+    }
+}

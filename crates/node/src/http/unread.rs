@@ -1,0 +1,33 @@
+//! Bodies that nobody wants: read and thrown away.
+//!
+//! A client that speaks HTTP/1 sends its body before it reads the answer. Were the answer given and the connection closed
+//! meanwhile, the client would find the connection broken, and never see why it was refused.
+
+use std::time::Duration;
+
+use axum::body::{Body, HttpBody};
+use http_body_util::BodyExt;
+
+/// Bytes thrown away of one body; whoever sends more finds the connection closed.
+const DISCARDED_BYTES_MAX: usize = 1 << 20;
+/// How long the rest of an unwanted body is waited for.
+const DISCARD_PATIENCE: Duration = Duration::from_secs(2);
+
+/// Reads a body of known length to its end, within bounds, and keeps nothing of it. One without end is not waited for.
+pub(super) async fn discard(mut body: Body) {
+    if body.size_hint().exact().is_none() {
+        return;
+    }
+    let read = async {
+        let mut left = DISCARDED_BYTES_MAX;
+        while let Some(Ok(frame)) = body.frame().await {
+            let bytes = frame.data_ref().map_or(0, bytes::Bytes::len);
+            match left.checked_sub(bytes) {
+                Some(rest) => left = rest,
+                None => break,
+            }
+        }
+    };
+    // What does not come in time is the client's loss.
+    let _ = tokio::time::timeout(DISCARD_PATIENCE, read).await;
+}
