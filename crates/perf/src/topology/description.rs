@@ -18,6 +18,8 @@ pub struct NetworkOptions {
     pub settings: Vec<String>,
     /// Whether the notary validates.
     pub validating: bool,
+    /// Whether the last bank is a second notary instead.
+    pub second_notary: bool,
 }
 
 impl NetworkOptions {
@@ -29,6 +31,7 @@ impl NetworkOptions {
             folder: None,
             settings: Vec::new(),
             validating: false,
+            second_notary: false,
         }
     }
 }
@@ -48,7 +51,7 @@ impl NetworkOptions {
                 "[[node]]\nname = \"{name}\"\naddress = \"127.0.0.1:{}\"\napi = \"127.0.0.1:{}\"\n",
                 pair[0], pair[1]
             ));
-            if position == 0 {
+            if position == 0 || (self.second_notary && position == self.banks.len()) {
                 text.push_str("notary = true\n");
                 if self.validating {
                     text.push_str("validating = true\n");
