@@ -82,6 +82,11 @@ const COMMAND_LINE: &[(&str, &str, &str)] = &[
     ),
     ("tally.log", "The log could not be started.", "Report this."),
     (
+        "tally.no_flows",
+        "The options of a command do not say which flows are meant, or name a status that no live flow has.",
+        "Give a flow id, options such as --status parked, or --all.",
+    ),
+    (
         "tally.no_node",
         "No node is named to speak to.",
         "Give --node DIR, or --url with --root and --token-file.",

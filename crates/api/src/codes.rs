@@ -137,6 +137,10 @@ codes! {
     UNKNOWN_FLOW = "node.unknown_flow" 404
         "No flow with this id is live, and none that ended lately has it."
         "Check the id; give starts a client id, then their outcome is kept until you delete it.";
+    /// The order is not for a flow that stands like this.
+    FLOW_STANDS_OTHERWISE = "node.flow_stands_otherwise" 409
+        "The flow is not in a state that the order is for: retry is for parked and retrying flows, pause for running and retrying ones, resume for paused ones."
+        "Look where the flow stands (tally flow get), and give the order that fits.";
     /// No such transaction.
     UNKNOWN_TRANSACTION = "node.unknown_transaction" 404
         "The node's ledger does not hold a transaction with this id."

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::hospital::{FlowCause, FlowWait};
 use crate::problem::Problem;
 
 /// JSON that is passed on as it was written, without a second parse.
@@ -263,12 +264,46 @@ pub struct FlowSummary {
     /// Its registered name, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow: Option<String>,
-    /// Running or parked.
+    /// The version it runs on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<u32>,
+    /// `running`, `retrying`, `parked` or `paused`.
     pub status: FlowStatus,
-    /// Its last step, or why it is parked.
+    /// Its last step, or why it takes none.
     pub step: String,
     /// Whether it was started here, and not by a counterparty.
     pub started_here: bool,
+    /// Who started it here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// When it started, in milliseconds since the Unix epoch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at_ms: Option<u64>,
+    /// When it took its last step, or the node started, in milliseconds since the Unix epoch; while it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress_at_ms: Option<u64>,
+    /// When it is tried again, in milliseconds since the Unix epoch; while it is retrying.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_at_ms: Option<u64>,
+    /// It is to be killed, and waits for a notary's answer first.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub kill_asked: bool,
+    /// The parties that it deals with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub peers: Vec<String>,
+    /// What it waits for, while it runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waits: Vec<FlowWait>,
+    /// How often it failed so far.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub failures: u64,
+    /// Its failures, oldest first: the first one, and the latest; 8 at most.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<FlowCause>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 #[cfg(test)]

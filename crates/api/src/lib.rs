@@ -11,6 +11,7 @@
 pub mod codes;
 pub mod events;
 pub mod flows;
+pub mod hospital;
 pub mod ledger;
 pub mod login;
 pub mod network;
@@ -31,6 +32,9 @@ pub use events::{FlowStep, ProducedState, VaultChange, VaultStart};
 pub use flows::{
     BATCH_STARTS_MAX, BatchAnswer, BatchAnswers, FlowFailure, FlowList, FlowStatus, FlowSummary,
     Outcome, RawJson, StartBatch, StartFlow, Wait,
+};
+pub use hospital::{
+    FlowCause, FlowJournal, FlowOrder, FlowOrdered, FlowQuery, FlowWait, JournalEntry,
 };
 pub use ledger::{
     ChainEntry, ChainPage, CommandView, LedgerEntry, LedgerPage, SignatureView, StateView,

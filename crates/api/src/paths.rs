@@ -10,6 +10,22 @@ pub const FLOW: &str = "/v1/flows/{flow_id}";
 pub const FLOW_EVENTS: &str = "/v1/flows/{flow_id}/events";
 /// `POST`: cancel a flow.
 pub const FLOW_CANCEL: &str = "/v1/flows/{flow_id}/cancel";
+/// `POST`: try a parked flow again now, or one that waits for its next try.
+pub const FLOW_RETRY: &str = "/v1/flows/{flow_id}/retry";
+/// `POST`: let a flow take no step.
+pub const FLOW_PAUSE: &str = "/v1/flows/{flow_id}/pause";
+/// `POST`: let a paused flow go on.
+pub const FLOW_RESUME: &str = "/v1/flows/{flow_id}/resume";
+/// `GET`: a live flow's journal, paged by `after` and `limit`.
+pub const FLOW_JOURNAL: &str = "/v1/flows/{flow_id}/journal";
+/// `POST`: retry flows by query.
+pub const FLOWS_RETRY: &str = "/v1/flows/retry";
+/// `POST`: pause flows by query.
+pub const FLOWS_PAUSE: &str = "/v1/flows/pause";
+/// `POST`: resume flows by query.
+pub const FLOWS_RESUME: &str = "/v1/flows/resume";
+/// `POST`: kill flows by query.
+pub const FLOWS_KILL: &str = "/v1/flows/kill";
 /// `DELETE`: forget a client id and the outcome kept for it.
 pub const CLIENT: &str = "/v1/clients/{client_id}";
 /// `POST`: the stream form: lines of starts in, lines of answers out.

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api::{
-    Balances, BatchAnswer, BatchAnswers, ChainPage, ConsumedPage, Drain, FlowList, Health,
-    LedgerPage, NetworkView, NewNote, NodeView, NoteList, NoteView, Outcome, PeersView, Problem,
-    SchedulePage, StartBatch, StartFlow, StatesPage, TransactionView, VaultAnswer, VaultQuery,
-    Wait, paths,
+    Balances, BatchAnswer, BatchAnswers, ChainPage, ConsumedPage, Drain, FlowJournal, FlowList,
+    FlowOrder, FlowOrdered, FlowQuery, Health, LedgerPage, NetworkView, NewNote, NodeView,
+    NoteList, NoteView, Outcome, PeersView, Problem, SchedulePage, StartBatch, StartFlow,
+    StatesPage, TransactionView, VaultAnswer, VaultQuery, Wait, paths,
 };
 use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
@@ -20,6 +20,19 @@ use crate::endpoint::{Endpoint, Limits};
 use crate::error::ClientError;
 use crate::events::Events;
 use crate::stream::Stream;
+
+/// What to do with flows that do not finish.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlowAction {
+    /// Try them again.
+    Retry,
+    /// Let them take no step.
+    Pause,
+    /// Let paused ones go on.
+    Resume,
+    /// End them.
+    Kill,
+}
 
 /// A node's API. Cheap to clone; clones share one connection.
 #[derive(Clone)]
@@ -139,6 +152,79 @@ impl Client {
     /// Live flows after an id.
     pub async fn flows(&self, after: Option<&str>, limit: u32) -> Result<FlowList, ClientError> {
         self.page(paths::FLOWS, after, limit).await
+    }
+
+    /// Live flows that meet a query, after an id.
+    pub async fn flows_where(
+        &self,
+        query: &FlowQuery,
+        after: Option<&str>,
+        limit: u32,
+    ) -> Result<FlowList, ClientError> {
+        let mut path = format!("{}?limit={limit}", paths::FLOWS);
+        let mut add = |name: &str, value: Option<String>| {
+            if let Some(value) = value {
+                path.push_str(&format!("&{name}={}", paths::with("{value}", &value)));
+            }
+        };
+        add("after", after.map(str::to_owned));
+        add(
+            "status",
+            query.status.map(|status| status.as_str().to_owned()),
+        );
+        add("flow", query.flow.clone());
+        add("code", query.code.clone());
+        add("user", query.user.clone());
+        add("peer", query.peer.clone());
+        add(
+            "older_than_ms",
+            query.older_than_ms.map(|ms| ms.to_string()),
+        );
+        add("stuck_ms", query.stuck_ms.map(|ms| ms.to_string()));
+        self.get(&path).await
+    }
+
+    /// Retries, pauses or resumes a flow; killing one is [`cancel`](Client::cancel).
+    pub async fn order_flow(
+        &self,
+        action: FlowAction,
+        flow_id: &str,
+    ) -> Result<Outcome, ClientError> {
+        let path = match action {
+            FlowAction::Retry => paths::FLOW_RETRY,
+            FlowAction::Pause => paths::FLOW_PAUSE,
+            FlowAction::Resume => paths::FLOW_RESUME,
+            FlowAction::Kill => paths::FLOW_CANCEL,
+        };
+        self.call(Method::POST, &paths::with(path, flow_id), Vec::new(), None)
+            .await
+    }
+
+    /// Retries, pauses, resumes or kills flows that meet a query; 1,000 at most, the answer says where to go on.
+    pub async fn order_flows(
+        &self,
+        action: FlowAction,
+        order: &FlowOrder,
+    ) -> Result<FlowOrdered, ClientError> {
+        let path = match action {
+            FlowAction::Retry => paths::FLOWS_RETRY,
+            FlowAction::Pause => paths::FLOWS_PAUSE,
+            FlowAction::Resume => paths::FLOWS_RESUME,
+            FlowAction::Kill => paths::FLOWS_KILL,
+        };
+        let body = serde_json::to_vec(order).map_err(ClientError::arguments)?;
+        self.call(Method::POST, path, body, None).await
+    }
+
+    /// A live flow's journal after a row.
+    pub async fn flow_journal(
+        &self,
+        flow_id: &str,
+        after: Option<u32>,
+        limit: u32,
+    ) -> Result<FlowJournal, ClientError> {
+        self.page(&paths::with(paths::FLOW_JOURNAL, flow_id), after, limit)
+            .await
     }
 
     /// Forgets a client id and the outcome kept for it.

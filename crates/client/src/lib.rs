@@ -34,7 +34,7 @@ mod lines;
 mod stream;
 mod users;
 
-pub use client::Client;
+pub use client::{Client, FlowAction};
 pub use endpoint::{Endpoint, Limits};
 pub use error::{ClientError, ERRORS};
 pub use events::{Event, Events};

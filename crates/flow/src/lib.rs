@@ -43,7 +43,7 @@ pub use hospital::{
     RetryLimit, TRANSIENT_CODES,
 };
 pub use id::{FlowId, ParseFlowIdError, SessionId};
-pub use journal::{ROW_VERSION, describe_row};
+pub use journal::{JournalItem, ROW_VERSION, describe_row, journal_items};
 pub use message::{SessionBody, SessionMessage, VERSIONS_OFFERED_MAX};
 pub use options::{EFFECTS_OF_A_SCOPE_MAX, FlowLimits, SUB_FLOWS_MAX};
 pub use registry::{FlowDescription, FlowRegistry};

@@ -63,6 +63,8 @@ errors! {
         "Start a binary that registers the flow for it, which then tries again; where the state is not to be trusted, leave it.";
     PARKED = "flow.parked", "A flow can't go on by itself: it panicked, its retries are used up, or its journal does not fit. It keeps its journal and its locks.",
         "Read its errors (tally flow list --status parked), put right what they name, then retry or kill the flow.";
+    STUCK = "flow.stuck", "Flows have waited for a minute and more without a step, for something that is not just a time.",
+        "See what each waits for (tally flow stuck): a peer that is away, a notary, coins that others hold.";
     RETRIED = "flow.retried", "A flow failed for the moment, and is tried again from its journal after a while.",
         "Nothing has to be done; if it comes often, look at what the message names.";
     TOO_MANY_KEPT = "node.too_many_kept", "So many flows are kept for an operator that the node starts no more.",

@@ -143,6 +143,37 @@ fn what_commands_print_and_their_exit_codes() {
         ),
         ("flow list --node %", 0, &["no flow is live"], &[]),
         (
+            "flow list --node % --status done",
+            5,
+            &[],
+            &["error: tally.no_flows:", "hint: Use running"],
+        ),
+        ("flow stuck --node %", 0, &["no flow has waited"], &[]),
+        (
+            "flow retry --node % --status parked",
+            0,
+            &["no flow meets this"],
+            &[],
+        ),
+        (
+            "flow kill --node % --all --yes --json",
+            0,
+            &[r#"{"matched":0,"done":0,"waiting":0,"flows":[]}"#],
+            &[],
+        ),
+        (
+            "flow pause --node %",
+            5,
+            &[],
+            &["error: tally.no_flows:", "hint: Give a flow id"],
+        ),
+        (
+            &format!("flow journal --node % {}", &nobody[..32]),
+            1,
+            &[],
+            &["error: node.unknown_flow:"],
+        ),
+        (
             &format!("tx show --node % {nobody}"),
             1,
             &[],

@@ -45,8 +45,35 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: paths::FLOWS,
         id: "listFlows",
         tag: "flows",
-        summary: "Flows that have not ended, in order of id.",
+        summary: "Flows that have not ended, in order of id; those that meet what is given.",
         query: &[
+            parameter(
+                "status",
+                Kind::Words(&["running", "retrying", "parked", "paused"]),
+                "Where they stand.",
+            ),
+            parameter("flow", Kind::Text(256), "The registered name."),
+            parameter(
+                "code",
+                Kind::Text(256),
+                "The code of one of their failures.",
+            ),
+            parameter("user", Kind::Text(256), "Who started them here."),
+            parameter(
+                "peer",
+                Kind::Text(512),
+                "The legal name of a party that they deal with.",
+            ),
+            parameter(
+                "older_than_ms",
+                Kind::Number,
+                "Started at least so long ago.",
+            ),
+            parameter(
+                "stuck_ms",
+                Kind::Number,
+                "Waiting without a step for at least so long, for something that is not just a time.",
+            ),
             parameter(
                 "after",
                 Kind::Hex(32),

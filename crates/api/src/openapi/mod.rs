@@ -9,6 +9,7 @@
 mod answers;
 mod build;
 mod flows;
+mod hospital;
 mod ledger;
 mod model;
 mod parts;
@@ -22,6 +23,7 @@ pub use model::{Answer, COMMON, Content, Kind, Operation, Parameter};
 pub fn operations() -> impl Iterator<Item = &'static Operation> {
     [
         flows::OPERATIONS,
+        hospital::OPERATIONS,
         reads::OPERATIONS,
         ledger::OPERATIONS,
         users::OPERATIONS,

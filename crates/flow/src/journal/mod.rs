@@ -3,6 +3,7 @@
 //! A row is a sequence of CBOR items: the format's version, then entries. What the ledger holds is written by reference.
 //! Decoding never trusts a row: whatever is in it, the worst outcome is a parked flow.
 
+mod view;
 mod writer;
 
 #[cfg(test)]
@@ -11,6 +12,7 @@ mod tests;
 use ledger::{PartyId, Rejection, StateRef, TxId};
 use primitives::{Decode, DecodeError, Decoder, Signature};
 
+pub use view::{JournalItem, journal_items};
 pub(crate) use writer::RowWriter;
 
 use crate::{EffectKind, EffectResult, FlowError, StartRecord};

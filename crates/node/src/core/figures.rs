@@ -11,6 +11,8 @@ pub(super) fn show_kernel(metrics: &NodeMetrics, figures: &Figures) {
         (&metrics.flows_in_flight, figures.flows_live),
         (&metrics.flows_queued, figures.flows_queued),
         (&metrics.flows_parked, figures.flows_parked),
+        (&metrics.flows_retrying, figures.flows_retrying),
+        (&metrics.flows_paused, figures.flows_paused),
         (&metrics.transactions_arriving, figures.intake_items),
         (&metrics.deliveries_pending, figures.deliveries_pending),
         (&metrics.outbox_pending, figures.outbox_pending),
@@ -24,6 +26,7 @@ pub(super) fn show_kernel(metrics: &NodeMetrics, figures: &Figures) {
     let (responded, responders_failed) = (figures.responders_done, figures.responders_failed);
     let counters = [
         (&metrics.flows_started, figures.flows_started),
+        (&metrics.flow_retries, figures.flow_retries),
         (&metrics.flows_done, figures.flows_done - responded),
         (&metrics.responders_done, responded),
         (

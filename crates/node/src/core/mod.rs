@@ -9,6 +9,7 @@
 
 mod clock;
 mod figures;
+mod hospital;
 mod ledger_reads;
 mod mailbox;
 mod peers;
@@ -16,6 +17,7 @@ mod replies;
 mod service;
 mod shared;
 mod start;
+mod stuck;
 mod thread;
 mod vault_changes;
 mod vault_query;

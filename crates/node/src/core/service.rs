@@ -5,19 +5,18 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use api::{
-    Balance, Balances, ChainPage, ConsumedEntry, ConsumedPage, Drain, FlowInfo, FlowList,
-    FlowSummary, Fungible, Health, LedgerEntry, LedgerPage, NetworkView, NodeState, NodeView,
-    NotaryView, NoteView, PartyView, PeersView, RawJson, SchedulePage, StateEntry, StatesPage,
-    TransactionView, VaultAnswer, VaultQuery, Wait,
+    Balance, Balances, ChainPage, ConsumedEntry, ConsumedPage, Drain, FlowInfo, FlowJournal,
+    FlowList, FlowOrder, FlowOrdered, FlowQuery, Fungible, Health, LedgerEntry, LedgerPage,
+    NetworkView, NodeState, NodeView, NotaryView, NoteView, PartyView, PeersView, RawJson,
+    SchedulePage, StateEntry, StatesPage, TransactionView, VaultAnswer, VaultQuery, Wait,
 };
-use flow::{FlowId, FlowRegistry, Stage};
+use flow::{FlowId, FlowRegistry};
 use kernel::port::{Reads, StoreFailure, Table};
 use kernel::{Event, Reply, Start, Token, decode_row, ledger_page};
 use ledger::{ContractRegistry, NetworkMap, NodeInfo, StateRef, TransactionState, TxId};
 use primitives::Decode;
 use store::{Embedded, StateFilter, StateRow, VaultReader, ViewProgress};
 
-use super::replies::status_of;
 use super::shared::Shared;
 use super::start::VIEW_FAILED;
 use super::vault_changes::ChangeReader;
@@ -25,8 +24,8 @@ use super::vault_query::{Leash, QUERY_RETRY_MS, Searcher, Waiting, late};
 use super::view::notary_of;
 use super::{figures, ledger_reads};
 use crate::http::{
-    Answer, Followers, NodeService, Pending, Refusal, StartRequest, Ticket, VaultChanges,
-    transaction_view,
+    Answer, FlowAction, Followers, NodeService, Pending, Refusal, StartRequest, Ticket,
+    VaultChanges, transaction_view,
 };
 
 /// What "busy" suggests while the vault's view catches up.
@@ -105,7 +104,9 @@ fn stopping() -> Refusal {
     Refusal::listed(&api::codes::NODE_STOPPING, "the node is stopping")
 }
 
-fn joined<T>(outcome: Result<Result<T, Refusal>, tokio::task::JoinError>) -> Result<T, Refusal> {
+pub(super) fn joined<T>(
+    outcome: Result<Result<T, Refusal>, tokio::task::JoinError>,
+) -> Result<T, Refusal> {
     outcome.unwrap_or_else(|_| {
         Err(Refusal::listed(
             &api::codes::NODE_STOPPING,
@@ -287,33 +288,34 @@ impl NodeService for Service {
         })
     }
 
-    fn flows(&self, after: Option<FlowId>, limit: usize) -> Pending<'_, FlowList> {
+    fn flows(
+        &self,
+        query: FlowQuery,
+        after: Option<FlowId>,
+        limit: usize,
+    ) -> Pending<'_, FlowList> {
         Box::pin(async move {
-            let token = Token(Ticket::next_id());
-            let reply = self.shared.replies.once(token);
-            self.shared.mailbox.push(Event::Flows {
-                filter: Box::default(),
-                after,
-                limit: limit.saturating_add(1),
-                token,
-            });
-            match reply.await {
-                Ok(Reply::Flows(mut live)) => {
-                    let more = live.len() > limit;
-                    live.truncate(limit);
-                    let next = live
-                        .last()
-                        .filter(|_| more)
-                        .map(|flow| flow.flow.to_string());
-                    Ok(FlowList {
-                        flows: live.into_iter().map(summary).collect(),
-                        next,
-                    })
-                }
-                Ok(Reply::Rejected(rejection)) => Err(rejection.into()),
-                _ => Err(stopping()),
-            }
+            let filter = self.filter(query)?;
+            let mut flows = self.live(filter, after, limit.saturating_add(1)).await?;
+            let more = flows.len() > limit;
+            flows.truncate(limit);
+            let last = flows.last().filter(|_| more);
+            let next = last.map(|flow| flow.flow_id.clone());
+            Ok(FlowList { flows, next })
         })
+    }
+
+    fn order(
+        &self,
+        action: FlowAction,
+        flow: Option<FlowId>,
+        order: FlowOrder,
+    ) -> Pending<'_, FlowOrdered> {
+        Box::pin(self.ordered(action, flow, order))
+    }
+
+    fn journal(&self, flow: FlowId, after: Option<u32>, limit: usize) -> Pending<'_, FlowJournal> {
+        Box::pin(self.journal_of(flow, after, limit))
     }
 
     fn balances(&self, deadline: Instant) -> Pending<'_, Balances> {
@@ -702,25 +704,6 @@ fn notary_view(info: &NodeInfo) -> Option<NotaryView> {
     info.notary.as_ref().map(|notary| NotaryView {
         validating: notary.validating,
     })
-}
-
-fn summary(status: flow::FlowStatus) -> FlowSummary {
-    let step = match &status.stage {
-        Stage::Running { step, .. } => step.unwrap_or("running").to_owned(),
-        Stage::Loaded => "loaded".to_owned(),
-        Stage::Retrying { reason, .. } | Stage::Parked { reason } => reason.to_string(),
-        Stage::Paused => "paused by an operator".to_owned(),
-    };
-    FlowSummary {
-        flow_id: status.flow.to_string(),
-        flow: status.start.as_ref().map(|start| start.flow.clone()),
-        status: status_of(kernel::standing(&status)),
-        step,
-        started_here: status
-            .start
-            .as_ref()
-            .is_some_and(|start| start.origin.is_none()),
-    }
 }
 
 /// How long the node waits for its last writes when it stops.

@@ -21,6 +21,7 @@ use super::mailbox::Mailbox;
 use super::replies::Replies;
 use super::service::{Readers, STOP_PATIENCE, Service};
 use super::shared::Shared;
+use super::stuck;
 use super::thread::CoreThread;
 use super::view::{ViewFeed, ViewThread};
 use crate::bootstrap::NodeFiles;
@@ -367,7 +368,9 @@ impl Node {
         let mut http = http_options(&config, server_config(chain, tls_key)?)?;
         http.users = Some(Arc::new(Users::open(&dir, config.users.into())?));
         http.audit = Some(audit);
-        let http = HttpServer::start(http, Arc::new(service), metrics).await?;
+        let service = Arc::new(service);
+        tokio::spawn(stuck::watch(Arc::downgrade(&service)));
+        let http = HttpServer::start(http, service, metrics).await?;
         Ok(Node {
             shared,
             transport,

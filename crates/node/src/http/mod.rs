@@ -46,7 +46,9 @@ pub use network_view::network_view;
 pub use options::HttpOptions;
 pub use refusal::Refusal;
 pub use server::{HttpHandle, HttpServer, ListenError};
-pub use service::{Answer, Ended, NodeService, Output, Pending, StartRequest, VaultChanges};
+pub use service::{
+    Answer, Ended, FlowAction, NodeService, Output, Pending, StartRequest, VaultChanges,
+};
 pub use ticket::Ticket;
 pub use tls::{TlsError, server_config};
 pub use tokens::{ApiToken, Tokens};

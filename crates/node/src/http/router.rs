@@ -23,7 +23,7 @@ use super::permits;
 use super::randomness::Randomness;
 use super::refusal::Refusal;
 use super::routes::{
-    batch, description, events, flows, ledger, login, reads, status, users, vault,
+    batch, description, events, flows, hospital, ledger, login, reads, status, users, vault,
 };
 use super::service::NodeService;
 use super::stream;
@@ -93,6 +93,14 @@ pub(super) fn router(state: Arc<ApiState>) -> Router {
         .route(paths::FLOW, get(flows::state))
         .route(paths::FLOW_EVENTS, get(events::flow))
         .route(paths::FLOW_CANCEL, post(flows::cancel))
+        .route(paths::FLOW_RETRY, post(hospital::retry))
+        .route(paths::FLOW_PAUSE, post(hospital::pause))
+        .route(paths::FLOW_RESUME, post(hospital::resume))
+        .route(paths::FLOW_JOURNAL, get(hospital::journal))
+        .route(paths::FLOWS_RETRY, post(hospital::retry_many))
+        .route(paths::FLOWS_PAUSE, post(hospital::pause_many))
+        .route(paths::FLOWS_RESUME, post(hospital::resume_many))
+        .route(paths::FLOWS_KILL, post(hospital::kill_many))
         .route(paths::CLIENT, delete(flows::forget_client_id))
         .route(paths::STREAM, post(stream::open))
         .route(paths::BALANCES, get(reads::balances))

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use api::{
-    Balances, ChainPage, ConsumedPage, Drain, FlowList, FlowStatus, Health, LedgerPage,
-    NetworkView, NodeView, NoteView, PeersView, RawJson, SchedulePage, StatesPage, TransactionView,
-    VaultAnswer, VaultChange, VaultQuery, Wait,
+    Balances, ChainPage, ConsumedPage, Drain, FlowJournal, FlowList, FlowOrder, FlowOrdered,
+    FlowQuery, FlowStatus, Health, LedgerPage, NetworkView, NodeView, NoteView, PeersView, RawJson,
+    SchedulePage, StatesPage, TransactionView, VaultAnswer, VaultChange, VaultQuery, Wait,
 };
 use flow::FlowId;
 use ledger::{StateRef, TxId};
@@ -107,6 +107,19 @@ pub struct VaultChanges {
     pub upto: u64,
 }
 
+/// What an operator wants done with flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlowAction {
+    /// Try kept flows again, and those that wait for their next try.
+    Retry,
+    /// Let flows take no step.
+    Pause,
+    /// Let paused flows go on.
+    Resume,
+    /// End flows.
+    Kill,
+}
+
 /// The node, as the API sees it.
 ///
 /// # Correctness
@@ -131,8 +144,20 @@ pub trait NodeService: Send + Sync + 'static {
     /// A flow's output as JSON.
     fn output_to_json(&self, flow: &str, version: u32, output: &[u8]) -> Result<RawJson, Refusal>;
 
-    /// Live flows after an id.
-    fn flows(&self, after: Option<FlowId>, limit: usize) -> Pending<'_, FlowList>;
+    /// Live flows that meet a query, after an id.
+    fn flows(&self, query: FlowQuery, after: Option<FlowId>, limit: usize)
+    -> Pending<'_, FlowList>;
+
+    /// Carries out an order: for this flow, or for those that meet the order's query.
+    fn order(
+        &self,
+        action: FlowAction,
+        flow: Option<FlowId>,
+        order: FlowOrder,
+    ) -> Pending<'_, FlowOrdered>;
+
+    /// A page of a live flow's journal; refused if there is no such flow.
+    fn journal(&self, flow: FlowId, after: Option<u32>, limit: usize) -> Pending<'_, FlowJournal>;
 
     /// Sums, once the vault's view shows everything acknowledged before this call, or refused at the deadline.
     fn balances(&self, deadline: Instant) -> Pending<'_, Balances>;

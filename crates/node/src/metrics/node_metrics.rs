@@ -58,6 +58,10 @@ node_metrics! {
     flows_in_flight: Gauge = "tally_flows_in_flight", "Flows that have not ended, responders too.";
     flows_queued: Gauge = "tally_flows_queued", "Starts that wait for a place.";
     flows_parked: Gauge = "tally_flows_parked", "Flows that cannot go on by themselves.";
+    flows_retrying: Gauge = "tally_flows_retrying", "Flows that failed for the moment and wait for their next try.";
+    flows_paused: Gauge = "tally_flows_paused", "Flows that an operator paused.";
+    flows_stuck: Gauge = "tally_flows_stuck", "Flows that have waited for 60 s without a step, for something that is not just a time; counted every 10 s.";
+    flow_retries: Counter = "tally_flow_retries_total", "Times that a flow failed for the moment and was to be tried again.";
     flows_started: Counter = "tally_flows_started_total", "Flows started by clients.";
     flows_done: Counter = "tally_flows_done_total" ["side" "initiating"], "Flows ended well.";
     responders_done: Counter = "tally_flows_done_total" ["side" "responding"], "Flows ended well.";

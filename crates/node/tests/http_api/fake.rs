@@ -241,7 +241,38 @@ impl NodeService for Fake {
         Ok(serde_json::value::to_raw_value(&json).expect("JSON"))
     }
 
-    fn flows(&self, after: Option<FlowId>, limit: usize) -> Pending<'_, FlowList> {
+    fn order(
+        &self,
+        _: node::http::FlowAction,
+        flow: Option<FlowId>,
+        order: api::FlowOrder,
+    ) -> Pending<'_, api::FlowOrdered> {
+        Box::pin(async move {
+            let held = self.state().held.len() as u64;
+            let matched = if flow.is_some() { 0 } else { held };
+            Ok(api::FlowOrdered {
+                matched,
+                done: if order.dry_run { 0 } else { matched },
+                ..Default::default()
+            })
+        })
+    }
+
+    fn journal(&self, flow: FlowId, _: Option<u32>, _: usize) -> Pending<'_, api::FlowJournal> {
+        Box::pin(async move {
+            Err(Refusal::listed(
+                &api::codes::UNKNOWN_FLOW,
+                format!("no live flow {flow}"),
+            ))
+        })
+    }
+
+    fn flows(
+        &self,
+        _: api::FlowQuery,
+        after: Option<FlowId>,
+        limit: usize,
+    ) -> Pending<'_, FlowList> {
         Box::pin(async move {
             let state = self.state();
             let after = state
@@ -256,6 +287,16 @@ impl NodeService for Fake {
                     status: FlowStatus::Running,
                     step: "holding".into(),
                     started_here: true,
+                    version: None,
+                    user: None,
+                    started_at_ms: None,
+                    progress_at_ms: None,
+                    retry_at_ms: None,
+                    kill_asked: false,
+                    peers: Vec::new(),
+                    waits: Vec::new(),
+                    failures: 0,
+                    errors: Vec::new(),
                 })
                 .collect();
             let next = (flows.len() == limit)

@@ -15,7 +15,7 @@ use axum::response::IntoResponse;
 use flow::FlowId;
 
 use super::parameters::{
-    PageQuery, WaitQuery, checked_client_id, from_json, parsed, patience, query, segment, whole,
+    FlowsQuery, WaitQuery, checked_client_id, from_json, parsed, patience, query, segment, whole,
 };
 use super::{Answered, json};
 use crate::http::connection::ClientAddress;
@@ -139,12 +139,12 @@ pub(in crate::http) async fn cancel(
 pub(in crate::http) async fn list(
     State(state): State<Arc<ApiState>>,
     Extension(caller): Extension<Caller>,
-    parameters: Result<Query<PageQuery>, QueryRejection>,
+    parameters: Result<Query<FlowsQuery>, QueryRejection>,
 ) -> Answered {
-    let page = query(parameters)?;
+    let (wanted, page) = query(parameters)?.parts();
     let mut page = state
         .service
-        .flows(page.after()?, page.limit(&state.options))
+        .flows(wanted, page.after()?, page.limit(&state.options))
         .await?;
     page.flows
         .retain(|flow| flow.flow_id.parse().is_ok_and(|id| caller.sees(&id)));
@@ -249,7 +249,7 @@ pub(super) async fn where_it_stands(
 }
 
 /// An answer as HTTP: 200 for an end, and for a start that still runs 202 with the place to ask.
-fn answered(service: &dyn NodeService, answer: Answer, started: bool) -> Answered {
+pub(super) fn answered(service: &dyn NodeService, answer: Answer, started: bool) -> Answered {
     let outcome = outcome(service, answer)?;
     if outcome.status.is_end() || !started {
         return json(StatusCode::OK, &outcome);

@@ -4,6 +4,7 @@ pub(super) mod batch;
 pub(super) mod description;
 pub(super) mod events;
 pub(super) mod flows;
+pub(super) mod hospital;
 pub(super) mod ledger;
 pub(super) mod login;
 pub(super) mod parameters;

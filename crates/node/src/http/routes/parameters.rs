@@ -60,6 +60,51 @@ pub(in crate::http) struct PageQuery {
     pub(super) timeout_ms: Option<u64>,
 }
 
+/// `?after=&limit=` of a journal
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::http) struct JournalQuery {
+    pub(super) after: Option<u32>,
+    pub(super) limit: Option<usize>,
+}
+
+/// The list of flows: a page of those that meet a query.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::http) struct FlowsQuery {
+    status: Option<api::FlowStatus>,
+    flow: Option<String>,
+    code: Option<String>,
+    user: Option<String>,
+    peer: Option<String>,
+    older_than_ms: Option<u64>,
+    stuck_ms: Option<u64>,
+    after: Option<String>,
+    limit: Option<usize>,
+    timeout_ms: Option<u64>,
+}
+
+impl FlowsQuery {
+    /// The query and the page.
+    pub(super) fn parts(self) -> (api::FlowQuery, PageQuery) {
+        let wanted = api::FlowQuery {
+            status: self.status,
+            flow: self.flow,
+            code: self.code,
+            user: self.user,
+            peer: self.peer,
+            older_than_ms: self.older_than_ms,
+            stuck_ms: self.stuck_ms,
+        };
+        let page = PageQuery {
+            after: self.after,
+            limit: self.limit,
+            timeout_ms: self.timeout_ms,
+        };
+        (wanted, page)
+    }
+}
+
 impl PageQuery {
     /// Where the page starts.
     pub(super) fn after<T: FromStr<Err: Display>>(&self) -> Result<Option<T>, Refusal> {

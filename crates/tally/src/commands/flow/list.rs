@@ -1,16 +1,21 @@
-//! `tally flow list`
+//! `tally flow list` and `tally flow stuck`
 
-use api::{FlowList, FlowStatus};
+use api::{FlowList, FlowQuery, FlowStatus, FlowSummary};
 
 use crate::failure::Failure;
 use crate::output::{Ink, Output, Table, stdout_ink};
 use crate::target::Target;
+
+/// How long a flow waits before it counts as stuck, in seconds.
+const STUCK_S: u64 = 60;
 
 /// Arguments of `tally flow list`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
     target: Target,
+    #[command(flatten)]
+    query: Query,
     /// After this flow
     #[arg(long, value_name = "FLOW_ID")]
     after: Option<String>,
@@ -21,11 +26,100 @@ pub struct Args {
     pub output: Output,
 }
 
+/// Which flows.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Query {
+    /// Where they stand: running, retrying, parked or paused
+    #[arg(long, value_name = "STATUS")]
+    status: Option<String>,
+    /// The registered name
+    #[arg(long, value_name = "NAME")]
+    flow: Option<String>,
+    /// The code of one of their failures
+    #[arg(long, value_name = "CODE")]
+    code: Option<String>,
+    /// Who started them
+    #[arg(long, value_name = "USER")]
+    user: Option<String>,
+    /// The legal name of a party that they deal with
+    #[arg(long, value_name = "NAME")]
+    peer: Option<String>,
+    /// Started at least so long ago
+    #[arg(long, value_name = "SECONDS")]
+    older_than: Option<u64>,
+    /// Waiting without a step for at least so long
+    #[arg(long, value_name = "SECONDS")]
+    stuck: Option<u64>,
+}
+
+impl Query {
+    pub fn query(&self) -> Result<FlowQuery, Failure> {
+        let live = [
+            FlowStatus::Running,
+            FlowStatus::Retrying,
+            FlowStatus::Parked,
+            FlowStatus::Paused,
+        ];
+        let status =
+            match &self.status {
+                None => None,
+                Some(text) => Some(live.into_iter().find(|s| s.as_str() == text).ok_or_else(
+                    || {
+                        Failure::local(
+                            "tally.no_flows",
+                            format!("'{text}' is no status of a live flow"),
+                            "Use running, retrying, parked or paused.",
+                        )
+                    },
+                )?),
+            };
+        Ok(FlowQuery {
+            status,
+            flow: self.flow.clone(),
+            code: self.code.clone(),
+            user: self.user.clone(),
+            peer: self.peer.clone(),
+            older_than_ms: self.older_than.map(|s| s.saturating_mul(1_000)),
+            stuck_ms: self.stuck.map(|s| s.saturating_mul(1_000)),
+        })
+    }
+}
+
 impl Args {
     pub fn run(self) -> Result<(), Failure> {
+        let query = self.query.query()?;
         self.target.with_client(async |client| {
-            let list = client.flows(self.after.as_deref(), self.limit).await?;
+            let after = self.after.as_deref();
+            let list = client.flows_where(&query, after, self.limit).await?;
             self.output.show(&list, people)
+        })
+    }
+}
+
+/// Arguments of `tally flow stuck`.
+#[derive(Debug, clap::Args)]
+pub struct StuckArgs {
+    #[command(flatten)]
+    target: Target,
+    /// Waiting without a step for at least so long
+    #[arg(long = "for", default_value_t = STUCK_S, value_name = "SECONDS")]
+    seconds: u64,
+    /// So many at most
+    #[arg(long, default_value_t = 100, value_name = "N")]
+    limit: u32,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+impl StuckArgs {
+    pub fn run(self) -> Result<(), Failure> {
+        let query = FlowQuery {
+            stuck_ms: Some(self.seconds.saturating_mul(1_000)),
+            ..FlowQuery::default()
+        };
+        self.target.with_client(async |client| {
+            let list = client.flows_where(&query, None, self.limit).await?;
+            self.output.show(&list, waits)
         })
     }
 }
@@ -37,25 +131,61 @@ fn people(list: &FlowList) -> String {
     let ink = stdout_ink();
     let mut table = Table::new(&["flow id", "flow", "from", "step", "status"]);
     for flow in &list.flows {
-        let colour = if flow.status == FlowStatus::Parked {
-            Ink::YELLOW
-        } else {
-            Ink::CYAN
+        let colour = match flow.status {
+            FlowStatus::Running => Ink::CYAN,
+            _ => Ink::YELLOW,
         };
         table.row([
             flow.flow_id.clone(),
             flow.flow.clone().unwrap_or_else(|| "-".to_owned()),
-            if flow.started_here {
-                "here"
-            } else {
-                "counterparty"
-            }
-            .to_owned(),
+            from(flow),
             flow.step.clone(),
             ink.paint(colour, flow.status.as_str()),
         ]);
     }
-    let mut text = table.render(ink);
+    with_more(table.render(ink), list)
+}
+
+fn waits(list: &FlowList) -> String {
+    if list.flows.is_empty() {
+        return "no flow has waited that long".to_owned();
+    }
+    let now_ms = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .map_or(0, |since| since.as_millis() as u64);
+    let mut table = Table::new(&["flow id", "flow", ">seconds", "waits for", "of", "about"]);
+    for flow in &list.flows {
+        let name = flow.flow.clone().unwrap_or_else(|| "-".to_owned());
+        let idle = flow
+            .progress_at_ms
+            .map_or(0, |at| now_ms.saturating_sub(at));
+        for wait in &flow.waits {
+            table.row([
+                flow.flow_id.clone(),
+                name.clone(),
+                (idle / 1_000).to_string(),
+                wait.what.clone(),
+                wait.peer.clone().unwrap_or_else(|| "-".to_owned()),
+                wait.about.clone().unwrap_or_default(),
+            ]);
+        }
+    }
+    with_more(table.render(stdout_ink()), list)
+}
+
+fn from(flow: &FlowSummary) -> String {
+    match (&flow.user, flow.started_here) {
+        (Some(user), true) => user.clone(),
+        (None, true) => "here".to_owned(),
+        _ => flow
+            .peers
+            .first()
+            .cloned()
+            .unwrap_or_else(|| "counterparty".to_owned()),
+    }
+}
+
+fn with_more(mut text: String, list: &FlowList) -> String {
     if let Some(next) = &list.next {
         text.push_str(&format!("\nmore: --after {next}"));
     }

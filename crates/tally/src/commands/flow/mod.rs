@@ -2,13 +2,15 @@
 
 mod cancel;
 mod get;
+mod journal;
 mod list;
+mod order;
 mod scheduled;
 mod start;
 
 use api::{FlowStatus, Outcome, Wait};
 use clap::{Subcommand, ValueEnum};
-use client::Client;
+use client::{Client, FlowAction};
 
 use crate::failure::Failure;
 use crate::output::{Ink, Output, pairs, stdout_ink};
@@ -26,6 +28,18 @@ pub enum Command {
     Scheduled(scheduled::Args),
     /// Cancel a flow
     Cancel(cancel::Args),
+    /// Flows that have waited long without a step, and what for
+    Stuck(list::StuckArgs),
+    /// Try parked flows again, and those that wait for their next try
+    Retry(order::Args),
+    /// Let flows take no step until they are resumed
+    Pause(order::Args),
+    /// Let paused flows go on
+    Resume(order::Args),
+    /// End flows; one that has asked the notary waits for its answer first
+    Kill(order::Args),
+    /// A live flow's journal, for support
+    Journal(journal::Args),
 }
 
 impl Command {
@@ -36,6 +50,12 @@ impl Command {
             Command::List(arguments) => arguments.run(),
             Command::Scheduled(arguments) => arguments.run(),
             Command::Cancel(arguments) => arguments.run(),
+            Command::Stuck(arguments) => arguments.run(),
+            Command::Retry(arguments) => arguments.run(FlowAction::Retry),
+            Command::Pause(arguments) => arguments.run(FlowAction::Pause),
+            Command::Resume(arguments) => arguments.run(FlowAction::Resume),
+            Command::Kill(arguments) => arguments.run(FlowAction::Kill),
+            Command::Journal(arguments) => arguments.run(),
         }
     }
 
@@ -46,6 +66,12 @@ impl Command {
             Command::List(arguments) => arguments.output.json,
             Command::Scheduled(arguments) => arguments.output.json,
             Command::Cancel(arguments) => arguments.output.json,
+            Command::Stuck(arguments) => arguments.output.json,
+            Command::Retry(arguments)
+            | Command::Pause(arguments)
+            | Command::Resume(arguments)
+            | Command::Kill(arguments) => arguments.output.json,
+            Command::Journal(arguments) => arguments.output.json,
         }
     }
 }
