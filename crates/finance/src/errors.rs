@@ -165,6 +165,48 @@ pub const ERRORS: &[ErrorInfo] = catalogue! {
     "paper.not_mature": "A paper is redeemed in a transaction that might be notarised before the paper's maturity." => "wait for the maturity, and give a time window that begins then or later";
     "paper.not_paid": "Of the cash that a redeemed paper names, its owner gains less than the face value." => "pay the owner at least the face value, in the token that the paper names, with cash that is not the owner's";
     "paper.overflow": "A sum of face values or of cash does not fit 64 bits." => "redeem fewer papers in one transaction";
+    "paper.not_a_paper": "The state that the arguments name is not a commercial paper." => "give the transaction that issued or last moved the paper, and the place among its outputs";
+    "paper.not_the_owner": "A paper is to be moved by a party that does not own it." => "have its owner move it";
+    "paper.not_the_issuer": "A paper is to be redeemed by a party that did not issue it." => "ask its issuer to redeem it";
+    "paper.proposal_differs": "A holder was asked to sign more than the redemption of its papers." => "propose a redemption and nothing beside it";
+    "obligation.state_malformed": "The data of an obligation, or of the cash that settles it, does not decode." => "encode it as [id, obligor, tokens, due, quantity, defaulted, obligee], with 1 to 16 tokens in order and a quantity of at least 1";
+    "obligation.command_malformed": "The value of a command to the obligation contract does not decode." => "encode a number from 0 to 6 and the list of at most 256 obligations or payments";
+    "obligation.repeated": "An obligation is twice among the inputs or twice among the outputs." => "consume and make one version of each obligation";
+    "obligation.command_without_obligation": "A command names no obligation, or one that the transaction does not have or another command names." => "name each obligation that is consumed or made in one command";
+    "obligation.unexplained": "An obligation changes in a way that its command does not allow, or no command names it." => "read the message: it says which change was not expected";
+    "obligation.own_debt": "Somebody would owe itself." => "choose another obligee, or have the obligee exit the obligation";
+    "obligation.obligor_must_sign": "An issue, a settlement or a netting does not name an obligor as a signer." => "add the keys of all obligors to the signers of the command";
+    "obligation.obligee_must_sign": "A move, a netting, a default, a restoring or an exit does not name an obligee as a signer." => "add the keys of all obligees to the signers of the command";
+    "obligation.in_default": "An obligation in default is issued, moved or netted." => "settle or exit it, or have the obligee restore it first";
+    "obligation.not_due": "An obligation is declared in default in a transaction that might be notarised before it is due." => "wait until it is due, and give a time window that begins then or later";
+    "obligation.token_not_accepted": "An obligation is settled in cash that it does not accept." => "pay in one of the tokens that the obligation names";
+    "obligation.not_paid": "An obligee gains less of a token than its obligations are settled for." => "pay the obligee the sum of all its settlements in the token, with cash that is not its own";
+    "obligation.not_alone": "Obligations are settled in a transaction that holds something other than obligations and cash." => "settle in a transaction of its own: other contracts might count the same cash";
+    "obligation.terms_differ": "Obligations that accept other cash, or are due at other times, can't be netted." => "net obligations of the same terms";
+    "obligation.net_changed": "A netting changes what somebody owes and is owed all in all." => "let the obligations shrink along cycles only";
+    "obligation.nothing_to_net": "The obligations form no cycle, so none can shrink." => "name obligations that lead back to where they begin";
+    "obligation.overflow": "A sum of amounts does not fit 64 bits." => "settle or net fewer obligations in one transaction";
+    "obligation.not_an_obligation": "A state that the arguments name is not an obligation." => "give the transaction that made the newest version of the obligation, and the place among its outputs";
+    "obligation.quantity": "More than is owed is to be paid, or nothing." => "pay at least 1 minor unit and at most what is owed";
+    "obligation.count": "An obligation names no token or too many, or too many are to be netted at once." => "give 1 to 16 tokens, and net 2 to 256 obligations";
+    "obligation.notaries_differ": "Obligations with different notaries can't be netted." => "net obligations of one notary";
+    "obligation.not_the_party": "This node is not the one that may do this with the obligation." => "settle as the obligor; move, default, restore and exit as the obligee; net as either";
+    "obligation.proposal_differs": "A party was asked to sign more than a netting of its obligations." => "propose a netting and nothing beside it";
+    "obligation.not_shared": "A party that is to be netted with does not have an obligation that the netting names." => "name parties that owe or are owed, and the newest versions of their obligations";
+    "bid.state_malformed": "The data of a bid does not decode." => "encode it as [buyer, seller, contract, asset, token, price_max, until]";
+    "bid.command_malformed": "The value of a command to the contract of bids does not decode." => "encode a placing or a closing";
+    "bid.command_repeated": "A transaction has two placings or two closings of bids." => "use one command for all bids, and name all buyers";
+    "bid.command_without_bid": "A command is about bids that the transaction does not have." => "remove the command, or add the bids";
+    "bid.buyer_must_sign": "A bid is made or consumed, and no command for that names its buyer as a signer." => "add the buyers' keys to the signers of the command";
+    "trade.asset_malformed": "The data of an asset does not decode as a state of its contract." => "give the data of the state in hexadecimal, as its contract encodes it";
+    "trade.not_tradable": "States of this contract are not traded." => "trade commercial papers or obligations";
+    "trade.asset_ambiguous": "A bid names no asset, or names it in two ways." => "give either 'paper', or 'contract' and 'data'";
+    "trade.no_bid": "The state that the seller names is not an open bid of this buyer to this seller." => "ask the buyer to place a bid, and name that";
+    "trade.bid_expired": "The bid no longer stands." => "ask the buyer for a new bid";
+    "trade.bid_differs": "The bid is for another asset or another notary than what is offered." => "offer what the bid names, or ask the buyer for another bid";
+    "trade.price_over_bid": "The seller asks for more than the buyer's limit." => "sell for less, or ask the buyer for another bid";
+    "trade.not_the_owner": "The asset is owned by another party." => "have its owner sell it";
+    "trade.proposal_differs": "The buyer's transaction is not what the seller offered." => "report it to the buyer: its node makes transactions that nobody agreed on";
 };
 
 #[cfg(test)]
@@ -176,7 +218,7 @@ mod tests {
         for (index, info) in ERRORS.iter().enumerate() {
             let domain = info.code.split('.').next().unwrap_or_default();
             assert!(
-                ["cash", "paper"].contains(&domain)
+                ["bid", "cash", "obligation", "paper", "trade"].contains(&domain)
                     && !info.cause.is_empty()
                     && !info.action.is_empty()
             );

@@ -1,4 +1,4 @@
-//! Contracts and flows of finance: cash and commercial paper.
+//! Contracts and flows of finance: cash, commercial paper, obligations, and trades of these against cash.
 //!
 //! Pure: contracts decide from a transaction alone, flows ask the world through their context.
 
@@ -11,7 +11,9 @@ mod reference;
 
 pub mod cash_builder;
 pub mod flows;
+pub mod obligation;
 pub mod paper;
+pub mod trade;
 
 use std::sync::Arc;
 
@@ -30,6 +32,8 @@ pub use reference::Reference;
 pub fn register_contracts(registry: &mut ContractRegistry) -> Result<(), RegistryError> {
     registry.register(Arc::new(CashContract))?;
     registry.register(Arc::new(paper::PaperContract))?;
+    registry.register(Arc::new(obligation::ObligationContract))?;
+    registry.register(Arc::new(trade::BidContract))?;
     Ok(())
 }
 

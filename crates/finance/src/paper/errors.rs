@@ -54,6 +54,18 @@ pub enum PaperError {
     /// A sum is too large.
     #[error("a sum of amounts is over 18446744073709551615")]
     Overflow,
+    /// The state named is something else.
+    #[error("the state named is not a commercial paper")]
+    NotAPaper,
+    /// The paper is another's.
+    #[error("the paper is owned by another party")]
+    NotTheOwner,
+    /// The paper was issued by another.
+    #[error("the paper was issued by another party")]
+    NotTheIssuer,
+    /// A holder is asked to sign something else.
+    #[error("the transaction asks for more than the redemption of papers")]
+    Proposal,
 }
 
 impl Coded for PaperError {
@@ -70,6 +82,10 @@ impl Coded for PaperError {
             PaperError::NotMature => "paper.not_mature",
             PaperError::NotPaid { .. } => "paper.not_paid",
             PaperError::Overflow => "paper.overflow",
+            PaperError::NotAPaper => "paper.not_a_paper",
+            PaperError::NotTheOwner => "paper.not_the_owner",
+            PaperError::NotTheIssuer => "paper.not_the_issuer",
+            PaperError::Proposal => "paper.proposal_differs",
         }
     }
 

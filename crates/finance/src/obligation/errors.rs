@@ -1,0 +1,135 @@
+//! Why an obligation is refused, by the contract and by the flows.
+
+use ledger::{ContractRejection, StateRef};
+use primitives::{Coded, DecodeError, ErrorInfo};
+use thiserror::Error;
+
+use crate::ERRORS;
+
+/// Why an obligation is refused.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ObligationError {
+    /// A state's data is not an obligation, or not the cash that settles one.
+    #[error("a state's data is neither an obligation nor cash: {0}")]
+    State(DecodeError),
+    /// A command's value is not one of the contract's.
+    #[error("a command's value is not one of the obligation contract's: {0}")]
+    Command(DecodeError),
+    /// The same id twice on one side, or in the commands.
+    #[error("an obligation is twice among the inputs, the outputs or what the commands name")]
+    Repeated,
+    /// A command names an obligation that is not there.
+    #[error("a command names an obligation that the transaction does not have")]
+    CommandWithoutObligation,
+    /// A change that its command does not allow, or that has no command.
+    #[error("{0}")]
+    Change(&'static str),
+    /// Somebody owes itself.
+    #[error("an obligation's obligor and obligee are the same")]
+    OwnDebt,
+    /// The obligor does not sign.
+    #[error("an issue, a settlement or a netting does not name an obligor as a signer")]
+    ObligorMustSign,
+    /// The obligee does not sign.
+    #[error("a command that takes something from an obligee does not name it as a signer")]
+    ObligeeMustSign,
+    /// Moved or netted in default.
+    #[error("an obligation that is in default is issued, moved or netted")]
+    InDefault,
+    /// Declared in default too early.
+    #[error("the time window does not begin when the obligation is due, or later")]
+    NotDue,
+    /// Not the cash that is owed.
+    #[error("an obligation does not accept the token that it is settled in")]
+    TokenNotAccepted,
+    /// The cash does not reach the obligee.
+    #[error("an obligee is due {due} and gets {paid}")]
+    NotPaid {
+        /// What is settled.
+        due: u64,
+        /// The cash that the obligee gains.
+        paid: u64,
+    },
+    /// Settled beside something that might count the same cash.
+    #[error("obligations are settled beside a state or command of the contract '{0}'")]
+    NotAlone(String),
+    /// Netted obligations are owed in other cash or at other times.
+    #[error("the obligations netted differ in the cash that they accept or in when they are due")]
+    TermsDiffer,
+    /// Somebody gains by a netting, and somebody loses.
+    #[error("a netting changes what somebody owes and is owed all in all")]
+    NetChanged,
+    /// Nothing to be netted.
+    #[error("the obligations form no cycle that could shrink")]
+    NothingToNet,
+    /// A sum is too large.
+    #[error("a sum of amounts is over 18446744073709551615")]
+    Overflow,
+    /// The state named is something else.
+    #[error("the state named is not an obligation")]
+    NotAnObligation,
+    /// More than is owed, or nothing.
+    #[error("{quantity} is to be paid, and {owed} is owed")]
+    Quantity {
+        /// What was asked for.
+        quantity: u64,
+        /// What is owed.
+        owed: u64,
+    },
+    /// No tokens, or too many.
+    #[error("an obligation accepts 1 to 16 tokens, and at most 256 obligations are netted at once")]
+    Count,
+    /// The obligations are with different notaries.
+    #[error("the obligations are with different notaries")]
+    NotariesDiffer,
+    /// Not this node's to do.
+    #[error("this node is not the {0} of the obligation")]
+    NotTheParty(&'static str),
+    /// A party is asked to sign something else.
+    #[error("the transaction asks for more than a netting of obligations")]
+    Proposal,
+    /// A party does not have what is to be netted.
+    #[error("no party named has obligation {0}")]
+    NotShared(StateRef),
+}
+
+impl Coded for ObligationError {
+    fn code(&self) -> &'static str {
+        match self {
+            ObligationError::State(_) => "obligation.state_malformed",
+            ObligationError::Command(_) => "obligation.command_malformed",
+            ObligationError::Repeated => "obligation.repeated",
+            ObligationError::CommandWithoutObligation => "obligation.command_without_obligation",
+            ObligationError::Change(_) => "obligation.unexplained",
+            ObligationError::OwnDebt => "obligation.own_debt",
+            ObligationError::ObligorMustSign => "obligation.obligor_must_sign",
+            ObligationError::ObligeeMustSign => "obligation.obligee_must_sign",
+            ObligationError::InDefault => "obligation.in_default",
+            ObligationError::NotDue => "obligation.not_due",
+            ObligationError::TokenNotAccepted => "obligation.token_not_accepted",
+            ObligationError::NotPaid { .. } => "obligation.not_paid",
+            ObligationError::NotAlone(_) => "obligation.not_alone",
+            ObligationError::TermsDiffer => "obligation.terms_differ",
+            ObligationError::NetChanged => "obligation.net_changed",
+            ObligationError::NothingToNet => "obligation.nothing_to_net",
+            ObligationError::Overflow => "obligation.overflow",
+            ObligationError::NotAnObligation => "obligation.not_an_obligation",
+            ObligationError::Quantity { .. } => "obligation.quantity",
+            ObligationError::Count => "obligation.count",
+            ObligationError::NotariesDiffer => "obligation.notaries_differ",
+            ObligationError::NotTheParty(_) => "obligation.not_the_party",
+            ObligationError::Proposal => "obligation.proposal_differs",
+            ObligationError::NotShared(_) => "obligation.not_shared",
+        }
+    }
+
+    fn hint(&self) -> &'static str {
+        ErrorInfo::action_of(ERRORS, self.code())
+    }
+}
+
+impl From<ObligationError> for ContractRejection {
+    fn from(error: ObligationError) -> Self {
+        ContractRejection::new(error.code(), error.to_string())
+    }
+}

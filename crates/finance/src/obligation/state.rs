@@ -1,0 +1,158 @@
+//! An obligation, and what a transaction may do with it.
+
+use ledger::{Party, TokenId};
+use primitives::{Decode, DecodeError, Decoder, Encode, Encoder, Hash, PublicKey, Timestamp};
+
+use crate::IssuedToken;
+
+/// Most tokens that one obligation accepts.
+pub const TOKENS_MAX: usize = 16;
+/// Most obligations, or payments, that one command is about.
+pub const OBLIGATIONS_MAX: usize = 256;
+
+/// The data of an obligation. Encoded as `[id, obligor, tokens, due, quantity, defaulted, obligee]`; there are 1 to 16
+/// tokens in the order of their encodings' fields, none twice, and the quantity is at least 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObligationState {
+    /// What it is a version of; the same from its issue to its end.
+    pub id: Hash,
+    /// Who owes.
+    pub obligor: Party,
+    /// The cash that settles it, any of these.
+    pub tokens: Vec<IssuedToken>,
+    /// When it is due: from then on it can be in default.
+    pub due: Timestamp,
+    /// How much is owed, in minor units.
+    pub quantity: u64,
+    /// Whether the obligee has declared it in default.
+    pub defaulted: bool,
+    /// Who is owed.
+    pub obligee: PublicKey,
+}
+
+impl ObligationState {
+    /// Whether another one is owed in the same cash at the same time, so that the two can be netted.
+    pub fn is_of_the_terms_of(&self, other: &Self) -> bool {
+        self.tokens == other.tokens && self.due == other.due
+    }
+
+    /// Whether it accepts a token.
+    pub fn accepts(&self, token: &TokenId) -> bool {
+        self.tokens.iter().any(|accepted| accepted.id() == *token)
+    }
+}
+
+impl Encode for ObligationState {
+    fn encode(&self, e: &mut Encoder) {
+        e.array(7);
+        self.id.encode(e);
+        self.obligor.encode(e);
+        self.tokens.encode(e);
+        self.due.encode(e);
+        e.u64(self.quantity);
+        e.bool(self.defaulted);
+        self.obligee.encode(e);
+    }
+}
+
+impl Decode for ObligationState {
+    fn decode(d: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        d.expect_array(7)?;
+        let (id, obligor) = (Hash::decode(d)?, Party::decode(d)?);
+        let tokens: Vec<IssuedToken> = d.vec_of(TOKENS_MAX)?;
+        if tokens.is_empty() || !tokens.is_sorted_by(|a, b| a < b) {
+            return Err(d.invalid("an obligation accepts at least one token, sorted, none twice"));
+        }
+        let (due, quantity) = (Timestamp::decode(d)?, d.u64()?);
+        if quantity == 0 {
+            return Err(d.invalid("an obligation has a quantity of at least 1"));
+        }
+        Ok(Self {
+            id,
+            obligor,
+            tokens,
+            due,
+            quantity,
+            defaulted: d.bool()?,
+            obligee: PublicKey::decode(d)?,
+        })
+    }
+}
+
+/// What is paid on an obligation. Encoded as `[obligation, token, quantity]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettlementPayment {
+    /// Which obligation.
+    pub obligation: Hash,
+    /// In which of the tokens that it accepts.
+    pub token: TokenId,
+    /// How much, in minor units.
+    pub quantity: u64,
+}
+
+primitives::record!(SettlementPayment {
+    obligation,
+    token,
+    quantity
+});
+
+/// A command to the obligation contract: it names the obligations that it is about. Encoded as `[n, [..]]`, the list of at
+/// most 256 being of obligations' ids, or of payments where it settles.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ObligationCommand {
+    /// Makes obligations; their obligors sign.
+    Issue(Vec<Hash>),
+    /// Passes claims on; their obligees sign. Not in default.
+    Move(Vec<Hash>),
+    /// Pays obligations off, in full or in part; their obligors sign.
+    Settle(Vec<SettlementPayment>),
+    /// Lets obligations of the same terms shrink along cycles, so that nobody's net position changes; all who owe or are
+    /// owed in them sign. Not in default.
+    Net(Vec<Hash>),
+    /// Declares obligations in default, from when they are due; their obligees sign.
+    Default(Vec<Hash>),
+    /// Takes that back; their obligees sign.
+    Restore(Vec<Hash>),
+    /// Forgives obligations; their obligees sign.
+    Exit(Vec<Hash>),
+}
+
+impl Encode for ObligationCommand {
+    fn encode(&self, e: &mut Encoder) {
+        e.array(2);
+        let (number, ids) = match self {
+            ObligationCommand::Issue(ids) => (0, ids),
+            ObligationCommand::Move(ids) => (1, ids),
+            ObligationCommand::Settle(payments) => {
+                e.u64(2);
+                return payments.encode(e);
+            }
+            ObligationCommand::Net(ids) => (3, ids),
+            ObligationCommand::Default(ids) => (4, ids),
+            ObligationCommand::Restore(ids) => (5, ids),
+            ObligationCommand::Exit(ids) => (6, ids),
+        };
+        e.u64(number);
+        ids.encode(e);
+    }
+}
+
+impl Decode for ObligationCommand {
+    fn decode(d: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        d.expect_array(2)?;
+        let number = d.u64()?;
+        if number == 2 {
+            return Ok(Self::Settle(d.vec_of(OBLIGATIONS_MAX)?));
+        }
+        let ids = d.vec_of(OBLIGATIONS_MAX)?;
+        match number {
+            0 => Ok(Self::Issue(ids)),
+            1 => Ok(Self::Move(ids)),
+            3 => Ok(Self::Net(ids)),
+            4 => Ok(Self::Default(ids)),
+            5 => Ok(Self::Restore(ids)),
+            6 => Ok(Self::Exit(ids)),
+            _ => Err(d.invalid("a command to the obligation contract has a number of 0 to 6")),
+        }
+    }
+}
