@@ -39,10 +39,5 @@ pub fn register_contracts(registry: &mut ContractRegistry) -> Result<(), Registr
 
 /// Registers this crate's flows.
 pub fn register_flows(registry: &mut FlowRegistry) {
-    registry.register::<flows::IssueCash>();
-    registry.register::<flows::PayCash>();
-    registry.register::<flows::IssueAndPayCash>();
-    registry.register::<flows::ExitCash>();
-    registry.register::<flows::ReissueCash>();
-    registry.register_responder::<flows::ReissueCashResponder>();
+    flows::register(registry);
 }

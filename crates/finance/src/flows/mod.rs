@@ -1,6 +1,11 @@
-//! The cash flows. Their arguments are JSON objects: party names are strings like `O=Bank A, L=London, C=GB`, quantities
+//! The flows of cash, commercial paper, obligations and trades. Their arguments are JSON objects: party names are strings like `O=Bank A, L=London, C=GB`, quantities
 //! whole numbers of minor units.
 
+pub mod obligation;
+pub mod paper;
+pub mod trade;
+
+mod agreed;
 mod arguments;
 mod exit;
 mod issue;
@@ -8,9 +13,37 @@ mod issue_and_pay;
 mod pay;
 mod reissue;
 
+pub use agreed::{StateResult, TokenArgs};
 pub use arguments::{CashResult, TokenChoice};
 pub use exit::{ExitArgs, ExitCash};
 pub use issue::{IssueArgs, IssueCash};
 pub use issue_and_pay::{IssueAndPayArgs, IssueAndPayCash, IssueAndPayResult};
 pub use pay::{PayArgs, PayCash, Payment};
 pub use reissue::{ReissueArgs, ReissueCash, ReissueCashResponder, Reissued};
+
+use flow::FlowRegistry;
+
+/// Registers all of them, with the responders.
+pub(crate) fn register(registry: &mut FlowRegistry) {
+    registry.register::<IssueCash>();
+    registry.register::<PayCash>();
+    registry.register::<IssueAndPayCash>();
+    registry.register::<ExitCash>();
+    registry.register::<ReissueCash>();
+    registry.register_responder::<ReissueCashResponder>();
+    registry.register::<paper::IssuePaper>();
+    registry.register::<paper::MovePaper>();
+    registry.register::<paper::RedeemPaper>();
+    registry.register_responder::<paper::HoldsPaper>();
+    registry.register::<obligation::IssueObligation>();
+    registry.register::<obligation::MoveObligation>();
+    registry.register::<obligation::SettleObligation>();
+    registry.register::<obligation::NetObligations>();
+    registry.register_responder::<obligation::NetsObligations>();
+    registry.register::<obligation::DefaultObligation>();
+    registry.register::<obligation::ExitObligation>();
+    registry.register::<trade::PlaceBid>();
+    registry.register::<trade::WithdrawBid>();
+    registry.register::<trade::Sell>();
+    registry.register_responder::<trade::BuyByBid>();
+}

@@ -25,7 +25,9 @@ pub const OBLIGATION_NAME: &str = "tally.obligation";
 /// The contract's name, checked.
 pub fn obligation_name() -> &'static ContractName {
     static NAME: OnceLock<ContractName> = OnceLock::new();
-    NAME.get_or_init(|| ContractName::new(OBLIGATION_NAME).expect("a constant that is a valid name"))
+    NAME.get_or_init(|| {
+        ContractName::new(OBLIGATION_NAME).expect("a constant that is a valid name")
+    })
 }
 
 /// The obligation contract, version 1.
@@ -326,7 +328,11 @@ fn check_payment(tx: &LedgerTransaction, settled: Vec<Due>) -> Outcome {
     if settled.is_empty() {
         return Ok(());
     }
-    let states = tx.inputs.iter().map(|input| &input.state).chain(&tx.outputs);
+    let states = tx
+        .inputs
+        .iter()
+        .map(|input| &input.state)
+        .chain(&tx.outputs);
     let mut contracts = states
         .map(|state| &state.contract)
         .chain(tx.commands.iter().map(|command| &command.contract));

@@ -1,10 +1,12 @@
 //! What can be traded: states with an owner to whom one command passes them.
 
 use ledger::{ContractName, Party};
-use primitives::{Decode, Encode, PublicKey};
+use primitives::{Decode, Encode, Hash, PublicKey};
 
 use super::TradeError;
+use crate::obligation::builder::obligation_code;
 use crate::obligation::{ObligationCommand, ObligationState, obligation_name};
+use crate::paper::builder::paper_code;
 use crate::paper::{PaperCommand, PaperState, paper_name};
 
 /// The data of a state that can be traded.
@@ -45,6 +47,14 @@ impl Asset {
         match self {
             Asset::Paper(_) => paper_name(),
             Asset::Obligation(_) => obligation_name(),
+        }
+    }
+
+    /// The code of the newest version of the contract.
+    pub fn code(&self) -> Hash {
+        match self {
+            Asset::Paper(_) => paper_code().0,
+            Asset::Obligation(_) => obligation_code().0,
         }
     }
 

@@ -31,7 +31,9 @@ pub fn bid_code() -> &'static (Hash, Constraint) {
         registry
             .register(Arc::new(BidContract))
             .expect("the only contract of a new registry");
-        registry.current(bid_name()).expect("it was just registered")
+        registry
+            .current(bid_name())
+            .expect("it was just registered")
     })
 }
 

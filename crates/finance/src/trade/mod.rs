@@ -8,7 +8,5 @@ mod bid;
 mod errors;
 
 pub use asset::Asset;
-pub use bid::{
-    ASSET_BYTES_MAX, BID_NAME, BidCommand, BidContract, BidState, bid_code, bid_name,
-};
+pub use bid::{ASSET_BYTES_MAX, BID_NAME, BidCommand, BidContract, BidState, bid_code, bid_name};
 pub use errors::TradeError;

@@ -19,4 +19,5 @@ mod pay;
 mod reissue;
 mod scheduled;
 mod transitions;
+mod trades;
 mod validating;

@@ -1,0 +1,157 @@
+//! What flows with a counterparty have in common: whom a key belongs to, what a signature is given for, and how the other
+//! side hears of the end.
+
+use flow::library::receive_finality;
+use flow::{FlowContext, FlowError, Session};
+use ledger::{
+    ContractName, LegalName, Party, PartyId, SignedTransaction, StateAndRef, StateRef, TxId,
+};
+use primitives::{Decode, PublicKey};
+use serde::{Deserialize, Serialize};
+
+use super::arguments::party;
+use crate::{CashError, Currency, IssuedToken, Reference};
+
+/// How long a transaction that its builder proposes or issues may wait for the notary, in milliseconds.
+pub(crate) const WINDOW_MS: u64 = 30_000;
+
+/// A token in arguments: a currency with its issuer (this node, if left out) and reference (none, if left out).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TokenArgs {
+    /// The currency, such as `GBP`.
+    pub currency: Currency,
+    /// Who issued the cash; this node, if left out.
+    #[serde(default)]
+    pub issuer: Option<LegalName>,
+    /// The issuer's reference in hexadecimal; empty if left out.
+    #[serde(default)]
+    pub reference: Option<Reference>,
+}
+
+primitives::record!(TokenArgs {
+    currency,
+    issuer,
+    reference
+});
+
+impl TokenArgs {
+    /// The token.
+    pub(crate) fn resolve(&self, ctx: &FlowContext) -> Result<IssuedToken, FlowError> {
+        let issuer = match &self.issuer {
+            Some(name) => party(ctx, name)?,
+            None => ctx.me(),
+        };
+        Ok(IssuedToken {
+            issuer: issuer.clone(),
+            reference: self.reference.clone().unwrap_or_default(),
+            currency: self.currency,
+        })
+    }
+}
+
+/// What a flow returns that makes or passes on a state. Encoded as `[state, transaction]`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StateResult {
+    /// The new state.
+    pub state: StateRef,
+    /// The transaction.
+    pub transaction: TxId,
+}
+
+primitives::record!(StateResult { state, transaction });
+
+/// The party that a key in a state belongs to. All look-ups of this kind come here.
+pub(crate) fn party_of_key<'a>(
+    ctx: &'a FlowContext,
+    key: &PublicKey,
+) -> Result<&'a Party, FlowError> {
+    let unknown = || FlowError::from(CashError::UnknownParty(key.to_string()));
+    ctx.network().by_key(key).ok_or_else(unknown)
+}
+
+/// Locks one state for this flow.
+pub(crate) async fn lock_state(
+    ctx: &FlowContext,
+    reference: StateRef,
+) -> Result<StateAndRef, FlowError> {
+    let mut states = ctx.lock_states(vec![reference]).await?;
+    let text = "a state that was locked is missing";
+    states
+        .pop()
+        .ok_or_else(|| FlowError::new("flow.effect_mismatched", text, "report it"))
+}
+
+/// The first output of a contract.
+pub(crate) fn output_of(transaction: &SignedTransaction, contract: &ContractName) -> StateRef {
+    let outputs = transaction.wire().outputs();
+    let index = outputs
+        .iter()
+        .position(|state| state.contract == *contract)
+        .unwrap_or_default();
+    // A transaction has far fewer outputs than that.
+    StateRef::new(transaction.id(), u32::try_from(index).unwrap_or(u32::MAX))
+}
+
+/// Whether all that a transaction asks of this node is a signature under one command, and no state that it makes is bound to
+/// another. Contracts take nothing from an owner whom none of their commands names.
+pub(crate) fn asks_only_for<C: Decode>(
+    ctx: &FlowContext,
+    transaction: &SignedTransaction,
+    contract: &ContractName,
+    accept: impl FnOnce(C) -> bool,
+) -> bool {
+    let me = &ctx.me().key;
+    let wire = transaction.wire();
+    let mut ours = wire.commands().iter().filter(|command| {
+        command
+            .signers
+            .iter()
+            .any(|key| key.leaf_keys().contains(me))
+    });
+    let (Some(command), None) = (ours.next(), ours.next()) else {
+        return false;
+    };
+    command.contract == *contract
+        && C::from_bytes(&command.value).is_ok_and(accept)
+        && wire
+            .outputs()
+            .iter()
+            .all(|state| state.encumbrance.is_none())
+}
+
+/// Tells the counterparties that the transaction is final, so that their flows need not wait without an end.
+pub(crate) async fn tell_final(
+    ctx: &FlowContext,
+    sessions: &[Session],
+    id: &TxId,
+) -> Result<(), FlowError> {
+    ctx.send_all(sessions, id).await
+}
+
+/// The other side of [`tell_final`]: if the initiator fails, its error, and otherwise the transaction once it is here.
+pub(crate) async fn await_final(
+    ctx: &FlowContext,
+    session: &Session,
+    id: &TxId,
+) -> Result<(), FlowError> {
+    ctx.progress("waiting for the initiator");
+    let _: TxId = session.receive().await?;
+    receive_finality(ctx, id).await?;
+    Ok(())
+}
+
+/// The parties, none of them twice.
+pub(crate) fn parties<'a>(
+    ctx: &FlowContext,
+    keys: impl IntoIterator<Item = &'a PublicKey>,
+) -> Result<Vec<PartyId>, FlowError> {
+    let mut parties = Vec::new();
+    for key in keys {
+        let party = party_of_key(ctx, key)?.id();
+        if !parties.contains(&party) {
+            parties.push(party);
+        }
+    }
+    Ok(parties)
+}

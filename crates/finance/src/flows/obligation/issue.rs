@@ -1,0 +1,100 @@
+//! `obligation.issue`: this node owes.
+
+use flow::{Flow, FlowContext, FlowError};
+use ledger::{LegalName, TransactionBuilder};
+use primitives::{Decode, DecodeError, Decoder, Encode, Encoder, Hash, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::{ObligationResult, finish};
+use crate::flows::agreed::TokenArgs;
+use crate::flows::arguments::{build_and_sign, notary, party};
+use crate::obligation::{ObligationCommand, ObligationError, ObligationState, TOKENS_MAX, builder};
+
+/// Arguments of `obligation.issue`. Encoded as an array of the fields in their order, absent ones null.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IssueObligationArgs {
+    /// Who is owed.
+    pub to: LegalName,
+    /// How much, in minor units.
+    pub quantity: u64,
+    /// The cash that settles it, any of these; 1 to 16.
+    pub tokens: Vec<TokenArgs>,
+    /// When it is due, in milliseconds since 1970.
+    pub due: Timestamp,
+    /// The notary of the obligation; the network's default, if left out.
+    #[serde(default)]
+    pub notary: Option<LegalName>,
+}
+
+impl Encode for IssueObligationArgs {
+    fn encode(&self, e: &mut Encoder) {
+        e.array(5);
+        self.to.encode(e);
+        e.u64(self.quantity);
+        self.tokens.encode(e);
+        self.due.encode(e);
+        self.notary.encode(e);
+    }
+}
+
+impl Decode for IssueObligationArgs {
+    fn decode(d: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        d.expect_array(5)?;
+        Ok(Self {
+            to: LegalName::decode(d)?,
+            quantity: d.u64()?,
+            tokens: d.vec_of(TOKENS_MAX)?,
+            due: Timestamp::decode(d)?,
+            notary: Option::decode(d)?,
+        })
+    }
+}
+
+/// This node owes another one.
+#[derive(Debug)]
+pub struct IssueObligation;
+
+impl Flow for IssueObligation {
+    const NAME: &'static str = "obligation.issue";
+    const VERSION: u32 = 1;
+    type Args = IssueObligationArgs;
+    type Output = ObligationResult;
+
+    async fn run(
+        ctx: FlowContext,
+        args: IssueObligationArgs,
+    ) -> Result<ObligationResult, FlowError> {
+        ctx.progress("building");
+        let to = party(&ctx, &args.to)?.clone();
+        let (quantity, me) = (args.quantity, ctx.me().clone());
+        if quantity == 0 {
+            let owed = 0;
+            return Err(ObligationError::Quantity { quantity, owed }.into());
+        }
+        let tokens = args.tokens.iter().map(|token| token.resolve(&ctx));
+        let mut tokens = tokens.collect::<Result<Vec<_>, FlowError>>()?;
+        tokens.sort_unstable();
+        tokens.dedup();
+        if tokens.is_empty() || tokens.len() > TOKENS_MAX {
+            return Err(ObligationError::Count.into());
+        }
+        let state = ObligationState {
+            id: Hash::from_bytes(ctx.random32()?),
+            obligor: me.clone(),
+            tokens,
+            due: args.due,
+            quantity,
+            defaulted: false,
+            obligee: to.key,
+        };
+        if state.obligee == me.key {
+            return Err(ObligationError::OwnDebt.into());
+        }
+        let notary = notary(&ctx, args.notary.as_ref())?.clone();
+        let command = ObligationCommand::Issue(vec![state.id]);
+        let made = builder::make(TransactionBuilder::new(notary), &state);
+        let made = builder::command(made, &command, vec![me.key.clone()]);
+        let signed = build_and_sign(&ctx, made, &[me.key]).await?;
+        finish(&ctx, signed, &state, Some(&state)).await
+    }
+}

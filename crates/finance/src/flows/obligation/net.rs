@@ -1,0 +1,302 @@
+//! `obligation.net`: obligations between two or more shrink along cycles, and no cash moves.
+
+use std::collections::BTreeSet;
+
+use flow::library::{collect_signatures, finality, receive_proposal, sign_proposal};
+use flow::{Flow, FlowContext, FlowError, Responder, Session};
+use ledger::{LegalName, PartyId, SignedTransaction, StateRef, TransactionBuilder, TxId};
+use primitives::{Decode, DecodeError, Decoder, Encode, Encoder, PublicKey};
+use serde::{Deserialize, Serialize};
+
+use crate::flows::agreed::{asks_only_for, await_final, parties, party_of_key, tell_final};
+use crate::flows::arguments::{build_and_sign, party};
+use crate::obligation::netting::{Debt, net};
+use crate::obligation::{
+    OBLIGATIONS_MAX, ObligationCommand, ObligationError, ObligationState, builder, obligation_name,
+};
+
+/// Arguments of `obligation.net`. Encoded as an array of the fields in their order, absent ones null.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NetObligationsArgs {
+    /// The newest states of the obligations: 2 to 256, of the same cash, due time and notary.
+    pub obligations: Vec<StateRef>,
+    /// Who has those of the obligations that do not concern this node; nobody, if left out.
+    #[serde(default)]
+    pub parties: Vec<LegalName>,
+}
+
+impl Encode for NetObligationsArgs {
+    fn encode(&self, e: &mut Encoder) {
+        e.array(2);
+        self.obligations.encode(e);
+        self.parties.encode(e);
+    }
+}
+
+impl Decode for NetObligationsArgs {
+    fn decode(d: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        d.expect_array(2)?;
+        Ok(Self {
+            obligations: d.vec_of(OBLIGATIONS_MAX)?,
+            parties: d.vec_of(OBLIGATIONS_MAX)?,
+        })
+    }
+}
+
+/// What `obligation.net` returns. Encoded as `[transaction, netted, states]`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NetResult {
+    /// The transaction.
+    pub transaction: TxId,
+    /// By how much the obligations shrank, all in all, in minor units; at most 18446744073709551615 is told.
+    pub netted: u64,
+    /// What is left of the obligations that shrank; those of which nothing is left have ended.
+    pub states: Vec<StateRef>,
+}
+
+primitives::record!(NetResult {
+    transaction,
+    netted,
+    states
+});
+
+/// Which transactions the initiator lacks. Encoded as a list of states.
+struct Wanted(Vec<StateRef>);
+
+/// What a party has of them. Encoded as a list of transactions.
+struct Shared(Vec<SignedTransaction>);
+
+impl Encode for Wanted {
+    fn encode(&self, e: &mut Encoder) {
+        self.0.encode(e);
+    }
+}
+
+impl Decode for Wanted {
+    fn decode(d: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        d.vec_of(OBLIGATIONS_MAX).map(Self)
+    }
+}
+
+impl Encode for Shared {
+    fn encode(&self, e: &mut Encoder) {
+        self.0.encode(e);
+    }
+}
+
+impl Decode for Shared {
+    fn decode(d: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        d.vec_of(OBLIGATIONS_MAX).map(Self)
+    }
+}
+
+/// Lets obligations of this node and others shrink along cycles.
+#[derive(Debug)]
+pub struct NetObligations;
+
+impl Flow for NetObligations {
+    const NAME: &'static str = "obligation.net";
+    const VERSION: u32 = 1;
+    type Args = NetObligationsArgs;
+    type Output = NetResult;
+
+    async fn run(ctx: FlowContext, args: NetObligationsArgs) -> Result<NetResult, FlowError> {
+        if !(2..=OBLIGATIONS_MAX).contains(&args.obligations.len()) {
+            return Err(ObligationError::Count.into());
+        }
+        let asked = fetch(&ctx, &args).await?;
+        let netting = Netting::of(&ctx, args.obligations).await?;
+        let me = ctx.me().key.clone();
+        if !netting.keys.contains(&me) {
+            return Err(ObligationError::NotTheParty("obligor or obligee").into());
+        }
+        let proposal = build_and_sign(&ctx, netting.builder, &[me]).await?;
+        let concerned = parties(&ctx, &netting.keys)?;
+        let mut sessions = Vec::with_capacity(concerned.len());
+        for party in concerned.iter().filter(|party| **party != ctx.my_id()) {
+            match asked.iter().find(|session| session.peer() == *party) {
+                Some(session) => sessions.push(session.clone()),
+                None => sessions.push(invite(&ctx, party).await?),
+            }
+        }
+        let idle = |session: &&Session| !concerned.contains(&session.peer());
+        asked.iter().filter(idle).for_each(Session::close);
+        let signed = collect_signatures(&ctx, proposal, &sessions).await?;
+        let transaction = signed.id();
+        finality(&ctx, signed, &concerned).await?;
+        tell_final(&ctx, &sessions, &transaction).await?;
+        let left = (0..netting.left).map(|index| StateRef::new(transaction, index));
+        Ok(NetResult {
+            transaction,
+            netted: netting.netted,
+            states: left.collect(),
+        })
+    }
+}
+
+/// Opens a session with a party that is asked for nothing but its signature.
+async fn invite(ctx: &FlowContext, party: &PartyId) -> Result<Session, FlowError> {
+    let session = ctx.open_session(party)?;
+    let _: Shared = session.send_and_receive(&Wanted(Vec::new())).await?;
+    Ok(session)
+}
+
+/// Records the transactions of obligations that do not concern this node, as the parties named have them.
+async fn fetch(ctx: &FlowContext, args: &NetObligationsArgs) -> Result<Vec<Session>, FlowError> {
+    let mut missing = BTreeSet::new();
+    for state in &args.obligations {
+        if ctx.transaction(&state.tx).await?.is_none() {
+            missing.insert(*state);
+        }
+    }
+    let mut sessions: Vec<Session> = Vec::new();
+    for name in &args.parties {
+        let Some(first) = missing.first().copied() else {
+            break;
+        };
+        let wanted = Wanted(missing.iter().copied().collect());
+        let party = party(ctx, name)?.id();
+        let again = sessions.iter().any(|session| session.peer() == party);
+        if party == ctx.my_id() || again {
+            continue;
+        }
+        ctx.progress("asking for obligations");
+        let session = ctx.open_session(&party)?;
+        let Shared(transactions) = session.send_and_receive(&wanted).await?;
+        for transaction in transactions {
+            let id = transaction.id();
+            if !missing.iter().any(|state| state.tx == id) {
+                return Err(ObligationError::NotShared(first).into());
+            }
+            missing.retain(|state| state.tx != id);
+            ctx.verify(&transaction, Some(party), &[]).await?;
+            ctx.record(transaction, Vec::new()).await?;
+        }
+        sessions.push(session);
+    }
+    match missing.first() {
+        Some(state) => Err(ObligationError::NotShared(*state).into()),
+        None => Ok(sessions),
+    }
+}
+
+/// A netting, built.
+struct Netting {
+    builder: TransactionBuilder,
+    /// Who signs.
+    keys: Vec<PublicKey>,
+    netted: u64,
+    /// How many obligations are left of those that shrink.
+    left: u32,
+}
+
+impl Netting {
+    async fn of(ctx: &FlowContext, states: Vec<StateRef>) -> Result<Self, FlowError> {
+        let inputs = ctx.lock_states(states).await?;
+        let opened = inputs.iter().map(builder::open);
+        let opened = opened.collect::<Result<Vec<ObligationState>, _>>()?;
+        let (Some(input), Some(first)) = (inputs.first(), opened.first()) else {
+            return Err(ObligationError::Count.into());
+        };
+        let notary = input.state.notary.clone();
+        if inputs.iter().any(|input| input.state.notary != notary) {
+            return Err(ObligationError::NotariesDiffer.into());
+        }
+        if !opened.iter().all(|state| state.is_of_the_terms_of(first)) {
+            return Err(ObligationError::TermsDiffer.into());
+        }
+        if opened.iter().any(|state| state.defaulted) {
+            return Err(ObligationError::InDefault.into());
+        }
+        let debt = |state: &ObligationState| -> Debt {
+            let (obligor, obligee) = (state.obligor.key.clone(), state.obligee.clone());
+            (obligor, obligee, state.quantity)
+        };
+        let debts: Vec<Debt> = opened.iter().map(debt).collect();
+        let mut netting = Self {
+            builder: TransactionBuilder::new(notary),
+            keys: Vec::new(),
+            netted: 0,
+            left: 0,
+        };
+        let mut ids = Vec::new();
+        for ((input, before), left) in inputs.iter().zip(opened).zip(net(&debts)) {
+            if left == before.quantity {
+                continue;
+            }
+            netting.netted = netting.netted.saturating_add(before.quantity - left);
+            ids.push(before.id);
+            for key in [&before.obligor.key, &before.obligee] {
+                if !netting.keys.contains(key) {
+                    netting.keys.push(key.clone());
+                }
+            }
+            let after = (left > 0).then_some(ObligationState {
+                quantity: left,
+                ..before
+            });
+            netting.left += u32::from(left > 0);
+            netting.builder = builder::change(netting.builder, input, after.as_ref());
+        }
+        if ids.is_empty() {
+            return Err(ObligationError::NothingToNet.into());
+        }
+        // Whoever is named has to be a party that can be asked.
+        for key in &netting.keys {
+            party_of_key(ctx, key)?;
+        }
+        let command = ObligationCommand::Net(ids);
+        netting.builder = builder::command(netting.builder, &command, netting.keys.clone());
+        Ok(netting)
+    }
+}
+
+/// Another party's side of `obligation.net`: shares the obligations that it owes or is owed, and signs a netting. It signs
+/// nothing else, and by the contract a netting only takes off: nobody gets another debtor, and net positions stay.
+#[derive(Debug)]
+pub struct NetsObligations;
+
+impl Responder for NetsObligations {
+    const NAME: &'static str = NetObligations::NAME;
+    const VERSION: u32 = 1;
+
+    async fn run(ctx: FlowContext, session: Session) -> Result<(), FlowError> {
+        let Wanted(wanted) = session.receive().await?;
+        let mut shared: Vec<SignedTransaction> = Vec::new();
+        for state in wanted {
+            if shared.iter().any(|shared| shared.id() == state.tx) {
+                continue;
+            }
+            if let Some(transaction) = ctx.transaction(&state.tx).await?
+                && is_ours(&ctx, &transaction, state)
+            {
+                shared.push(transaction);
+            }
+        }
+        session.send(&Shared(shared)).await?;
+        let proposal = match receive_proposal(&ctx, &session).await {
+            // The initiator did not need this party.
+            Err(error) if error.code == "flow.session_ended" => return Ok(()),
+            proposal => proposal?,
+        };
+        let netting = |command| matches!(command, ObligationCommand::Net(_));
+        if !asks_only_for(&ctx, &proposal, obligation_name(), netting) {
+            return Err(ObligationError::Proposal.into());
+        }
+        let id = sign_proposal(&ctx, &session, &proposal).await?;
+        await_final(&ctx, &session, &id).await
+    }
+}
+
+/// Whether a state is an obligation that this node owes or is owed.
+fn is_ours(ctx: &FlowContext, transaction: &SignedTransaction, state: StateRef) -> bool {
+    let me = &ctx.me().key;
+    let output = usize::try_from(state.index)
+        .ok()
+        .and_then(|index| transaction.wire().output(index));
+    output.is_some_and(|output| {
+        output.contract == *obligation_name()
+            && ObligationState::from_bytes(&output.data)
+                .is_ok_and(|state| state.obligor.key == *me || state.obligee == *me)
+    })
+}

@@ -1,0 +1,86 @@
+//! `paper.issue`: this node promises to pay a face value at maturity.
+
+use flow::library::finality;
+use flow::{Flow, FlowContext, FlowError};
+use ledger::{LegalName, TimeWindow};
+use primitives::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::flows::agreed::{StateResult, TokenArgs, WINDOW_MS, output_of};
+use crate::flows::arguments::{build_and_sign, notary, party};
+use crate::paper::{PaperError, PaperState, builder, paper_name};
+use crate::{CashError, Reference};
+
+/// Arguments of `paper.issue`. Encoded as an array of the fields in their order, absent ones null.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IssuePaperArgs {
+    /// What it is redeemed for, in minor units.
+    pub face: u64,
+    /// The cash that it is redeemed in.
+    pub token: TokenArgs,
+    /// From when on it can be redeemed, in milliseconds since 1970.
+    pub maturity: Timestamp,
+    /// The issuer's own mark in hexadecimal; empty if left out.
+    #[serde(default)]
+    pub reference: Option<Reference>,
+    /// Who gets it; this node, if left out.
+    #[serde(default)]
+    pub recipient: Option<LegalName>,
+    /// The notary of the paper; the network's default, if left out.
+    #[serde(default)]
+    pub notary: Option<LegalName>,
+}
+
+primitives::record!(IssuePaperArgs {
+    face,
+    token,
+    maturity,
+    reference,
+    recipient,
+    notary
+});
+
+/// This node promises to pay a face value at maturity.
+#[derive(Debug)]
+pub struct IssuePaper;
+
+impl Flow for IssuePaper {
+    const NAME: &'static str = "paper.issue";
+    const VERSION: u32 = 1;
+    type Args = IssuePaperArgs;
+    type Output = StateResult;
+
+    async fn run(ctx: FlowContext, args: IssuePaperArgs) -> Result<StateResult, FlowError> {
+        ctx.progress("building");
+        if args.face == 0 {
+            return Err(CashError::ZeroAmount.into());
+        }
+        let recipient = match &args.recipient {
+            Some(name) => party(&ctx, name)?.clone(),
+            None => ctx.me().clone(),
+        };
+        let now = ctx.now();
+        if args.maturity <= now {
+            return Err(PaperError::IssuedAfterMaturity.into());
+        }
+        let paper = PaperState {
+            issuer: ctx.me().clone(),
+            reference: args.reference.unwrap_or_default(),
+            token: args.token.resolve(&ctx)?,
+            face: args.face,
+            maturity: args.maturity,
+            owner: recipient.key.clone(),
+        };
+        let notary = notary(&ctx, args.notary.as_ref())?.clone();
+        let end = now.plus_ms(WINDOW_MS).unwrap_or(Timestamp::MAX);
+        let window = TimeWindow::until(end.min(args.maturity));
+        let builder = builder::issue(notary, &paper, window);
+        let signed = build_and_sign(&ctx, builder, &[ctx.me().key.clone()]).await?;
+        let state = output_of(&signed, paper_name());
+        finality(&ctx, signed, &[recipient.id()]).await?;
+        Ok(StateResult {
+            state,
+            transaction: state.tx,
+        })
+    }
+}

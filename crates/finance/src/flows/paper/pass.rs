@@ -1,0 +1,53 @@
+//! `paper.move`: passes a paper on, for nothing.
+
+use flow::library::finality;
+use flow::{Flow, FlowContext, FlowError};
+use ledger::{LegalName, StateRef, TransactionBuilder};
+use serde::{Deserialize, Serialize};
+
+use super::open;
+use crate::flows::agreed::{StateResult, lock_state, output_of, parties};
+use crate::flows::arguments::{build_and_sign, party};
+use crate::paper::{PaperError, builder, paper_name};
+
+/// Arguments of `paper.move`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MovePaperArgs {
+    /// The paper's state.
+    pub paper: StateRef,
+    /// Who gets it.
+    pub to: LegalName,
+}
+
+primitives::record!(MovePaperArgs { paper, to });
+
+/// Passes a paper of this node on, for nothing.
+#[derive(Debug)]
+pub struct MovePaper;
+
+impl Flow for MovePaper {
+    const NAME: &'static str = "paper.move";
+    const VERSION: u32 = 1;
+    type Args = MovePaperArgs;
+    type Output = StateResult;
+
+    async fn run(ctx: FlowContext, args: MovePaperArgs) -> Result<StateResult, FlowError> {
+        let to = party(&ctx, &args.to)?.clone();
+        let input = lock_state(&ctx, args.paper).await?;
+        let paper = open(&input)?;
+        if paper.owner != ctx.me().key {
+            return Err(PaperError::NotTheOwner.into());
+        }
+        ctx.progress("building");
+        let builder = TransactionBuilder::new(input.state.notary.clone());
+        let builder = builder::transfer(builder, &input, to.key.clone())?;
+        let signed = build_and_sign(&ctx, builder, &[paper.owner]).await?;
+        let state = output_of(&signed, paper_name());
+        let concerned = parties(&ctx, [&to.key, &paper.issuer.key])?;
+        finality(&ctx, signed, &concerned).await?;
+        Ok(StateResult {
+            state,
+            transaction: state.tx,
+        })
+    }
+}

@@ -1,0 +1,114 @@
+//! `paper.redeem`: the issuer pays the face value of a mature paper; its holder gives it up.
+
+use flow::library::{collect_signatures, finality, sign_transaction};
+use flow::{Flow, FlowContext, FlowError, Responder, Session};
+use ledger::{SelectionRequest, StateRef, TransactionBuilder};
+use serde::{Deserialize, Serialize};
+
+use super::open;
+use crate::Portion;
+use crate::cash_builder::{self, Spending};
+use crate::flows::CashResult;
+use crate::flows::agreed::{asks_only_for, await_final, lock_state, party_of_key, tell_final};
+use crate::flows::arguments::{SELECTION_DEADLINE_MS, build_and_sign};
+use crate::paper::{PaperCommand, PaperError, builder, paper_name};
+
+/// Arguments of `paper.redeem`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RedeemPaperArgs {
+    /// The paper's state.
+    pub paper: StateRef,
+    /// How long to wait for cash that other flows have locked, in milliseconds; 30000 if left out.
+    #[serde(default)]
+    pub deadline_ms: Option<u64>,
+}
+
+primitives::record!(RedeemPaperArgs { paper, deadline_ms });
+
+/// This node pays the face value of a paper that it issued. Its holder signs; a paper that this node holds itself ends
+/// without cash.
+#[derive(Debug)]
+pub struct RedeemPaper;
+
+impl Flow for RedeemPaper {
+    const NAME: &'static str = "paper.redeem";
+    const VERSION: u32 = 1;
+    type Args = RedeemPaperArgs;
+    type Output = CashResult;
+
+    async fn run(ctx: FlowContext, args: RedeemPaperArgs) -> Result<CashResult, FlowError> {
+        let input = lock_state(&ctx, args.paper).await?;
+        let paper = open(&input)?;
+        let me = ctx.me().clone();
+        if paper.issuer.key != me.key {
+            return Err(PaperError::NotTheIssuer.into());
+        }
+        if ctx.now() < paper.maturity {
+            return Err(PaperError::NotMature.into());
+        }
+        let notary = input.state.notary.clone();
+        let own = paper.owner == me.key;
+        let payment = if own {
+            Spending {
+                builder: TransactionBuilder::new(notary),
+                owners: Vec::new(),
+                change: 0,
+            }
+        } else {
+            ctx.progress("selecting cash");
+            let request = SelectionRequest {
+                token: paper.token.id(),
+                quantity: paper.face,
+                notary: Some(notary.id()),
+                deadline_ms: args.deadline_ms.unwrap_or(SELECTION_DEADLINE_MS),
+            };
+            let cash = ctx.select_states(request).await?;
+            let to_holder = Portion {
+                owner: paper.owner.clone(),
+                quantity: paper.face,
+                states: 1,
+            };
+            cash_builder::pay(notary, &cash, &[to_holder], &me.key)?
+        };
+        ctx.progress("building");
+        let mut redemption = builder::redeem(payment, &input)?;
+        if !own {
+            redemption.owners.retain(|key| *key != paper.owner);
+        }
+        let mut signed = build_and_sign(&ctx, redemption.builder, &redemption.owners).await?;
+        let transaction = signed.id();
+        if own {
+            finality(&ctx, signed, &[]).await?;
+            return Ok(CashResult { transaction });
+        }
+        let holder = party_of_key(&ctx, &paper.owner)?.id();
+        let sessions = [ctx.open_session(&holder)?];
+        signed = collect_signatures(&ctx, signed, &sessions).await?;
+        finality(&ctx, signed, &[holder]).await?;
+        tell_final(&ctx, &sessions, &transaction).await?;
+        Ok(CashResult { transaction })
+    }
+}
+
+/// The holder's side of `paper.redeem`: signs whatever redeems papers of this node and takes nothing else. That they are paid
+/// in full, and after maturity, the contract has seen to.
+#[derive(Debug)]
+pub struct HoldsPaper;
+
+impl Responder for HoldsPaper {
+    const NAME: &'static str = RedeemPaper::NAME;
+    const VERSION: u32 = 1;
+
+    async fn run(ctx: FlowContext, session: Session) -> Result<(), FlowError> {
+        let id = sign_transaction(&ctx, &session, |transaction| {
+            let redeem = |command| matches!(command, PaperCommand::Redeem);
+            if asks_only_for(&ctx, transaction, paper_name(), redeem) {
+                Ok(())
+            } else {
+                Err(PaperError::Proposal.into())
+            }
+        })
+        .await?;
+        await_final(&ctx, &session, &id).await
+    }
+}

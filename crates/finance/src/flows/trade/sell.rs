@@ -1,0 +1,278 @@
+//! `trade.sell`: an asset of this node against cash of a buyer that has bid for it, in one transaction.
+
+use flow::library::{finality, receive_proposal};
+use flow::{Flow, FlowContext, FlowError, Responder, Session};
+use ledger::{
+    SelectionRequest, SignedTransaction, StateAndRef, StateRef, TimeWindow, TransactionSignature,
+    TransactionState,
+};
+use primitives::{Decode, Encode, PublicKey, SignatureContext, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::open_bid;
+use crate::flows::CashResult;
+use crate::flows::agreed::{
+    WINDOW_MS, asks_only_for, await_final, lock_state, parties, tell_final,
+};
+use crate::flows::arguments::build_and_sign;
+use crate::trade::{Asset, BidCommand, BidState, TradeError, bid_code, bid_name};
+use crate::{CashState, Portion, cash_builder, cash_name};
+
+/// How long a buyer waits for cash that other flows have locked, in milliseconds.
+const BUYER_DEADLINE_MS: u64 = 10_000;
+
+/// Arguments of `trade.sell`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SellArgs {
+    /// The state that is sold.
+    pub asset: StateRef,
+    /// The buyer's bid for it.
+    pub bid: StateRef,
+    /// The price in minor units, at most what is bid; as much as that, if left out.
+    #[serde(default)]
+    pub price: Option<u64>,
+}
+
+primitives::record!(SellArgs { asset, bid, price });
+
+/// What the seller says to the buyer. Encoded as an array of the fields in their order.
+struct Offer {
+    bid: StateRef,
+    reference: StateRef,
+    state: TransactionState,
+    price: u64,
+}
+
+primitives::record!(Offer {
+    bid,
+    reference,
+    state,
+    price
+});
+
+/// Sells an asset of this node to a buyer that has bid for it.
+#[derive(Debug)]
+pub struct Sell;
+
+impl Flow for Sell {
+    const NAME: &'static str = "trade.sell";
+    const VERSION: u32 = 1;
+    type Args = SellArgs;
+    type Output = CashResult;
+
+    async fn run(ctx: FlowContext, args: SellArgs) -> Result<CashResult, FlowError> {
+        let StateAndRef { state, reference } = lock_state(&ctx, args.asset).await?;
+        let asset = Asset::read(&state.contract, &state.data)?;
+        let bids = ctx.states(vec![args.bid]).await?;
+        let bid = open_bid(bids.first().ok_or(TradeError::NoBid)?)?;
+        if bid.seller.key != ctx.me().key {
+            return Err(TradeError::NoBid.into());
+        }
+        if asset.owner() != &ctx.me().key {
+            return Err(TradeError::NotTheOwner.into());
+        }
+        let price = args.price.unwrap_or(bid.price_max);
+        let sold = asset.clone().owned_by(bid.buyer.key.clone());
+        let terms = Terms {
+            bid: &bid,
+            sold: &sold,
+            price,
+        };
+        terms.check(ctx.now())?;
+
+        ctx.progress("offering");
+        let session = ctx.open_session(&bid.buyer.id())?;
+        let offer = Offer {
+            bid: args.bid,
+            reference,
+            state,
+            price,
+        };
+        session.send(&offer).await?;
+        let proposal = receive_proposal(&ctx, &session).await?;
+        check_proposal(&ctx, &proposal, &offer, &terms)?;
+        ctx.progress("signing");
+        let (key, id) = (ctx.me().key.clone(), proposal.id());
+        let signature = ctx
+            .sign(&key, SignatureContext::Transaction, id.hash())
+            .await?;
+        let signed = proposal.with(TransactionSignature {
+            by: key,
+            signature,
+            batch: None,
+        });
+        let concerned = parties(&ctx, [&bid.buyer.key, &asset.debtor().key])?;
+        finality(&ctx, signed, &concerned).await?;
+        tell_final(&ctx, &[session], &id).await?;
+        Ok(CashResult { transaction: id })
+    }
+}
+
+/// What is sold to whom, for how much.
+struct Terms<'a> {
+    bid: &'a BidState,
+    /// The asset as the buyer will own it.
+    sold: &'a Asset,
+    price: u64,
+}
+
+impl Terms<'_> {
+    /// Whether the bid is for that, at that price, and still stands.
+    fn check(&self, now: Timestamp) -> Result<(), TradeError> {
+        let Self { bid, sold, price } = *self;
+        if bid.contract != *sold.contract() || bid.asset != sold.to_bytes() {
+            return Err(TradeError::Differs("another asset is offered"));
+        }
+        let price_max = bid.price_max;
+        if price == 0 || price > price_max {
+            return Err(TradeError::Price { price, price_max });
+        }
+        if now >= bid.until {
+            return Err(TradeError::Expired(bid.until));
+        }
+        Ok(())
+    }
+}
+
+/// Whether the buyer's transaction takes the asset and nothing else from this node, and pays the price.
+fn check_proposal(
+    ctx: &FlowContext,
+    proposal: &SignedTransaction,
+    offer: &Offer,
+    terms: &Terms<'_>,
+) -> Result<(), TradeError> {
+    let me = &ctx.me().key;
+    let sold = terms.sold.move_command();
+    let wire = proposal.wire();
+    if !wire.inputs().contains(&offer.reference) {
+        return Err(TradeError::Proposal("the asset is not in it"));
+    }
+    let contract = terms.sold.contract();
+    if !asks_only_for(ctx, proposal, contract, |RawCommand(value)| value == sold) {
+        return Err(TradeError::Proposal("it asks for more than the asset"));
+    }
+    let data = terms.sold.to_bytes();
+    let (mut paid, mut moved) = (0u64, 0usize);
+    for output in wire.outputs() {
+        if output.contract == *cash_name() {
+            let cash = CashState::from_bytes(&output.data).map_err(TradeError::Asset)?;
+            if cash.owner == *me && cash.token == terms.bid.token {
+                paid = paid.saturating_add(cash.quantity);
+            }
+        } else if output.contract == *contract && output.data == data {
+            moved += 1;
+        } else {
+            return Err(TradeError::Proposal("it makes something else"));
+        }
+    }
+    if moved != 1 || paid < terms.price {
+        return Err(TradeError::Proposal("it does not pay the price"));
+    }
+    Ok(())
+}
+
+/// A command's value as it is.
+struct RawCommand(Vec<u8>);
+
+impl Decode for RawCommand {
+    fn decode(d: &mut primitives::Decoder<'_>) -> Result<Self, primitives::DecodeError> {
+        d.raw().map(|bytes| Self(bytes.to_vec()))
+    }
+}
+
+/// The buyer's side of `trade.sell`: buys what it has bid for, at that price at most, and nothing else.
+#[derive(Debug)]
+pub struct BuyByBid;
+
+impl Responder for BuyByBid {
+    const NAME: &'static str = Sell::NAME;
+    const VERSION: u32 = 1;
+
+    async fn run(ctx: FlowContext, session: Session) -> Result<(), FlowError> {
+        let offer: Offer = session.receive().await?;
+        let me = ctx.me().key.clone();
+        let placed = lock_state(&ctx, offer.bid).await?;
+        let bid = open_bid(&placed)?;
+        if bid.buyer.key != me || bid.seller.id() != session.peer() {
+            return Err(TradeError::NoBid.into());
+        }
+        let asset = Asset::read(&offer.state.contract, &offer.state.data)?;
+        let sold = asset.clone().owned_by(me.clone());
+        let terms = Terms {
+            bid: &bid,
+            sold: &sold,
+            price: offer.price,
+        };
+        terms.check(ctx.now())?;
+        let notary = placed.state.notary.clone();
+        if offer.state.notary != notary {
+            return Err(TradeError::Differs("the asset is with another notary").into());
+        }
+
+        ctx.progress("selecting cash");
+        let request = SelectionRequest {
+            token: bid.token.id(),
+            quantity: offer.price,
+            notary: Some(notary.id()),
+            deadline_ms: BUYER_DEADLINE_MS,
+        };
+        let cash = ctx.select_states(request).await?;
+
+        ctx.progress("building");
+        let to_seller = Portion {
+            owner: asset.owner().clone(),
+            quantity: offer.price,
+            states: 1,
+        };
+        let mut payment = cash_builder::pay(notary.clone(), &cash, &[to_seller], &me)?;
+        if !payment.owners.contains(&me) {
+            payment.owners.push(me.clone());
+        }
+        let end = ctx.now().plus_ms(WINDOW_MS).unwrap_or(Timestamp::MAX);
+        let input = StateAndRef {
+            state: offer.state,
+            reference: offer.reference,
+        };
+        let builder = payment
+            .builder
+            .time_window(TimeWindow::until(end.min(bid.until)))
+            .attachment(bid_code().0)
+            .input(&placed)
+            .command(
+                bid_name().clone(),
+                BidCommand::Close.to_bytes(),
+                vec![me.clone()],
+            );
+        let builder = pass(builder, &input, &asset, &sold);
+        let signed = build_and_sign(&ctx, builder, &payment.owners).await?;
+        let missing: [PublicKey; 2] = [asset.owner().clone(), notary.key];
+        ctx.progress("verifying");
+        ctx.verify(&signed, Some(session.peer()), &missing).await?;
+        let id = signed.id();
+        session.send(&signed).await?;
+        await_final(&ctx, &session, &id).await
+    }
+}
+
+/// Adds that the asset passes to the buyer; its owner has to sign.
+fn pass(
+    builder: ledger::TransactionBuilder,
+    input: &StateAndRef,
+    asset: &Asset,
+    sold: &Asset,
+) -> ledger::TransactionBuilder {
+    let constraint = input.state.constraint.clone();
+    let builder = match &constraint {
+        ledger::Constraint::Descriptor(hash) => builder.attachment(*hash),
+        _ => builder.attachment(asset.code()),
+    };
+    let contract = asset.contract();
+    builder
+        .input(input)
+        .output_data(contract.clone(), constraint, sold.to_bytes())
+        .command(
+            contract.clone(),
+            asset.move_command(),
+            vec![asset.owner().clone()],
+        )
+}
