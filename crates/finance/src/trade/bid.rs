@@ -146,6 +146,7 @@ impl Contract for BidContract {
             owner: Some(bid.buyer.key),
             fungible: None,
             linear_id: None,
+            scheduled: None,
         })
     }
 }

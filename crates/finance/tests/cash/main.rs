@@ -1,9 +1,12 @@
-//! Cash, and the commercial paper that it redeems: the contracts as tables, conservation as a property, and the flows against a small world.
+//! Cash, commercial paper, obligations and bids: the contracts as tables, conservation as a property, and the cash flows
+//! against a small world. Flows with a counterparty are tested among kernels, in the crate `kernel`.
 
+mod bid;
 mod conservation;
 mod contract;
 mod decoders;
 mod fixtures;
 mod flows;
+mod obligation;
 mod paper;
 mod world;
