@@ -15,7 +15,9 @@ use crate::{metadata, tree};
 /// Strings of a code's form that are something else.
 const NO_CODES: &[&str] = &[
     "ledger.transition",
+    "tally.bid",
     "tally.cash",
+    "tally.obligation",
     "tally.paper",
     "audit.lost",
     "toml.new",
