@@ -18,6 +18,6 @@ mod notes;
 mod pay;
 mod reissue;
 mod scheduled;
-mod transitions;
 mod trades;
+mod transitions;
 mod validating;
