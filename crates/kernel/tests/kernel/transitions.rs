@@ -5,7 +5,7 @@ use kernel::{ConsentOptions, KernelOptions};
 use ledger::{StateRef, TransactionState};
 
 use crate::pay::{issue, pay};
-use crate::town::{Town, deed_code, deed_name};
+use crate::town::{Town, bond_code, deed_code, deed_name};
 
 /// Two nodes between two notaries, the second of which is node 3.
 fn town(consent: ConsentOptions) -> Town {
@@ -179,4 +179,52 @@ fn arguments_that_name_nothing_that_can_be_moved() {
         let refused = run(&mut town, 1, "ledger.change_notary", &args);
         assert_eq!(refused, Err(code.to_owned()), "{args}");
     }
+}
+
+fn use_bond(bond: Option<StateRef>, version: u32) -> String {
+    let bond = bond.map_or("null".to_owned(), |bond| states(&[bond]));
+    format!(r#"{{"bond":{bond},"version":{version}}}"#)
+}
+
+#[test]
+fn newer_code_of_the_same_signer_needs_no_upgrade_and_there_is_no_way_back() {
+    let mut town = town(ConsentOptions::default());
+    let only = |town: &Town| held(town, 1)[0].0;
+    for version in [1, 1, 2, 2] {
+        let bond = held(&town, 1).first().map(|(bond, _)| *bond);
+        let used = run(&mut town, 1, "test.use_bond", &use_bond(bond, version));
+        assert_eq!(used, Ok(true), "{version}: {:?}", town.logs);
+    }
+    let back = use_bond(Some(only(&town)), 1);
+    let refused = run(&mut town, 1, "test.use_bond", &back);
+    assert_eq!(refused, Err("tx.contract_downgraded".to_owned()));
+    // Neither does a change of notary forget which code made it, or take code that is older.
+    for node in [3, 0] {
+        let change = to_notary(&[only(&town)], node);
+        assert_eq!(run(&mut town, 1, "ledger.change_notary", &change), Ok(true));
+    }
+    let back = use_bond(Some(only(&town)), 1);
+    let refused = run(&mut town, 1, "test.use_bond", &back);
+    assert_eq!(refused, Err("tx.contract_downgraded".to_owned()));
+    let on = use_bond(Some(only(&town)), 2);
+    assert_eq!(run(&mut town, 1, "test.use_bond", &on), Ok(true));
+}
+
+#[test]
+fn a_bond_can_be_upgraded_explicitly_and_stays_its_authors() {
+    let mut town = town(ConsentOptions::default());
+    let made = run(&mut town, 1, "test.use_bond", &use_bond(None, 1));
+    assert_eq!(made, Ok(true));
+    let (bond, before) = held(&town, 1)[0].clone();
+    let to = format!(
+        r#"{{"states":[{}],"to":"{}"}}"#,
+        states(&[bond]),
+        bond_code(2)
+    );
+    assert_eq!(run(&mut town, 1, "ledger.upgrade", &to), Ok(true));
+    let (_, after) = held(&town, 1)[0].clone();
+    assert_eq!(
+        (after.data, after.constraint),
+        (vec![2, 1], before.constraint)
+    );
 }

@@ -34,6 +34,7 @@ pub fn registry() -> FlowRegistry {
     }
     flows.register::<Frail>();
     flows.register::<super::deeds::MakeDeed>();
+    flows.register::<super::deeds::UseBond>();
     flows
 }
 

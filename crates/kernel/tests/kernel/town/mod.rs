@@ -22,7 +22,7 @@ use ledger::{
 use notary::{NotaryKind, NotaryOptions};
 use primitives::{Hash, KeyPair, Scheme, Timestamp};
 
-pub use deeds::{deed_code, deed_name};
+pub use deeds::{bond_code, deed_code, deed_name};
 pub use disk::Disk;
 pub use flows::{CODE_CHANGED, RING_MISSING, TROUBLE, Trouble};
 pub use performed::{Crash, Last, Scheduled};
