@@ -3,47 +3,13 @@
 mod stage;
 
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use perf::topology::Who;
-use serde_json::Value;
 
-use stage::{A, B, binary};
-
-/// Exit code, standard output, standard error.
-struct Ran {
-    code: i32,
-    out: String,
-    err: String,
-}
-
-impl Ran {
-    fn json(&self) -> Value {
-        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {}", self.out))
-    }
-}
-
-/// Runs `tally` with words; `%` stands for the folder of a node.
-fn tally(folder: &Path, line: &str) -> Ran {
-    let folder = folder.to_string_lossy().into_owned();
-    let words = line.split(' ').map(|word| word.replace('%', &folder));
-    let mut command = Command::new(binary());
-    command
-        .args(words)
-        .stdin(Stdio::null())
-        .env_remove("TALLY_NODE");
-    let Output {
-        status,
-        stdout,
-        stderr,
-    } = command.output().expect("tally runs");
-    Ran {
-        code: status.code().unwrap_or(-1),
-        out: String::from_utf8(stdout).expect("text"),
-        err: String::from_utf8(stderr).expect("text"),
-    }
-}
+use stage::command::tally;
+use stage::{A, B};
 
 /// Arguments of a payment to Bank B, in the folder of a node.
 fn pay_file(folder: &Path, quantity: u64) {

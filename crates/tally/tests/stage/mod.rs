@@ -2,6 +2,7 @@
 #![allow(dead_code)] // each test uses its part
 
 pub mod banks;
+pub mod command;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
