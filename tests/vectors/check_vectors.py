@@ -230,10 +230,10 @@ def check_transaction(raw):
 
 
 def required_signers(groups):
-    keys = [key for component in groups[6] for key in decode(component)]
-    if groups[0] or groups[7] or groups[5]:
-        keys.append(decode(groups[4][0])[1])
-    return keys
+    """The keys that sign the transaction alone, and those that sign a batch."""
+    alone = [key for component in groups[6] for key in decode(component)]
+    batch = [decode(groups[4][0])[1]] if groups[0] or groups[7] or groups[5] else []
+    return alone, batch
 
 
 def check_transactions(file):
@@ -254,9 +254,10 @@ def check_transactions(file):
             context, message = signed_message(id_, signature)
             expect(message, check_shown(shown), "message")
             expect(is_valid(signature[0], context, message, signature[1]), True, "signature")
-        signers = [signature[0] for signature in signatures]
-        fulfilled = [is_fulfilled(key, signers) for key in required_signers(groups)]
-        expect(all(fulfilled), True, "all required keys have signed")
+        for required, is_batch in zip(required_signers(groups), (False, True), strict=True):
+            signers = [key for key, _, proof in signatures if (proof is not None) == is_batch]
+            fulfilled = [is_fulfilled(key, signers) for key in required]
+            expect(all(fulfilled), True, "all required keys have signed")
 
 
 def filtered_group_hash(group, filtered):

@@ -161,16 +161,17 @@ impl Kernel {
         Ok(())
     }
 
-    /// Keys whose signature a transaction may lack because this notary gives it by deciding: its own, unless the transaction
-    /// needs that key for anything else. Who asks for a decision must not get consent to a command with it.
+    /// Keys whose signature a transaction may lack because this notary gives it by deciding: its own, unless a
+    /// command needs that key too and lacks its signature. Who asks for a decision must not get consent to a command with it.
     pub(crate) fn signed_by_deciding(&self, transaction: &SignedTransaction) -> Vec<PublicKey> {
         let wire = transaction.wire();
         let Some(notary) = wire.notary().filter(|notary| notary.id() == self.my_id) else {
             return Vec::new();
         };
         let ours = notary.key.leaf_keys();
-        let mut signers = wire.commands().iter().flat_map(|command| &command.signers);
-        if signers.any(|key| key.leaf_keys().iter().any(|leaf| ours.contains(leaf))) {
+        let missing = transaction.missing_parties();
+        let mut missing = missing.iter().flat_map(PublicKey::leaf_keys);
+        if missing.any(|leaf| ours.contains(&leaf)) {
             return Vec::new();
         }
         vec![notary.key.clone()]

@@ -9,7 +9,9 @@ use thiserror::Error;
 use crate::limits::BATCH_PROOF_HASHES_MAX;
 use crate::{TxId, errors};
 
-/// One key's signature on a transaction: on its id alone, or, by a notary, on the root over a batch of ids.
+/// One key's signature on a transaction: on its id alone, or, by a notary, on the root over a batch of ids. The two never
+/// stand for each other: a notary's verdict agrees to nothing for a party that happens to have its key, and what that party
+/// agrees to is no verdict.
 ///
 /// Encoded as `[key, signature, batch proof or null]`. Alone, what is signed is the id's hash in the context
 /// `Transaction`. In a batch it is, in the context `NotaryBatch`, the Merkle root over the leaves
@@ -75,6 +77,11 @@ impl TransactionSignature {
                 batch: Some(proof),
             })
             .collect()
+    }
+
+    /// A transaction has one signature for each of these: who signed, and whether a batch.
+    pub(crate) fn slot(&self) -> (&PublicKey, bool) {
+        (&self.by, self.batch.is_some())
     }
 
     /// The check that the signature has to pass to be one on this transaction.

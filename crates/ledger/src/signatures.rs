@@ -141,45 +141,37 @@ impl PendingSignatures {
 
 impl SignedTransaction {
     /// Decides which signatures count: every required key is fulfilled by the keys that signed, but for those (or parts of
-    /// those) in `missing_allowed`; no key signed that is not part of a required one; only the notary signed batches.
+    /// those) in `missing_allowed`; no key signed that is not part of a required one. Signers of commands sign this
+    /// transaction alone, the notary a batch: neither counts as the other, even by the same key.
     pub fn check_signatures(
         &self,
         missing_allowed: &[PublicKey],
     ) -> Result<PendingSignatures, SignatureError> {
         let id = self.id();
         let wire = self.wire();
-        let required = wire.required_signers();
         let mut welcome = BTreeSet::new();
-        for key in &required {
+        for key in wire.command_signers() {
             match key.scheme() {
                 Some(_) => {
-                    welcome.insert(key.clone());
+                    welcome.insert(key);
                 }
                 None => welcome.extend(key.leaf_keys()),
             }
         }
-        let mut signers = BTreeSet::new();
         let mut messages = Vec::with_capacity(self.signatures().len());
         for signature in self.signatures() {
             let key = &signature.by;
-            if !welcome.contains(key) {
-                return Err(SignatureError::Superfluous {
-                    id,
-                    key: key.clone(),
-                });
-            }
-            if signature.batch.is_some() && !wire.notary().is_some_and(|n| is_part_of(key, &n.key))
-            {
-                return Err(SignatureError::BatchNotByNotary {
-                    id,
-                    key: key.clone(),
-                });
+            let by_notary = wire.notary_key().is_some_and(|n| is_part_of(key, n));
+            let key = || key.clone();
+            match signature.batch {
+                Some(_) if by_notary => {}
+                Some(_) => return Err(SignatureError::BatchNotByNotary { id, key: key() }),
+                None if welcome.contains(&signature.by) => {}
+                None => return Err(SignatureError::Superfluous { id, key: key() }),
             }
             messages.push(signature.signed_message(&id)?);
-            signers.insert(key.clone());
         }
-        let mut missing = required;
-        missing.retain(|key| !key.is_fulfilled_by(&signers));
+        let missing = self.missing_signers();
         let keys: Vec<PublicKey> = missing
             .iter()
             .filter(|key| !missing_allowed.contains(key))

@@ -7,7 +7,8 @@ use primitives::{Decode, DecodeError, Decoder, Encode, Encoder, KeyPair, PublicK
 use crate::limits::SIGNATURES_MAX;
 use crate::{StructureError, TransactionSignature, TxId, WireTransaction};
 
-/// A transaction and the signatures gathered so far, one a key. Nothing is known of their validity: see
+/// A transaction and the signatures gathered so far, one a key and kind: a notary that is also a party to the transaction
+/// signs it alone as that party, and in a batch as the notary. Nothing is known of their validity: see
 /// [`check_signatures`](SignedTransaction::check_signatures).
 ///
 /// Encoded as `[transaction, [signature, ...]]`.
@@ -18,7 +19,7 @@ pub struct SignedTransaction {
 }
 
 impl SignedTransaction {
-    /// A transaction and signatures. Of several by one key the last is kept.
+    /// A transaction and signatures. Of several of one kind by one key the last is kept.
     pub fn new(
         wire: WireTransaction,
         signatures: impl IntoIterator<Item = TransactionSignature>,
@@ -59,12 +60,12 @@ impl SignedTransaction {
         &self.signatures
     }
 
-    /// Adds a signature, or replaces the one by the same key.
+    /// Adds a signature, or replaces the one of the same kind by the same key.
     pub fn add(&mut self, signature: TransactionSignature) {
         match self
             .signatures
             .iter_mut()
-            .find(|other| other.by == signature.by)
+            .find(|other| other.slot() == signature.slot())
         {
             Some(other) => *other = signature,
             None => self.signatures.push(signature),
@@ -85,14 +86,28 @@ impl SignedTransaction {
 
     /// The required keys that the signatures, valid or not, do not fulfil yet.
     pub fn missing_signers(&self) -> Vec<PublicKey> {
-        let signers: BTreeSet<PublicKey> = self
-            .signatures
-            .iter()
-            .map(|signature| signature.by.clone())
-            .collect();
-        let mut missing = self.wire.required_signers();
-        missing.retain(|key| !key.is_fulfilled_by(&signers));
+        let mut missing = self.missing_parties();
+        let batch = self.signers(true);
+        let notary = self.wire.notary_key();
+        missing.extend(notary.filter(|key| !key.is_fulfilled_by(&batch)).cloned());
+        missing.sort_unstable();
+        missing.dedup();
         missing
+    }
+
+    /// The same of the signers of commands alone: those who have to agree.
+    pub fn missing_parties(&self) -> Vec<PublicKey> {
+        let alone = self.signers(false);
+        let mut missing = self.wire.command_signers();
+        missing.retain(|key| !key.is_fulfilled_by(&alone));
+        missing
+    }
+
+    /// The keys that signed a batch, or this transaction alone.
+    fn signers(&self, batch: bool) -> BTreeSet<PublicKey> {
+        let signatures = self.signatures.iter();
+        let of_kind = signatures.filter(|signature| signature.batch.is_some() == batch);
+        of_kind.map(|signature| signature.by.clone()).collect()
     }
 }
 
@@ -120,15 +135,15 @@ fn read_signatures(d: &mut Decoder<'_>) -> Result<Vec<TransactionSignature>, Dec
         signatures
             .iter()
             .enumerate()
-            .any(|(i, s)| signatures[..i].iter().any(|t| t.by == s.by))
+            .any(|(i, s)| signatures[..i].iter().any(|t| t.slot() == s.slot()))
     } else {
         let mut seen = BTreeSet::new();
         !signatures
             .iter()
-            .all(|signature| seen.insert(&signature.by))
+            .all(|signature| seen.insert(signature.slot()))
     };
     if repeated {
-        return Err(d.invalid("a key signs a transaction twice"));
+        return Err(d.invalid("a key signs a transaction twice in the same way"));
     }
     Ok(signatures)
 }

@@ -113,17 +113,28 @@ impl WireTransaction {
 
     /// Every key that has to sign: the signers of the commands and, where needed, the notary. Sorted, each once.
     pub fn required_signers(&self) -> Vec<PublicKey> {
-        let mut keys: Vec<PublicKey> = self
-            .commands()
-            .iter()
-            .flat_map(|command| command.signers.iter().cloned())
-            .collect();
-        if self.needs_notary() {
-            keys.extend(self.notary().map(|notary| notary.key.clone()));
-        }
+        let mut keys = self.command_signers();
+        keys.extend(self.notary_key().cloned());
         keys.sort_unstable();
         keys.dedup();
         keys
+    }
+
+    /// The keys that have to sign for the commands, each this transaction alone. Sorted, each once.
+    pub fn command_signers(&self) -> Vec<PublicKey> {
+        let commands = self.commands().iter();
+        let mut keys: Vec<PublicKey> = commands
+            .flat_map(|command| command.signers.iter().cloned())
+            .collect();
+        keys.sort_unstable();
+        keys.dedup();
+        keys
+    }
+
+    /// The notary's key, where the notary has to sign: always a batch, be it of one.
+    pub fn notary_key(&self) -> Option<&PublicKey> {
+        let notary = self.notary().filter(|_| self.needs_notary());
+        notary.map(|notary| &notary.key)
     }
 
     /// Number of components of a group.

@@ -68,6 +68,9 @@ pub async fn notarise(
                     "the signature is by another key than the notary's".into(),
                 ));
             }
+            if signature.batch.is_none() {
+                return Err(invalid("the notary signed as a party, not a batch".into()));
+            }
             let message = signature.signed_message(&transaction.id())?;
             ctx.check_signatures(vec![message]).await?;
             Ok(transaction.with(signature))

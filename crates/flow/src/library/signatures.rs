@@ -30,7 +30,7 @@ pub async fn collect_signatures(
         signed = signed.with(signature);
     }
     ctx.check_signatures(messages).await?;
-    let missing = missing_signers(&signed);
+    let missing = signed.missing_parties();
     if let Some(key) = missing.first() {
         let text = format!(
             "{} required signatures are missing, one by key {key}",
@@ -61,7 +61,7 @@ pub async fn receive_proposal(
 ) -> Result<SignedTransaction, FlowError> {
     ctx.progress("receiving a proposal");
     let transaction: SignedTransaction = session.receive().await?;
-    let mut missing = missing_signers(&transaction);
+    let mut missing = transaction.missing_parties();
     missing.extend(transaction.wire().notary().map(|notary| notary.key.clone()));
     ctx.progress("verifying the proposal");
     ctx.verify(&transaction, Some(session.peer()), &missing)
@@ -95,19 +95,10 @@ pub async fn sign_proposal(
     Ok(id)
 }
 
-/// The required signers whose signatures are missing; the notary is none of them.
-fn missing_signers(transaction: &SignedTransaction) -> Vec<PublicKey> {
-    let mut missing = transaction.missing_signers();
-    let wire = transaction.wire();
-    if let Some(notary) = wire.notary().filter(|_| wire.needs_notary()) {
-        missing.retain(|key| *key != notary.key);
-    }
-    missing
-}
-
 /// The plain keys that may still sign.
 fn unsigned_keys(transaction: &SignedTransaction) -> BTreeSet<PublicKey> {
-    missing_signers(transaction)
+    transaction
+        .missing_parties()
         .iter()
         .flat_map(PublicKey::leaf_keys)
         .collect()

@@ -36,7 +36,7 @@ fn responses() -> Vec<(&'static str, NotaryResponse)> {
     let message = "the parts do not hash to the id".to_owned();
     let rejected = "tx.contract_rejected".to_owned();
     let rule = "more is made than consumed".to_owned();
-    let alone = TransactionSignature::sign(&pay().id(), &pair(NOTARY));
+    let alone = TransactionSignature::sign_batch(&[pay().id()], &pair(NOTARY)).remove(0);
     let mut all = vec![
         ("signed alone", NotaryResponse::Signed(alone)),
         (

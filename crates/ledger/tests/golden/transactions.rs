@@ -84,7 +84,8 @@ pub fn signed() -> [(&'static str, SignedTransaction); 3] {
                 .signed_by(&pair(ALICE))
                 .signed_by(&pair(BOB))
                 .signed_by(&pair(CAROL))
-                .signed_by(&pair(NOTARY)),
+                .signed_by(&pair(NOTARY))
+                .with(TransactionSignature::sign_batch(&[rich().id()], &pair(NOTARY)).remove(0)),
         ),
     ]
 }

@@ -37,7 +37,10 @@ fn check(
 }
 
 fn by(wire: &WireTransaction, n: u8) -> TransactionSignature {
-    TransactionSignature::sign(&wire.id(), &key(n))
+    match n {
+        NOTARY => TransactionSignature::sign_batch(&[wire.id()], &key(n)).remove(0),
+        _ => TransactionSignature::sign(&wire.id(), &key(n)),
+    }
 }
 
 const NOTARY: u8 = 100;
@@ -125,6 +128,35 @@ fn a_key_signs_once() {
     check_error(&error, "tx.malformed", "CBOR");
 }
 
+/// A notary that owns states would otherwise give them away with each verdict, and give verdicts with each agreement.
+#[test]
+fn a_verdict_is_no_agreement_and_an_agreement_no_verdict() {
+    let wire = needs(vec![public(NOTARY)]);
+    let verdict = || by(&wire, NOTARY);
+    let agreement = || TransactionSignature::sign(&wire.id(), &key(NOTARY));
+    let table = [
+        (vec![verdict(), agreement()], ""),
+        (vec![agreement(), verdict()], ""),
+        (vec![verdict()], "tx.signature_missing"),
+        (vec![agreement()], "tx.signature_missing"),
+    ];
+    for (signatures, code) in table {
+        let all = [vec![by(&wire, 1)], signatures].concat();
+        match check(&wire, all, &[]) {
+            Ok(()) => assert_eq!(code, ""),
+            Err(error) => check_error(&error, code, "notary's"),
+        }
+    }
+    let signed = SignedTransaction::new(wire.clone(), [by(&wire, 1), verdict()]);
+    assert_eq!(signed.missing_parties(), [public(NOTARY)]);
+    assert_eq!(signed.missing_signers(), [public(NOTARY)]);
+
+    let other = needs(vec![public(2)]);
+    let alone = TransactionSignature::sign(&other.id(), &key(NOTARY));
+    let error = check(&other, vec![by(&other, 1), by(&other, 2), alone], &[]).unwrap_err();
+    check_error(&error, "tx.signature_superfluous", "remove");
+}
+
 #[test]
 fn composite_keys_by_weight() {
     let p256 = KeyPair::from_seed(Scheme::EcdsaP256, [9; 32]);
@@ -176,7 +208,7 @@ fn a_notary_signs_batches_and_nobody_else_does() {
     assert_eq!(check(&wire, sign(one), &[]), Ok(()));
     assert!(TransactionSignature::sign_batch(&[], &key(NOTARY)).is_empty());
 
-    let signatures = vec![by(&wire, 1), batch(2), by(&wire, NOTARY)];
+    let signatures = vec![by(&wire, 1), batch(2), batch(NOTARY)];
     let error = check(&wire, signatures, &[]).unwrap_err();
     check_error(&error, "tx.batch_not_by_notary", "alone");
 

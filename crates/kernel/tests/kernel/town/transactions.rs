@@ -26,9 +26,7 @@ impl Town {
     /// Node `from` pays the first state of a transaction to node `to`; it and the notary sign.
     pub fn paid(&self, before: &SignedTransaction, from: usize, to: usize) -> SignedTransaction {
         let wire = self.payment(before, from, to, 0);
-        SignedTransaction::new(wire, [])
-            .signed_by(&key(from))
-            .signed_by(&key(0))
+        notarised(wire).signed_by(&key(from))
     }
 
     /// Like [`Town::paid`], but it makes more than it consumes.
@@ -39,9 +37,7 @@ impl Town {
         to: usize,
     ) -> SignedTransaction {
         let wire = self.payment(before, from, to, 1);
-        SignedTransaction::new(wire, [])
-            .signed_by(&key(from))
-            .signed_by(&key(0))
+        notarised(wire).signed_by(&key(from))
     }
 
     /// A payment that nobody has signed.
@@ -103,6 +99,12 @@ impl Town {
         let salt = *Hash::plain(&salt.to_be_bytes()).as_bytes();
         builder.build(salt).expect("a transaction")
     }
+}
+
+/// A transaction with the notary's verdict alone.
+fn notarised(wire: WireTransaction) -> SignedTransaction {
+    let verdict = TransactionSignature::sign_batch(&[wire.id()], &key(0)).remove(0);
+    SignedTransaction::new(wire, [verdict])
 }
 
 /// The transaction with the signature of a node replaced by that node's signature on something else.
