@@ -1,8 +1,8 @@
 //! Effects: what a flow asks of the world, and what the world answers.
 
 use ledger::{
-    PartyId, SelectionRequest, SignedTransaction, StateAndRef, StateRef, Transition,
-    TransitionGoal, TxId,
+    OwnershipProof, PartyId, SelectionRequest, SignedTransaction, StateAndRef, StateRef,
+    Transition, TransitionGoal, TxId,
 };
 use primitives::{Encode, Hash, PublicKey, Signature, SignatureContext, SignedMessage, Timestamp};
 
@@ -104,6 +104,16 @@ pub enum EffectRequest {
         /// Its arguments, encoded.
         body: Vec<u8>,
     },
+    /// Make a fresh key of this node, durable before anything of this step leaves. Answered by [`EffectResult::Response`]: the
+    /// key's encoding, or an encoded [`ledger::OwnershipProof`] where it is for somebody.
+    FreshKey {
+        /// Whom to prove it to; nobody, if the node keeps it to itself.
+        audience: Option<PartyId>,
+    },
+    /// Remember whose a key is, by a proof that was checked. Answered by [`EffectResult::Done`].
+    KeepOwner(Box<OwnershipProof>),
+    /// Whose a key is, as far as this node knows. Answered by [`EffectResult::Response`]: a party id or null.
+    KeyOwner(PublicKey),
 }
 
 /// The kind of an effect; stored in journals, never renumber.
@@ -140,6 +150,12 @@ pub enum EffectKind {
     PlanTransition = 14,
     /// [`EffectRequest::Consent`].
     Consent = 15,
+    /// [`EffectRequest::FreshKey`].
+    FreshKey = 16,
+    /// [`EffectRequest::KeepOwner`].
+    KeepOwner = 17,
+    /// [`EffectRequest::KeyOwner`].
+    KeyOwner = 18,
 }
 
 impl EffectKind {
@@ -161,6 +177,9 @@ impl EffectKind {
             LockStates,
             PlanTransition,
             Consent,
+            FreshKey,
+            KeepOwner,
+            KeyOwner,
         ]
         .into_iter()
         .find(|kind| *kind as u8 == number)
@@ -184,6 +203,9 @@ impl EffectKind {
             EffectKind::LockStates => "lock states",
             EffectKind::PlanTransition => "plan a transition",
             EffectKind::Consent => "consent",
+            EffectKind::FreshKey => "fresh key",
+            EffectKind::KeepOwner => "keep owner",
+            EffectKind::KeyOwner => "key owner",
         }
     }
 
@@ -192,12 +214,19 @@ impl EffectKind {
         use EffectKind as K;
         match result {
             EffectResult::Failed(_) => true,
-            EffectResult::Response(_) => self == K::Request,
+            EffectResult::Response(_) => {
+                matches!(self, K::Request | K::FreshKey | K::KeyOwner)
+            }
             EffectResult::States(_) => matches!(self, K::SelectStates | K::States | K::LockStates),
             EffectResult::Done => {
                 matches!(
                     self,
-                    K::Verify | K::CheckSignatures | K::Record | K::Sleep | K::Consent
+                    K::Verify
+                        | K::CheckSignatures
+                        | K::Record
+                        | K::Sleep
+                        | K::Consent
+                        | K::KeepOwner
                 )
             }
             EffectResult::Signature(_) => self == K::Sign,
@@ -227,6 +256,9 @@ impl EffectRequest {
             EffectRequest::PlanTransition { .. } => EffectKind::PlanTransition,
             EffectRequest::Consent { .. } => EffectKind::Consent,
             EffectRequest::External { .. } => EffectKind::External,
+            EffectRequest::FreshKey { .. } => EffectKind::FreshKey,
+            EffectRequest::KeepOwner(_) => EffectKind::KeepOwner,
+            EffectRequest::KeyOwner(_) => EffectKind::KeyOwner,
         }
     }
 
@@ -300,6 +332,11 @@ impl EffectRequest {
                 |d, r| d.bytes(r.tx.as_bytes()).word(r.index.into()),
             ),
             EffectRequest::External { name, body } => d.bytes(name.as_bytes()).bytes(body),
+            EffectRequest::FreshKey { audience } => {
+                d.bytes(audience.as_ref().map_or(&[][..], |p| p.as_bytes()))
+            }
+            EffectRequest::KeepOwner(proof) => d.bytes(&proof.to_bytes()),
+            EffectRequest::KeyOwner(key) => d.bytes(&key.to_bytes()),
         }
         .value()
     }

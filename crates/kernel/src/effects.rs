@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use flow::{CHART_STEP, EffectRequest, EffectResult, EngineAction, FlowError, FlowId};
 use ledger::{PartyId, Rejection, SelectionRequest, SignedTransaction, StateAndRef, StateRef};
-use primitives::{Hash, PublicKey, SignatureContext};
 
 use crate::errors;
 use crate::event::Action;
@@ -130,7 +129,7 @@ impl Kernel {
                 context,
                 message,
             } => {
-                let result = self.sign(key, context, message);
+                let result = self.sign(key, context, message, reads)?;
                 self.complete(flow, effect, result);
             }
             EffectRequest::Sleep { until } if until <= self.now => {
@@ -162,21 +161,17 @@ impl Kernel {
                 states,
                 from,
             } => self.on_consent((flow, effect), &transition, states, &from, reads)?,
+            EffectRequest::FreshKey { audience } => {
+                self.on_fresh_key(flow, effect, audience, reads)?;
+            }
+            EffectRequest::KeepOwner(proof) => self.on_keep_owner(flow, effect, &proof, reads)?,
+            EffectRequest::KeyOwner(key) => self.on_key_owner(flow, effect, &key, reads)?,
             EffectRequest::External { name, .. } => {
                 let error = errors::unknown_external(&name);
                 self.complete(flow, effect, EffectResult::Failed(error));
             }
         }
         Ok(())
-    }
-
-    fn sign(&mut self, key: PublicKey, context: SignatureContext, message: Hash) -> EffectResult {
-        let Some(index) = self.keys.get(&key) else {
-            return EffectResult::Failed(errors::unknown_key(&key));
-        };
-        let signature = self.identity.keys[*index].sign(context, &message);
-        self.trust_own(key, context, message, &signature);
-        EffectResult::Signature(signature)
     }
 
     pub(crate) fn look_up(

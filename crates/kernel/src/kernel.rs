@@ -30,6 +30,7 @@ use crate::intake::Intake;
 use crate::links::Links;
 use crate::notes::Notes;
 use crate::options::KernelOptions;
+use crate::own_keys::KeyBook;
 use crate::port::{Reads, StoreFailure};
 use crate::resolutions::Resolutions;
 use crate::round::{Commits, Round, Work};
@@ -58,6 +59,7 @@ pub struct Kernel {
     pub(crate) identity: Identity,
     pub(crate) my_id: PartyId,
     pub(crate) keys: BTreeMap<PublicKey, usize>,
+    pub(crate) key_book: KeyBook,
     pub(crate) now: Timestamp,
     pub(crate) engine: FlowEngine,
     pub(crate) engine_out: Vec<EngineAction>,
@@ -97,6 +99,7 @@ impl Kernel {
         options: KernelOptions,
         identity: Identity,
         book: Book,
+        key_book: KeyBook,
         links: Links,
         desk: Option<Desk>,
         now: Timestamp,
@@ -118,6 +121,7 @@ impl Kernel {
         Self {
             my_id,
             keys,
+            key_book,
             now,
             engine,
             engine_out: Vec::new(),

@@ -291,16 +291,21 @@ impl Kernel {
         transaction: &SignedTransaction,
         reads: &dyn Reads,
     ) -> Result<bool, StoreFailure> {
-        let is_ours = |key: &PublicKey| self.keys.contains_key(key);
-        if self.concerns(transaction, &is_ours) || self.waits.expects(&transaction.id()) {
+        let ours = self.ours(reads);
+        let concerns = self.concerns(transaction, &|key| ours.holds(key));
+        ours.finish()?;
+        if concerns || self.waits.expects(&transaction.id()) {
             return Ok(true);
         }
         let wire = transaction.wire();
         for reference in wire.inputs().iter().chain(wire.references()) {
             if let Some(state) = self.book.state(reference, reads)? {
                 let facts = self.identity.contracts.describe(&state);
-                let is_ours = |key: &PublicKey| self.keys.contains_key(key);
-                if facts.is_ok_and(|facts| vault::is_relevant(&facts, &is_ours)) {
+                let ours = self.ours(reads);
+                let relevant =
+                    facts.is_ok_and(|facts| vault::is_relevant(&facts, &|key| ours.holds(key)));
+                ours.finish()?;
+                if relevant {
                     return Ok(true);
                 }
             }

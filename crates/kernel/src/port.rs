@@ -38,11 +38,16 @@ pub enum Table {
     Schedule = 11,
     /// `transaction id 32 | note 12` -> a note that a user made of the transaction.
     Notes = 12,
+    /// `0 | key` -> number u64 BE and whether it was used: this node's fresh keys. `1 | peer 32 | slot u32 BE` -> a key that this
+    /// peer was told.
+    OwnKeys = 13,
+    /// `0 | key` -> owner 32, slot u64 BE and the owner's proof. `1 | owner 32 | slot u64 BE` -> the key.
+    KeyOwners = 14,
 }
 
 impl Table {
     /// Every table, in the order of its number.
-    pub const ALL: [Table; 13] = [
+    pub const ALL: [Table; 15] = [
         Table::Meta,
         Table::Ledger,
         Table::TxIndex,
@@ -56,6 +61,8 @@ impl Table {
         Table::Attachments,
         Table::Schedule,
         Table::Notes,
+        Table::OwnKeys,
+        Table::KeyOwners,
     ];
 
     /// The table's name on disk.
@@ -74,6 +81,8 @@ impl Table {
             Table::Attachments => "attachments",
             Table::Schedule => "schedule",
             Table::Notes => "notes",
+            Table::OwnKeys => "own_keys",
+            Table::KeyOwners => "key_owners",
         }
     }
 }

@@ -88,11 +88,12 @@ impl Kernel {
         out: &mut Vec<Action>,
     ) -> Result<Self, OpenError> {
         let book = Book::open(reads, options.transactions_bytes)?;
+        let key_book = crate::own_keys::KeyBook::open(reads)?;
         let links = Links::open(&options, reads)?;
         let desk = options
             .notary
             .map(|notary| Desk::new(notary, identity.me.clone(), now));
-        let mut kernel = Kernel::assemble(options, identity, book, links, desk, now);
+        let mut kernel = Kernel::assemble(options, identity, book, key_book, links, desk, now);
         kernel.restore_quarantine(reads)?;
         kernel.wipe_staging(reads)?;
         kernel.schedule = Schedule::open(reads)?;

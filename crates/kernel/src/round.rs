@@ -210,6 +210,7 @@ impl Kernel {
         self.clients.committed(number);
         self.schedule.committed(number);
         self.notes.committed(number);
+        self.key_book.committed(number);
         self.release_selects(number);
     }
 }

@@ -224,12 +224,12 @@ impl Kernel {
             }
         }
         let contracts = &self.identity.contracts;
-        let changes = vault::changes(
-            seq,
-            transaction.wire(),
-            &|key| self.keys.contains_key(key),
-            &|state| contracts.describe(state).ok(),
-        );
+        let ours = self.ours(reads);
+        let changes = vault::changes(seq, transaction.wire(), &|key| ours.holds(key), &|state| {
+            contracts.describe(state).ok()
+        });
+        ours.finish()?;
+        self.keys_used(&changes, reads)?;
         self.schedule_recorded(transaction.wire(), &changes, reads)?;
         if !changes.is_empty() {
             self.round.changes.extend(changes.iter().cloned());

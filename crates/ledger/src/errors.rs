@@ -10,6 +10,11 @@ macro_rules! catalogue {
 
 /// The catalogue of this crate's codes.
 pub const ERRORS: &[ErrorInfo] = catalogue! {
+    "key.proof_wrong_owner": "A proof that a key is a party's own was brought by another party." => "let the owner of the key prove it itself; proofs are never passed on";
+    "key.proof_wrong_audience": "A proof that a key is a party's own was made for another party." => "ask the owner for a proof made for this node";
+    "key.owner_unknown": "The network map does not list the party that says a key is its own." => "update the network map, or ask whether the party has left the network";
+    "key.not_fresh": "A key that is said to be fresh is composite, or one that the network map lists." => "offer a key that the node made for this purpose";
+    "key.proof_bad_signature": "A signature of a proof that a key is a party's own is not valid." => "ask the owner to prove it again, and check that both have the same network map";
     "name.invalid": "A legal name breaks a rule." => "write it like 'O=Bank A, L=London, C=GB', with Latin letters and a country of two capitals";
     "contract.name_invalid": "A contract's name breaks a rule." => "write it like 'tally.cash': lower-case words joined by dots, at most 64 characters";
     "contract.name_reserved": "A contract has a name that the ledger keeps for its own rules." => "choose a name that is not 'ledger' and does not begin with 'ledger.'";

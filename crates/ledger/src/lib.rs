@@ -48,6 +48,7 @@ mod tear_off_codec;
 mod document;
 mod network_map;
 mod node_info;
+mod ownership;
 mod parameters;
 // Errors.
 mod errors;
@@ -71,6 +72,7 @@ pub use network_map::NetworkMap;
 pub use node_info::{NodeInfo, NotaryInfo, is_address};
 pub use notary_request::{NotaryRequest, NotarySubject, consuming_hash};
 pub use notary_response::{NotaryError, NotaryResponse, StateConflict};
+pub use ownership::{OwnershipError, OwnershipProof};
 pub use parameters::NetworkParameters;
 pub use party::Party;
 pub use registry::{ContractRegistry, RegistryError};

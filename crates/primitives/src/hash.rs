@@ -46,6 +46,8 @@ pub enum Domain {
     BatchCoefficients = 0x10,
     /// A client's own id of a flow it started.
     ClientId = 0x11,
+    /// A party's statement that a key is its own.
+    KeyOwnership = 0x12,
 }
 
 /// A SHA-256 hash.

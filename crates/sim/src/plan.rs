@@ -220,6 +220,7 @@ pub fn pay_args(token: &IssuedToken, payments: Vec<Payment>) -> PayArgs {
         payments,
         notary: None,
         deadline_ms: Some(600_000),
+        anonymous: None,
     }
 }
 

@@ -207,7 +207,9 @@ fn tuned(config: Config, table: Table) -> Config {
         | Table::Staging
         | Table::Attachments
         | Table::Schedule
-        | Table::Notes => config
+        | Table::Notes
+        | Table::OwnKeys
+        | Table::KeyOwners => config
             .data_block_compression_policy(CompressionPolicy::disabled())
             .filter_policy(FilterPolicy::all(bloom())),
     }

@@ -79,6 +79,7 @@ impl Flow for IssueAndPayCash {
             }],
             notary: args.notary,
             deadline_ms: None,
+            anonymous: None,
         };
         let paid = ctx.sub_flow::<PayCash>(pay).await?;
         Ok(IssueAndPayResult {

@@ -18,7 +18,7 @@ pub use arguments::{CashResult, TokenChoice};
 pub use exit::{ExitArgs, ExitCash};
 pub use issue::{IssueArgs, IssueCash};
 pub use issue_and_pay::{IssueAndPayArgs, IssueAndPayCash, IssueAndPayResult};
-pub use pay::{PayArgs, PayCash, Payment};
+pub use pay::{OfferKey, PayArgs, PayCash, Payment};
 pub use reissue::{ReissueArgs, ReissueCash, ReissueCashResponder, Reissued};
 
 use flow::FlowRegistry;
@@ -27,6 +27,7 @@ use flow::FlowRegistry;
 pub(crate) fn register(registry: &mut FlowRegistry) {
     registry.register::<IssueCash>();
     registry.register::<PayCash>();
+    registry.register_responder::<OfferKey>();
     registry.register::<IssueAndPayCash>();
     registry.register::<ExitCash>();
     registry.register::<ReissueCash>();

@@ -1,7 +1,7 @@
 //! `cash.pay`: pays one or several parties.
 
-use flow::library::finality;
-use flow::{Flow, FlowContext, FlowError};
+use flow::library::{finality, offer_key, request_key};
+use flow::{Flow, FlowContext, FlowError, Responder, Session};
 use ledger::{LegalName, PartyId, SelectionRequest, TokenId};
 use primitives::{Decode, DecodeError, Decoder, Encode, Encoder};
 use serde::{Deserialize, Serialize};
@@ -56,11 +56,15 @@ pub struct PayArgs {
     /// How long to wait for cash that other flows have locked, in milliseconds; 30000 if left out.
     #[serde(default)]
     pub deadline_ms: Option<u64>,
+    /// Whether every payment goes to a fresh key, which its payee proves to this node alone, and the change to a fresh key of
+    /// this node; to the keys that the network map lists, if left out.
+    #[serde(default)]
+    pub anonymous: Option<bool>,
 }
 
 impl Encode for PayArgs {
     fn encode(&self, e: &mut Encoder) {
-        e.array(7);
+        e.array(8);
         self.token.encode(e);
         self.currency.encode(e);
         self.issuer.encode(e);
@@ -68,12 +72,13 @@ impl Encode for PayArgs {
         self.payments.encode(e);
         self.notary.encode(e);
         self.deadline_ms.encode(e);
+        self.anonymous.encode(e);
     }
 }
 
 impl Decode for PayArgs {
     fn decode(d: &mut Decoder<'_>) -> Result<Self, DecodeError> {
-        d.expect_array(7)?;
+        d.expect_array(8)?;
         Ok(Self {
             token: Option::decode(d)?,
             currency: Option::decode(d)?,
@@ -82,6 +87,7 @@ impl Decode for PayArgs {
             payments: d.vec_of(PAYMENTS_MAX)?,
             notary: Option::decode(d)?,
             deadline_ms: Option::decode(d)?,
+            anonymous: Option::decode(d)?,
         })
     }
 }
@@ -120,6 +126,10 @@ impl Flow for PayCash {
             });
         }
         let quantity = cash_builder::total(&portions)?;
+        let anonymous = args.anonymous.unwrap_or(false);
+        if anonymous {
+            hide_payees(&ctx, &payees, &mut portions).await?;
+        }
 
         ctx.progress("selecting cash");
         let request = SelectionRequest {
@@ -131,10 +141,50 @@ impl Flow for PayCash {
         let inputs = ctx.select_states(request).await?;
 
         ctx.progress("building");
-        let spending = cash_builder::pay(notary, &inputs, &portions, &ctx.me().key)?;
+        let mut spending = cash_builder::pay(notary.clone(), &inputs, &portions, &ctx.me().key)?;
+        if anonymous && spending.change > 0 {
+            let change_to = ctx.fresh_key().await?;
+            spending = cash_builder::pay(notary, &inputs, &portions, &change_to)?;
+        }
         let signed = build_and_sign(&ctx, spending.builder, &spending.owners).await?;
         let transaction = signed.id();
         finality(&ctx, signed, &payees).await?;
         Ok(CashResult { transaction })
+    }
+}
+
+/// Asks every payee for a fresh key, all at once, and pays to these instead.
+async fn hide_payees(
+    ctx: &FlowContext,
+    payees: &[PartyId],
+    portions: &mut [Portion],
+) -> Result<(), FlowError> {
+    ctx.progress("asking for fresh keys");
+    let mut asked = Vec::with_capacity(payees.len());
+    for payee in payees {
+        asked.push(match *payee == ctx.my_id() {
+            true => None,
+            false => Some(ctx.open_session(payee)?),
+        });
+    }
+    for (session, portion) in asked.iter().zip(portions) {
+        portion.owner = match session {
+            Some(session) => request_key(ctx, session).await?,
+            None => ctx.fresh_key().await?,
+        };
+    }
+    Ok(())
+}
+
+/// Answers an anonymous `cash.pay`: offers a fresh key to be paid to.
+#[derive(Debug)]
+pub struct OfferKey;
+
+impl Responder for OfferKey {
+    const NAME: &'static str = PayCash::NAME;
+    const VERSION: u32 = 1;
+
+    async fn run(ctx: FlowContext, session: Session) -> Result<(), FlowError> {
+        offer_key(&ctx, &session).await.map(|_| ())
     }
 }

@@ -46,6 +46,7 @@ fn samples() -> Vec<(Check, Vec<u8>)> {
         payments: vec![payment.clone(), payment],
         notary: None,
         deadline_ms: Some(5),
+        anonymous: None,
     };
     let issue = IssueArgs {
         currency: token.currency,

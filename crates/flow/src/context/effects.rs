@@ -195,7 +195,7 @@ impl FlowContext {
         }
     }
 
-    fn effect(&self, request: EffectRequest) -> EffectFuture<'_> {
+    pub(super) fn effect(&self, request: EffectRequest) -> EffectFuture<'_> {
         let kind = request.kind();
         let issued = self.shared.cell().issue(self.scope, request);
         self.wait(issued, kind)
@@ -206,7 +206,7 @@ impl FlowContext {
     }
 }
 
-fn done(result: EffectResult) -> Result<(), FlowError> {
+pub(super) fn done(result: EffectResult) -> Result<(), FlowError> {
     match result {
         EffectResult::Done => Ok(()),
         EffectResult::Failed(error) => Err(error),

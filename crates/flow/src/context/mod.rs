@@ -3,6 +3,7 @@
 mod effect_future;
 mod effects;
 mod joined;
+mod keys;
 mod sub_flow;
 
 use std::sync::Arc;

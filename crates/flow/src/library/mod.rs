@@ -5,7 +5,9 @@
 //! which order, never changes: a better way is a new function beside the old one.
 
 mod finality;
+mod identities;
 mod signatures;
 
 pub use finality::{finality, notarise, receive_finality};
+pub use identities::{Identities, offer_key, request_key, swap_identities};
 pub use signatures::{collect_signatures, receive_proposal, sign_proposal, sign_transaction};

@@ -7,6 +7,7 @@ use kernel::Reply;
 use kernel::port::Table;
 use ledger::TxId;
 
+use crate::anonymous::hidden_pay;
 use crate::pay::{issue, pay};
 use crate::town::{Crash, Last, Town};
 
@@ -53,6 +54,16 @@ fn crowd() -> Vec<Vec<Line>> {
         vec![line("issue", 1, "cash.issue", issue(100))],
         vec![line("pay", 1, "cash.pay", pay(30, 2))],
         here.into_iter().chain(there).chain([ask]).collect(),
+    ]
+}
+
+/// Payments to fresh keys, and cash of fresh keys paid on.
+fn hidden() -> Vec<Vec<Line>> {
+    vec![
+        vec![line("issue", 1, "cash.issue", issue(100))],
+        vec![line("hidden", 1, "cash.pay", hidden_pay(30, 2))],
+        vec![line("more", 1, "cash.pay", hidden_pay(20, 2))],
+        vec![line("back", 2, "cash.pay", hidden_pay(45, 1))],
     ]
 }
 
@@ -214,6 +225,19 @@ fn a_crash_at_any_commit_of_any_node_changes_nothing() {
     for (node, commits) in expected.commits.into_iter().enumerate() {
         for crash in crashes_of(node, commits) {
             let played = play(&script(), &[crash]);
+            assert_eq!(played.left, 0, "{crash:?} never came");
+            assert_eq!(played.ending, expected.ending, "{crash:?}");
+        }
+    }
+}
+
+#[test]
+fn a_crash_between_a_fresh_key_and_its_use_loses_neither() {
+    let expected = play(&hidden(), &[]);
+    assert_eq!(expected.ending.balances, [0, 95, 5]);
+    for (node, commits) in expected.commits.into_iter().enumerate() {
+        for crash in crashes_of(node, commits) {
+            let played = play(&hidden(), &[crash]);
             assert_eq!(played.left, 0, "{crash:?} never came");
             assert_eq!(played.ending, expected.ending, "{crash:?}");
         }

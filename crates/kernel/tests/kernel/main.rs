@@ -4,6 +4,7 @@
 mod town;
 
 mod admission;
+mod anonymous;
 mod back_chains;
 mod burst;
 mod chain_crashes;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::cast::{ALICE, BOB, NOTARY, issue, party};
 
-const DOMAINS: [(&str, Domain); 16] = [
+const DOMAINS: [(&str, Domain); 17] = [
     ("nonce", Domain::Nonce),
     ("leaf", Domain::Leaf),
     ("node", Domain::Node),
@@ -23,6 +23,7 @@ const DOMAINS: [(&str, Domain); 16] = [
     ("document", Domain::Document),
     ("notary request", Domain::NotaryRequest),
     ("client id", Domain::ClientId),
+    ("key ownership", Domain::KeyOwnership),
 ];
 
 fn leaves(count: u32) -> Vec<Hash> {

@@ -1,15 +1,16 @@
 //! Keys, and checks of signatures with their verdicts.
 
+use ledger::OwnershipProof;
 use primitives::{
     Hash, KeyPair, PublicKey, Scheme, Signature, SignatureChecker, SignatureContext, SignedMessage,
     hex,
 };
 use serde_json::{Value, json};
 
-use crate::cast::{ALICE, BOB, CAROL, NOTARY, committee, key, nested, pair};
+use crate::cast::{ALICE, BOB, CAROL, NOTARY, committee, key, nested, pair, party};
 use crate::{decoded, encoded, entries, text};
 
-const CONTEXTS: [SignatureContext; 7] = [
+const CONTEXTS: [SignatureContext; 8] = [
     SignatureContext::Transaction,
     SignatureContext::NotaryBatch,
     SignatureContext::NotaryRequest,
@@ -17,6 +18,7 @@ const CONTEXTS: [SignatureContext; 7] = [
     SignatureContext::NetworkParameters,
     SignatureContext::Descriptor,
     SignatureContext::NetworkMap,
+    SignatureContext::KeyOwnership,
 ];
 
 /// A check as the files show it.
@@ -119,7 +121,27 @@ pub fn vectors() -> Value {
         "composites": composites,
         "fulfilment": fulfilment,
         "checks": checks(),
+        "fresh": fresh(),
     })
+}
+
+/// Fresh keys with Alice's proofs to Bob.
+fn fresh() -> Vec<Value> {
+    let (alice, bob) = (party(ALICE), party(BOB));
+    let shown = |number: u64| {
+        let fresh = pair(ALICE).derive(number);
+        let proof = OwnershipProof::make(&fresh, &pair(ALICE), alice.id(), bob.id());
+        let message = OwnershipProof::message(fresh.public(), &alice.id(), &bob.id());
+        json!({
+            "number": number,
+            "key": fresh.public().to_text(),
+            "owner": alice.id(),
+            "audience": bob.id(),
+            "message": message,
+            "proof": encoded(&proof),
+        })
+    };
+    [0, 1, 1_000_000].into_iter().map(shown).collect()
 }
 
 fn checks() -> Vec<Value> {
@@ -215,6 +237,10 @@ pub fn check(file: &Value) {
     }
     for entry in entries(file, "composites") {
         decoded::<PublicKey>(entry, "encoding");
+    }
+    for entry in entries(file, "fresh") {
+        let proof: OwnershipProof = decoded(entry, "proof");
+        assert_eq!(proof.key.to_text(), text(entry, "key"));
     }
     assert!(
         entries(file, "checks")

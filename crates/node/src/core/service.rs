@@ -374,6 +374,7 @@ impl NodeService for Service {
             let searcher = Searcher {
                 store: self.store.clone(),
                 network: Arc::clone(&self.network),
+                me: self.info.party.id(),
                 leash: leash.clone(),
             };
             // Dropped with this future at the deadline, and when the client goes.

@@ -1,9 +1,10 @@
 //! What recorded transactions changed in the vault, read from the ledger for those who follow it.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use api::{Fungible, ProducedState, VaultChange};
-use kernel::port::{Reads, Table};
+use kernel::port::{Reads, StoreFailure, Table};
 use kernel::{decode_row, ledger_page};
 use ledger::{ContractRegistry, NetworkMap, StateRef, TransactionState};
 use primitives::{PublicKey, Timestamp};
@@ -38,9 +39,13 @@ impl ChangeReader {
         for (seq, row) in page.rows.into_iter().take_while(|(seq, _)| *seq <= upto) {
             read.upto = read.upto.max(seq);
             let (at, transaction) = decode_row(&row).map_err(|error| internal(&error))?;
-            let is_ours = |key: &PublicKey| self.keys.contains(key);
+            let failed = Cell::new(None);
+            let is_ours = |key: &PublicKey| self.is_ours(key, &failed);
             let describe = |state: &TransactionState| self.contracts.describe(state).ok();
             let changes = vault::changes(seq, transaction.wire(), &is_ours, &describe);
+            if let Some(failure) = failed.take() {
+                return Err(store_refusal(&failure));
+            }
             let change = self.change(seq, transaction.id().to_string(), at, changes)?;
             if !change.consumed.is_empty() || !change.produced.is_empty() {
                 read.changes.push(change);
@@ -90,7 +95,26 @@ impl ChangeReader {
         let index = usize::try_from(reference.index).unwrap_or(usize::MAX);
         let state = transaction.wire().outputs().get(index);
         let facts = state.and_then(|state| self.contracts.describe(state).ok());
-        Ok(facts.is_some_and(|facts| vault::is_relevant(&facts, &|key| self.keys.contains(key))))
+        let failed = Cell::new(None);
+        let is_ours = |key: &PublicKey| self.is_ours(key, &failed);
+        let ours = facts.is_some_and(|facts| vault::is_relevant(&facts, &is_ours));
+        failed
+            .take()
+            .map_or(Ok(ours), |failure| Err(store_refusal(&failure)))
+    }
+
+    /// Whether a key is this node's: the party's own, or a fresh one.
+    fn is_ours(&self, key: &PublicKey, failed: &Cell<Option<StoreFailure>>) -> bool {
+        if self.keys.contains(key) {
+            return true;
+        }
+        if self.network.by_key(key).is_some() {
+            return false;
+        }
+        kernel::is_own_key(key, &self.store).unwrap_or_else(|failure| {
+            failed.set(Some(failure));
+            false
+        })
     }
 
     fn produced(&self, produced: Produced) -> ProducedState {

@@ -107,6 +107,8 @@ fn bad(text: impl Into<String>) -> Refusal {
 pub(super) struct Searcher {
     pub(super) store: Embedded,
     pub(super) network: Arc<NetworkMap>,
+    /// This node.
+    pub(super) me: PartyId,
     pub(super) leash: Leash,
 }
 
@@ -274,8 +276,7 @@ impl Searcher {
             (_, Datum::Text(text)) => Given::Text(text),
             (Field::Owner, Datum::Bytes(bytes)) => {
                 Given::Text(match PublicKey::from_bytes(&bytes) {
-                    Ok(key) => (self.network.by_key(&key))
-                        .map_or_else(|| key.to_text(), |party| party.name.to_string()),
+                    Ok(key) => self.owner(&key),
                     Err(_) => hex::encode(&bytes),
                 })
             }
@@ -285,6 +286,20 @@ impl Searcher {
             }),
             (_, Datum::Bytes(bytes)) => Given::Text(hex::encode(&bytes)),
         }
+    }
+
+    /// An owner by name, where this node knows it: by the network map, as its own fresh key, or by a proof.
+    fn owner(&self, key: &PublicKey) -> String {
+        if let Some(party) = self.network.by_key(key) {
+            return party.name.to_string();
+        }
+        // A name that can't be read just now is as good as one that is not known.
+        let owner = match kernel::is_own_key(key, &self.store) {
+            Ok(true) => Some(self.me),
+            _ => kernel::key_owner(key, &self.store).ok().flatten(),
+        };
+        let party = owner.and_then(|owner| self.network.party(&owner));
+        party.map_or_else(|| key.to_text(), |party| party.name.to_string())
     }
 
     fn party(&self, id: &PartyId) -> String {

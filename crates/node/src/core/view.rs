@@ -266,12 +266,16 @@ impl<R: Reads> ViewThread<R> {
             let mut upto = None;
             for (seq, row) in page.rows.into_iter().take_while(|(seq, _)| *seq <= end) {
                 let (at, transaction) = decode_row(&row).map_err(|error| error.to_string())?;
+                let failed = std::cell::Cell::new(None);
                 let changes = vault::changes(
                     seq,
                     transaction.wire(),
-                    &|key| self.keys.contains(key),
+                    &|key| self.is_ours(key, &failed),
                     &|state| self.contracts.describe(state).ok(),
                 );
+                if let Some(failure) = failed.take() {
+                    return Err(failure.message);
+                }
                 self.rows_of(at, changes, &mut rows)
                     .map_err(|failure| failure.message)?;
                 upto = Some(seq);
@@ -285,6 +289,20 @@ impl<R: Reads> ViewThread<R> {
         self.metrics.view_seq.set_count(self.view.upto());
         self.feed.reached.send_replace(self.view.upto());
         Ok(())
+    }
+
+    /// Whether a key is this node's: the party's own, or a fresh one.
+    fn is_ours(&self, key: &PublicKey, failed: &std::cell::Cell<Option<StoreFailure>>) -> bool {
+        if self.keys.contains(key) {
+            return true;
+        }
+        if self.network.by_key(key).is_some() {
+            return false;
+        }
+        kernel::is_own_key(key, &self.reads).unwrap_or_else(|failure| {
+            failed.set(Some(failure));
+            false
+        })
     }
 
     fn rows_of(

@@ -16,7 +16,13 @@ pub struct KeyPair {
     public: PublicKey,
 }
 
-enum Secret {
+struct Secret {
+    signing: Signing,
+    /// What [`KeyPair::derive`] starts from; never printed.
+    root: Hash,
+}
+
+enum Signing {
     Ed25519(Ed25519KeyPair),
     EcdsaP256(p256::ecdsa::SigningKey),
 }
@@ -25,6 +31,7 @@ impl KeyPair {
     /// The key that a seed stands for: the seed itself in Ed25519 (RFC 8032), a scalar derived from it in P-256.
     #[must_use]
     pub fn from_seed(scheme: Scheme, seed: [u8; 32]) -> Self {
+        let root = Hash::of(Domain::Derive, &[b"fresh keys", &seed]);
         match scheme {
             Scheme::Ed25519 => {
                 let pair = Ed25519KeyPair::from_seed_unchecked(&seed)
@@ -36,7 +43,10 @@ impl KeyPair {
                     .expect("an Ed25519 public key has 32 bytes");
                 Self {
                     public: PublicKey::Ed25519(public),
-                    secret: Arc::new(Secret::Ed25519(pair)),
+                    secret: Arc::new(Secret {
+                        signing: Signing::Ed25519(pair),
+                        root,
+                    }),
                 }
             }
             Scheme::EcdsaP256 => {
@@ -48,10 +58,27 @@ impl KeyPair {
                     .expect("a compressed P-256 point has 33 bytes");
                 Self {
                     public: PublicKey::EcdsaP256(public),
-                    secret: Arc::new(Secret::EcdsaP256(key)),
+                    secret: Arc::new(Secret {
+                        signing: Signing::EcdsaP256(key),
+                        root,
+                    }),
                 }
             }
         }
+    }
+
+    /// The fresh key of this number, of the same scheme: whoever has this key's seed has all of them, and nobody else can tell
+    /// that they belong together. The seed is `H(derive, "fresh key" | root | number u64 BE)` with
+    /// `root = H(derive, "fresh keys" | seed)`.
+    #[must_use]
+    pub fn derive(&self, number: u64) -> Self {
+        let parts: [&[u8]; 3] = [
+            b"fresh key",
+            self.secret.root.as_bytes(),
+            &number.to_be_bytes(),
+        ];
+        let seed = Hash::of(Domain::Derive, &parts);
+        Self::from_seed(self.scheme(), *seed.as_bytes())
     }
 
     /// The public key.
@@ -63,9 +90,9 @@ impl KeyPair {
     /// The scheme.
     #[must_use]
     pub fn scheme(&self) -> Scheme {
-        match *self.secret {
-            Secret::Ed25519(_) => Scheme::Ed25519,
-            Secret::EcdsaP256(_) => Scheme::EcdsaP256,
+        match self.secret.signing {
+            Signing::Ed25519(_) => Scheme::Ed25519,
+            Signing::EcdsaP256(_) => Scheme::EcdsaP256,
         }
     }
 
@@ -74,13 +101,13 @@ impl KeyPair {
     pub fn sign(&self, context: SignatureContext, message: &Hash) -> Signature {
         let scheme = self.scheme();
         let signed = Signature::signed_hash(scheme, context, message);
-        let bytes = match &*self.secret {
-            Secret::Ed25519(pair) => pair
+        let bytes = match &self.secret.signing {
+            Signing::Ed25519(pair) => pair
                 .sign(signed.as_bytes())
                 .as_ref()
                 .try_into()
                 .expect("an Ed25519 signature has 64 bytes"),
-            Secret::EcdsaP256(key) => {
+            Signing::EcdsaP256(key) => {
                 let signature: p256::ecdsa::Signature = key.sign(signed.as_bytes());
                 signature.normalize_s().to_bytes().into()
             }

@@ -32,6 +32,8 @@ pub enum SignatureContext {
     Descriptor = 6,
     /// A network map.
     NetworkMap = 7,
+    /// A party's statement to one other that a key is its own, signed by the party's key and by the key itself.
+    KeyOwnership = 8,
 }
 
 /// The 64 bytes of a signature and its scheme.

@@ -24,7 +24,7 @@ use primitives::{Hash, KeyPair, Scheme, Timestamp};
 
 pub use deeds::{bond_code, deed_code, deed_name};
 pub use disk::Disk;
-pub use flows::{CODE_CHANGED, RING_MISSING, TROUBLE, Trouble};
+pub use flows::{CODE_CHANGED, RING_MISSING, TROUBLE, Trouble, name};
 pub use performed::{Crash, Last, Scheduled};
 pub use played::part;
 pub use transactions::badly_signed;

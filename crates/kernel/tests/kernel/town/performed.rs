@@ -64,7 +64,9 @@ impl Town {
         citizen.view.clear();
         for (seq, transaction) in citizen.disk.ledger() {
             let describe = |state: &ledger::TransactionState| contracts.describe(state).ok();
-            let is_ours = |key: &primitives::PublicKey| *key == mine;
+            let is_ours = |key: &primitives::PublicKey| {
+                *key == mine || kernel::is_own_key(key, &citizen.disk).expect("the disk reads")
+            };
             let changes = vault::changes(seq, transaction.wire(), &is_ours, &describe);
             citizen.show(seq, changes);
         }

@@ -1,0 +1,46 @@
+//! Confidential identities: fresh keys, proved to the counterparty alone.
+
+use ledger::OwnershipProof;
+use primitives::PublicKey;
+
+use crate::{FlowContext, FlowError, Session};
+
+/// The fresh keys of two parties in one conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identities {
+    /// This node's.
+    pub mine: PublicKey,
+    /// The other side's, proved to this node.
+    pub theirs: PublicKey,
+}
+
+/// Each side makes a fresh key and proves it to the other, in one exchange. Both sides call it.
+///
+/// # Errors
+/// Codes `key.*`: what the other side brings proves nothing.
+pub async fn swap_identities(
+    ctx: &FlowContext,
+    session: &Session,
+) -> Result<Identities, FlowError> {
+    let mine = offer_key(ctx, session).await?;
+    let theirs = request_key(ctx, session).await?;
+    Ok(Identities { mine, theirs })
+}
+
+/// Receives a fresh key that the other side makes and proves with [`offer_key`].
+///
+/// # Errors
+/// Codes `key.*`: what the other side brings proves nothing.
+pub async fn request_key(ctx: &FlowContext, session: &Session) -> Result<PublicKey, FlowError> {
+    ctx.progress("receiving a fresh key");
+    let proof: OwnershipProof = session.receive().await?;
+    ctx.learn_key(&session.peer(), proof).await
+}
+
+/// Makes a fresh key and proves it to the other side, which calls [`request_key`].
+pub async fn offer_key(ctx: &FlowContext, session: &Session) -> Result<PublicKey, FlowError> {
+    ctx.progress("offering a fresh key");
+    let proof = ctx.fresh_key_for(&session.peer()).await?;
+    session.send(&proof).await?;
+    Ok(proof.key)
+}

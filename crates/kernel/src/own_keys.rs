@@ -1,0 +1,340 @@
+//! This node's fresh keys, and whose the keys of others are: in the store, with what is not durable yet and a cache before it.
+//!
+//! # Invariants
+//! - A key's row is in the batch of the round that makes it, so the key leaves only once the node can't forget it.
+//! - A key's secret is derived from the identity's seed and the key's number: the store holds no secret.
+//! - Keys that the network map lists are looked for in no table: payments between well-known keys cost no look-up.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use ledger::{NetworkMap, OwnershipProof, PartyId};
+use primitives::{Decode, Encode, PublicKey};
+
+use crate::cache::GenerationCache;
+use crate::port::{Reads, StoreFailure, Table, WriteBatch, damaged};
+
+/// Fresh keys that one peer can be told without using them; whoever asks on gets the same again.
+pub const UNUSED_KEYS_MAX: u32 = 1_024;
+/// Keys of one peer of which this node remembers whose they are; the oldest are forgotten first.
+pub const OWNED_KEYS_MAX: u64 = 1 << 20;
+
+const CACHE_BYTES: usize = 1 << 20;
+const CACHED_BYTES: usize = 160;
+const META_NEXT: &[u8] = b"fresh_keys";
+const META_OWNED: &[u8] = b"owned_keys/";
+
+/// A fresh key's row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fresh {
+    /// What its secret is derived from.
+    pub(crate) number: u64,
+    /// Whether a recorded transaction has made a state of this key.
+    used: bool,
+}
+
+/// What is looked up by key: what is not durable yet, then a cache, then the table.
+struct Known<V> {
+    table: Table,
+    unsaved: HashMap<PublicKey, (u64, V)>,
+    order: VecDeque<(u64, PublicKey)>,
+    cache: RefCell<GenerationCache<PublicKey, Option<V>>>,
+}
+
+impl<V: Copy> Known<V> {
+    fn new(table: Table) -> Self {
+        Self {
+            table,
+            unsaved: HashMap::new(),
+            order: VecDeque::new(),
+            cache: RefCell::new(GenerationCache::new(CACHE_BYTES)),
+        }
+    }
+
+    fn get(
+        &self,
+        key: &PublicKey,
+        decode: fn(&[u8]) -> Option<V>,
+        reads: &dyn Reads,
+    ) -> Result<Option<V>, StoreFailure> {
+        if let Some((_, value)) = self.unsaved.get(key) {
+            return Ok(Some(*value));
+        }
+        if let Some(known) = self.cache.borrow_mut().get(key) {
+            return Ok(known);
+        }
+        let found = match reads.get(self.table, &key_row(key))? {
+            None => None,
+            Some(row) => Some(decode(&row).ok_or_else(|| damaged("a row about a key"))?),
+        };
+        let mut cache = self.cache.borrow_mut();
+        cache.insert(key.clone(), found, CACHED_BYTES);
+        Ok(found)
+    }
+
+    fn put(
+        &mut self,
+        key: &PublicKey,
+        value: V,
+        row: Vec<u8>,
+        commit: u64,
+        batch: &mut WriteBatch,
+    ) {
+        batch.put(self.table, key_row(key), row);
+        self.unsaved.insert(key.clone(), (commit, value));
+        self.order.push_back((commit, key.clone()));
+        let mut cache = self.cache.borrow_mut();
+        cache.insert(key.clone(), Some(value), CACHED_BYTES);
+    }
+
+    fn forget(&mut self, key: &PublicKey, batch: &mut WriteBatch) {
+        batch.delete(self.table, key_row(key));
+        self.unsaved.remove(key);
+        let mut cache = self.cache.borrow_mut();
+        cache.insert(key.clone(), None, CACHED_BYTES);
+    }
+
+    fn committed(&mut self, number: u64) {
+        while let Some((commit, key)) = self.order.pop_front_if(|(commit, _)| *commit <= number) {
+            if self.unsaved.get(&key).is_some_and(|(at, _)| *at == commit) {
+                self.unsaved.remove(&key);
+            }
+        }
+    }
+}
+
+/// See the module.
+pub(crate) struct KeyBook {
+    next: u64,
+    own: Known<Fresh>,
+    owners: Known<PartyId>,
+    /// Where the next key told to a peer goes.
+    told: BTreeMap<PartyId, u32>,
+    /// The next slot of a peer's keys.
+    owned: BTreeMap<PartyId, u64>,
+}
+
+impl KeyBook {
+    pub(crate) fn open(reads: &dyn Reads) -> Result<Self, StoreFailure> {
+        let next = reads.get(Table::Meta, META_NEXT)?;
+        let next = next.map_or(Some(0), |row| crate::rows::seq_of(&row));
+        Ok(Self {
+            next: next.ok_or_else(|| damaged("the number of fresh keys"))?,
+            own: Known::new(Table::OwnKeys),
+            owners: Known::new(Table::KeyOwners),
+            told: BTreeMap::new(),
+            owned: BTreeMap::new(),
+        })
+    }
+
+    /// The fresh key, if it is one of this node's.
+    pub(crate) fn fresh(
+        &self,
+        key: &PublicKey,
+        network: &NetworkMap,
+        reads: &dyn Reads,
+    ) -> Result<Option<Fresh>, StoreFailure> {
+        if self.next == 0 || key.scheme().is_none() || network.by_key(key).is_some() {
+            return Ok(None);
+        }
+        self.own.get(key, fresh_of, reads)
+    }
+
+    /// Whose key it is, by a proof.
+    pub(crate) fn owner(
+        &self,
+        key: &PublicKey,
+        reads: &dyn Reads,
+    ) -> Result<Option<PartyId>, StoreFailure> {
+        self.owners.get(key, owner_of, reads)
+    }
+
+    /// The number of the key to tell a peer: one that it was told before and that nothing has used, if it was told many since.
+    pub(crate) fn told_before(
+        &mut self,
+        peer: &PartyId,
+        reads: &dyn Reads,
+    ) -> Result<Option<Fresh>, StoreFailure> {
+        let slot = self.told.get(peer).copied().unwrap_or(0);
+        let Some(row) = reads.get(Table::OwnKeys, &told_row(peer, slot))? else {
+            return Ok(None);
+        };
+        let key = PublicKey::from_bytes(&row).map_err(|_| damaged("a key told to a peer"))?;
+        let fresh = self.own.get(&key, fresh_of, reads)?;
+        let unused = fresh.filter(|fresh| !fresh.used);
+        if unused.is_some() {
+            self.told.insert(*peer, (slot + 1) % UNUSED_KEYS_MAX);
+        }
+        Ok(unused)
+    }
+
+    /// The next fresh key's number; nothing is written before [`KeyBook::made`].
+    pub(crate) fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// The key of the next number was made, for a peer or for the node itself.
+    pub(crate) fn made(
+        &mut self,
+        key: &PublicKey,
+        peer: Option<&PartyId>,
+        commit: u64,
+        batch: &mut WriteBatch,
+    ) {
+        let fresh = Fresh {
+            number: self.next,
+            used: false,
+        };
+        self.next += 1;
+        batch.put(Table::Meta, META_NEXT, self.next.to_be_bytes());
+        self.own.put(key, fresh, fresh_row(fresh), commit, batch);
+        if let Some(peer) = peer {
+            let slot = self.told.entry(*peer).or_default();
+            batch.put(Table::OwnKeys, told_row(peer, *slot), key.to_bytes());
+            *slot = (*slot + 1) % UNUSED_KEYS_MAX;
+        }
+    }
+
+    /// A transaction has made a state of a fresh key.
+    pub(crate) fn used(
+        &mut self,
+        key: &PublicKey,
+        fresh: Fresh,
+        commit: u64,
+        batch: &mut WriteBatch,
+    ) {
+        if !fresh.used {
+            let fresh = Fresh {
+                used: true,
+                ..fresh
+            };
+            self.own.put(key, fresh, fresh_row(fresh), commit, batch);
+        }
+    }
+
+    /// Remembers whose a key is.
+    pub(crate) fn keep(
+        &mut self,
+        proof: &OwnershipProof,
+        commit: u64,
+        batch: &mut WriteBatch,
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
+        if self.owner(&proof.key, reads)?.is_some() {
+            return Ok(());
+        }
+        let counter = [META_OWNED, proof.owner.as_bytes()].concat();
+        let slot = match self.owned.get(&proof.owner) {
+            Some(slot) => *slot,
+            None => match reads.get(Table::Meta, &counter)? {
+                None => 0,
+                Some(row) => crate::rows::seq_of(&row)
+                    .ok_or_else(|| damaged("the number of a peer's keys"))?,
+            },
+        };
+        self.owned.insert(proof.owner, slot + 1);
+        batch.put(Table::Meta, counter, (slot + 1).to_be_bytes());
+        let slot_row = owned_row(&proof.owner, slot % OWNED_KEYS_MAX);
+        if slot >= OWNED_KEYS_MAX
+            && let Some(row) = reads.get(Table::KeyOwners, &slot_row)?
+            && let Ok(oldest) = PublicKey::from_bytes(&row)
+        {
+            self.owners.forget(&oldest, batch);
+        }
+        batch.put(Table::KeyOwners, slot_row, proof.key.to_bytes());
+        let mut row = proof.owner.as_bytes().to_vec();
+        row.extend_from_slice(&slot.to_be_bytes());
+        row.extend_from_slice(&proof.to_bytes());
+        self.owners.put(&proof.key, proof.owner, row, commit, batch);
+        Ok(())
+    }
+
+    /// All batches up to this one are durable.
+    pub(crate) fn committed(&mut self, number: u64) {
+        self.own.committed(number);
+        self.owners.committed(number);
+    }
+}
+
+/// Answers whether keys are this node's, where an answer can't be a failure: the first one is kept, to be looked at after.
+pub(crate) struct Ours<'a> {
+    pub(crate) fixed: &'a BTreeMap<PublicKey, usize>,
+    pub(crate) book: &'a KeyBook,
+    pub(crate) network: &'a NetworkMap,
+    pub(crate) reads: &'a dyn Reads,
+    pub(crate) failure: Cell<Option<StoreFailure>>,
+}
+
+impl Ours<'_> {
+    pub(crate) fn holds(&self, key: &PublicKey) -> bool {
+        if self.fixed.contains_key(key) {
+            return true;
+        }
+        match self.book.fresh(key, self.network, self.reads) {
+            Ok(found) => found.is_some(),
+            Err(failure) => {
+                self.failure.set(Some(failure));
+                false
+            }
+        }
+    }
+
+    pub(crate) fn finish(self) -> Result<(), StoreFailure> {
+        self.failure.into_inner().map_or(Ok(()), Err)
+    }
+}
+
+/// Whether a key is a fresh one of this node's, as the store has it.
+///
+/// # Errors
+/// The store could not be read.
+pub fn is_own_key(key: &PublicKey, reads: &dyn Reads) -> Result<bool, StoreFailure> {
+    Ok(key.scheme().is_some() && reads.get(Table::OwnKeys, &key_row(key))?.is_some())
+}
+
+/// Whose a key is by a proof, as the store has it.
+///
+/// # Errors
+/// The store could not be read.
+pub fn key_owner(key: &PublicKey, reads: &dyn Reads) -> Result<Option<PartyId>, StoreFailure> {
+    let row = reads.get(Table::KeyOwners, &key_row(key))?;
+    Ok(row.as_deref().and_then(owner_of))
+}
+
+fn key_row(key: &PublicKey) -> Vec<u8> {
+    let mut row = vec![0];
+    row.extend_from_slice(&key.to_bytes());
+    row
+}
+
+fn told_row(peer: &PartyId, slot: u32) -> Vec<u8> {
+    let mut row = vec![1];
+    row.extend_from_slice(peer.as_bytes());
+    row.extend_from_slice(&slot.to_be_bytes());
+    row
+}
+
+fn owned_row(owner: &PartyId, slot: u64) -> Vec<u8> {
+    let mut row = vec![1];
+    row.extend_from_slice(owner.as_bytes());
+    row.extend_from_slice(&slot.to_be_bytes());
+    row
+}
+
+fn fresh_row(fresh: Fresh) -> Vec<u8> {
+    let mut row = fresh.number.to_be_bytes().to_vec();
+    row.push(u8::from(fresh.used));
+    row
+}
+
+fn fresh_of(row: &[u8]) -> Option<Fresh> {
+    let (number, rest) = row.split_first_chunk::<8>()?;
+    Some(Fresh {
+        number: u64::from_be_bytes(*number),
+        used: *rest.first()? != 0,
+    })
+}
+
+fn owner_of(row: &[u8]) -> Option<PartyId> {
+    row.first_chunk::<32>().map(|id| PartyId::from_array(*id))
+}
