@@ -40,6 +40,7 @@ fn produced(seq: u64) -> ViewChange {
         notary: [9; 32],
         recorded_at: START + seq,
         state: vec![0x5a; 130],
+        columns: Vec::new(),
     })
 }
 

@@ -38,6 +38,7 @@ fn produced(seq: u64, output: u32) -> ViewChange {
         notary: [9; 32],
         recorded_at: 1_700_000_000_000 + seq,
         state: vec![0x5a; 130],
+        columns: Vec::new(),
     })
 }
 

@@ -2,9 +2,42 @@
 
 use proptest::prelude::*;
 use store::{
-    ConsumedState, Criterion, Datum, Field, ProducedState, Sort, StateQuery, TokenFacts, VaultView,
-    ViewChange, ViewOptions,
+    ColumnKind, ConsumedState, Criterion, Datum, Field, ProducedState, Sort, StateQuery,
+    TokenFacts, VaultView, ViewChange, ViewColumn, ViewOptions,
 };
+
+/// What two of the contracts declare.
+fn options() -> ViewOptions {
+    let column = |contract: &str, name: &str, kind| ViewColumn {
+        contract: contract.into(),
+        name: name.into(),
+        kind,
+    };
+    ViewOptions {
+        columns: vec![
+            column("contract.0", "due", ColumnKind::Number),
+            column("contract.1", "name", ColumnKind::Text),
+            column("contract.1", "mark", ColumnKind::Bytes),
+        ],
+        ..ViewOptions::default()
+    }
+}
+
+/// The columns of a state: some of its contract's.
+fn columns(contract: u8, n: u64) -> Vec<(u32, Datum)> {
+    let text = ["", "ab", "abc", "b", "\u{10ffff}x", "a\u{e000}"][(n % 6) as usize];
+    match (contract, n) {
+        (0, 5) => Vec::new(),
+        (0, 4) => vec![(0, Datum::Number(HUGE))],
+        (0, n) => vec![(0, Datum::Number(n))],
+        (1, 5) => vec![(2, Datum::Bytes(vec![0, 0, 0, 0, 0, 0, 0, 1]))],
+        (1, n) => vec![
+            (1, Datum::Text(text.into())),
+            (2, Datum::Bytes(vec![n as u8; 3])),
+        ],
+        _ => Vec::new(),
+    }
+}
 
 const HUGE: u64 = u64::MAX - 7;
 
@@ -32,9 +65,10 @@ fn made() -> impl Strategy<Value = Made> {
         0..6u64,
         proptest::option::of(0..2u8),
         proptest::option::of(0..6u64),
+        0..6u64,
     )
         .prop_map(
-            |(contract, token, owner, others, notary, at, linear, consumed)| {
+            |(contract, token, owner, others, notary, at, linear, consumed, column)| {
                 let only_owner = owner.is_some() && others.is_empty();
                 let state = ProducedState {
                     tx: [0; 32],
@@ -54,6 +88,7 @@ fn made() -> impl Strategy<Value = Made> {
                     notary: [notary; 32],
                     recorded_at: at,
                     state: vec![1],
+                    columns: columns(contract, column),
                 };
                 Made {
                     id: 0,
@@ -82,13 +117,20 @@ fn datum(field: Field) -> BoxedStrategy<Datum> {
             .boxed(),
         Field::Owner | Field::Participant => bytes(34),
         Field::Notary | Field::Token | Field::LinearId => bytes(32),
+        Field::Column(1) => proptest::sample::select(&["", "a", "ab", "b", "\u{10ffff}x"][..])
+            .prop_map(|text| Datum::Text(text.into()))
+            .boxed(),
+        Field::Column(2) => bytes(3),
         _ => prop_oneof![0..6u64, Just(i64::MAX as u64), Just(HUGE), Just(u64::MAX)]
             .prop_map(Datum::Number)
             .boxed(),
     }
 }
 
-const SORTABLE: [Field; 11] = [
+const SORTABLE: [Field; 14] = [
+    Field::Column(0),
+    Field::Column(1),
+    Field::Column(2),
     Field::Contract,
     Field::Owner,
     Field::Notary,
@@ -101,7 +143,20 @@ const SORTABLE: [Field; 11] = [
     Field::Number,
     Field::LinearId,
 ];
-const ORDERED: [Field; 3] = [Field::Quantity, Field::RecordedAt, Field::ConsumedAt];
+const ORDERED: [Field; 6] = [
+    Field::Quantity,
+    Field::RecordedAt,
+    Field::ConsumedAt,
+    Field::Column(0),
+    Field::Column(1),
+    Field::Column(2),
+];
+const TEXTS: [Field; 4] = [
+    Field::Contract,
+    Field::Symbol,
+    Field::Issuer,
+    Field::Column(1),
+];
 
 fn criterion() -> impl Strategy<Value = Criterion> {
     let fields = [&SORTABLE[..], &[Field::Participant]].concat();
@@ -115,6 +170,22 @@ fn criterion() -> impl Strategy<Value = Criterion> {
             let bound = || proptest::option::of(datum(field));
             (bound(), bound()).prop_map(move |(from, to)| Criterion::Between(field, from, to))
         }),
+        (proptest::sample::select(&ORDERED[..]), any::<bool>()).prop_flat_map(|(field, less)| {
+            datum(field).prop_map(move |value| {
+                if less {
+                    Criterion::Less(field, value)
+                } else {
+                    Criterion::Greater(field, value)
+                }
+            })
+        }),
+        (
+            proptest::sample::select(&TEXTS[..]),
+            proptest::sample::select(
+                &["", "a", "ab", "contract.1", "G", "bank ", "\u{10ffff}"][..]
+            )
+        )
+            .prop_map(|(field, prefix)| Criterion::Prefix(field, prefix.into())),
     ];
     leaf.prop_recursive(3, 16, 3, |inner| {
         prop_oneof![
@@ -141,6 +212,12 @@ fn value(made: &Made, field: Field) -> Option<Datum> {
         Field::Number => Some(Datum::Number(made.id as u64)),
         Field::LinearId => state.linear_id.map(|id| Datum::Bytes(id.to_vec())),
         Field::Participant => None,
+        Field::Column(id) => {
+            let mut columns = state.columns.iter();
+            columns
+                .find(|(column, _)| *column == id)
+                .map(|(_, value)| value.clone())
+        }
     }
 }
 
@@ -161,6 +238,10 @@ fn meets(made: &Made, criterion: &Criterion) -> bool {
         Criterion::In(field, values) => {
             value(made, *field).is_some_and(|value| values.contains(&value))
         }
+        Criterion::Less(field, than) => value(made, *field).is_some_and(|value| value < *than),
+        Criterion::Greater(field, than) => value(made, *field).is_some_and(|value| value > *than),
+        Criterion::Prefix(field, prefix) => value(made, *field)
+            .is_some_and(|value| matches!(value, Datum::Text(text) if text.starts_with(prefix))),
         Criterion::Between(field, from, to) => value(made, *field).is_some_and(|value| {
             from.as_ref().is_none_or(|from| value >= *from)
                 && to.as_ref().is_none_or(|to| value <= *to)
@@ -168,8 +249,14 @@ fn meets(made: &Made, criterion: &Criterion) -> bool {
     }
 }
 
+/// An order ends with the number: it is never the same twice.
+fn until_number(sort: &[(Field, bool)]) -> &[(Field, bool)] {
+    let end = sort.iter().position(|(field, _)| *field == Field::Number);
+    &sort[..end.unwrap_or(sort.len())]
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
     #[test]
     fn answers_equal_those_of_a_plain_filter(
         mut states in proptest::collection::vec(made(), 0..30),
@@ -180,7 +267,7 @@ proptest! {
     ) {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("vault.sqlite");
-        let mut view = VaultView::open(&path, &ViewOptions::default(), u64::MAX).expect("opens");
+        let mut view = VaultView::open(&path, &options(), u64::MAX).expect("opens");
         let mut changes = Vec::new();
         for (made, seq) in states.iter_mut().zip(1..) {
             made.state.seq = seq;
@@ -195,7 +282,15 @@ proptest! {
         view.apply(99, &changes).expect("applied");
         let reader = view.reader().expect("a reader");
 
-        let mut expected: Vec<&Made> = states.iter().filter(|made| meets(made, &criterion)).collect();
+        let counted = states.iter().filter(|made| meets(made, &criterion)).count();
+        let count = reader.count(&criterion).expect("a count");
+        prop_assert_eq!((count.states, count.more), (counted as u64, false));
+
+        let listed = |made: &&Made| {
+            let lacks = |(by, _): &(Field, bool)| matches!(by, Field::Column(_)) && value(made, *by).is_none();
+            meets(made, &criterion) && !until_number(&sort).iter().any(lacks)
+        };
+        let mut expected: Vec<&Made> = states.iter().filter(listed).collect();
         let last_descends = sort.last().is_some_and(|(_, descending)| *descending);
         expected.sort_by(|a, b| {
             for (field, descending) in &sort {
@@ -216,11 +311,11 @@ proptest! {
         let mut found = Vec::new();
         loop {
             let page = reader.query(&query).expect("an answer");
-            found.extend(page.rows.iter().map(|row| (row.cursor, row.quantity, row.consumed_at)));
+            found.extend(page.rows.iter().map(|row| (row.cursor, row.quantity, row.consumed_at, row.columns.clone())));
             let Some(next) = page.next else { break };
             query.after = Some(next);
         }
-        let expected: Vec<_> = expected.iter().map(|made| (made.id, made.state.quantity, made.consumed)).collect();
+        let expected: Vec<_> = expected.iter().map(|made| (made.id, made.state.quantity, made.consumed, made.state.columns.clone())).collect();
         prop_assert_eq!(found, expected);
 
         let mut groups = std::collections::BTreeMap::new();

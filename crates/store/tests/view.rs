@@ -40,6 +40,7 @@ fn produced(seq: u64, output: u32, token_number: Option<u8>, quantity: u64) -> V
         notary: [9; 32],
         recorded_at: 1_700_000_000_000 + seq,
         state: vec![0x5a; 120],
+        columns: Vec::new(),
     })
 }
 

@@ -408,6 +408,7 @@ fn produced_row(at: Timestamp, produced: vault::Produced, network: &NetworkMap) 
         notary: *state.notary.id().as_bytes(),
         recorded_at: at.as_ms(),
         state: state.to_bytes(),
+        columns: Vec::new(),
     }
 }
 

@@ -1,32 +1,53 @@
-//! Criteria to SQL. Text of a statement comes from this file alone; values are bound.
+//! Criteria to SQL. Text of a statement comes from here and from [`super::plan`] alone; values are bound.
 
+use rusqlite::params_from_iter;
 use rusqlite::types::Value;
 
 use super::query::{
-    Criterion, Datum, Field, QUERY_DEPTH_MAX, QUERY_NODES_MAX, QUERY_VALUES_MAX, QueryError, Sort,
+    Criterion, Datum, Field, QUERY_DEPTH_MAX, QUERY_NODES_MAX, QUERY_VALUES_MAX, QueryError,
 };
+use super::reader::VaultReader;
+
+/// Numbers of repeated things that are put in the place of a look-up.
+const RESOLVED_MAX: usize = 1_000;
 
 /// A statement's text, and the values for its `?`, in order.
-#[derive(Default)]
-pub(super) struct Sql {
+pub(super) struct Sql<'r> {
+    reader: &'r VaultReader,
     pub(super) text: String,
     pub(super) values: Vec<Value>,
+    /// Tests of contract, owner and token keep away from their indexes: the order has an index of its own.
+    pub(super) by_order: bool,
     nodes: usize,
+    /// Values that came with the query.
+    given: usize,
 }
 
-fn bad<T>(text: impl Into<String>) -> Result<T, QueryError> {
+pub(super) fn bad<T>(text: impl Into<String>) -> Result<T, QueryError> {
     Err(QueryError::Bad(text.into()))
 }
 
-impl Sql {
-    fn add(&mut self, text: &str) {
+impl<'r> Sql<'r> {
+    pub(super) fn new(reader: &'r VaultReader, text: String) -> Self {
+        Self {
+            reader,
+            text,
+            values: Vec::new(),
+            by_order: false,
+            nodes: 0,
+            given: 0,
+        }
+    }
+
+    pub(super) fn add(&mut self, text: &str) {
         self.text.push_str(text);
     }
 
     fn bind(&mut self, value: Value) -> Result<(), QueryError> {
-        if self.values.len() >= QUERY_VALUES_MAX {
+        if self.given >= QUERY_VALUES_MAX {
             return bad(format!("more than {QUERY_VALUES_MAX} values"));
         }
+        self.given += 1;
         self.values.push(value);
         Ok(())
     }
@@ -55,54 +76,157 @@ impl Sql {
                 Ok(())
             }
             Criterion::Consumed(true) => {
-                self.add("(s.consumed_seq IS NOT NULL)");
+                // Both say the same; the second leads to the index of times.
+                self.add("(s.consumed_seq IS NOT NULL AND s.consumed_at IS NOT NULL)");
                 Ok(())
             }
             Criterion::Consumed(false) => {
                 self.add("(s.consumed_seq IS NULL)");
                 Ok(())
             }
-            Criterion::In(Field::Participant, values) => {
-                self.add("((s.participants IS NULL AND ");
-                self.one_of(Field::Owner, values)?;
-                self.add(") OR ");
-                self.one_of(Field::Participant, values)?;
-                self.add(")");
-                Ok(())
-            }
+            Criterion::In(Field::Participant, values) => self.participants(values),
             Criterion::In(field, values) => self.one_of(*field, values),
             Criterion::Between(field, from, to) => {
-                let (column, after) = test(*field);
-                if !after.is_empty() {
-                    return bad(format!("{field:?} has no order: give its values"));
-                }
-                self.add(&format!("({column} IS NOT NULL"));
-                for (value, operator) in [(from, ">= ?"), (to, "<= ?")] {
-                    let Some(value) = value else { continue };
-                    self.add(&format!(" AND {column} {operator}"));
-                    self.bind(bound(*field, value)?)?;
-                    if let (Field::Quantity, Datum::Number(number)) = (field, value) {
-                        // The same of the clamped quantity, which is indexed.
-                        self.add(&format!(" AND s.magnitude {operator}"));
-                        self.bind(Value::Integer(super::schema::magnitude(*number)))?;
+                let tests = [(">= ?", from.as_ref()), ("<= ?", to.as_ref())];
+                self.compared(*field, &tests)
+            }
+            Criterion::Less(field, value) => self.compared(*field, &[("< ?", Some(value))]),
+            Criterion::Greater(field, value) => self.compared(*field, &[("> ?", Some(value))]),
+            Criterion::Prefix(field, prefix) => {
+                let from = Datum::Text(prefix.clone());
+                let upto = after_prefix(prefix).map(Datum::Text);
+                if matches!(field, Field::Contract | Field::Symbol | Field::Issuer) {
+                    let look_up = look_up(*field)
+                        .rsplit_once(' ')
+                        .map_or(("", ""), |parts| parts);
+                    let column = look_up.1;
+                    let mut text = format!("{} {column} >= ?", look_up.0);
+                    let mut values = vec![Value::Text(prefix.clone())];
+                    self.given += 1;
+                    if let Some(Datum::Text(upto)) = upto {
+                        text.push_str(&format!(" AND {column} < ?"));
+                        values.push(Value::Text(upto));
                     }
+                    return self.numbered(*field, &text, values);
                 }
-                self.add(")");
-                Ok(())
+                if !matches!(field, Field::Column(_)) {
+                    return bad(format!("{field:?} is no text: it has no prefix"));
+                }
+                self.compared(*field, &[(">= ?", Some(&from)), ("< ?", upto.as_ref())])
             }
         }
     }
 
-    fn one_of(&mut self, field: Field, values: &[Datum]) -> Result<(), QueryError> {
-        let (before, after) = test(field);
-        self.add(&format!("({before} IN ("));
-        for (i, value) in values.iter().enumerate() {
-            self.add(if i == 0 { "?" } else { ",?" });
+    /// A field that lies in a range.
+    fn compared(
+        &mut self,
+        field: Field,
+        tests: &[(&str, Option<&Datum>)],
+    ) -> Result<(), QueryError> {
+        let column = match field {
+            Field::Quantity => "s.quantity",
+            Field::RecordedAt => "s.recorded_at",
+            Field::ConsumedAt => "s.consumed_at",
+            Field::Number => "s.id",
+            Field::Column(id) => {
+                self.add(&format!(
+                    "(s.id IN (SELECT state FROM extra WHERE column = {id}"
+                ));
+                for (operator, value) in tests {
+                    let Some(value) = value else { continue };
+                    self.add(&format!(" AND value {operator}"));
+                    self.bind(bound(field, value)?)?;
+                }
+                self.add("))");
+                return Ok(());
+            }
+            _ => return bad(format!("{field:?} has no order: give its values")),
+        };
+        self.add(&format!("({column} IS NOT NULL"));
+        for (operator, value) in tests {
+            let Some(value) = value else { continue };
+            self.add(&format!(" AND {column} {operator}"));
             self.bind(bound(field, value)?)?;
         }
         self.add(")");
-        self.add(after);
-        self.add(")");
+        Ok(())
+    }
+
+    fn one_of(&mut self, field: Field, values: &[Datum]) -> Result<(), QueryError> {
+        let given = self.given + values.len();
+        let values = values.iter().map(|value| bound(field, value));
+        let values: Vec<Value> = values.collect::<Result<_, _>>()?;
+        if given > QUERY_VALUES_MAX {
+            return bad(format!("more than {QUERY_VALUES_MAX} values"));
+        }
+        self.given = given;
+        let column = match field {
+            Field::Quantity => "s.quantity",
+            Field::RecordedAt => "s.recorded_at",
+            Field::ConsumedAt => "s.consumed_at",
+            Field::Number => "s.id",
+            Field::LinearId => "s.linear_id",
+            Field::Column(id) => {
+                self.add(&format!(
+                    "(s.id IN (SELECT state FROM extra WHERE column = {id} AND value {}))",
+                    set(values.len())
+                ));
+                self.values.extend(values);
+                return Ok(());
+            }
+            _ => {
+                let text = format!("{} {}", look_up(field), set(values.len()));
+                return self.numbered(field, &text, values);
+            }
+        };
+        self.add(&format!("({column} {})", set(values.len())));
+        self.values.extend(values);
+        Ok(())
+    }
+
+    /// A test of a repeated thing: the numbers that `select` finds now are what the state is compared with, because an
+    /// index gives its order only behind a value that is known.
+    fn numbered(
+        &mut self,
+        field: Field,
+        select: &str,
+        values: Vec<Value>,
+    ) -> Result<(), QueryError> {
+        let column = match field {
+            Field::Contract => "s.contract",
+            Field::Owner => "s.owner",
+            Field::Notary => "s.notary",
+            _ => "s.token",
+        };
+        let plus = if self.by_order { "+" } else { "" };
+        let numbers = self.reader.searched(|| {
+            let mut statement = self
+                .reader
+                .connection
+                .prepare_cached(&format!("{select} LIMIT {}", RESOLVED_MAX + 1))?;
+            let rows = statement.query_map(params_from_iter(&values), |row| row.get(0))?;
+            rows.collect::<rusqlite::Result<Vec<i64>>>()
+        })?;
+        if numbers.len() > RESOLVED_MAX {
+            self.add(&format!("({plus}{column} IN ({select}))"));
+            self.values.extend(values);
+        } else {
+            self.add(&format!("({plus}{column} {})", set(numbers.len())));
+            self.values.extend(numbers.into_iter().map(Value::Integer));
+        }
+        Ok(())
+    }
+
+    fn participants(&mut self, values: &[Datum]) -> Result<(), QueryError> {
+        self.add("((s.participants IS NULL AND ");
+        self.one_of(Field::Owner, values)?;
+        self.add(") OR s.id IN (SELECT p.state FROM participant p JOIN key pk ON pk.id = p.key WHERE pk.bytes ");
+        self.add(&set(values.len()));
+        self.add("))");
+        for value in values {
+            let value = bound(Field::Participant, value)?;
+            self.bind(value)?;
+        }
         Ok(())
     }
 
@@ -126,104 +250,41 @@ impl Sql {
         self.add(")");
         Ok(())
     }
+}
 
-    /// What comes after a row with these values, in this order.
-    pub(super) fn after(&mut self, order: &[(&str, bool)], values: &[Value]) {
-        self.add("(");
-        for (i, ((column, descending), value)) in order.iter().zip(values).enumerate() {
-            if i > 0 {
-                self.add(" OR ");
-            }
-            self.add("(");
-            for ((column, _), value) in order.iter().zip(values).take(i) {
-                self.add(column);
-                self.add(" IS ? AND ");
-                self.values.push(value.clone());
-            }
-            match (value, descending) {
-                (Value::Null, false) => self.add(&format!("{column} IS NOT NULL")),
-                (Value::Null, true) => self.add("0"),
-                (value, descending) => {
-                    if *descending {
-                        self.add(&format!("({column} < ? OR {column} IS NULL)"));
-                    } else {
-                        self.add(&format!("{column} > ?"));
-                    }
-                    self.values.push(value.clone());
-                }
-            }
-            self.add(")");
-        }
-        self.add(")");
-        // The first column alone, so that an index on it can be entered at the right place.
-        if let (Some((column, descending)), Some(value)) = (order.first(), values.first())
-            && !matches!(value, Value::Null)
-        {
-            if *descending && !column.ends_with(".id") {
-                return;
-            }
-            self.add(&format!(
-                " AND {column} {} ?",
-                if *descending { "<=" } else { ">=" }
-            ));
-            self.values.push(value.clone());
-        }
+/// So many `?`. One is an equality, behind which an index gives its order.
+fn set(values: usize) -> String {
+    match values {
+        1 => "= ?".to_owned(),
+        values => format!("IN ({})", vec!["?"; values].join(",")),
     }
 }
 
-/// What stands before and after the comparison of a field; nothing after it where the state itself has the column.
-fn test(field: Field) -> (&'static str, &'static str) {
+/// Where the numbers of a repeated thing are found; ends in the column that is compared.
+fn look_up(field: Field) -> &'static str {
     match field {
-        Field::Contract => ("s.contract IN (SELECT id FROM contract WHERE name", ")"),
-        Field::Owner => ("s.owner IN (SELECT id FROM key WHERE bytes", ")"),
-        Field::Notary => ("s.notary IN (SELECT id FROM key WHERE bytes", ")"),
-        Field::Participant => (
-            "s.id IN (SELECT p.state FROM participant p JOIN key pk ON pk.id = p.key WHERE pk.bytes",
-            ")",
-        ),
-        Field::Token => ("s.token IN (SELECT id FROM token WHERE hash", ")"),
-        Field::Symbol => ("s.token IN (SELECT id FROM token WHERE symbol", ")"),
-        Field::Issuer => ("s.token IN (SELECT id FROM token WHERE issuer", ")"),
-        Field::Quantity => ("s.quantity", ""),
-        Field::RecordedAt => ("s.recorded_at", ""),
-        Field::ConsumedAt => ("s.consumed_at", ""),
-        Field::Number => ("s.id", ""),
-        Field::LinearId => ("s.linear_id", ""),
+        Field::Contract => "SELECT id FROM contract WHERE name",
+        Field::Token => "SELECT id FROM token WHERE hash",
+        Field::Symbol => "SELECT id FROM token WHERE symbol",
+        Field::Issuer => "SELECT id FROM token WHERE issuer",
+        _ => "SELECT id FROM key WHERE bytes",
     }
 }
 
-/// The column that is sorted and grouped by. Needs the joins of a page.
-pub(super) fn column(field: Field) -> Result<&'static str, QueryError> {
-    Ok(match field {
-        Field::Contract => "c.name",
-        Field::Owner => "o.bytes",
-        Field::Notary => "n.bytes",
-        Field::Token => "t.hash",
-        Field::Symbol => "t.symbol",
-        Field::Issuer => "t.issuer",
-        Field::Quantity => "s.quantity",
-        Field::RecordedAt => "s.recorded_at",
-        Field::ConsumedAt => "s.consumed_at",
-        Field::Number => "s.id",
-        Field::LinearId => "s.linear_id",
-        Field::Participant => return bad("a state has several participants: no order or groups"),
-    })
-}
-
-/// The columns of an order, the state's place at the end. A quantity goes by its clamped value first, which is indexed.
-pub(super) fn order(sort: &[Sort]) -> Result<Vec<(&'static str, bool)>, QueryError> {
-    let mut columns: Vec<(&str, bool)> = Vec::new();
-    for sort in sort {
-        if sort.by == Field::Quantity {
-            columns.push(("s.magnitude", sort.descending));
-        }
-        columns.push((column(sort.by)?, sort.descending));
-        if sort.by == Field::Number {
-            return Ok(columns);
+/// The least text after all those that begin with `prefix`; none where there is no such text.
+fn after_prefix(prefix: &str) -> Option<String> {
+    let mut text = prefix.to_owned();
+    while let Some(last) = text.pop() {
+        let next = match last {
+            '\u{d7ff}' => Some('\u{e000}'),
+            last => char::from_u32(u32::from(last) + 1),
+        };
+        if let Some(next) = next {
+            text.push(next);
+            return Some(text);
         }
     }
-    columns.push(("s.id", sort.last().is_some_and(|sort| sort.descending)));
-    Ok(columns)
+    None
 }
 
 /// A value as the field's column holds it.
@@ -231,7 +292,7 @@ fn bound(field: Field, value: &Datum) -> Result<Value, QueryError> {
     Ok(match (field, value) {
         (Field::Quantity, Datum::Number(number)) => super::writer::quantity_value(*number),
         (Field::RecordedAt | Field::ConsumedAt | Field::Number, Datum::Number(number)) => {
-            Value::Integer(super::schema::magnitude(*number))
+            Value::Integer(super::schema::clamped(*number))
         }
         (Field::Contract | Field::Symbol | Field::Issuer, Datum::Text(text)) => {
             Value::Text(text.clone())
@@ -240,6 +301,25 @@ fn bound(field: Field, value: &Datum) -> Result<Value, QueryError> {
             Field::Owner | Field::Participant | Field::Notary | Field::Token | Field::LinearId,
             Datum::Bytes(bytes),
         ) => Value::Blob(bytes.clone()),
+        (Field::Column(_), value) => super::feed::column_value(value),
         _ => return bad(format!("{field:?} is not compared with {value:?}")),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_after_a_prefix() {
+        for (prefix, after) in [
+            ("a", Some("b")),
+            ("", None),
+            ("a\u{10ffff}", Some("b")),
+            ("\u{d7ff}", Some("\u{e000}")),
+            ("\u{10ffff}", None),
+        ] {
+            assert_eq!(after_prefix(prefix).as_deref(), after);
+        }
+    }
 }

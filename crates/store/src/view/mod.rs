@@ -8,6 +8,9 @@
 mod compile;
 mod dictionary;
 mod failure;
+mod feed;
+mod groups;
+mod plan;
 mod progress;
 mod query;
 mod reader;
@@ -20,11 +23,13 @@ pub use failure::ViewError;
 pub(crate) use failure::{DAMAGED_HINT, FAILED_HINT, REFUSED_HINT};
 pub use progress::ViewProgress;
 pub use query::{
-    Criterion, Datum, Field, Group, QUERY_DEPTH_MAX, QUERY_GROUPS_MAX, QUERY_NODES_MAX,
-    QUERY_PAGE_MAX, QUERY_SORTS_MAX, QUERY_VALUES_MAX, QueryError, QueryPage, Sort, StateQuery,
+    Count, Criterion, Datum, Field, Group, QUERY_COUNT_MAX, QUERY_DEPTH_MAX, QUERY_GROUPS_MAX,
+    QUERY_NODES_MAX, QUERY_PAGE_MAX, QUERY_SORTS_MAX, QUERY_VALUES_MAX, QueryError, QueryPage,
+    Sort, StateQuery,
 };
 pub use reader::{CoinCursor, VaultReader};
 pub use rows::{
-    Balance, ConsumedState, ProducedState, StateFilter, StateRow, TokenFacts, ViewChange,
+    Balance, ColumnKind, ConsumedState, ProducedState, StateFilter, StateRow, TokenFacts,
+    ViewChange, ViewColumn,
 };
 pub use writer::{VaultView, ViewOptions};

@@ -12,6 +12,8 @@ pub const QUERY_VALUES_MAX: usize = 256;
 pub const QUERY_SORTS_MAX: usize = 4;
 /// Groups in one answer.
 pub const QUERY_GROUPS_MAX: usize = 1_000;
+/// States that are counted one by one.
+pub const QUERY_COUNT_MAX: u64 = 50_000;
 /// States on one page.
 pub const QUERY_PAGE_MAX: usize = 1_000;
 
@@ -42,6 +44,8 @@ pub enum Field {
     Number,
     /// The thing it is a version of.
     LinearId,
+    /// A column that a contract declares: its place in [`super::ViewOptions::columns`]. States of other contracts lack it.
+    Column(u32),
 }
 
 /// A value to compare with.
@@ -70,6 +74,12 @@ pub enum Criterion {
     In(Field, Vec<Datum>),
     /// The field lies between these, both included.
     Between(Field, Option<Datum>, Option<Datum>),
+    /// The field is less than this.
+    Less(Field, Datum),
+    /// The field is greater than this.
+    Greater(Field, Datum),
+    /// The field is text that begins with this.
+    Prefix(Field, String),
 }
 
 /// One column of an order.
@@ -86,12 +96,22 @@ pub struct Sort {
 pub struct StateQuery {
     /// Which.
     pub criterion: Criterion,
-    /// In which order; ties, and no order at all, go by the place in the ledger.
+    /// In which order; ties, and no order at all, go by the place in the ledger. A state that lacks a field comes before
+    /// those that have it; an order by a contract's column lists the states that have it only.
     pub sort: Vec<Sort>,
     /// The page after this mark of an earlier answer to the same criteria and order.
     pub after: Option<String>,
     /// So many at most.
     pub limit: usize,
+}
+
+/// How many states meet a criterion.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// So many at least.
+    pub states: u64,
+    /// There may be more: counting ended at [`QUERY_COUNT_MAX`].
+    pub more: bool,
 }
 
 /// A page of states.

@@ -6,8 +6,8 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, params};
 
 use super::failure::ViewError;
 use super::rows::{Balance, StateFilter, StateRow, TokenFacts};
-use super::schema::{OUTPUT_BITS, magnitude, state_id};
-use super::writer::quantity_of;
+use super::schema::{OUTPUT_BITS, state_id};
+use super::writer::{quantity_of, quantity_value};
 
 /// Excluded coins passed over for one page.
 const SKIPPED_MAX: usize = 100_000;
@@ -75,7 +75,8 @@ impl VaultReader {
     pub fn balances(&self) -> Result<Vec<Balance>, ViewError> {
         self.ask(|connection| {
             let mut select = connection.prepare_cached(
-                "SELECT hash, symbol, issuer, quantity, states FROM token WHERE states > 0 ORDER BY symbol, issuer, hash",
+                "SELECT hash, symbol, issuer, sum(states), sum(high), sum(low) FROM total a JOIN token t ON t.id = a.token \
+                 WHERE consumed = 0 GROUP BY t.id HAVING sum(states) > 0 ORDER BY symbol, issuer, hash",
             )?;
             select.query_map([], balance)?.collect()
         })
@@ -85,7 +86,8 @@ impl VaultReader {
     pub fn balance(&self, token: &[u8; 32]) -> Result<Option<Balance>, ViewError> {
         self.ask(|connection| {
             let mut select = connection.prepare_cached(
-                "SELECT hash, symbol, issuer, quantity, states FROM token WHERE hash = ?1",
+                "SELECT hash, symbol, issuer, coalesce(sum(states), 0), coalesce(sum(high), 0), coalesce(sum(low), 0) \
+                 FROM token t LEFT JOIN total a ON a.token = t.id AND a.consumed = 0 WHERE hash = ?1 GROUP BY t.id",
             )?;
             select.query_row([token.as_slice()], balance).optional()
         })
@@ -133,14 +135,14 @@ impl VaultReader {
         limit: usize,
         mut excluded: impl FnMut(&[u8; 32], u32) -> bool,
     ) -> Result<Vec<StateRow>, ViewError> {
-        let start = after.map_or((i64::MAX, i64::MAX), |at| {
-            (magnitude(at.quantity), at.cursor)
+        let start = after.map_or((quantity_value(u64::MAX), i64::MAX), |at| {
+            (quantity_value(at.quantity), at.cursor)
         });
         self.ask(|connection| {
             let mut select = connection.prepare_cached(&format!(
                 "SELECT {COLUMNS} FROM state s INDEXED BY state_coin {JOINS} \
                  WHERE s.token = (SELECT id FROM token WHERE hash = ?1) AND s.consumed_seq IS NULL \
-                 AND (s.magnitude, s.id) < (?2, ?3) ORDER BY s.magnitude DESC, s.id DESC LIMIT ?4"
+                 AND (s.quantity, s.id) < (?2, ?3) ORDER BY s.quantity DESC, s.id DESC LIMIT ?4"
             ))?;
             let most = row_limit(limit.saturating_add(SKIPPED_MAX));
             let rows =
@@ -171,18 +173,20 @@ fn row_limit(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }
 
+/// A sum from the sums of its upper parts and of its lower 32 bits.
+pub(super) fn joined(high: i64, low: i64) -> u128 {
+    (u128::try_from(high).unwrap_or(0) << 32) + u128::try_from(low).unwrap_or(0)
+}
+
 fn balance(row: &Row<'_>) -> rusqlite::Result<Balance> {
-    let quantity: String = row.get(3)?;
     Ok(Balance {
         token: TokenFacts {
             id: row.get(0)?,
             symbol: row.get(1)?,
             issuer: row.get(2)?,
         },
-        quantity: quantity
-            .parse()
-            .map_err(|_| rusqlite::Error::QueryReturnedNoRows)?,
-        states: row.get::<_, i64>(4)?.try_into().unwrap_or(0),
+        quantity: joined(row.get(4)?, row.get(5)?),
+        states: row.get::<_, i64>(3)?.try_into().unwrap_or(0),
     })
 }
 
@@ -216,5 +220,6 @@ pub(super) fn state_row(row: &Row<'_>) -> rusqlite::Result<StateRow> {
             .get::<_, Option<i64>>(13)?
             .and_then(|at| at.try_into().ok()),
         linear_id: row.get(14)?,
+        columns: Vec::new(),
     })
 }

@@ -1,5 +1,7 @@
 //! What goes into the view and what comes out. Plain bytes and numbers: the view knows no contract.
 
+use super::query::Datum;
+
 /// A change of the vault, in the order of the ledger.
 // Most changes are the large kind; a box each would cost more than it saves.
 #[allow(clippy::large_enum_variant)]
@@ -40,6 +42,51 @@ pub struct ProducedState {
     pub recorded_at: u64,
     /// The state, encoded.
     pub state: Vec<u8>,
+    /// Values of the columns that its contract declares: a column's place in [`super::ViewOptions::columns`], and a value
+    /// of its kind. One that is not there, or of another kind, is refused.
+    pub columns: Vec<(u32, Datum)>,
+}
+
+/// What a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ColumnKind {
+    /// Numbers.
+    Number,
+    /// Text.
+    Text,
+    /// Bytes.
+    Bytes,
+}
+
+impl ColumnKind {
+    pub(super) fn text(self) -> &'static str {
+        match self {
+            ColumnKind::Number => "number",
+            ColumnKind::Text => "text",
+            ColumnKind::Bytes => "bytes",
+        }
+    }
+
+    /// Whether a value is of this kind.
+    pub fn fits(self, value: &Datum) -> bool {
+        matches!(
+            (self, value),
+            (ColumnKind::Number, Datum::Number(_))
+                | (ColumnKind::Text, Datum::Text(_))
+                | (ColumnKind::Bytes, Datum::Bytes(_))
+        )
+    }
+}
+
+/// A column of its own that a contract gives its states.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ViewColumn {
+    /// The contract's name.
+    pub contract: String,
+    /// The column's name.
+    pub name: String,
+    /// What it holds.
+    pub kind: ColumnKind,
 }
 
 /// An issued token.
@@ -99,6 +146,8 @@ pub struct StateRow {
     pub consumed_at: Option<u64>,
     /// The thing it is a version of, where it is linear.
     pub linear_id: Option<[u8; 32]>,
+    /// Values of the columns that its contract declares, in the order of the columns; only on the pages of a query.
+    pub columns: Vec<(u32, Datum)>,
 }
 
 /// What is held of one token, unconsumed.

@@ -2,10 +2,11 @@
 //!
 //! A state's key is its place in the ledger, so that rows are appended; repeated things are numbers. There is no index by
 //! transaction id: the ledger's own index gives the place (a random index here made a change ten times as dear). Coins
-//! are indexed by quantity, then by place: the order in which coin selection asks for them.
+//! are indexed by quantity, then by place: the order in which coin selection asks for them. Totals are kept with every
+//! change, so that sums do not read the states.
 
 /// Changes with every change of the tables: a view of another version is dropped and filled again.
-pub(super) const VERSION: i64 = 2;
+pub(super) const VERSION: i64 = 3;
 /// "taly": marks the file as ours.
 pub(super) const APPLICATION_ID: i64 = 0x7461_6c79;
 
@@ -22,9 +23,7 @@ CREATE TABLE token (
     id INTEGER PRIMARY KEY,
     hash BLOB NOT NULL UNIQUE,
     symbol TEXT NOT NULL,
-    issuer TEXT NOT NULL,
-    quantity TEXT NOT NULL DEFAULT '0',  -- unconsumed, in minor units; text because it may exceed 64 bits
-    states INTEGER NOT NULL DEFAULT 0    -- unconsumed
+    issuer TEXT NOT NULL
 ) STRICT;
 
 CREATE TABLE state (
@@ -38,13 +37,14 @@ CREATE TABLE state (
     recorded_at INTEGER NOT NULL,        -- ms since the Unix epoch
     participants BLOB,
     data BLOB NOT NULL,
-    magnitude INTEGER,                   -- the quantity, at most 2^63-1
     consumed_seq INTEGER,
     consumed_at INTEGER,
     linear_id BLOB
 ) STRICT;
-CREATE INDEX state_coin ON state (token, magnitude, id) WHERE consumed_seq IS NULL AND token IS NOT NULL;
+CREATE INDEX state_coin ON state (token, quantity, id) WHERE consumed_seq IS NULL AND token IS NOT NULL;
 CREATE INDEX state_unconsumed ON state (id) WHERE consumed_seq IS NULL;
+CREATE INDEX state_contract ON state (contract, id) WHERE consumed_seq IS NULL;
+CREATE INDEX state_owner ON state (owner, id) WHERE consumed_seq IS NULL AND owner IS NOT NULL;
 CREATE INDEX state_linear ON state (linear_id) WHERE linear_id IS NOT NULL;
 CREATE INDEX state_consumed ON state (consumed_at) WHERE consumed_at IS NOT NULL;
 CREATE INDEX state_recorded ON state (recorded_at);
@@ -52,19 +52,46 @@ CREATE INDEX state_recorded ON state (recorded_at);
 -- Participants of states that have others than their owner; an owner alone is found by state.owner.
 CREATE TABLE participant (key INTEGER NOT NULL, state INTEGER NOT NULL, PRIMARY KEY (key, state)) STRICT, WITHOUT ROWID;
 
+-- How many states there are and what their quantities sum up to: high * 2^32 + low. 0 stands for no token, no owner.
+CREATE TABLE total (
+    token INTEGER NOT NULL, contract INTEGER NOT NULL, notary INTEGER NOT NULL, consumed INTEGER NOT NULL,
+    states INTEGER NOT NULL, high INTEGER NOT NULL, low INTEGER NOT NULL,
+    PRIMARY KEY (token, contract, notary, consumed)
+) STRICT, WITHOUT ROWID;
+-- The same of unconsumed states, by owner as well.
+CREATE TABLE holding (
+    owner INTEGER NOT NULL, token INTEGER NOT NULL, contract INTEGER NOT NULL, notary INTEGER NOT NULL,
+    states INTEGER NOT NULL, high INTEGER NOT NULL, low INTEGER NOT NULL,
+    PRIMARY KEY (owner, token, contract, notary)
+) STRICT, WITHOUT ROWID;
+
+-- Columns that contracts declare, and their values.
+CREATE TABLE custom (id INTEGER PRIMARY KEY, contract TEXT NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL) STRICT;
+CREATE TABLE extra (state INTEGER NOT NULL, column INTEGER NOT NULL, value ANY NOT NULL, PRIMARY KEY (state, column))
+    STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX extra_value ON extra (column, value, state);
+
 CREATE VIEW states AS SELECT
     lower(hex(s.tx)) AS tx, s.id & 65535 AS output, s.id >> 16 AS sequence, c.name AS contract,
     t.symbol AS symbol, t.issuer AS issuer, lower(hex(t.hash)) AS token, s.quantity AS quantity,
-    lower(hex(o.bytes)) AS owner, lower(hex(n.bytes)) AS notary,
+    lower(hex(o.bytes)) AS owner, lower(hex(n.bytes)) AS notary, lower(hex(s.linear_id)) AS linear_id,
     datetime(s.recorded_at / 1000, 'unixepoch') AS recorded_at,
     s.consumed_seq AS consumed_by_sequence, datetime(s.consumed_at / 1000, 'unixepoch') AS consumed_at
 FROM state s JOIN contract c ON c.id = s.contract LEFT JOIN token t ON t.id = s.token
     LEFT JOIN key o ON o.id = s.owner JOIN key n ON n.id = s.notary;
+CREATE VIEW balances AS SELECT
+    t.symbol AS symbol, t.issuer AS issuer, lower(hex(t.hash)) AS token, sum(a.states) AS states,
+    (sum(a.high) << 32) + sum(a.low) AS quantity
+FROM total a JOIN token t ON t.id = a.token WHERE a.consumed = 0 GROUP BY a.token HAVING sum(a.states) > 0;
+CREATE VIEW contract_columns AS SELECT
+    lower(hex(s.tx)) AS tx, s.id & 65535 AS output, k.contract AS contract, k.name AS column, k.kind AS kind,
+    e.value AS value, s.consumed_seq AS consumed_by_sequence
+FROM extra e JOIN custom k ON k.id = e.column JOIN state s ON s.id = e.state;
 ";
 
-/// What coins are ordered by: the quantity, clamped to what an SQLite integer holds.
-pub(super) fn magnitude(quantity: u64) -> i64 {
-    i64::try_from(quantity).unwrap_or(i64::MAX)
+/// A number, clamped to what an SQLite integer holds.
+pub(super) fn clamped(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 /// A state's key; `None` where the numbers do not fit it.

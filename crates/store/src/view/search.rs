@@ -1,24 +1,26 @@
-//! Runs queries: pages whose marks hold the last row's values (so that writes in between move nothing), and groups.
+//! Runs queries: pages whose marks hold the last row's values, so that writes in between move nothing.
 
 use primitives::hex;
 use rusqlite::types::Value;
 use rusqlite::{InterruptHandle, params_from_iter};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::compile::{Sql, column, order};
+use super::compile::{Sql, bad};
 use super::failure::ViewError;
+use super::plan::{Key, Plan, Step, follow_order};
 use super::query::{
-    Criterion, Datum, Field, Group, QUERY_GROUPS_MAX, QUERY_PAGE_MAX, QUERY_SORTS_MAX, QueryError,
-    QueryPage, StateQuery,
+    Criterion, Datum, Field, QUERY_PAGE_MAX, QUERY_SORTS_MAX, QueryError, QueryPage, StateQuery,
 };
 use super::reader::{COLUMNS, JOINS, VaultReader, state_row};
+use super::rows::{ColumnKind, StateRow};
 
 /// Length of a mark, in hexadecimal digits.
 const MARK_MAX: usize = 8_192;
 /// Columns before those of the order.
 const ROW_COLUMNS: usize = 15;
-/// The upper half of a quantity above what an SQLite integer holds: eight bytes, of which these are the first four.
-const HIGH: [u32; 8] = [1, 2, 3, 4, 5, 6, 7, 8];
+
+/// A row, and its values in the order.
+type Found = (StateRow, Vec<Value>);
 
 impl VaultReader {
     /// Stops what this reader is doing, from another thread.
@@ -29,135 +31,133 @@ impl VaultReader {
     /// A page of states.
     pub fn query(&self, query: &StateQuery) -> Result<QueryPage, QueryError> {
         if query.sort.len() > QUERY_SORTS_MAX {
-            return Err(QueryError::Bad(format!(
-                "more than {QUERY_SORTS_MAX} columns to sort by"
-            )));
+            return bad(format!("more than {QUERY_SORTS_MAX} columns to sort by"));
         }
         let limit = query.limit.clamp(1, QUERY_PAGE_MAX);
-        let order = order(&query.sort)?;
-        let mut sql = Sql::default();
-        let keys: Vec<&str> = order.iter().map(|(column, _)| *column).collect();
-        sql.text = format!(
-            "SELECT {COLUMNS}, {} FROM state s {JOINS} WHERE ",
-            keys.join(", ")
-        );
-        sql.criterion(&query.criterion, 0)?;
-        let print = fingerprint(&sql, &order);
-        if let Some(mark) = &query.after {
-            let values = unmark(mark, print, order.len())?;
-            sql.text.push_str(" AND ");
-            sql.after(&order, &values);
+        let plan = Plan::of(&query.criterion, &query.sort)?;
+        let print = fingerprint(&query.criterion, &plan.keys);
+        let after = match &query.after {
+            Some(mark) => Some(unmark(mark, print, plan.keys.len())?),
+            None => None,
+        };
+        // All of it at one point in time.
+        let _moment = self.searched(|| self.connection.unchecked_transaction())?;
+        let by_order = follow_order(self, &query.criterion, &query.sort)?;
+        let mut found: Vec<Found> = Vec::new();
+        for (step, goes_on) in plan.left(after.as_deref()) {
+            let after = after.as_deref().filter(|_| goes_on);
+            let wanted = limit + 1 - found.len();
+            found.extend(self.step(&query.criterion, &plan, step, after, wanted, by_order)?);
+            if found.len() > limit {
+                break;
+            }
         }
-        let terms: Vec<String> = order
-            .iter()
-            .map(|(column, descending)| {
-                format!("{column}{}", if *descending { " DESC" } else { "" })
-            })
-            .collect();
-        sql.text.push_str(&format!(
-            " ORDER BY {} LIMIT {}",
-            terms.join(", "),
-            limit + 1
-        ));
-        let found = self.searched(|| {
-            let mut select = self.connection.prepare_cached(&sql.text)?;
-            let rows = select.query_map(params_from_iter(&sql.values), |row| {
-                let keys = (0..order.len()).map(|i| row.get::<_, Value>(ROW_COLUMNS + i));
-                Ok((state_row(row)?, keys.collect::<Result<Vec<_>, _>>()?))
-            })?;
-            rows.collect::<rusqlite::Result<Vec<_>>>()
-        })?;
         let next = match found.get(limit - 1) {
             Some((_, keys)) if found.len() > limit => Some(mark(print, keys)),
             _ => None,
         };
-        let rows = found.into_iter().take(limit).map(|(row, _)| row).collect();
+        let rows = found.into_iter().take(limit).map(|(row, _)| row);
+        let mut rows: Vec<StateRow> = rows.collect();
+        self.add_columns(&mut rows)?;
         Ok(QueryPage { rows, next })
     }
 
-    /// States that meet the criterion, counted and summed in groups of equal values, in the order of those; without
-    /// fields all are one group. Refused when there are more than [`QUERY_GROUPS_MAX`].
-    pub fn groups(&self, criterion: &Criterion, by: &[Field]) -> Result<Vec<Group>, QueryError> {
-        if by.len() > QUERY_SORTS_MAX {
-            return Err(QueryError::Bad(format!(
-                "more than {QUERY_SORTS_MAX} fields to group by"
-            )));
-        }
-        // Grouped by the numbers of repeated things, which are in the row; what they stand for is looked up once a group.
-        let mut numbers = Vec::new();
-        let mut shown = Vec::new();
-        for field in by {
-            let column = column(*field)?;
-            numbers.push(match field {
-                Field::Contract => "s.contract",
-                Field::Owner => "s.owner",
-                Field::Notary => "s.notary",
-                Field::Token => "s.token",
-                _ => column,
-            });
-            shown.push(match field {
-                Field::Contract => "(SELECT name FROM contract WHERE id = s.contract)",
-                Field::Owner => "(SELECT bytes FROM key WHERE id = s.owner)",
-                Field::Notary => "(SELECT bytes FROM key WHERE id = s.notary)",
-                Field::Token => "(SELECT hash FROM token WHERE id = s.token)",
-                _ => column,
-            });
-        }
-        let joins = if by
+    /// The first rows of one step. They are found by narrow rows first; what is shown is read of those alone.
+    fn step(
+        &self,
+        criterion: &Criterion,
+        plan: &Plan,
+        step: Step,
+        after: Option<&[Value]>,
+        wanted: usize,
+        by_order: bool,
+    ) -> Result<Vec<Found>, QueryError> {
+        let keys = plan.keys.iter().enumerate();
+        let names: String = keys
+            .clone()
+            .map(|(i, key)| format!(", {} AS k{i}", key.expression))
+            .collect();
+        let inner_order: Vec<String> = plan
+            .keys
             .iter()
-            .any(|field| matches!(field, Field::Symbol | Field::Issuer))
-        {
-            "LEFT JOIN token t ON t.id = s.token"
-        } else {
-            ""
-        };
-        let mut sql = Sql::default();
-        sql.text = format!(
-            "SELECT count(*), total_high, total_low{} FROM state s {joins} WHERE ",
-            shown
-                .iter()
-                .map(|text| format!(", {text}"))
-                .collect::<String>()
-        )
-        .replace("total_high", &half(true))
-        .replace("total_low", &half(false));
+            .map(|key| term(&key.expression, key))
+            .collect();
+        let outer_order: Vec<String> = keys
+            .clone()
+            .map(|(i, key)| term(&format!("q.k{i}"), key))
+            .collect();
+        let outer: String = keys.map(|(i, _)| format!(", q.k{i}")).collect();
+        let mut sql = Sql::new(
+            self,
+            format!(
+                "SELECT {COLUMNS}{outer} FROM (SELECT s.id AS place{names} FROM {} WHERE {}",
+                plan.from, plan.demands
+            ),
+        );
+        sql.by_order = by_order;
         sql.criterion(criterion, 0)?;
-        if !by.is_empty() {
-            let (by, order) = (numbers.join(", "), (4..4 + by.len()).map(|i| i.to_string()));
-            sql.text.push_str(&format!(
-                " GROUP BY {by} ORDER BY {}",
-                order.collect::<Vec<_>>().join(", ")
-            ));
+        plan.step(&mut sql, step);
+        if let Some(values) = after {
+            plan.after(&mut sql, values);
         }
-        sql.text
-            .push_str(&format!(" LIMIT {}", QUERY_GROUPS_MAX + 1));
-        let groups = self.searched(|| {
+        sql.add(&format!(
+            " ORDER BY {} LIMIT {wanted}) q CROSS JOIN state s ON s.id = q.place {JOINS} ORDER BY {}",
+            inner_order.join(", "),
+            outer_order.join(", ")
+        ));
+        self.searched(|| {
             let mut select = self.connection.prepare_cached(&sql.text)?;
             let rows = select.query_map(params_from_iter(&sql.values), |row| {
-                let sum = |i| row.get::<_, Option<i64>>(i).map(|sum| sum.unwrap_or(0));
-                let high = u128::try_from(sum(1)?).unwrap_or(0);
-                let low = u128::try_from(sum(2)?).unwrap_or(0);
-                let key = by
-                    .iter()
-                    .enumerate()
-                    .map(|(i, field)| row.get::<_, Value>(3 + i).map(|value| datum(*field, value)));
-                Ok(Group {
-                    key: key.collect::<Result<_, _>>()?,
-                    states: row.get::<_, i64>(0)?.try_into().unwrap_or(0),
-                    quantity: (high << 32) + low,
-                })
+                let keys = (0..plan.keys.len()).map(|i| row.get::<_, Value>(ROW_COLUMNS + i));
+                Ok((state_row(row)?, keys.collect::<Result<Vec<_>, _>>()?))
             })?;
             rows.collect::<rusqlite::Result<Vec<_>>>()
-        })?;
-        if groups.len() > QUERY_GROUPS_MAX {
-            return Err(QueryError::Bad(format!(
-                "more than {QUERY_GROUPS_MAX} groups; narrow the criteria"
-            )));
-        }
-        Ok(groups)
+        })
     }
 
-    fn searched<T>(&self, search: impl FnOnce() -> rusqlite::Result<T>) -> Result<T, QueryError> {
+    fn add_columns(&self, rows: &mut [StateRow]) -> Result<(), QueryError> {
+        let kinds = self.column_kinds()?;
+        if kinds.is_empty() {
+            return Ok(());
+        }
+        for row in rows {
+            let values = self.searched(|| {
+                let mut select = self
+                    .connection
+                    .prepare_cached("SELECT column, value FROM extra WHERE state = ?1")?;
+                let values =
+                    select.query_map([row.cursor], |row| Ok((row.get(0)?, row.get(1)?)))?;
+                values.collect::<rusqlite::Result<Vec<(u32, Value)>>>()
+            })?;
+            row.columns = values
+                .into_iter()
+                .filter_map(|(id, value)| Some((id, datum(&kinds, Field::Column(id), value)?)))
+                .collect();
+        }
+        Ok(())
+    }
+
+    /// What the columns that contracts declare hold.
+    pub(super) fn column_kinds(&self) -> Result<Vec<ColumnKind>, QueryError> {
+        self.searched(|| {
+            let mut select = self
+                .connection
+                .prepare_cached("SELECT kind FROM custom ORDER BY id")?;
+            let kinds = select.query_map([], |row| {
+                Ok(match row.get::<_, String>(0)?.as_str() {
+                    "number" => ColumnKind::Number,
+                    "text" => ColumnKind::Text,
+                    _ => ColumnKind::Bytes,
+                })
+            })?;
+            kinds.collect()
+        })
+    }
+
+    pub(super) fn searched<T>(
+        &self,
+        search: impl FnOnce() -> rusqlite::Result<T>,
+    ) -> Result<T, QueryError> {
         search().map_err(|error| match error.sqlite_error_code() {
             Some(rusqlite::ErrorCode::OperationInterrupted) => QueryError::Interrupted,
             _ => QueryError::View(ViewError::sqlite(&self.path, error)),
@@ -165,36 +165,30 @@ impl VaultReader {
     }
 }
 
-/// The sum of quantities' upper or lower 32 bits: neither can overflow. Larger ones than an integer are read from hex.
-fn half(high: bool) -> String {
-    let digits = HIGH.map(|i| {
-        let digit = if high { i } else { i + 8 };
-        let shift = 4 * (8 - i);
-        format!("(instr('0123456789ABCDEF', substr(hex(s.quantity), {digit}, 1)) - 1 << {shift})")
-    });
-    let small = if high {
-        "s.magnitude >> 32"
-    } else {
-        "s.magnitude & 4294967295"
-    };
-    format!(
-        "sum(CASE WHEN s.magnitude = 9223372036854775807 AND typeof(s.quantity) = 'blob' THEN {} ELSE {small} END)",
-        digits.join(" + ")
-    )
+fn term(column: &str, key: &Key) -> String {
+    format!("{column}{}", if key.descending { " DESC" } else { "" })
 }
 
-fn datum(field: Field, value: Value) -> Option<Datum> {
-    match (field, value) {
-        (_, Value::Text(text)) => Some(Datum::Text(text)),
-        (Field::Quantity, value) => super::writer::quantity_of(value).map(Datum::Number),
-        (_, Value::Integer(number)) => u64::try_from(number).ok().map(Datum::Number),
-        (_, Value::Blob(bytes)) => Some(Datum::Bytes(bytes)),
+/// What a column of the view means.
+pub(super) fn datum(kinds: &[ColumnKind], field: Field, value: Value) -> Option<Datum> {
+    let quantity = match field {
+        Field::Quantity => true,
+        Field::Column(id) => {
+            usize::try_from(id).ok().and_then(|id| kinds.get(id)) == Some(&ColumnKind::Number)
+        }
+        _ => false,
+    };
+    match value {
+        value if quantity => super::writer::quantity_of(value).map(Datum::Number),
+        Value::Text(text) => Some(Datum::Text(text)),
+        Value::Integer(number) => u64::try_from(number).ok().map(Datum::Number),
+        Value::Blob(bytes) => Some(Datum::Bytes(bytes)),
         _ => None,
     }
 }
 
-fn fingerprint(sql: &Sql, order: &[(&str, bool)]) -> u64 {
-    xxh3_64(format!("{} {:?} {order:?}", sql.text, sql.values).as_bytes())
+fn fingerprint(criterion: &Criterion, order: &[Key]) -> u64 {
+    xxh3_64(format!("{criterion:?} {order:?}").as_bytes())
 }
 
 /// The query's fingerprint and a row's values: a kind, a length, the bytes.

@@ -1,17 +1,18 @@
 //! The view's one writer.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use rusqlite::types::Value;
-use rusqlite::{Connection, OpenFlags, Transaction, params};
+use rusqlite::{Connection, OpenFlags, params};
 
 use super::dictionary::Dictionary;
 use super::failure::ViewError;
+use super::feed::Feed;
 use super::progress::ViewProgress;
 use super::reader::VaultReader;
-use super::rows::{ConsumedState, ProducedState, ViewChange};
-use super::schema::{APPLICATION_ID, CREATE, VERSION, magnitude, state_id};
+use super::rows::{ViewChange, ViewColumn};
+use super::schema::{APPLICATION_ID, CREATE, VERSION, clamped, state_id};
 
 /// Budgets of the view.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +23,8 @@ pub struct ViewOptions {
     pub reader_cache_bytes: u64,
     /// Length of SQLite's own log at which it is moved into the database, in bytes.
     pub wal_bytes: u64,
+    /// The columns that contracts declare. A view made for others is dropped and filled again.
+    pub columns: Vec<ViewColumn>,
 }
 
 impl Default for ViewOptions {
@@ -30,6 +33,7 @@ impl Default for ViewOptions {
             cache_bytes: 8 << 20,
             reader_cache_bytes: 2 << 20,
             wal_bytes: 8 << 20,
+            columns: Vec::new(),
         }
     }
 }
@@ -44,13 +48,6 @@ pub struct VaultView {
     tokens: Dictionary,
     progress: ViewProgress,
     rebuilt: Option<String>,
-}
-
-/// What a group of changes does to a token's balance.
-#[derive(Default)]
-struct Delta {
-    quantity: i128,
-    states: i64,
 }
 
 impl VaultView {
@@ -83,7 +80,7 @@ impl VaultView {
         )
         .map_err(sqlite)?;
         prepare(&connection, options).map_err(sqlite)?;
-        let upto = check(&connection)
+        let upto = check(&connection, &options.columns)
             .map_err(sqlite)?
             .map_err(|reason| ViewError::Damaged {
                 path: path.to_path_buf(),
@@ -159,7 +156,9 @@ impl VaultView {
             contracts: &mut self.contracts,
             keys: &mut self.keys,
             tokens: &mut self.tokens,
-            deltas: BTreeMap::new(),
+            columns: &self.options.columns,
+            totals: HashMap::new(),
+            holdings: HashMap::new(),
         };
         for change in changes {
             match change {
@@ -167,6 +166,9 @@ impl VaultView {
                     let id = state_id(state.seq, state.output).ok_or_else(|| {
                         refused(format!("output {} of sequence {}", state.output, state.seq))
                     })?;
+                    if let Some(what) = feed.refuses(state) {
+                        return Err(refused(what));
+                    }
                     feed.produce(id, state).map_err(sqlite)?;
                 }
                 ViewChange::Consumed(state) => feed.consume(state).map_err(sqlite)?,
@@ -192,118 +194,6 @@ impl VaultView {
     }
 }
 
-/// One transaction of changes.
-struct Feed<'a> {
-    transaction: Transaction<'a>,
-    contracts: &'a mut Dictionary,
-    keys: &'a mut Dictionary,
-    tokens: &'a mut Dictionary,
-    deltas: BTreeMap<i64, Delta>,
-}
-
-impl Feed<'_> {
-    fn produce(&mut self, id: i64, state: &ProducedState) -> rusqlite::Result<()> {
-        let transaction = &self.transaction;
-        let contract =
-            self.contracts
-                .number(transaction, state.contract.as_bytes(), &state.contract, &[])?;
-        let notary = self
-            .keys
-            .number(transaction, &state.notary, &state.notary.as_slice(), &[])?;
-        let owner = match &state.owner {
-            Some(owner) => Some(self.keys.number(transaction, owner, owner, &[])?),
-            None => None,
-        };
-        let token = match &state.token {
-            Some(token) => {
-                let id = token.id.as_slice();
-                Some(
-                    self.tokens
-                        .number(transaction, id, &id, &[&token.symbol, &token.issuer])?,
-                )
-            }
-            None => None,
-        };
-        let quantity = token.map(|_| quantity_value(state.quantity));
-        transaction
-            .prepare_cached(
-                "INSERT INTO state (id, tx, contract, token, quantity, owner, notary, recorded_at, participants, data, \
-                 magnitude, linear_id) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-            )?
-            .execute(params![
-                id,
-                state.tx.as_slice(),
-                contract,
-                token,
-                quantity,
-                owner,
-                notary,
-                clamped(state.recorded_at),
-                state.participants,
-                state.state,
-                token.map(|_| magnitude(state.quantity)),
-                state.linear_id
-            ])?;
-        for bytes in &state.participant_keys {
-            let key = self.keys.number(transaction, bytes, bytes, &[])?;
-            transaction
-                .prepare_cached("INSERT OR IGNORE INTO participant (key, state) VALUES (?1, ?2)")?
-                .execute(params![key, id])?;
-        }
-        if let Some(token) = token {
-            let delta = self.deltas.entry(token).or_default();
-            delta.quantity += i128::from(state.quantity);
-            delta.states += 1;
-        }
-        Ok(())
-    }
-
-    fn consume(&mut self, state: &ConsumedState) -> rusqlite::Result<()> {
-        let mut statement = self.transaction.prepare_cached(
-            "UPDATE state SET consumed_seq = ?1, consumed_at = ?2 \
-             WHERE id = ?3 AND consumed_seq IS NULL RETURNING token, quantity",
-        )?;
-        // A place that does not fit a key is not in the view.
-        let place = state_id(state.of_seq, state.output);
-        let mut rows = statement.query(params![clamped(state.seq), clamped(state.at), place])?;
-        while let Some(row) = rows.next()? {
-            let token: Option<i64> = row.get(0)?;
-            if let Some(token) = token {
-                let quantity = quantity_of(row.get(1)?).unwrap_or(0);
-                let delta = self.deltas.entry(token).or_default();
-                delta.quantity -= i128::from(quantity);
-                delta.states -= 1;
-            }
-        }
-        Ok(())
-    }
-
-    fn finish(self, upto: u64) -> rusqlite::Result<()> {
-        for (token, delta) in &self.deltas {
-            let mut select = self
-                .transaction
-                .prepare_cached("SELECT quantity FROM token WHERE id = ?1")?;
-            let before: String = select.query_row([token], |row| row.get(0))?;
-            let before: i128 = before
-                .parse()
-                .map_err(|_| rusqlite::Error::QueryReturnedNoRows)?;
-            self.transaction
-                .prepare_cached(
-                    "UPDATE token SET quantity = ?2, states = states + ?3 WHERE id = ?1",
-                )?
-                .execute(params![
-                    token,
-                    (before + delta.quantity).to_string(),
-                    delta.states
-                ])?;
-        }
-        self.transaction
-            .prepare_cached("UPDATE cursor SET upto = ?1")?
-            .execute([clamped(upto)])?;
-        self.transaction.commit()
-    }
-}
-
 fn prepare(connection: &Connection, options: &ViewOptions) -> rusqlite::Result<()> {
     connection.busy_timeout(std::time::Duration::from_secs(5))?;
     connection.set_prepared_statement_cache_capacity(32);
@@ -317,20 +207,36 @@ fn prepare(connection: &Connection, options: &ViewOptions) -> rusqlite::Result<(
 }
 
 /// Creates the tables of an empty database, or checks that an existing one is ours. The cursor, or what is wrong.
-fn check(connection: &Connection) -> rusqlite::Result<Result<u64, String>> {
+fn check(connection: &Connection, columns: &[ViewColumn]) -> rusqlite::Result<Result<u64, String>> {
     let pragma = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let tables: i64 =
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     if tables == 0 {
         connection.execute_batch(&format!(
-            "BEGIN; {CREATE} PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION}; COMMIT;"
+            "BEGIN; {CREATE} PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION};"
         ))?;
+        for (id, column) in (0i64..).zip(columns) {
+            connection.execute(
+                "INSERT INTO custom (id, contract, name, kind) VALUES (?1, ?2, ?3, ?4)",
+                params![id, column.contract, column.name, column.kind.text()],
+            )?;
+        }
+        connection.execute_batch("COMMIT")?;
     }
     let (application, version) = (pragma("application_id")?, pragma("user_version")?);
     if application != APPLICATION_ID || version != VERSION {
         return Ok(Err(format!(
             "application {application:#x}, schema version {version}"
         )));
+    }
+    let mut select = connection.prepare("SELECT contract, name, kind FROM custom ORDER BY id")?;
+    let rows = select.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    let held: Vec<(String, String, String)> = rows.collect::<rusqlite::Result<_>>()?;
+    let same = |(held, column): (&(String, String, String), &ViewColumn)| {
+        held.0 == column.contract && held.1 == column.name && held.2 == column.kind.text()
+    };
+    if held.len() != columns.len() || !held.iter().zip(columns).all(same) {
+        return Ok(Err("the columns that contracts declare have changed".into()));
     }
     let upto: i64 = connection.query_row("SELECT upto FROM cursor", [], |row| row.get(0))?;
     Ok(u64::try_from(upto).map_err(|_| format!("its cursor is {upto}")))
@@ -351,10 +257,6 @@ fn remove(path: &Path) -> Result<(), ViewError> {
         }
     }
     Ok(())
-}
-
-fn clamped(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 /// Quantities keep their order: integers, and above them eight bytes, big endian.

@@ -1,0 +1,219 @@
+//! One transaction of changes, with the totals that go with it.
+
+use std::collections::HashMap;
+
+use rusqlite::types::Value;
+use rusqlite::{Transaction, params};
+
+use super::dictionary::Dictionary;
+use super::query::Datum;
+use super::rows::{ConsumedState, ProducedState, ViewColumn};
+use super::schema::{clamped, state_id};
+use super::writer::{quantity_of, quantity_value};
+
+/// What a group of changes does to a total.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Delta {
+    states: i64,
+    high: i64,
+    low: i64,
+}
+
+impl Delta {
+    /// `sign` is 1 for a state that comes, -1 for one that goes.
+    fn add(&mut self, quantity: u64, sign: i64) {
+        self.states += sign;
+        // Each part fits 32 bits.
+        self.high += sign * clamped(quantity >> 32);
+        self.low += sign * clamped(quantity & u64::from(u32::MAX));
+    }
+}
+
+/// Token, contract, notary, consumed.
+type TotalKey = (i64, i64, i64, bool);
+/// Owner, token, contract, notary.
+type HoldingKey = (i64, i64, i64, i64);
+
+/// See the module.
+pub(super) struct Feed<'a> {
+    pub(super) transaction: Transaction<'a>,
+    pub(super) contracts: &'a mut Dictionary,
+    pub(super) keys: &'a mut Dictionary,
+    pub(super) tokens: &'a mut Dictionary,
+    pub(super) columns: &'a [ViewColumn],
+    pub(super) totals: HashMap<TotalKey, Delta>,
+    pub(super) holdings: HashMap<HoldingKey, Delta>,
+}
+
+impl Feed<'_> {
+    /// Why a state cannot be stored, if so.
+    pub(super) fn refuses(&self, state: &ProducedState) -> Option<String> {
+        let wrong = state.columns.iter().find(|(column, value)| {
+            let column = usize::try_from(*column)
+                .ok()
+                .and_then(|i| self.columns.get(i));
+            column
+                .is_none_or(|column| !column.kind.fits(value) || column.contract != state.contract)
+        });
+        wrong.map(|(column, value)| format!("{value:?} in column {column} of {}", state.contract))
+    }
+
+    pub(super) fn produce(&mut self, id: i64, state: &ProducedState) -> rusqlite::Result<()> {
+        let transaction = &self.transaction;
+        let contract =
+            self.contracts
+                .number(transaction, state.contract.as_bytes(), &state.contract, &[])?;
+        let notary = self
+            .keys
+            .number(transaction, &state.notary, &state.notary.as_slice(), &[])?;
+        let owner = match &state.owner {
+            Some(owner) => Some(self.keys.number(transaction, owner, owner, &[])?),
+            None => None,
+        };
+        let token = match &state.token {
+            Some(token) => {
+                let id = token.id.as_slice();
+                Some(
+                    self.tokens
+                        .number(transaction, id, &id, &[&token.symbol, &token.issuer])?,
+                )
+            }
+            None => None,
+        };
+        let quantity = token.map(|_| quantity_value(state.quantity));
+        transaction
+            .prepare_cached(
+                "INSERT INTO state (id, tx, contract, token, quantity, owner, notary, recorded_at, participants, data, \
+                 linear_id) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+            )?
+            .execute(params![
+                id,
+                state.tx.as_slice(),
+                contract,
+                token,
+                quantity,
+                owner,
+                notary,
+                clamped(state.recorded_at),
+                state.participants,
+                state.state,
+                state.linear_id
+            ])?;
+        for bytes in &state.participant_keys {
+            let key = self.keys.number(transaction, bytes, bytes, &[])?;
+            transaction
+                .prepare_cached("INSERT OR IGNORE INTO participant (key, state) VALUES (?1, ?2)")?
+                .execute(params![key, id])?;
+        }
+        for (column, value) in &state.columns {
+            transaction
+                .prepare_cached(
+                    "INSERT OR REPLACE INTO extra (state, column, value) VALUES (?1, ?2, ?3)",
+                )?
+                .execute(params![id, column, column_value(value)])?;
+        }
+        let quantity = token.map_or(0, |_| state.quantity);
+        self.count(token, contract, notary, owner, quantity, 1);
+        Ok(())
+    }
+
+    fn count(
+        &mut self,
+        token: Option<i64>,
+        contract: i64,
+        notary: i64,
+        owner: Option<i64>,
+        quantity: u64,
+        sign: i64,
+    ) {
+        let (token, owner) = (token.unwrap_or(0), owner.unwrap_or(0));
+        let total = self.totals.entry((token, contract, notary, false));
+        total.or_default().add(quantity, sign);
+        let holding = self.holdings.entry((owner, token, contract, notary));
+        holding.or_default().add(quantity, sign);
+        if sign < 0 {
+            let consumed = self.totals.entry((token, contract, notary, true));
+            consumed.or_default().add(quantity, 1);
+        }
+    }
+
+    pub(super) fn consume(&mut self, state: &ConsumedState) -> rusqlite::Result<()> {
+        // A place that does not fit a key is not in the view.
+        let place = state_id(state.of_seq, state.output);
+        let gone = {
+            let mut statement = self.transaction.prepare_cached(
+                "UPDATE state SET consumed_seq = ?1, consumed_at = ?2 \
+                 WHERE id = ?3 AND consumed_seq IS NULL RETURNING token, contract, notary, owner, quantity",
+            )?;
+            let mut rows =
+                statement.query(params![clamped(state.seq), clamped(state.at), place])?;
+            let mut gone = Vec::new();
+            while let Some(row) = rows.next()? {
+                gone.push((
+                    row.get(0)?,
+                    row.get(1)?,
+                    row.get(2)?,
+                    row.get(3)?,
+                    quantity_of(row.get(4)?).unwrap_or(0),
+                ));
+            }
+            gone
+        };
+        for (token, contract, notary, owner, quantity) in gone {
+            self.count(token, contract, notary, owner, quantity, -1);
+        }
+        Ok(())
+    }
+
+    pub(super) fn finish(self, upto: u64) -> rusqlite::Result<()> {
+        for ((token, contract, notary, consumed), delta) in &self.totals {
+            self.transaction
+                .prepare_cached(
+                    "INSERT INTO total VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO UPDATE SET \
+                     states = states + ?5, high = high + ?6, low = low + ?7",
+                )?
+                .execute(params![
+                    token,
+                    contract,
+                    notary,
+                    consumed,
+                    delta.states,
+                    delta.high,
+                    delta.low
+                ])?;
+        }
+        for ((owner, token, contract, notary), delta) in &self.holdings {
+            let states: i64 = self
+                .transaction
+                .prepare_cached(
+                    "INSERT INTO holding VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO UPDATE SET \
+                     states = states + ?5, high = high + ?6, low = low + ?7 RETURNING states",
+                )?
+                .query_row(
+                    params![owner, token, contract, notary, delta.states, delta.high, delta.low],
+                    |row| row.get(0),
+                )?;
+            // Keys that are used once would stay for ever.
+            if states == 0 {
+                self.transaction
+                    .prepare_cached(
+                        "DELETE FROM holding WHERE owner = ?1 AND token = ?2 AND contract = ?3 AND notary = ?4",
+                    )?
+                    .execute(params![owner, token, contract, notary])?;
+            }
+        }
+        self.transaction
+            .prepare_cached("UPDATE cursor SET upto = ?1")?
+            .execute([clamped(upto)])?;
+        self.transaction.commit()
+    }
+}
+
+/// A value as the side table holds it.
+pub(super) fn column_value(value: &Datum) -> Value {
+    match value {
+        Datum::Number(number) => quantity_value(*number),
+        Datum::Text(text) => Value::Text(text.clone()),
+        Datum::Bytes(bytes) => Value::Blob(bytes.clone()),
+    }
+}

@@ -1,0 +1,207 @@
+//! Counts and sums: read from the totals where they have what is asked, else from the states.
+
+use rusqlite::params_from_iter;
+use rusqlite::types::Value;
+
+use super::compile::{Sql, bad};
+use super::plan::column;
+use super::query::{
+    Count, Criterion, Datum, Field, Group, QUERY_COUNT_MAX, QUERY_GROUPS_MAX, QUERY_SORTS_MAX,
+    QueryError,
+};
+use super::reader::{VaultReader, joined};
+use super::search::datum;
+
+/// Digits of a half of a quantity above what an SQLite integer holds: eight bytes.
+const DIGITS: [u32; 8] = [1, 2, 3, 4, 5, 6, 7, 8];
+
+/// Totals as if they were states, without owners.
+const TOTALS: &str = "(SELECT nullif(token, 0) AS token, contract, notary, nullif(consumed, 0) AS consumed_seq, \
+                      nullif(consumed, 0) AS consumed_at, states, high, low FROM total WHERE states > 0) s";
+/// The same of unconsumed states, with owners.
+const HOLDINGS: &str = "(SELECT nullif(token, 0) AS token, contract, notary, nullif(owner, 0) AS owner, \
+                        NULL AS consumed_seq, NULL AS consumed_at, states, high, low FROM holding) s";
+
+/// What is summed up.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Source {
+    States,
+    Totals,
+    Holdings,
+}
+
+impl Source {
+    fn of(criterion: &Criterion, by: &[Field]) -> Self {
+        let mut fields = by.to_vec();
+        tested(criterion, &mut fields);
+        let mut source = Source::Totals;
+        for field in fields {
+            match field {
+                Field::Token | Field::Symbol | Field::Issuer | Field::Contract | Field::Notary => {}
+                Field::Owner if unconsumed(criterion) => source = Source::Holdings,
+                _ => return Source::States,
+            }
+        }
+        source
+    }
+
+    fn table(self) -> &'static str {
+        match self {
+            Source::States => "state s",
+            Source::Totals => TOTALS,
+            Source::Holdings => HOLDINGS,
+        }
+    }
+}
+
+impl VaultReader {
+    /// States that meet the criterion, counted and summed in groups of equal values, in the order of those; without
+    /// fields all are one group. Refused when there are more than [`QUERY_GROUPS_MAX`].
+    pub fn groups(&self, criterion: &Criterion, by: &[Field]) -> Result<Vec<Group>, QueryError> {
+        if by.len() > QUERY_SORTS_MAX {
+            return bad(format!("more than {QUERY_SORTS_MAX} fields to group by"));
+        }
+        let source = Source::of(criterion, by);
+        // Grouped by the numbers of repeated things, which are in the row; what they stand for is looked up once a group.
+        let mut numbers = Vec::new();
+        let mut shown = Vec::new();
+        let mut joins = "";
+        for field in by {
+            let (column, join) = column(*field)?;
+            let (number, show) = match field {
+                Field::Contract => ("s.contract", "name FROM contract"),
+                Field::Owner => ("s.owner", "bytes FROM key"),
+                Field::Notary => ("s.notary", "bytes FROM key"),
+                Field::Token => ("s.token", "hash FROM token"),
+                _ => {
+                    if !join.is_empty() {
+                        joins = join;
+                    }
+                    numbers.push(column.clone());
+                    shown.push(column);
+                    continue;
+                }
+            };
+            numbers.push(number.to_owned());
+            shown.push(format!("(SELECT {show} WHERE id = {number})"));
+        }
+        let sums = match source {
+            Source::States => format!("count(*), sum({}), sum({})", half(true), half(false)),
+            _ => "coalesce(sum(s.states), 0), sum(s.high), sum(s.low)".to_owned(),
+        };
+        let mut text = format!("SELECT {sums}");
+        for column in &shown {
+            text.push_str(&format!(", {column}"));
+        }
+        text.push_str(&format!(" FROM {}{joins} WHERE ", source.table()));
+        let mut sql = Sql::new(self, text);
+        sql.criterion(criterion, 0)?;
+        if !by.is_empty() {
+            let order: Vec<String> = (4..4 + by.len()).map(|i| i.to_string()).collect();
+            sql.add(&format!(
+                " GROUP BY {} ORDER BY {}",
+                numbers.join(", "),
+                order.join(", ")
+            ));
+        }
+        sql.add(&format!(" LIMIT {}", QUERY_GROUPS_MAX + 1));
+        let groups = self.searched(|| {
+            let mut select = self.connection.prepare_cached(&sql.text)?;
+            let rows = select.query_map(params_from_iter(&sql.values), |row| {
+                let sum = |i| row.get::<_, Option<i64>>(i).map(|sum| sum.unwrap_or(0));
+                let quantity = joined(sum(1)?, sum(2)?);
+                let key = by
+                    .iter()
+                    .enumerate()
+                    .map(|(i, field)| Ok((*field, row.get::<_, Value>(3 + i)?)));
+                let states = row.get::<_, i64>(0)?.try_into().unwrap_or(0);
+                Ok((key.collect::<rusqlite::Result<Vec<_>>>()?, states, quantity))
+            })?;
+            rows.collect::<rusqlite::Result<Vec<_>>>()
+        })?;
+        if groups.len() > QUERY_GROUPS_MAX {
+            return bad(format!(
+                "more than {QUERY_GROUPS_MAX} groups; narrow the criteria"
+            ));
+        }
+        let kinds = self.column_kinds()?;
+        let groups = groups.into_iter().map(|(key, states, quantity)| Group {
+            key: key
+                .into_iter()
+                .map(|(field, value)| datum(&kinds, field, value))
+                .collect::<Vec<Option<Datum>>>(),
+            states,
+            quantity,
+        });
+        Ok(groups.collect())
+    }
+
+    /// How many states meet the criterion: all where the totals know it, else those up to [`QUERY_COUNT_MAX`].
+    pub fn count(&self, criterion: &Criterion) -> Result<Count, QueryError> {
+        if Source::of(criterion, &[]) != Source::States {
+            let states = self.groups(criterion, &[])?.first().map_or(0, |g| g.states);
+            return Ok(Count {
+                states,
+                more: false,
+            });
+        }
+        let mut sql = Sql::new(
+            self,
+            "SELECT count(*) FROM (SELECT 1 FROM state s WHERE ".to_owned(),
+        );
+        sql.criterion(criterion, 0)?;
+        sql.add(&format!(" LIMIT {})", QUERY_COUNT_MAX + 1));
+        let counted: i64 = self.searched(|| {
+            let mut select = self.connection.prepare_cached(&sql.text)?;
+            select.query_row(params_from_iter(&sql.values), |row| row.get(0))
+        })?;
+        let counted = u64::try_from(counted).unwrap_or(0);
+        Ok(Count {
+            states: counted.min(QUERY_COUNT_MAX),
+            more: counted > QUERY_COUNT_MAX,
+        })
+    }
+}
+
+/// The fields that a criterion tests.
+fn tested(criterion: &Criterion, fields: &mut Vec<Field>) {
+    match criterion {
+        Criterion::All(parts) | Criterion::Any(parts) => {
+            parts.iter().for_each(|part| tested(part, fields));
+        }
+        Criterion::Not(part) => tested(part, fields),
+        Criterion::Consumed(_) => {}
+        Criterion::In(field, _)
+        | Criterion::Between(field, ..)
+        | Criterion::Less(field, _)
+        | Criterion::Greater(field, _)
+        | Criterion::Prefix(field, _) => fields.push(*field),
+    }
+}
+
+/// Whether only unconsumed states can meet it, as far as that is plain to see.
+fn unconsumed(criterion: &Criterion) -> bool {
+    match criterion {
+        Criterion::All(parts) => parts.iter().any(unconsumed),
+        Criterion::Consumed(consumed) => !consumed,
+        _ => false,
+    }
+}
+
+/// A quantity's upper or lower 32 bits, so that no sum overflows. One larger than an integer is read from hex.
+fn half(high: bool) -> String {
+    let digits = DIGITS.map(|i| {
+        let digit = if high { i } else { i + 8 };
+        let shift = 4 * (8 - i);
+        format!("(instr('0123456789ABCDEF', substr(hex(s.quantity), {digit}, 1)) - 1 << {shift})")
+    });
+    let small = if high {
+        "s.quantity >> 32"
+    } else {
+        "s.quantity & 4294967295"
+    };
+    format!(
+        "CASE WHEN typeof(s.quantity) = 'blob' THEN {} ELSE {small} END",
+        digits.join(" + ")
+    )
+}

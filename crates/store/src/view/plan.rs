@@ -1,0 +1,311 @@
+//! How a page is found: by which columns it is ordered, where it begins, and which index gives the order.
+//!
+//! SQLite sorts states that lack a field first. A page whose order begins with such a field is found in two steps, those
+//! that lack it and those that have it, so that each is one range of an index.
+
+use rusqlite::types::Value;
+
+use super::compile::{Sql, bad};
+use super::query::{Criterion, Datum, Field, QueryError, Sort};
+use super::reader::VaultReader;
+
+/// States of a token, a contract or an owner from which on it is quicker to follow the order and to pass over others.
+const COMMON: i64 = 20_000;
+
+/// A column of the order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Key {
+    pub(super) expression: String,
+    pub(super) descending: bool,
+    /// Whether a state may lack it.
+    nullable: bool,
+}
+
+/// A part of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// All states, where none lacks the first field.
+    All,
+    /// Those that have the first field.
+    With,
+    /// Those that lack it.
+    Without,
+}
+
+/// An order, as it is carried out.
+pub(super) struct Plan {
+    pub(super) keys: Vec<Key>,
+    /// What is read: `state s` and what the order needs.
+    pub(super) from: String,
+    /// What the order demands of a state.
+    pub(super) demands: String,
+    pub(super) steps: Vec<Step>,
+}
+
+/// The column that is sorted and grouped by, and the join that it needs.
+pub(super) fn column(field: Field) -> Result<(String, &'static str), QueryError> {
+    let (column, join) = match field {
+        Field::Contract => ("c.name", " LEFT JOIN contract c ON c.id = s.contract"),
+        Field::Owner => ("o.bytes", " LEFT JOIN key o ON o.id = s.owner"),
+        Field::Notary => ("n.bytes", " LEFT JOIN key n ON n.id = s.notary"),
+        Field::Token => ("t.hash", TOKEN),
+        Field::Symbol => ("t.symbol", TOKEN),
+        Field::Issuer => ("t.issuer", TOKEN),
+        Field::Quantity => ("s.quantity", ""),
+        Field::RecordedAt => ("s.recorded_at", ""),
+        Field::ConsumedAt => ("s.consumed_at", ""),
+        Field::Number => ("s.id", ""),
+        Field::LinearId => ("s.linear_id", ""),
+        Field::Column(id) => {
+            let value = format!("(SELECT value FROM extra WHERE state = s.id AND column = {id})");
+            return Ok((value, ""));
+        }
+        Field::Participant => return bad("a state has several participants: no order or groups"),
+    };
+    Ok((column.to_owned(), join))
+}
+
+const TOKEN: &str = " LEFT JOIN token t ON t.id = s.token";
+
+fn nullable(field: Field) -> bool {
+    !matches!(
+        field,
+        Field::Contract | Field::Notary | Field::RecordedAt | Field::Number | Field::Column(_)
+    )
+}
+
+impl Plan {
+    pub(super) fn of(criterion: &Criterion, sort: &[Sort]) -> Result<Self, QueryError> {
+        let mut plan = Self {
+            keys: Vec::new(),
+            from: "state s".to_owned(),
+            demands: String::new(),
+            steps: vec![Step::All],
+        };
+        let mut place = "s.id";
+        if let Some(Sort {
+            by: Field::Column(id),
+            ..
+        }) = sort.first()
+        {
+            // The side table's index gives the order.
+            plan.from = "extra x CROSS JOIN state s ON s.id = x.state".to_owned();
+            plan.demands = format!("x.column = {id} AND ");
+            place = "x.state";
+        }
+        let mut joins: Vec<&str> = Vec::new();
+        for (at, sort) in sort.iter().enumerate() {
+            let (mut expression, join) = column(sort.by)?;
+            if let Field::Column(_) = sort.by {
+                if at == 0 {
+                    expression = "x.value".to_owned();
+                } else {
+                    plan.demands
+                        .push_str(&format!("{expression} IS NOT NULL AND "));
+                }
+            }
+            if sort.by == Field::Number {
+                expression = place.to_owned();
+            }
+            if !join.is_empty() && !joins.contains(&join) {
+                joins.push(join);
+            }
+            plan.keys.push(Key {
+                expression,
+                descending: sort.descending,
+                nullable: nullable(sort.by),
+            });
+            if sort.by == Field::Number {
+                break;
+            }
+        }
+        if !sort.iter().any(|sort| sort.by == Field::Number) {
+            plan.keys.push(Key {
+                expression: place.to_owned(),
+                descending: sort.last().is_some_and(|sort| sort.descending),
+                nullable: false,
+            });
+        }
+        joins.iter().for_each(|join| plan.from.push_str(join));
+        if let Some(first) = sort.first().filter(|sort| nullable(sort.by)) {
+            plan.steps = match (presence(criterion, first.by), first.descending) {
+                (Some(true), _) => vec![Step::With],
+                (Some(false), _) => vec![Step::Without],
+                (None, true) => vec![Step::With, Step::Without],
+                (None, false) => vec![Step::Without, Step::With],
+            };
+        }
+        Ok(plan)
+    }
+
+    /// The steps that are left after a row, each with whether it begins after that row's values.
+    pub(super) fn left(&self, after: Option<&[Value]>) -> Vec<(Step, bool)> {
+        let Some(first) = after.and_then(<[Value]>::first) else {
+            return self.steps.iter().map(|step| (*step, false)).collect();
+        };
+        let lacks = matches!(first, Value::Null);
+        let here = self.steps.iter().position(|step| match step {
+            Step::All => true,
+            Step::With => !lacks,
+            Step::Without => lacks,
+        });
+        let left = self.steps.iter().skip(here.unwrap_or(self.steps.len()));
+        left.enumerate().map(|(i, step)| (*step, i == 0)).collect()
+    }
+
+    /// The condition of one step.
+    pub(super) fn step(&self, sql: &mut Sql<'_>, step: Step) {
+        let Some(first) = self.keys.first() else {
+            return;
+        };
+        match step {
+            Step::All => {}
+            Step::With => sql.add(&format!(" AND {} IS NOT NULL", first.expression)),
+            Step::Without => sql.add(&format!(" AND {} IS NULL", first.expression)),
+        }
+    }
+
+    /// What comes after a row with these values, within a step.
+    pub(super) fn after(&self, sql: &mut Sql<'_>, values: &[Value]) {
+        let lacks = |value: &Value| matches!(value, Value::Null);
+        // What all rows of the step lack orders nothing.
+        let skip = usize::from(values.first().is_some_and(lacks));
+        let (keys, values) = (&self.keys[skip..], &values[skip..]);
+        let Some(first) = keys.first() else { return };
+        let one_way = keys.iter().all(|key| key.descending == first.descending);
+        let whole = !values.iter().any(lacks);
+        if one_way && whole && !(first.descending && keys.iter().skip(1).any(|key| key.nullable)) {
+            // One range of an index.
+            let columns: Vec<&str> = keys.iter().map(|key| key.expression.as_str()).collect();
+            let marks = vec!["?"; columns.len()].join(",");
+            let operator = if first.descending { "<" } else { ">" };
+            sql.add(&format!(
+                " AND ({}) {operator} ({marks})",
+                columns.join(",")
+            ));
+            sql.values.extend(values.iter().cloned());
+            return;
+        }
+        sql.add(" AND (");
+        for (i, (key, value)) in keys.iter().zip(values).enumerate() {
+            sql.add(if i > 0 { " OR (" } else { "(" });
+            for (key, value) in keys.iter().zip(values).take(i) {
+                sql.add(&format!("{} IS ? AND ", key.expression));
+                sql.values.push(value.clone());
+            }
+            let column = &key.expression;
+            match (lacks(value), key.descending) {
+                (true, false) => sql.add(&format!("{column} IS NOT NULL")),
+                (true, true) => sql.add("0"),
+                (false, descending) => {
+                    if descending {
+                        sql.add(&format!("({column} < ? OR {column} IS NULL)"));
+                    } else {
+                        sql.add(&format!("{column} > ?"));
+                    }
+                    sql.values.push(value.clone());
+                }
+            }
+            sql.add(")");
+        }
+        sql.add(")");
+        // The first column alone, so that an index on it is entered at the right place. Nothing of the step lacks it.
+        if let (0, Some(value)) = (skip, values.first()) {
+            let operator = if first.descending { "<=" } else { ">=" };
+            sql.add(&format!(" AND {} {operator} ?", first.expression));
+            sql.values.push(value.clone());
+        }
+    }
+}
+
+/// Whether all states that meet the criterion have a field, or all lack it, as far as that is plain to see.
+fn presence(criterion: &Criterion, field: Field) -> Option<bool> {
+    let of_token = |field: Field| {
+        matches!(
+            field,
+            Field::Token | Field::Symbol | Field::Issuer | Field::Quantity
+        )
+    };
+    match criterion {
+        Criterion::All(parts) => parts.iter().find_map(|part| presence(part, field)),
+        Criterion::Consumed(consumed) => (field == Field::ConsumedAt).then_some(*consumed),
+        Criterion::In(tested, _)
+        | Criterion::Between(tested, ..)
+        | Criterion::Less(tested, _)
+        | Criterion::Greater(tested, _)
+        | Criterion::Prefix(tested, _) => {
+            (*tested == field || (of_token(*tested) && of_token(field))).then_some(true)
+        }
+        Criterion::Any(_) | Criterion::Not(_) => None,
+    }
+}
+
+/// Whether the order's own index is the way, because what the criterion names is common.
+pub(super) fn follow_order(
+    reader: &VaultReader,
+    criterion: &Criterion,
+    sort: &[Sort],
+) -> Result<bool, QueryError> {
+    let first = sort.first().map_or(Field::Number, |sort| sort.by);
+    if !matches!(first, Field::Number | Field::RecordedAt | Field::ConsumedAt) {
+        return Ok(false);
+    }
+    let mut least = None;
+    narrowest(reader, criterion, first, &mut least)?;
+    Ok(least.is_some_and(|states| states > COMMON))
+}
+
+fn narrowest(
+    reader: &VaultReader,
+    criterion: &Criterion,
+    first: Field,
+    least: &mut Option<i64>,
+) -> Result<(), QueryError> {
+    match criterion {
+        Criterion::All(parts) => {
+            for part in parts {
+                narrowest(reader, part, first, least)?;
+            }
+        }
+        Criterion::In(field, values) => {
+            let total = |column: &str, values: &str| {
+                format!(
+                    "SELECT coalesce(sum(states), 0) FROM total WHERE {column} IN (SELECT id FROM {values} = ?)"
+                )
+            };
+            let counted = match field {
+                Field::Token => total("token", "token WHERE hash"),
+                Field::Symbol => total("token", "token WHERE symbol"),
+                Field::Issuer => total("token", "token WHERE issuer"),
+                // Their own indexes go by number as well.
+                _ if first == Field::Number => return Ok(()),
+                Field::Contract => total("contract", "contract WHERE name"),
+                Field::Owner => format!(
+                    "SELECT count(*) FROM (SELECT 1 FROM state INDEXED BY state_owner WHERE consumed_seq IS NULL \
+                     AND owner = (SELECT id FROM key WHERE bytes = ?) LIMIT {})",
+                    COMMON + 1
+                ),
+                _ => return Ok(()),
+            };
+            let mut states = 0i64;
+            for value in values {
+                let value = match value {
+                    Datum::Number(_) => continue,
+                    Datum::Text(text) => Value::Text(text.clone()),
+                    Datum::Bytes(bytes) => Value::Blob(bytes.clone()),
+                };
+                let found: i64 = reader.searched(|| {
+                    let mut select = reader.connection.prepare_cached(&counted)?;
+                    select.query_row([value], |row| row.get(0))
+                })?;
+                states = states.saturating_add(found);
+                if states > COMMON {
+                    break;
+                }
+            }
+            *least = Some(least.map_or(states, |least| least.min(states)));
+        }
+        _ => {}
+    }
+    Ok(())
+}
