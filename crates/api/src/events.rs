@@ -3,6 +3,8 @@
 //! Each event has a `type` (in the field `event`), an `id`, and one line of JSON. A line that begins with a colon is a
 //! heartbeat and means nothing.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -65,6 +67,9 @@ pub struct ProducedState {
     /// The thing it is a version of, if it is linear.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub linear_id: Option<String>,
+    /// Values of the columns that its contract declares.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub columns: BTreeMap<String, crate::query::Datum>,
     /// The notary's name.
     pub notary: String,
 }

@@ -1,5 +1,7 @@
 //! Questions about the vault's states, consumed ones as well.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +29,9 @@ pub struct VaultQuery {
     /// Counts and sums instead of states, one for each combination of these fields; empty for one over all. At most 4.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group_by: Option<Vec<String>>,
+    /// Whether the number of all states that meet the criterion is wanted as well.
+    #[serde(default)]
+    pub count: bool,
     /// How long the answer may take, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
@@ -61,6 +66,12 @@ pub enum Criterion {
     In(In),
     /// The field lies between two values, both included.
     Between(Between),
+    /// The field is less than this value.
+    Less(Is),
+    /// The field is greater than this value.
+    Greater(Is),
+    /// The field is text that begins with this value.
+    Prefix(Is),
     /// Spent or not.
     Status(Status),
 }
@@ -89,14 +100,14 @@ pub struct In {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Between {
-    /// `quantity`, `recorded_at_ms`, `consumed_at_ms` or `number`.
+    /// `quantity`, `recorded_at_ms`, `consumed_at_ms`, `number`, or a contract's column.
     pub field: String,
     /// At least this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub from: Option<u64>,
+    pub from: Option<Datum>,
     /// At most this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub to: Option<u64>,
+    pub to: Option<Datum>,
 }
 
 /// A value: numbers for quantities and times, text for all else.
@@ -130,9 +141,21 @@ pub struct VaultAnswer {
     /// Give this as `after` for the next page; absent on the last one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
+    /// How many states meet the criterion on all pages, if asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<FoundCount>,
     /// The groups, if asked for, in the order of their values.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<FoundGroup>,
+}
+
+/// How many states meet a criterion.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FoundCount {
+    /// So many.
+    pub states: u64,
+    /// There may be more: counting one by one ends at 50,000.
+    pub more: bool,
 }
 
 /// A state that meets the query.
@@ -150,6 +173,9 @@ pub struct FoundState {
     /// The thing it is a version of, if it is linear.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub linear_id: Option<String>,
+    /// Values of the columns that its contract declares.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub columns: BTreeMap<String, Datum>,
     /// The notary.
     pub notary: String,
     /// When it was recorded.

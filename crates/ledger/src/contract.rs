@@ -5,7 +5,9 @@ use std::sync::Arc;
 use primitives::{DecodeError, Hash};
 use thiserror::Error;
 
-use crate::{ContractDescriptor, ContractName, ContractRef, LedgerTransaction, StateFacts};
+use crate::{
+    ColumnSpec, ContractDescriptor, ContractName, ContractRef, LedgerTransaction, StateFacts,
+};
 
 /// A contract says no. Its code is its own, `domain.snake_case`.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -61,6 +63,12 @@ pub trait Contract: Send + Sync {
                 self.version()
             ),
         ))
+    }
+
+    /// The columns by which its states can be found in the vault, besides what every state has. A column of the same name
+    /// is of the same kind in every version. None unless the contract says otherwise.
+    fn columns(&self) -> &[ColumnSpec] {
+        &[]
     }
 }
 

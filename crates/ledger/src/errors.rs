@@ -19,6 +19,7 @@ pub const ERRORS: &[ErrorInfo] = catalogue! {
     "contract.name_invalid": "A contract's name breaks a rule." => "write it like 'tally.cash': lower-case words joined by dots, at most 64 characters";
     "contract.name_reserved": "A contract has a name that the ledger keeps for its own rules." => "choose a name that is not 'ledger' and does not begin with 'ledger.'";
     "contract.no_upgrade": "The contract does not take over states of that code." => "upgrade to a version whose code says what becomes of such states";
+    "contract.columns_invalid": "A contract declares columns that break a rule." => "name columns in lower-case letters, digits and '_', at most 16 of them, each once and of the same kind in every version";
     "contract.descriptor_malformed": "An attachment that should be a contract descriptor is too large or does not decode." => "attach the descriptor as its author published it";
     "contract.descriptor_bad_signature": "A contract descriptor is not signed by the key it names." => "attach the descriptor as its author signed it";
     "contract.registered_twice": "A version of a contract is registered twice." => "give new code a new version";

@@ -17,6 +17,8 @@ pub struct StateFacts {
     pub linear_id: Option<Hash>,
     /// Which flow is to be started when, as long as the state is not consumed.
     pub scheduled: Option<Scheduled>,
+    /// Values of the columns that the contract declares, each once at most: see [`crate::Contract::columns`].
+    pub columns: Vec<(&'static str, ColumnValue)>,
 }
 
 /// A flow that a state wants started at a time, on every node that keeps the state, with its reference as argument.
@@ -26,6 +28,63 @@ pub struct Scheduled {
     pub at: Timestamp,
     /// The flow's registered name, at most 128 bytes. A node starts only flows registered as ones that states may schedule.
     pub flow: String,
+}
+
+/// A column that a contract gives its states, for queries of the vault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ColumnSpec {
+    /// Its name: lower-case letters, digits and `_`, a letter first, at most
+    /// [`COLUMN_NAME_BYTES_MAX`](crate::limits::COLUMN_NAME_BYTES_MAX) bytes.
+    pub name: &'static str,
+    /// What it holds.
+    pub kind: ColumnKind,
+}
+
+/// What a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ColumnKind {
+    /// Numbers.
+    Number,
+    /// Text.
+    Text,
+    /// Bytes, such as an id.
+    Bytes,
+}
+
+/// A state's value in a column. Text and bytes longer than [`COLUMN_BYTES_MAX`](crate::limits::COLUMN_BYTES_MAX) are left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ColumnValue {
+    /// A number.
+    Number(u64),
+    /// Text.
+    Text(String),
+    /// Bytes.
+    Bytes(Vec<u8>),
+}
+
+impl ColumnValue {
+    fn fits(&self, kind: ColumnKind) -> bool {
+        let (mine, bytes) = match self {
+            ColumnValue::Number(_) => (ColumnKind::Number, 0),
+            ColumnValue::Text(text) => (ColumnKind::Text, text.len()),
+            ColumnValue::Bytes(bytes) => (ColumnKind::Bytes, bytes.len()),
+        };
+        mine == kind && bytes <= crate::limits::COLUMN_BYTES_MAX
+    }
+}
+
+impl StateFacts {
+    /// Leaves out values of columns that are not declared, of another kind, too long, or there already: a state is kept
+    /// whatever its contract says of it beside that.
+    pub(crate) fn keep_declared(&mut self, declared: &[ColumnSpec]) {
+        let mut seen = Vec::new();
+        self.columns.retain(|(name, value)| {
+            let spec = declared.iter().find(|spec| spec.name == *name);
+            let keep = spec.is_some_and(|spec| value.fits(spec.kind)) && !seen.contains(name);
+            seen.push(*name);
+            keep
+        });
+    }
 }
 
 /// A quantity of a token.

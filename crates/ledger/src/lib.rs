@@ -64,7 +64,7 @@ pub use contract_name::{ContractName, ContractNameError, ContractRef};
 pub use descriptor::{CodeKind, ContractDescriptor, DescriptorError, attachment_hash};
 pub use document::{Document, DocumentError, SignedDocument};
 pub use errors::ERRORS;
-pub use facts::{Fungible, Scheduled, StateFacts};
+pub use facts::{ColumnKind, ColumnSpec, ColumnValue, Fungible, Scheduled, StateFacts};
 pub use group::Group;
 pub use id::{PartyId, StateRef, TokenId, TxId};
 pub use name::{LegalName, NameError};

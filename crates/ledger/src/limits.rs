@@ -34,6 +34,12 @@ pub const NAME_ATTRIBUTE_CHARS_MAX: usize = 64;
 pub const LEGAL_NAME_BYTES_MAX: usize = 1024;
 /// Most bytes of a contract's name.
 pub const CONTRACT_NAME_BYTES_MAX: usize = 64;
+/// Most columns that a version of a contract declares.
+pub const COLUMNS_MAX: usize = 16;
+/// Most bytes of a column's name.
+pub const COLUMN_NAME_BYTES_MAX: usize = 32;
+/// Most bytes of a state's value in a column.
+pub const COLUMN_BYTES_MAX: usize = 256;
 /// Most bytes of a contract descriptor.
 pub const DESCRIPTOR_BYTES_MAX: usize = 16 * 1024;
 

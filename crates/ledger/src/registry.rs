@@ -7,9 +7,10 @@ use std::sync::Arc;
 use primitives::{Coded, DecodeError, Hash, KeyPair, Scheme};
 use thiserror::Error;
 
+use crate::limits::{COLUMN_NAME_BYTES_MAX, COLUMNS_MAX};
 use crate::{
-    CodeKind, Constraint, Contract, ContractDescriptor, ContractExecutor, ContractName,
-    ContractNameError, ContractRef, ContractRejection, LedgerTransaction, StateFacts,
+    CodeKind, ColumnKind, ColumnSpec, Constraint, Contract, ContractDescriptor, ContractExecutor,
+    ContractName, ContractNameError, ContractRef, ContractRejection, LedgerTransaction, StateFacts,
     TransactionState, errors,
 };
 
@@ -34,6 +35,9 @@ pub enum RegistryError {
     /// This version is registered already.
     #[error("version {1} of the contract {0} is registered already")]
     Registered(ContractName, u32),
+    /// The columns that it declares break a rule.
+    #[error("the contract {0} can't have its column '{1}'")]
+    Columns(ContractName, &'static str),
     /// No version of the contract is registered.
     #[error("no version of the contract {0} is registered")]
     Unknown(ContractName),
@@ -51,6 +55,7 @@ impl Coded for RegistryError {
             RegistryError::Name(error) => error.code(),
             RegistryError::Reserved(_) => "contract.name_reserved",
             RegistryError::Registered(..) => "contract.registered_twice",
+            RegistryError::Columns(..) => "contract.columns_invalid",
             RegistryError::Unknown(_) => UNKNOWN,
             RegistryError::StateMalformed(..) => "contract.state_malformed",
             RegistryError::Panicked(_) => PANICKED,
@@ -73,6 +78,8 @@ pub struct ContractRegistry {
     by_hash: HashMap<Hash, Registered>,
     /// Versions of each contract: the descriptor's hash and the constraint for new states.
     versions: BTreeMap<ContractName, BTreeMap<u32, (Hash, Constraint)>>,
+    /// The columns that the versions of each contract declare.
+    columns: BTreeMap<(ContractName, &'static str), ColumnKind>,
 }
 
 impl ContractRegistry {
@@ -110,12 +117,30 @@ impl ContractRegistry {
             return Err(RegistryError::Reserved(name));
         }
         let version = contract.version();
-        let versions = self.versions.entry(name.clone()).or_default();
-        if versions.contains_key(&version) {
+        let known = self.versions.get(&name);
+        if known.is_some_and(|versions| versions.contains_key(&version)) {
             return Err(RegistryError::Registered(name, version));
         }
-        let descriptor = ContractDescriptor::sign(name, version, CodeKind::Native, key);
+        for (at, column) in contract.columns().iter().enumerate() {
+            let known = self.columns.get(&(name.clone(), column.name));
+            let again = contract.columns()[..at]
+                .iter()
+                .any(|earlier| earlier.name == column.name);
+            if at >= COLUMNS_MAX
+                || again
+                || !is_column_name(column.name)
+                || known.is_some_and(|kind| *kind != column.kind)
+            {
+                return Err(RegistryError::Columns(name, column.name));
+            }
+        }
+        for column in contract.columns() {
+            self.columns
+                .insert((name.clone(), column.name), column.kind);
+        }
+        let descriptor = ContractDescriptor::sign(name.clone(), version, CodeKind::Native, key);
         let hash = descriptor.hash();
+        let versions = self.versions.entry(name).or_default();
         versions.insert(version, (hash, constraint(hash, key)));
         self.by_hash.insert(
             hash,
@@ -143,6 +168,14 @@ impl ContractRegistry {
             .map(|r| &r.descriptor)
     }
 
+    /// The columns that contracts declare, in order of contract and name.
+    pub fn columns(&self) -> impl Iterator<Item = (&ContractName, ColumnSpec)> {
+        self.columns.iter().map(|((contract, name), kind)| {
+            let (name, kind) = (*name, *kind);
+            (contract, ColumnSpec { name, kind })
+        })
+    }
+
     /// What a state's contract says of it: the version that the state is constrained to, or else the newest.
     pub fn describe(&self, state: &TransactionState) -> Result<StateFacts, RegistryError> {
         let name = &state.contract;
@@ -161,10 +194,12 @@ impl ContractRegistry {
             .or_else(newest)
             .ok_or_else(|| RegistryError::Unknown(name.clone()))?;
         catch_unwind(AssertUnwindSafe(|| {
-            registered.contract.describe(&state.data)
+            let mut facts = registered.contract.describe(&state.data)?;
+            facts.keep_declared(registered.contract.columns());
+            Ok(facts)
         }))
         .map_err(|_| RegistryError::Panicked(name.clone()))?
-        .map_err(|error| RegistryError::StateMalformed(name.clone(), error))
+        .map_err(|error: DecodeError| RegistryError::StateMalformed(name.clone(), error))
     }
 }
 
@@ -228,6 +263,12 @@ fn contained<T>(
         let text = format!("the code of {contract} panicked");
         Err(ContractRejection::new(PANICKED, text))
     })
+}
+
+fn is_column_name(name: &str) -> bool {
+    name.len() <= COLUMN_NAME_BYTES_MAX
+        && name.starts_with(|c: char| c.is_ascii_lowercase())
+        && (name.chars()).all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
 }
 
 impl std::fmt::Debug for ContractRegistry {

@@ -256,7 +256,7 @@ fn until_number(sort: &[(Field, bool)]) -> &[(Field, bool)] {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
     #[test]
     fn answers_equal_those_of_a_plain_filter(
         mut states in proptest::collection::vec(made(), 0..30),

@@ -4,8 +4,8 @@ use std::sync::{Arc, OnceLock};
 
 use finance::{CashState, IssuedToken, cash_name};
 use ledger::{
-    Constraint, Contract, ContractName, ContractRegistry, ContractRejection, LedgerTransaction,
-    StateFacts, TransactionState,
+    ColumnKind, ColumnSpec, ColumnValue, Constraint, Contract, ContractName, ContractRegistry,
+    ContractRejection, LedgerTransaction, StateFacts, TransactionState,
 };
 use primitives::{Decode, DecodeError, Hash, PublicKey};
 
@@ -79,8 +79,25 @@ impl Contract for IouContract {
         Ok(StateFacts {
             participants: vec![iou.lender.key, iou.borrower.key],
             linear_id: Some(iou.id),
+            columns: vec![
+                ("borrower", ColumnValue::Text(iou.borrower.name.to_string())),
+                ("owed", ColumnValue::Number(iou.quantity)),
+            ],
             ..StateFacts::default()
         })
+    }
+
+    fn columns(&self) -> &[ColumnSpec] {
+        &[
+            ColumnSpec {
+                name: "borrower",
+                kind: ColumnKind::Text,
+            },
+            ColumnSpec {
+                name: "owed",
+                kind: ColumnKind::Number,
+            },
+        ]
     }
 }
 

@@ -7,7 +7,10 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use ledger::{Contract, ContractName, ContractRejection, LedgerTransaction, StateFacts};
+use ledger::{
+    ColumnKind, ColumnSpec, ColumnValue, Contract, ContractName, ContractRejection,
+    LedgerTransaction, StateFacts,
+};
 use primitives::{Decode, DecodeError, Encode, PublicKey};
 
 use super::{PaperCommand, PaperError, PaperState};
@@ -61,8 +64,30 @@ impl Contract for PaperContract {
         Ok(StateFacts {
             participants,
             owner: Some(paper.owner),
+            columns: vec![
+                ("face", ColumnValue::Number(paper.face)),
+                ("issuer", ColumnValue::Text(paper.issuer.name.to_string())),
+                ("maturity", ColumnValue::Number(paper.maturity.as_ms())),
+            ],
             ..StateFacts::default()
         })
+    }
+
+    fn columns(&self) -> &[ColumnSpec] {
+        &[
+            ColumnSpec {
+                name: "face",
+                kind: ColumnKind::Number,
+            },
+            ColumnSpec {
+                name: "issuer",
+                kind: ColumnKind::Text,
+            },
+            ColumnSpec {
+                name: "maturity",
+                kind: ColumnKind::Number,
+            },
+        ]
     }
 }
 

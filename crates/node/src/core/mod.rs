@@ -8,6 +8,7 @@
 //! Nothing here decides anything about the ledger: that is the kernel's.
 
 mod clock;
+mod columns;
 mod figures;
 mod hospital;
 mod ledger_reads;

@@ -17,6 +17,7 @@ use ledger::{ContractRegistry, NetworkMap, NodeInfo, StateRef, TransactionState,
 use primitives::Decode;
 use store::{Embedded, StateFilter, StateRow, VaultReader, ViewProgress};
 
+use super::columns::Columns;
 use super::shared::Shared;
 use super::start::VIEW_FAILED;
 use super::vault_changes::ChangeReader;
@@ -37,6 +38,7 @@ pub(super) struct Service {
     pub(super) info: NodeInfo,
     pub(super) network: Arc<NetworkMap>,
     pub(super) contracts: Arc<ContractRegistry>,
+    pub(super) columns: Arc<Columns>,
     pub(super) flows: Arc<FlowRegistry>,
     pub(super) keys: Vec<primitives::PublicKey>,
     pub(super) store: Embedded,
@@ -375,6 +377,7 @@ impl NodeService for Service {
                 store: self.store.clone(),
                 network: Arc::clone(&self.network),
                 me: self.info.party.id(),
+                columns: Arc::clone(&self.columns),
                 leash: leash.clone(),
             };
             // Dropped with this future at the deadline, and when the client goes.

@@ -17,6 +17,7 @@ use thiserror::Error;
 use tokio::sync::watch;
 
 use super::clock::Clock;
+use super::columns::Columns;
 use super::mailbox::Mailbox;
 use super::replies::Replies;
 use super::service::{Readers, STOP_PATIENCE, Service};
@@ -248,9 +249,11 @@ impl Node {
             .and_then(|(key, _)| kernel::rows::seq_of(&key))
             .unwrap_or(0);
         let view_path = data.join(VIEW);
+        let columns = Arc::new(Columns::of(&contracts));
         let view_options = store::ViewOptions {
             cache_bytes: config.cache.view_bytes,
             reader_cache_bytes: config.cache.view_reader_bytes,
+            columns: columns.list().to_vec(),
             ..store::ViewOptions::default()
         };
         let (view, reader, progress) = super::view::open(&view_path, &view_options, ledger_end)?;
@@ -333,6 +336,7 @@ impl Node {
             contracts: Arc::clone(&contracts),
             network: Arc::clone(&network),
             keys: keys.clone(),
+            columns: Arc::clone(&columns),
             metrics: Arc::clone(&metrics),
             ledger_end,
         };
@@ -353,6 +357,7 @@ impl Node {
             info,
             network,
             contracts,
+            columns,
             flows,
             keys,
             store,

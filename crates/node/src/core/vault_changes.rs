@@ -11,6 +11,7 @@ use primitives::{PublicKey, Timestamp};
 use store::Embedded;
 use vault::{Produced, ViewChange};
 
+use super::columns::shown_values;
 use super::service::store_refusal;
 use crate::http::{Refusal, VaultChanges};
 
@@ -130,6 +131,7 @@ impl ChangeReader {
             contract: state.state.contract.as_str().to_owned(),
             fungible,
             linear_id: facts.linear_id.map(|id| id.to_string()),
+            columns: shown_values(facts.columns),
             notary: match self.network.party(&state.state.notary.id()) {
                 Some(party) => party.name.to_string(),
                 None => state.state.notary.id().to_string(),

@@ -2,22 +2,27 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use api::query::{Criterion as Asked, Datum as Given, FoundGroup, FoundState, Status, VaultQuery};
+use api::query::{
+    Criterion as Asked, Datum as Given, FoundCount, FoundGroup, FoundState, Status, VaultQuery,
+};
 use api::{Fungible, VaultAnswer};
 use kernel::port::{Reads, Table};
 use ledger::{LegalName, NetworkMap, PartyId, StateRef, TxId};
 use primitives::{Decode, Encode, PublicKey, hex};
 use store::{
-    Criterion, Datum, Embedded, Field, QueryError, QueryPage, Sort, StateQuery, StateRow,
-    VaultReader,
+    ColumnKind, Criterion, Datum, Embedded, Field, QueryError, QueryPage, Sort, StateQuery,
+    StateRow, VaultReader,
 };
 
+use super::columns::Columns;
 use super::service::{store_refusal, view_refusal};
 use super::view::notary_of;
 use crate::http::Refusal;
 
 /// What "busy" suggests when too many queries run.
 pub(super) const QUERY_RETRY_MS: u64 = 100;
+/// Names that a refusal tells.
+const NAMES_MAX: usize = 40;
 /// States on a page when the query does not say.
 const PAGE: u32 = 100;
 
@@ -109,6 +114,7 @@ pub(super) struct Searcher {
     pub(super) network: Arc<NetworkMap>,
     /// This node.
     pub(super) me: PartyId,
+    pub(super) columns: Arc<Columns>,
     pub(super) leash: Leash,
 }
 
@@ -125,14 +131,14 @@ impl Searcher {
         let criterion = Criterion::All(parts);
         let mut answer = VaultAnswer::default();
         if let Some(by) = &query.group_by {
-            if query.after.is_some() || !query.sort.is_empty() {
+            if query.after.is_some() || !query.sort.is_empty() || query.count {
                 return Err(bad(
-                    "groups have no pages and an order of their own: leave out 'after' and 'sort'",
+                    "groups have no pages, an order and counts of their own: leave out 'after', 'sort' and 'count'",
                 ));
             }
             let by: Vec<Field> = by
                 .iter()
-                .map(|name| field(name))
+                .map(|name| self.field(name))
                 .collect::<Result<_, _>>()?;
             let groups = self.leash.run(reader, || reader.groups(&criterion, &by))?;
             answer.groups = groups
@@ -149,13 +155,20 @@ impl Searcher {
         }
         let sort = query.sort.iter().map(|sort| {
             Ok(Sort {
-                by: field(&sort.field)?,
+                by: self.field(&sort.field)?,
                 descending: sort.descending,
             })
         });
         let limit = usize::try_from(query.limit.unwrap_or(PAGE)).unwrap_or(usize::MAX);
         if !(1..=store::QUERY_PAGE_MAX).contains(&limit) {
             return Err(bad(format!("'limit' is 1 to {}", store::QUERY_PAGE_MAX)));
+        }
+        if query.count {
+            let count = self.leash.run(reader, || reader.count(&criterion))?;
+            answer.count = Some(FoundCount {
+                states: count.states,
+                more: count.more,
+            });
         }
         let query = StateQuery {
             criterion,
@@ -181,12 +194,92 @@ impl Searcher {
             Asked::Status(asked) => status(*asked).unwrap_or(Criterion::All(Vec::new())),
             Asked::Is(test) => self.one_of(&test.field, std::slice::from_ref(&test.value))?,
             Asked::In(test) => self.one_of(&test.field, &test.values)?,
-            Asked::Between(test) => Criterion::Between(
-                field(&test.field)?,
-                test.from.map(Datum::Number),
-                test.to.map(Datum::Number),
-            ),
+            Asked::Between(test) => {
+                let field = self.field(&test.field)?;
+                let bound = |value: &Option<Given>| {
+                    let value = value.as_ref();
+                    value
+                        .map(|value| self.ordered(&test.field, field, value))
+                        .transpose()
+                };
+                Criterion::Between(field, bound(&test.from)?, bound(&test.to)?)
+            }
+            Asked::Less(test) => {
+                let field = self.field(&test.field)?;
+                Criterion::Less(field, self.ordered(&test.field, field, &test.value)?)
+            }
+            Asked::Greater(test) => {
+                let field = self.field(&test.field)?;
+                Criterion::Greater(field, self.ordered(&test.field, field, &test.value)?)
+            }
+            Asked::Prefix(test) => {
+                let field = self.field(&test.field)?;
+                let text = match field {
+                    Field::Contract | Field::Symbol | Field::Issuer => true,
+                    Field::Column(place) => self.kind(place) == Some(ColumnKind::Text),
+                    _ => false,
+                };
+                match &test.value {
+                    Given::Text(prefix) if text => Criterion::Prefix(field, prefix.clone()),
+                    _ => {
+                        return Err(bad(format!(
+                            "'prefix' is for text, and '{}' or its value is none",
+                            test.field
+                        )));
+                    }
+                }
+            }
         })
+    }
+
+    fn kind(&self, place: u32) -> Option<ColumnKind> {
+        self.columns.get(place).map(|column| column.kind)
+    }
+
+    /// A value of a field that has an order.
+    fn ordered(&self, name: &str, field: Field, value: &Given) -> Result<Datum, Refusal> {
+        match field {
+            Field::Quantity
+            | Field::RecordedAt
+            | Field::ConsumedAt
+            | Field::Number
+            | Field::Column(_) => self.value(name, field, value),
+            _ => Err(bad(format!(
+                "'{name}' has no order to compare by: give its values with 'is' or 'in'"
+            ))),
+        }
+    }
+
+    /// A value of a contract's column.
+    fn column_value(&self, name: &str, place: u32, value: &Given) -> Result<Datum, Refusal> {
+        let wrong = |what: &str| bad(format!("'{name}' is compared with {what}"));
+        match (self.kind(place), value) {
+            (Some(ColumnKind::Number), Given::Number(number)) => Ok(Datum::Number(*number)),
+            (Some(ColumnKind::Number), _) => Err(wrong("a number")),
+            (Some(ColumnKind::Bytes), Given::Text(text)) => hex::decode(text)
+                .map(Datum::Bytes)
+                .ok_or_else(|| wrong("hexadecimal digits")),
+            (Some(ColumnKind::Bytes), _) => Err(wrong("hexadecimal digits")),
+            (_, Given::Text(text)) => Ok(Datum::Text(text.clone())),
+            (_, Given::Number(_)) => Err(wrong("text")),
+        }
+    }
+
+    fn field(&self, name: &str) -> Result<Field, Refusal> {
+        if let Some((_, known)) = FIELDS.iter().find(|(known, _)| *known == name) {
+            return Ok(*known);
+        }
+        if let Some(place) = self.columns.find(name) {
+            return Ok(Field::Column(place));
+        }
+        let fields = FIELDS.iter().map(|(name, _)| (*name).to_owned());
+        let mut names: Vec<String> = fields.collect();
+        names.extend(self.columns.instead_of(name));
+        names.truncate(NAMES_MAX);
+        Err(bad(format!(
+            "there is no field '{name}' here; there are {} (and {STATE_REF} in 'is' and 'in')",
+            names.join(", ")
+        )))
     }
 
     fn one_of(&self, name: &str, values: &[Given]) -> Result<Criterion, Refusal> {
@@ -200,7 +293,7 @@ impl Searcher {
             }
             return Ok(Criterion::In(Field::Number, numbers));
         }
-        let field = field(name)?;
+        let field = self.field(name)?;
         let values = values.iter().map(|value| self.value(name, field, value));
         Ok(Criterion::In(field, values.collect::<Result<_, _>>()?))
     }
@@ -224,6 +317,7 @@ impl Searcher {
 
     fn value(&self, name: &str, field: Field, value: &Given) -> Result<Datum, Refusal> {
         let text = match (field, value) {
+            (Field::Column(place), value) => return self.column_value(name, place, value),
             (
                 Field::Quantity | Field::RecordedAt | Field::ConsumedAt | Field::Number,
                 Given::Number(number),
@@ -323,6 +417,7 @@ impl Searcher {
                 quantity: row.quantity,
             }),
             linear_id: row.linear_id.map(|id| hex::encode(&id)),
+            columns: self.columns.shown(row.columns),
             recorded_at_ms: row.recorded_at,
             consumed_at_ms: row.consumed_at,
         }
@@ -335,15 +430,4 @@ fn status(status: Status) -> Option<Criterion> {
         Status::Consumed => Some(Criterion::Consumed(true)),
         Status::All => None,
     }
-}
-
-fn field(name: &str) -> Result<Field, Refusal> {
-    let known = FIELDS.iter().find(|(known, _)| *known == name);
-    known.map(|(_, field)| *field).ok_or_else(|| {
-        let names: Vec<&str> = FIELDS.iter().map(|(name, _)| *name).collect();
-        bad(format!(
-            "there is no field '{name}' here; there are {} (and {STATE_REF} in 'is' and 'in')",
-            names.join(", ")
-        ))
-    })
 }

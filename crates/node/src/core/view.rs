@@ -17,6 +17,7 @@ use store::{
 use tokio::sync::watch;
 use vault::{CoinRow, RefillRequest, ViewChange};
 
+use super::columns::Columns;
 use super::mailbox::Mailbox;
 use super::start::VIEW_FAILED;
 use crate::metrics::NodeMetrics;
@@ -173,6 +174,7 @@ pub(super) struct ViewThread<R> {
     pub(super) contracts: Arc<ContractRegistry>,
     pub(super) network: Arc<NetworkMap>,
     pub(super) keys: Vec<PublicKey>,
+    pub(super) columns: Arc<Columns>,
     pub(super) metrics: Arc<NodeMetrics>,
     /// The ledger's end when the node started: up to there the view is filled from the ledger.
     pub(super) ledger_end: u64,
@@ -318,6 +320,7 @@ impl<R: Reads> ViewThread<R> {
                         at,
                         *produced,
                         &self.network,
+                        &self.columns,
                     )));
                 }
                 ViewChange::Consumed(consumed) => {
@@ -371,7 +374,12 @@ fn count(fed: &[Fed]) -> u64 {
         .sum()
 }
 
-fn produced_row(at: Timestamp, produced: vault::Produced, network: &NetworkMap) -> ProducedState {
+fn produced_row(
+    at: Timestamp,
+    produced: vault::Produced,
+    network: &NetworkMap,
+    columns: &Columns,
+) -> ProducedState {
     let vault::Produced { seq, state, facts } = produced;
     let StateAndRef { state, reference } = state;
     let (token, quantity) = match facts.fungible {
@@ -408,7 +416,7 @@ fn produced_row(at: Timestamp, produced: vault::Produced, network: &NetworkMap) 
         notary: *state.notary.id().as_bytes(),
         recorded_at: at.as_ms(),
         state: state.to_bytes(),
-        columns: Vec::new(),
+        columns: columns.row(state.contract.as_str(), facts.columns),
     }
 }
 

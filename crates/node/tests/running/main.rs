@@ -2,6 +2,7 @@
 
 mod following;
 mod validating;
+mod vault_queries;
 
 use std::path::Path;
 

@@ -168,13 +168,16 @@ impl Plan {
     /// What comes after a row with these values, within a step.
     pub(super) fn after(&self, sql: &mut Sql<'_>, values: &[Value]) {
         let lacks = |value: &Value| matches!(value, Value::Null);
-        // What all rows of the step lack orders nothing.
+        // What all rows of the step lack orders nothing. The next field may be lacking, which the first one is not.
         let skip = usize::from(values.first().is_some_and(lacks));
         let (keys, values) = (&self.keys[skip..], &values[skip..]);
         let Some(first) = keys.first() else { return };
         let one_way = keys.iter().all(|key| key.descending == first.descending);
         let whole = !values.iter().any(lacks);
-        if one_way && whole && !(first.descending && keys.iter().skip(1).any(|key| key.nullable)) {
+        if one_way
+            && whole
+            && !(first.descending && keys.iter().skip(1 - skip).any(|key| key.nullable))
+        {
             // One range of an index.
             let columns: Vec<&str> = keys.iter().map(|key| key.expression.as_str()).collect();
             let marks = vec!["?"; columns.len()].join(",");

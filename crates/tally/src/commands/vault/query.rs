@@ -13,7 +13,7 @@ pub struct Args {
     #[command(flatten)]
     target: Target,
     /// The whole query as JSON, or @FILE; instead of the other flags
-    #[arg(long, value_name = "JSON|@FILE", conflicts_with_all = ["status", "contract", "owner", "participant", "symbol", "issuer", "linear_id", "min", "max", "sort", "group_by", "limit", "after"])]
+    #[arg(long, value_name = "JSON|@FILE", conflicts_with_all = ["status", "contract", "owner", "participant", "symbol", "issuer", "linear_id", "min", "max", "column", "count", "sort", "group_by", "limit", "after"])]
     query: Option<String>,
     /// unconsumed, consumed or all
     #[arg(long, default_value = "unconsumed", value_name = "STATUS")]
@@ -42,6 +42,9 @@ pub struct Args {
     /// Of at most this quantity, in minor units
     #[arg(long, value_name = "N")]
     max: Option<u64>,
+    /// Whose contract's column is so: =, <, > or ^= (begins with), as in 'tally.paper.face>1000'
+    #[arg(long, value_name = "COLUMN=VALUE")]
+    column: Vec<String>,
     /// Sort by these fields; a minus before one turns it round
     #[arg(
         long,
@@ -53,6 +56,9 @@ pub struct Args {
     /// Count and sum by these fields
     #[arg(long, value_name = "FIELD", value_delimiter = ',')]
     group_by: Vec<String>,
+    /// Count all that meet it
+    #[arg(long)]
+    count: bool,
     /// So many at most
     #[arg(long, value_name = "N")]
     limit: Option<u32>,
@@ -117,9 +123,12 @@ impl Args {
         if self.min.is_some() || self.max.is_some() {
             parts.push(Criterion::Between(Between {
                 field: "quantity".to_owned(),
-                from: self.min,
-                to: self.max,
+                from: self.min.map(Datum::Number),
+                to: self.max.map(Datum::Number),
             }));
+        }
+        for text in &self.column {
+            parts.push(column(text)?);
         }
         let sort = self.sort.iter().map(|text| {
             let turned = text.strip_prefix('-');
@@ -135,8 +144,50 @@ impl Args {
             after: self.after.clone(),
             limit: self.limit,
             group_by: (!self.group_by.is_empty()).then(|| self.group_by.clone()),
+            count: self.count,
             timeout_ms: None,
         })
+    }
+}
+
+/// A test such as `tally.paper.face>1000`. Text that reads like a number is quoted: `"12"`.
+fn column(text: &str) -> Result<Criterion, Failure> {
+    let at = text.find(['=', '<', '>', '^']);
+    let (field, test) = at.map_or((text, ""), |at| text.split_at(at));
+    let (operator, value) = match test {
+        _ if test.starts_with("^=") => test.split_at(2),
+        "" => {
+            return Err(wrong(format!(
+                "'{text}' has no operator: write COLUMN=VALUE, or with <, > or ^="
+            )));
+        }
+        _ => test.split_at(1),
+    };
+    let quoted = value
+        .strip_prefix('"')
+        .and_then(|value| value.strip_suffix('"'));
+    let value = match (quoted, value.parse()) {
+        (Some(quoted), _) => Datum::Text(quoted.to_owned()),
+        (None, Ok(number)) if operator != "^=" => Datum::Number(number),
+        _ => Datum::Text(value.to_owned()),
+    };
+    let test = Is {
+        field: field.to_owned(),
+        value,
+    };
+    Ok(match operator {
+        "=" => Criterion::Is(test),
+        "<" => Criterion::Less(test),
+        ">" => Criterion::Greater(test),
+        "^=" => Criterion::Prefix(test),
+        other => return Err(wrong(format!("'{other}' is none of =, <, > and ^="))),
+    })
+}
+
+fn shown(value: &Datum) -> String {
+    match value {
+        Datum::Text(text) => text.clone(),
+        Datum::Number(number) => number.to_string(),
     }
 }
 
@@ -145,8 +196,7 @@ fn people(answer: &VaultAnswer) -> String {
         let mut table = Table::new(&["group", ">states", ">quantity (minor units)"]);
         for group in &answer.groups {
             let key = group.key.iter().map(|value| match value {
-                Some(Datum::Text(text)) => text.clone(),
-                Some(Datum::Number(number)) => number.to_string(),
+                Some(value) => shown(value),
                 None => "-".to_owned(),
             });
             table.row([
@@ -160,7 +210,10 @@ fn people(answer: &VaultAnswer) -> String {
     if answer.states.is_empty() {
         return "nothing".to_owned();
     }
-    let mut table = Table::new(&["state", "contract", "token", ">quantity", "status"]);
+    let columns = answer.states.iter().any(|state| !state.columns.is_empty());
+    let mut heads = vec!["state", "contract", "token", ">quantity", "status"];
+    heads.extend(columns.then_some("columns"));
+    let mut table = Table::new(&heads);
     for state in &answer.states {
         let (token, quantity) = match &state.fungible {
             Some(fungible) => (fungible.symbol.clone(), grouped(fungible.quantity)),
@@ -170,15 +223,25 @@ fn people(answer: &VaultAnswer) -> String {
             Some(_) => "consumed",
             None => "unconsumed",
         };
-        table.row([
+        let mut cells = vec![
             state.state_ref.clone(),
             state.contract.clone(),
             token,
             quantity,
             status.to_owned(),
-        ]);
+        ];
+        if columns {
+            let values = state.columns.iter();
+            let values = values.map(|(name, value)| format!("{name}={}", shown(value)));
+            cells.push(values.collect::<Vec<_>>().join(" "));
+        }
+        table.row(cells);
     }
     let mut text = table.render(stdout_ink());
+    if let Some(count) = &answer.count {
+        let more = if count.more { " or more" } else { "" };
+        text.push_str(&format!("\n{}{more} in all", grouped(count.states)));
+    }
     if let Some(next) = &answer.next {
         text.push_str(&format!("\nmore: --after {next}"));
     }
