@@ -54,7 +54,7 @@ impl Contract for ObligationContract {
             owner: Some(obligation.obligee),
             fungible: None,
             linear_id: Some(obligation.id),
-            scheduled: None,
+            ..StateFacts::default()
         })
     }
 }

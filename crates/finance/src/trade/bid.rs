@@ -146,7 +146,7 @@ impl Contract for BidContract {
             owner: Some(bid.buyer.key),
             fungible: None,
             linear_id: None,
-            scheduled: None,
+            ..StateFacts::default()
         })
     }
 }
