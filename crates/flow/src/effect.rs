@@ -1,7 +1,7 @@
 //! Effects: what a flow asks of the world, and what the world answers.
 
 use ledger::{
-    OwnershipProof, PartyId, SelectionRequest, SignedTransaction, StateAndRef, StateRef,
+    ContractName, OwnershipProof, PartyId, SelectionRequest, SignedTransaction, StateAndRef, StateRef,
     Transition, TransitionGoal, TxId,
 };
 use primitives::{Encode, Hash, PublicKey, Signature, SignatureContext, SignedMessage, Timestamp};
@@ -96,6 +96,13 @@ pub enum EffectRequest {
         /// Who proposes it.
         from: PartyId,
     },
+    /// Look the unconsumed versions of a linear state up, the newest first. Answered by [`EffectResult::States`].
+    Linear {
+        /// Whose states.
+        contract: ContractName,
+        /// What they are versions of.
+        id: Hash,
+    },
     /// Something outside the ledger, at least once: the flow's id and the effect's number are its idempotency key.
     /// Answered by [`EffectResult::External`].
     External {
@@ -156,6 +163,8 @@ pub enum EffectKind {
     KeepOwner = 17,
     /// [`EffectRequest::KeyOwner`].
     KeyOwner = 18,
+    /// [`EffectRequest::Linear`].
+    Linear = 19,
 }
 
 impl EffectKind {
@@ -180,6 +189,7 @@ impl EffectKind {
             FreshKey,
             KeepOwner,
             KeyOwner,
+            Linear,
         ]
         .into_iter()
         .find(|kind| *kind as u8 == number)
@@ -206,6 +216,7 @@ impl EffectKind {
             EffectKind::FreshKey => "fresh key",
             EffectKind::KeepOwner => "keep owner",
             EffectKind::KeyOwner => "key owner",
+            EffectKind::Linear => "linear",
         }
     }
 
@@ -217,7 +228,10 @@ impl EffectKind {
             EffectResult::Response(_) => {
                 matches!(self, K::Request | K::FreshKey | K::KeyOwner)
             }
-            EffectResult::States(_) => matches!(self, K::SelectStates | K::States | K::LockStates),
+            EffectResult::States(_) => matches!(
+                self,
+                K::SelectStates | K::States | K::LockStates | K::Linear
+            ),
             EffectResult::Done => {
                 matches!(
                     self,
@@ -255,6 +269,7 @@ impl EffectRequest {
             EffectRequest::LockStates(_) => EffectKind::LockStates,
             EffectRequest::PlanTransition { .. } => EffectKind::PlanTransition,
             EffectRequest::Consent { .. } => EffectKind::Consent,
+            EffectRequest::Linear { .. } => EffectKind::Linear,
             EffectRequest::External { .. } => EffectKind::External,
             EffectRequest::FreshKey { .. } => EffectKind::FreshKey,
             EffectRequest::KeepOwner(_) => EffectKind::KeepOwner,
@@ -331,6 +346,9 @@ impl EffectRequest {
                 d.bytes(&transition.to_bytes()).bytes(from.as_bytes()),
                 |d, r| d.bytes(r.tx.as_bytes()).word(r.index.into()),
             ),
+            EffectRequest::Linear { contract, id } => {
+                d.bytes(contract.as_str().as_bytes()).bytes(id.as_bytes())
+            }
             EffectRequest::External { name, body } => d.bytes(name.as_bytes()).bytes(body),
             EffectRequest::FreshKey { audience } => {
                 d.bytes(audience.as_ref().map_or(&[][..], |p| p.as_bytes()))

@@ -152,7 +152,6 @@ impl Kernel {
                 let result = self.look_up(refs, reads)?;
                 self.complete(flow, effect, result);
             }
-            EffectRequest::LockStates(refs) => self.on_lock(flow, effect, refs, reads)?,
             EffectRequest::PlanTransition { states, goal } => {
                 self.on_plan(flow, effect, states, &goal, reads)?;
             }
@@ -166,6 +165,8 @@ impl Kernel {
             }
             EffectRequest::KeepOwner(proof) => self.on_keep_owner(flow, effect, &proof, reads)?,
             EffectRequest::KeyOwner(key) => self.on_key_owner(flow, effect, &key, reads)?,
+            EffectRequest::LockStates(refs) => self.on_lock((flow, effect), refs, reads)?,
+            EffectRequest::Linear { contract, id } => self.on_linear((flow, effect), contract, id),
             EffectRequest::External { name, .. } => {
                 let error = errors::unknown_external(&name);
                 self.complete(flow, effect, EffectResult::Failed(error));
@@ -207,24 +208,6 @@ impl Kernel {
             };
             self.take_in(Arc::new(transaction), goal, None, Vec::new());
         }
-        Ok(())
-    }
-
-    fn on_lock(
-        &mut self,
-        flow: FlowId,
-        effect: u32,
-        refs: Vec<StateRef>,
-        reads: &dyn Reads,
-    ) -> Result<(), StoreFailure> {
-        // Looked up before they are locked: what is not in the ledger is not held on to.
-        let mut result = self.look_up(refs.clone(), reads)?;
-        if matches!(result, EffectResult::States(_))
-            && let Err(error) = self.selection.lock(flow.0, &refs)
-        {
-            result = EffectResult::Failed(FlowError::from_rejection(Rejection::of(&error)));
-        }
-        self.complete(flow, effect, result);
         Ok(())
     }
 
@@ -284,6 +267,7 @@ impl Kernel {
     /// it locks is free again when the flow ends.
     fn on_effect_cancelled(&mut self, flow: FlowId, effect: u32) {
         self.waits.cancel((flow, effect));
+        self.look_ups.cancel((flow, effect));
         self.forget_request(flow, effect);
         if let Some(item) = self.intake.of_effect((flow, effect)) {
             self.drop_item(item);

@@ -76,6 +76,7 @@ impl Kernel {
         self.on_selection(out);
         self.forget_requests_of(flow);
         self.waits.cancel_flow(flow);
+        self.look_ups.cancel_flow(flow);
         while let Some(item) = self.intake.of_flow(flow) {
             self.drop_item(item);
         }

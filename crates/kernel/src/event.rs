@@ -5,15 +5,16 @@
 //!   ───────────────────────────────────────────────────────────────────────────────
 //!   Start, Attach, Cancel ─────────────┐
 //!   PeerUp, PeerDown, Message ─────────┤
-//!   Committed, Refilled, Tick, Drain ──┴─► handle() … handle() ─► flush()
+//!   Committed, Refilled, LookedUp ─────┤
+//!   Tick, Drain ───────────────────────┴─► handle() … handle() ─► flush()
 //!                                                                  │
 //!        Commit { batch, then: [Send, Reply, View, …] } ◄──────────┘   one a round
 //! ```
 //! `then` is performed only when that batch, and every one before it, is durable.
 
 use flow::{FlowId, FlowStatus};
-use ledger::{PartyId, Rejection, StateRef, TokenId, TxId};
-use primitives::Timestamp;
+use ledger::{ContractName, PartyId, Rejection, StateAndRef, StateRef, TokenId, TxId};
+use primitives::{Hash, Timestamp};
 use vault::{CoinRow, RefillRequest, ViewChange};
 
 use crate::filter::{FlowFilter, Standing};
@@ -178,6 +179,15 @@ pub enum Event {
         /// Whether the view holds more than these.
         more: bool,
     },
+    /// The answer to an [`Action::LookUp`].
+    LookedUp {
+        /// Whose.
+        flow: FlowId,
+        /// The effect.
+        effect: u32,
+        /// What was found.
+        found: Found,
+    },
     /// The time asked for by `next_wakeup` has come (or nothing else happened).
     Tick,
     /// Accept no more starts; say so when the last flow has ended.
@@ -230,6 +240,32 @@ pub enum Reply {
     Done,
 }
 
+/// What is asked of the vault view.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LookUp {
+    /// The unconsumed states with a linear id, of one contract, among the [`LINEAR_LOOKED_AT_MAX`] recorded last with the id.
+    Linear {
+        /// The contract.
+        contract: ContractName,
+        /// The id.
+        id: Hash,
+    },
+    /// Which of these states is consumed.
+    Consumed(Vec<StateRef>),
+}
+
+/// What the vault view found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// States, those recorded last first.
+    States(Vec<StateAndRef>),
+    /// The first state that is consumed, if one is; what the view does not know is not.
+    Consumed(Option<StateRef>),
+}
+
+/// See [`LookUp::Linear`].
+pub const LINEAR_LOOKED_AT_MAX: usize = 64;
+
 /// How urgent a message to a peer is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Priority {
@@ -280,6 +316,15 @@ pub enum Action {
     },
     /// Ask the vault view for coins; answered by [`Event::Refilled`].
     Refill(RefillRequest),
+    /// Ask the vault view something for a flow, after all that it was fed before; answered by [`Event::LookedUp`].
+    LookUp {
+        /// Whose.
+        flow: FlowId,
+        /// The effect.
+        effect: u32,
+        /// What.
+        what: LookUp,
+    },
     /// A flow was started because a state had scheduled it, or could not be: for the audit log.
     Scheduled {
         /// The flow; all zeros if it was not started.

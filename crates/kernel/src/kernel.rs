@@ -28,6 +28,7 @@ use crate::figures::Figures;
 use crate::hospital::Hospital;
 use crate::intake::Intake;
 use crate::links::Links;
+use crate::look_ups::LookUps;
 use crate::notes::Notes;
 use crate::options::KernelOptions;
 use crate::own_keys::KeyBook;
@@ -77,6 +78,7 @@ pub struct Kernel {
     pub(crate) notes: Notes,
     pub(crate) waits: Waits,
     pub(crate) hospital: Hospital,
+    pub(crate) look_ups: LookUps,
     pub(crate) complaints: Complaints,
     pub(crate) checker: SignatureChecker,
     /// Signed messages known to be good: our own, and those checked before.
@@ -138,6 +140,7 @@ impl Kernel {
             notes: Notes::default(),
             waits: Waits::default(),
             hospital: Hospital::default(),
+            look_ups: LookUps::default(),
             complaints: Complaints::default(),
             checker: SignatureChecker::with_budget(options.keys_bytes),
             known_good: GenerationCache::new(options.known_signatures_bytes),
@@ -230,6 +233,11 @@ impl Kernel {
                     .refilled(token, rows, view_seq, total, more, self.now);
                 self.on_selection(out);
             }
+            Event::LookedUp {
+                flow,
+                effect,
+                found,
+            } => self.on_looked_up((flow, effect), found, reads)?,
             Event::Tick => {}
             Event::Drain => self.starts.drain(),
         }

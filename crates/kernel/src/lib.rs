@@ -24,6 +24,7 @@ mod complaints;
 mod desk;
 mod intake;
 mod links;
+mod look_ups;
 mod owed;
 mod own_keys;
 mod pages;
@@ -57,7 +58,9 @@ mod transitions;
 
 pub use book::{LedgerRows, decode_row, ledger_page};
 pub use errors::ERRORS;
-pub use event::{Action, Event, Priority, Reply, Start, Token, Wait};
+pub use event::{
+    Action, Event, Found, LINEAR_LOOKED_AT_MAX, LookUp, Priority, Reply, Start, Token, Wait,
+};
 pub use figures::{CACHES, CacheFigures, Figures};
 pub use filter::{FlowFilter, Standing, standing, user_of};
 pub use hospital::{ORDERED_FLOWS_MAX, Order, Ordered};

@@ -201,6 +201,16 @@ impl World {
                 self.nodes[node].view.push(Job::Refill(request));
                 self.start_view(node);
             }
+            Action::LookUp { flow, effect, what } => {
+                self.note(
+                    node,
+                    format_args!("asks its view for flow {flow}: {what:?}"),
+                );
+                self.nodes[node]
+                    .view
+                    .push(Job::LookUp { flow, effect, what });
+                self.start_view(node);
+            }
             Action::Drained | Action::Scheduled { .. } => {}
             Action::Log {
                 warning,

@@ -1,9 +1,9 @@
 //! A simulated vault view: fed in order, behind by some time, asked for coins, dropped and filled again after a crash.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use kernel::Event;
 use kernel::port::Table;
+use kernel::{Event, Found, LookUp};
 use ledger::{ContractRegistry, StateRef, TokenId};
 use primitives::PublicKey;
 use vault::{CoinRow, RefillRequest, ViewChange};
@@ -16,12 +16,20 @@ pub enum Job {
     Feed { seq: u64, changes: Vec<ViewChange> },
     /// A question.
     Refill(RefillRequest),
+    /// Another one, for a flow.
+    LookUp {
+        flow: flow::FlowId,
+        effect: u32,
+        what: LookUp,
+    },
 }
 
 /// See the module.
 #[derive(Default)]
 pub struct View {
     coins: BTreeMap<StateRef, (TokenId, CoinRow)>,
+    /// States that were consumed.
+    gone: BTreeSet<StateRef>,
     seq: u64,
     jobs: VecDeque<Job>,
     /// The planted bug: every third state consumed is passed over.
@@ -67,6 +75,11 @@ impl View {
                 None
             }
             Job::Refill(request) => Some(self.answer(&request)),
+            Job::LookUp { flow, effect, what } => Some(Event::LookedUp {
+                flow,
+                effect,
+                found: self.look_up(what),
+            }),
         }
     }
 
@@ -92,10 +105,22 @@ impl View {
                 }
                 ViewChange::Consumed(consumed) => {
                     self.consumed += 1;
+                    self.gone.insert(consumed.reference);
                     if !(self.stale && self.consumed.is_multiple_of(3)) {
                         self.coins.remove(&consumed.reference);
                     }
                 }
+            }
+        }
+    }
+
+    fn look_up(&self, what: LookUp) -> Found {
+        match what {
+            // Nothing that is simulated is linear.
+            LookUp::Linear { .. } => Found::States(Vec::new()),
+            LookUp::Consumed(refs) => {
+                let mut refs = refs.into_iter();
+                Found::Consumed(refs.find(|reference| self.gone.contains(reference)))
             }
         }
     }

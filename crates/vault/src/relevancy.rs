@@ -19,8 +19,8 @@ pub struct Produced {
     pub seq: u64,
     /// The state.
     pub state: StateAndRef,
-    /// What its contract says of it. `fungible` is there only if one of our keys owns the state: what others own is kept, but
-    /// is no money of ours.
+    /// What its contract says of it. `fungible` is there only if one of our keys owns the state and nothing encumbers it: what
+    /// others own is kept, but is no money of ours, and what is encumbered can't be spent by itself.
     pub facts: StateFacts,
 }
 
@@ -60,7 +60,8 @@ pub fn changes(
             if !is_relevant(&facts, is_ours) {
                 return None;
             }
-            if !facts.owner.as_ref().is_some_and(is_ours) {
+            let is_free = state.encumbrance.is_none();
+            if !is_free || !facts.owner.as_ref().is_some_and(is_ours) {
                 facts.fungible = None;
             }
             let reference = StateRef::new(transaction.id(), index);

@@ -94,3 +94,26 @@ fn owners_have_money_participants_have_states_others_have_nothing() {
     }
     assert!(found.next().is_none());
 }
+
+#[test]
+fn what_is_encumbered_is_kept_and_is_no_money() {
+    let ours: BTreeSet<PublicKey> = [key(1)].into();
+    let bound = |to| TransactionState {
+        encumbrance: Some(to),
+        ..state(&[1])
+    };
+    let command = ContractName::new("tally.test").expect("a name");
+    let wire = TransactionBuilder::new(notary())
+        .command(command, vec![0], vec![key(1)])
+        .output(bound(1))
+        .output(bound(0))
+        .output(state(&[1]))
+        .build([7; 32])
+        .expect("a transaction");
+    let found = changes(9, &wire, &|k| ours.contains(k), &describe);
+    let money = found.iter().map(|change| match change {
+        ViewChange::Produced(output) => output.facts.fungible.is_some(),
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(money.collect::<Vec<_>>(), [false, false, true]);
+}

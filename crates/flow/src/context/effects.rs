@@ -1,7 +1,7 @@
 //! The effects: each an async function whose result the journal keeps.
 
 use ledger::{
-    PartyId, SelectionRequest, SignedTransaction, StateAndRef, StateRef, Transition,
+    ContractName, PartyId, SelectionRequest, SignedTransaction, StateAndRef, StateRef, Transition,
     TransitionGoal, TransitionPlan, TxId,
 };
 use primitives::{Decode, Hash, PublicKey, Signature, SignatureContext, SignedMessage, Timestamp};
@@ -181,6 +181,21 @@ impl FlowContext {
             from,
         };
         self.effect(request).await.and_then(done)
+    }
+
+    /// The unconsumed versions that this node's vault holds of a linear state of a contract, the newest first; looked for among
+    /// the 64 recorded last. Nothing if it has ended or is not known here. More than one only where somebody has made
+    /// a state under an id that was taken: then it is the flow's business whose it trusts.
+    pub async fn linear(
+        &self,
+        contract: &ContractName,
+        id: &Hash,
+    ) -> Result<Vec<StateAndRef>, FlowError> {
+        let (contract, id) = (contract.clone(), *id);
+        match self.effect(EffectRequest::Linear { contract, id }).await? {
+            EffectResult::States(states) => Ok(states),
+            _ => Err(FlowError::mismatched(EffectKind::Linear)),
+        }
     }
 
     /// Something outside the ledger, by its registered name; happens at least once.

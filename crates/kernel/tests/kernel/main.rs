@@ -17,6 +17,7 @@ mod locks;
 mod messages;
 mod notes;
 mod pay;
+mod references;
 mod reissue;
 mod scheduled;
 mod trades;

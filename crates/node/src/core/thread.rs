@@ -132,6 +132,7 @@ fn perform_now(shared: &Shared, actions: Vec<Action>) {
     let mut sends = Vec::new();
     let mut replies = Vec::new();
     let mut views = Vec::new();
+    let mut look_ups = Vec::new();
     for action in actions {
         match action {
             Action::Send {
@@ -147,6 +148,7 @@ fn perform_now(shared: &Shared, actions: Vec<Action>) {
                 changes,
             } => views.push((seq, id, at, changes)),
             Action::Refill(request) => shared.view.refill(request),
+            Action::LookUp { flow, effect, what } => look_ups.push((flow, effect, what)),
             Action::Scheduled {
                 flow,
                 name,
@@ -170,6 +172,10 @@ fn perform_now(shared: &Shared, actions: Vec<Action>) {
     }
     if !views.is_empty() {
         shared.view.feed(views);
+    }
+    // After what they have to see.
+    for (flow, effect, what) in look_ups {
+        shared.view.look_up(flow, effect, what);
     }
     if !sends.is_empty() {
         (shared.send)(sends);

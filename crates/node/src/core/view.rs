@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use flow::FlowId;
 use kernel::port::{Reads, StoreFailure};
-use kernel::{Event, decode_row, ledger_page};
+use kernel::{Event, Found, LINEAR_LOOKED_AT_MAX, LookUp, decode_row, ledger_page};
 use ledger::{ContractRegistry, NetworkMap, PartyId, StateAndRef, StateRef, TxId};
 use primitives::{Decode, Encode, PublicKey, Timestamp};
 use store::{
@@ -42,6 +43,7 @@ enum Job {
         changes: u64,
     },
     Refill(RefillRequest),
+    LookUp(FlowId, u32, LookUp),
     Stop,
 }
 
@@ -98,6 +100,11 @@ impl ViewFeed {
 
     pub(super) fn refill(&self, request: RefillRequest) {
         self.push(Job::Refill(request));
+    }
+
+    /// A question of a flow, answered after all that was fed before.
+    pub(super) fn look_up(&self, flow: FlowId, effect: u32, what: LookUp) {
+        self.push(Job::LookUp(flow, effect, what));
     }
 
     pub(super) fn stop(&self) {
@@ -231,6 +238,20 @@ impl<R: Reads> ViewThread<R> {
                             return;
                         }
                     }
+                    Job::LookUp(flow, effect, what) => {
+                        let found = match self.look_up(what) {
+                            Ok(found) => found,
+                            Err(why) => {
+                                self.feed.fail(why);
+                                return;
+                            }
+                        };
+                        self.mailbox.push(Event::LookedUp {
+                            flow,
+                            effect,
+                            found,
+                        });
+                    }
                     Job::Stop => return,
                 }
             }
@@ -339,6 +360,36 @@ impl<R: Reads> ViewThread<R> {
             }
         }
         Ok(())
+    }
+
+    fn look_up(&self, what: LookUp) -> Result<Found, String> {
+        let failed = |error: store::ViewError| error.to_string();
+        match what {
+            LookUp::Linear { contract, id } => {
+                let rows = self
+                    .reader
+                    .linear(contract.as_str(), id.as_bytes(), LINEAR_LOOKED_AT_MAX)
+                    .map_err(failed)?;
+                let coins = rows.into_iter().filter_map(coin_row);
+                Ok(Found::States(coins.map(|row| row.coin).collect()))
+            }
+            LookUp::Consumed(refs) => {
+                for reference in refs {
+                    let seq = self
+                        .reads
+                        .get(kernel::port::Table::TxIndex, reference.tx.as_bytes())
+                        .map_err(|failure| failure.message)?;
+                    let Some(seq) = seq.as_deref().and_then(kernel::rows::seq_of) else {
+                        continue;
+                    };
+                    let row = self.reader.state_at(seq, reference.index).map_err(failed)?;
+                    if row.is_some_and(|row| row.consumed_seq.is_some()) {
+                        return Ok(Found::Consumed(Some(reference)));
+                    }
+                }
+                Ok(Found::Consumed(None))
+            }
+        }
     }
 
     fn refill(&self, request: &RefillRequest) -> Result<(), String> {

@@ -113,6 +113,24 @@ impl VaultReader {
         })
     }
 
+    /// The unconsumed versions of a linear thing of one contract, the newest first, among so many that were recorded last.
+    pub fn linear(
+        &self,
+        contract: &str,
+        id: &[u8; 32],
+        looked_at: usize,
+    ) -> Result<Vec<StateRow>, ViewError> {
+        self.ask(|connection| {
+            let mut select = connection.prepare_cached(&format!(
+                "SELECT {COLUMNS} FROM (SELECT id FROM state INDEXED BY state_linear WHERE linear_id = ?1 ORDER BY id DESC LIMIT ?3) v \
+                 JOIN state s ON s.id = v.id {JOINS} WHERE s.consumed_seq IS NULL AND c.name = ?2 ORDER BY s.id DESC"
+            ))?;
+            select
+                .query_map(params![id.as_slice(), contract, row_limit(looked_at)], state_row)?
+                .collect()
+        })
+    }
+
     /// One state by its place, consumed or not: the sequence of its transaction (see the ledger's index) and its output.
     pub fn state_at(&self, seq: u64, output: u32) -> Result<Option<StateRow>, ViewError> {
         let Some(id) = state_id(seq, output) else {

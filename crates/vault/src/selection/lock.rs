@@ -10,12 +10,17 @@ use super::holdings::{Holder, Slot};
 use crate::{FlowKey, SelectionError, SelectionOutput};
 
 impl Selection {
-    /// Locks states for a flow, all or none, at once; what the flow holds already stays its own. Whoever calls it knows
+    /// Locks states for a flow, all or none, at once; what the flow holds already stays its own. Returns those that it did not
+    /// hold before. Whoever calls it knows
     /// that they were not consumed long ago: only what is about to be consumed is known here.
     ///
     /// # Errors
     /// Another flow holds one of them, a recorded transaction consumes one, or they are too many. Nothing is locked then.
-    pub fn lock(&mut self, flow: FlowKey, refs: &[StateRef]) -> Result<(), SelectionError> {
+    pub fn lock(
+        &mut self,
+        flow: FlowKey,
+        refs: &[StateRef],
+    ) -> Result<Vec<StateRef>, SelectionError> {
         let states_max = self.options.states_per_selection_max;
         if refs.len() > states_max {
             let wanted = refs.len();
@@ -24,7 +29,15 @@ impl Selection {
         for state in refs {
             self.check_lockable(&flow, *state)?;
         }
+        let mut locked = Vec::new();
         for reference in refs {
+            if self
+                .holdings
+                .get(reference)
+                .is_none_or(|slot| matches!(slot, Slot::Free { .. }))
+            {
+                locked.push(*reference);
+            }
             match self.holdings.get(reference) {
                 None => self.holdings.hold(*reference, Holder::Flow(flow), None),
                 Some(Slot::Free {
@@ -40,7 +53,24 @@ impl Selection {
                 Some(Slot::Held { .. }) => {}
             }
         }
-        Ok(())
+        Ok(locked)
+    }
+
+    /// A flow gives states back that it has locked.
+    pub fn unlock(
+        &mut self,
+        flow: FlowKey,
+        refs: &[StateRef],
+        now: Timestamp,
+    ) -> Vec<SelectionOutput> {
+        for reference in refs {
+            let holder = Holder::Flow(flow);
+            let is_held = self.holdings.get(reference);
+            if is_held.is_some_and(|slot| matches!(slot, Slot::Held { by, .. } if *by == holder)) {
+                self.free_held(reference);
+            }
+        }
+        self.finish(now)
     }
 
     /// A flow comes back from its journal: of what it holds it keeps these states, what else it held is free again, and what

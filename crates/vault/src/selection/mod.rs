@@ -153,12 +153,7 @@ impl Selection {
             self.touch(token);
         }
         for reference in holds.refs {
-            if let Some(Slot::Held { coin, .. }) = self.holdings.remove(&reference)
-                && let Some(coin) = coin
-            {
-                self.unhold(&coin);
-                self.take_in(coin.token, coin.row);
-            }
+            self.free_held(&reference);
         }
         self.finish(now)
     }
@@ -274,6 +269,16 @@ impl Selection {
                 true
             }
             None => false,
+        }
+    }
+
+    /// A held state is nobody's any more.
+    fn free_held(&mut self, reference: &StateRef) {
+        if let Some(Slot::Held { coin, .. }) = self.holdings.remove(reference)
+            && let Some(coin) = coin
+        {
+            self.unhold(&coin);
+            self.take_in(coin.token, coin.row);
         }
     }
 

@@ -305,7 +305,13 @@ fn states_that_are_named_are_locked_all_or_none() {
     }
     assert_eq!(event(&mut selection, &of, &Ask(4, 4, 90)), "");
     assert_eq!(event(&mut selection, &of, &Release(2)), "4:4");
-    assert_eq!(selection.lock(flow(3), &[unknown]), Ok(()));
+    assert_eq!(selection.lock(flow(3), &[unknown]), Ok(vec![unknown]));
+    assert_eq!(selection.lock(flow(3), &[unknown]), Ok(vec![]));
+    // Given back it can be had by others, who give nothing back that they do not hold.
+    assert_eq!(selection.unlock(flow(2), &[unknown], at(1)), []);
+    assert!(selection.lock(flow(2), &[unknown]).is_err());
+    assert_eq!(selection.unlock(flow(3), &[unknown], at(1)), []);
+    assert_eq!(selection.lock(flow(2), &[unknown]), Ok(vec![unknown]));
 }
 
 #[test]

@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, OnceLock};
 
-use flow::{Flow, FlowContext, FlowError};
+use flow::{Flow, FlowContext, FlowError, Responder, Session};
 use ledger::{
     Constraint, Contract, ContractName, ContractRegistry, ContractRejection, LedgerTransaction,
-    Scheduled, SignedTransaction, StateAndRef, StateFacts, StateRef, TransactionBuilder,
+    PartyId, Scheduled, SignedTransaction, StateAndRef, StateFacts, StateRef, TransactionBuilder,
     TransactionSignature,
 };
 use primitives::{Decode, DecodeError, Encode, Hash, PublicKey, SignatureContext, Timestamp};
@@ -155,20 +155,107 @@ impl Flow for Ring {
     }
 }
 
+/// Arguments of [`Refer`].
+#[derive(Serialize, Deserialize)]
+pub struct ReferArgs {
+    /// Whose alarm.
+    pub node: u64,
+    /// Which.
+    pub id: Hash,
+    /// This version, whether it is the newest or not.
+    #[serde(default)]
+    pub known: Option<StateRef>,
+    /// Who gets a silent alarm.
+    pub to: u64,
+}
+
+primitives::record!(ReferArgs {
+    node,
+    id,
+    known,
+    to
+});
+
+/// Makes an alarm for a third node, referring to an alarm of a second one.
+pub struct Refer;
+
+impl Flow for Refer {
+    const NAME: &'static str = "test.refer";
+    const VERSION: u32 = 1;
+    type Args = ReferArgs;
+    type Output = StateRef;
+
+    async fn run(ctx: FlowContext, args: ReferArgs) -> Result<StateRef, FlowError> {
+        let reference = match args.known {
+            Some(known) => known,
+            None => {
+                let session = ctx.open_session(&super::flows::name(args.node).party_id())?;
+                session.send(&args.id).await?;
+                flow::library::receive_state(&ctx, &session)
+                    .await?
+                    .reference
+            }
+        };
+        let to = ctx.network().by_name(&super::flows::name(args.to));
+        let to = to.expect("a citizen").clone();
+        let silent = Alarm {
+            id: Hash::from_bytes(ctx.random32()?),
+            owner: to.key.clone(),
+            at: None,
+            flow: String::new(),
+            again: 0,
+        };
+        let draft = draft(&ctx)?.reference(reference);
+        finish(&ctx, draft, vec![silent], &[to.id()]).await?;
+        Ok(reference)
+    }
+}
+
+/// The other side of [`Refer`].
+pub struct Shows;
+
+impl Responder for Shows {
+    const NAME: &'static str = "test.refer";
+    const VERSION: u32 = 1;
+
+    async fn run(ctx: FlowContext, session: Session) -> Result<(), FlowError> {
+        let id: Hash = session.receive().await?;
+        let versions = ctx.linear(alarm_name(), &id).await?;
+        match versions.first() {
+            Some(newest) => flow::library::show_state(&ctx, &session, &newest.reference).await,
+            None => Err(FlowError::new("test.no_alarm", "no such alarm", "set one")),
+        }
+    }
+}
+
+fn draft(ctx: &FlowContext) -> Result<TransactionBuilder, FlowError> {
+    let signers = vec![ctx.me().key.clone()];
+    Ok(TransactionBuilder::new(ctx.notary()?.clone())
+        .attachment(code().0)
+        .command(alarm_name().clone(), Vec::new(), signers)
+        .parameters(ctx.network().parameters_hash()))
+}
+
 async fn put(
     ctx: &FlowContext,
     input: Option<&StateAndRef>,
     alarms: Vec<Alarm>,
 ) -> Result<(), FlowError> {
-    let (hash, constraint) = code();
-    let me = ctx.me().key.clone();
-    let mut builder = TransactionBuilder::new(ctx.notary()?.clone())
-        .attachment(hash)
-        .command(alarm_name().clone(), Vec::new(), vec![me.clone()])
-        .parameters(ctx.network().parameters_hash());
+    let mut builder = draft(ctx)?;
     if let Some(input) = input {
         builder = builder.input(input);
     }
+    finish(ctx, builder, alarms, &[]).await
+}
+
+async fn finish(
+    ctx: &FlowContext,
+    mut builder: TransactionBuilder,
+    alarms: Vec<Alarm>,
+    to: &[PartyId],
+) -> Result<(), FlowError> {
+    let (_, constraint) = code();
+    let me = ctx.me().key.clone();
     for alarm in alarms {
         builder = builder.output_data(alarm_name().clone(), constraint.clone(), alarm.to_bytes());
     }
@@ -181,6 +268,6 @@ async fn put(
         batch: None,
     };
     let signed = SignedTransaction::new(wire, vec![signature]);
-    flow::library::finality(ctx, signed, &[]).await?;
+    flow::library::finality(ctx, signed, to).await?;
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use super::alarms::{Ring, SetAlarm, Unset};
+use super::alarms::{Refer, Ring, SetAlarm, Shows, Unset};
 use flow::{Flow, FlowContext, FlowError, FlowRegistry, Responder, Session};
 use ledger::{LegalName, StateRef};
 use primitives::{Hash, SignatureContext};
@@ -29,6 +29,8 @@ pub fn registry() -> FlowRegistry {
     flows.register::<Hold>();
     flows.register::<SetAlarm>();
     flows.register::<Unset>();
+    flows.register::<Refer>();
+    flows.register_responder::<Shows>();
     if !RING_MISSING.get() {
         flows.register_scheduled::<Ring>();
     }

@@ -36,6 +36,8 @@ pub struct Citizen {
     pub kernel: Option<Kernel>,
     pub disk: Disk,
     pub view: BTreeMap<ledger::StateRef, vault::Produced>,
+    /// States that were consumed.
+    pub gone: std::collections::BTreeSet<ledger::StateRef>,
     pub view_seq: u64,
     /// Commits handed out since the town was built.
     pub commits: u64,
@@ -117,6 +119,7 @@ impl Town {
             kernel: None,
             disk: Disk::default(),
             view: BTreeMap::new(),
+            gone: Default::default(),
             view_seq: 0,
             commits: 0,
             heard: None,

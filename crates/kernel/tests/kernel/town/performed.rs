@@ -1,6 +1,6 @@
 //! How the town does what its kernels want done, and how it does not: crashes after a commit.
 
-use kernel::{Action, Event};
+use kernel::{Action, Event, Found, LookUp};
 use vault::{CoinRow, RefillRequest, ViewChange};
 
 use super::{Citizen, Town, contracts, key};
@@ -49,6 +49,7 @@ impl Citizen {
                 }
                 ViewChange::Consumed(consumed) => {
                     self.view.remove(&consumed.reference);
+                    self.gone.insert(consumed.reference);
                 }
             }
         }
@@ -116,6 +117,17 @@ impl Town {
                     let event = self.refill(node, request);
                     self.tell(node, event);
                 }
+                Action::LookUp { flow, effect, what } => {
+                    let found = self.look_up(node, what);
+                    self.tell(
+                        node,
+                        Event::LookedUp {
+                            flow,
+                            effect,
+                            found,
+                        },
+                    );
+                }
                 Action::Scheduled { state, refusal, .. } => self.scheduled.push(Scheduled {
                     node,
                     state,
@@ -125,6 +137,26 @@ impl Town {
                 Action::Log { code, message, .. } => {
                     self.logs.push(format!("{node}: {code}: {message}"));
                 }
+            }
+        }
+    }
+
+    fn look_up(&self, node: usize, what: LookUp) -> Found {
+        let citizen = &self.nodes[node];
+        match what {
+            LookUp::Linear { contract, id } => {
+                let mut found: Vec<_> = citizen
+                    .view
+                    .values()
+                    .filter(|produced| produced.facts.linear_id == Some(id))
+                    .filter(|produced| produced.state.state.contract == contract)
+                    .collect();
+                found.sort_by_key(|produced| std::cmp::Reverse(produced.seq));
+                Found::States(found.into_iter().map(|found| found.state.clone()).collect())
+            }
+            LookUp::Consumed(refs) => {
+                let mut refs = refs.into_iter();
+                Found::Consumed(refs.find(|reference| citizen.gone.contains(reference)))
             }
         }
     }
