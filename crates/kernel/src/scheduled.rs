@@ -78,6 +78,7 @@ impl Kernel {
     /// Hands those whose time has come to the queue of starts, where they wait like everybody else. A few at a time.
     pub(crate) fn start_scheduled(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
         while !self.starts.is_draining()
+            && !self.keeps_too_many()
             && self.starts.queue.len() < self.options.start_queue_max
             && let Some((due, flow)) = self.schedule.due(self.now, reads)?
         {
@@ -115,7 +116,7 @@ impl Kernel {
     pub(crate) fn next_scheduled(&self) -> Option<Timestamp> {
         let room = self.starts.queue.len() < self.options.start_queue_max;
         let waits = self.schedule.next_time();
-        waits.filter(|_| room && !self.starts.is_draining())
+        waits.filter(|_| room && !self.starts.is_draining() && !self.keeps_too_many())
     }
 
     fn scheduled_start(&self, due: Due, name: String) -> (Queued, Hash) {
