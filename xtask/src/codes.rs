@@ -17,6 +17,7 @@ const NO_CODES: &[&str] = &[
     "ledger.transition",
     "tally.bid",
     "tally.cash",
+    "tally.lock",
     "tally.obligation",
     "tally.paper",
     "audit.lost",

@@ -154,6 +154,13 @@ pub const ERRORS: &[ErrorInfo] = catalogue! {
     "cash.not_a_notary": "The arguments name a notary that the network parameters do not list." => "leave the notary out, or name one of the network's";
     "cash.not_a_reissue": "A holder asked to have cash issued anew and proposed something else than the exit of that cash." => "exit exactly the token and quantity that should be issued anew, in a transaction that does nothing else";
     "cash.not_reissued": "The issuer exited cash and did not issue the same amount anew." => "settle it with the issuer: the recorded exit bears its signature";
+    "lock.state_malformed": "The data of a lock does not decode." => "encode it as [owner, until]";
+    "lock.command_malformed": "The value of a command to the lock contract does not decode." => "encode a lock or an opening";
+    "lock.commands_mismatched": "Locks are made or opened without the command for it, with two of them, or with one and no locks." => "give one command for all locks made, and one for all locks opened";
+    "lock.unbound": "A lock is made that is bound to no other state." => "bind the lock and what it locks into a ring of encumbrances";
+    "lock.too_early": "A lock is opened in a transaction that might be notarised before the lock's time." => "wait for the time, and give a time window that begins then or later";
+    "lock.owner_must_sign": "A lock is opened, and the command does not name its owner as a signer." => "add the owners of all locks opened to the signers of the command";
+    "lock.not_a_lock": "The state to be unlocked is no lock of this node that is bound to cash and nothing else." => "name the lock, which is another output than the cash, on the node that it is for";
     "paper.state_malformed": "The data of a commercial paper, or of the cash that redeems it, does not decode, or its face value is zero." => "encode it as [issuer, reference, token, face, maturity, owner] with a face value of at least 1";
     "paper.command_malformed": "The value of a command to the commercial paper contract does not decode." => "encode an issue, a move or a redemption";
     "paper.command_repeated": "A transaction has two issues, two moves or two redemptions of commercial paper." => "use one command for all papers, and name all who have to sign";
@@ -218,7 +225,7 @@ mod tests {
         for (index, info) in ERRORS.iter().enumerate() {
             let domain = info.code.split('.').next().unwrap_or_default();
             assert!(
-                ["bid", "cash", "obligation", "paper", "trade"].contains(&domain)
+                ["bid", "cash", "lock", "obligation", "paper", "trade"].contains(&domain)
                     && !info.cause.is_empty()
                     && !info.action.is_empty()
             );

@@ -1,4 +1,4 @@
-//! Contracts and flows of finance: cash, commercial paper, obligations, and trades of these against cash.
+//! Contracts and flows of finance: cash, time locks, commercial paper, obligations, and trades of these against cash.
 //!
 //! Pure: contracts decide from a transaction alone, flows ask the world through their context.
 
@@ -11,6 +11,7 @@ mod reference;
 
 pub mod cash_builder;
 pub mod flows;
+pub mod lock;
 pub mod obligation;
 pub mod paper;
 pub mod trade;
@@ -34,6 +35,7 @@ pub fn register_contracts(registry: &mut ContractRegistry) -> Result<(), Registr
     registry.register(Arc::new(paper::PaperContract))?;
     registry.register(Arc::new(obligation::ObligationContract))?;
     registry.register(Arc::new(trade::BidContract))?;
+    registry.register(Arc::new(lock::LockContract))?;
     Ok(())
 }
 

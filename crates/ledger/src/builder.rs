@@ -74,6 +74,17 @@ impl TransactionBuilder {
         })
     }
 
+    /// Binds outputs that are there already into a ring: they can only be consumed together.
+    pub fn bind(mut self, members: &[u32]) -> Self {
+        let next = members.iter().cycle().skip(1);
+        for (member, next) in members.iter().zip(next) {
+            if let Some(output) = self.components.outputs.get_mut(*member as usize) {
+                output.encumbrance = Some(*next);
+            }
+        }
+        self
+    }
+
     /// Adds a command.
     pub fn command(
         mut self,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{StateAndRef, TransactionState, TxId};
+use crate::{StateAndRef, StateRef, TransactionState, TxId, WireTransaction};
 
 /// Checks that encumbered outputs form rings: each names another output, no two name the same, and the output named is
 /// encumbered too. So nobody can consume a part of a ring and leave the rest locked for ever. Returns the index of the
@@ -24,6 +24,28 @@ pub(crate) fn check_rings(outputs: &[TransactionState]) -> Result<(), u32> {
         }
     }
     Ok(())
+}
+
+impl WireTransaction {
+    /// An output and all those that can only be consumed together with it, itself first; just itself where nothing encumbers
+    /// it, nothing where there is no such output or its ring does not close.
+    pub fn ring(&self, index: u32) -> Vec<StateAndRef> {
+        let mut ring: Vec<StateAndRef> = Vec::new();
+        let mut next = Some(index);
+        while let Some(at) = next {
+            let Some(state) = self.output(at as usize) else {
+                return Vec::new();
+            };
+            if ring.len() >= self.outputs().len() {
+                return Vec::new();
+            }
+            next = state.encumbrance.filter(|next| *next != index);
+            let reference = StateRef::new(self.id(), at);
+            let state = state.clone();
+            ring.push(StateAndRef { state, reference });
+        }
+        ring
+    }
 }
 
 /// An encumbered input whose encumbrance is not consumed with it.

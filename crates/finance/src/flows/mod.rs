@@ -10,6 +10,7 @@ mod arguments;
 mod exit;
 mod issue;
 mod issue_and_pay;
+mod lock;
 mod pay;
 mod reissue;
 
@@ -18,6 +19,7 @@ pub use arguments::{CashResult, TokenChoice};
 pub use exit::{ExitArgs, ExitCash};
 pub use issue::{IssueArgs, IssueCash};
 pub use issue_and_pay::{IssueAndPayArgs, IssueAndPayCash, IssueAndPayResult};
+pub use lock::{LockArgs, LockCash, UnlockCash};
 pub use pay::{OfferKey, PayArgs, PayCash, Payment};
 pub use reissue::{ReissueArgs, ReissueCash, ReissueCashResponder, Reissued};
 
@@ -30,6 +32,8 @@ pub(crate) fn register(registry: &mut FlowRegistry) {
     registry.register_responder::<OfferKey>();
     registry.register::<IssueAndPayCash>();
     registry.register::<ExitCash>();
+    registry.register::<LockCash>();
+    registry.register_scheduled::<UnlockCash>();
     registry.register::<ReissueCash>();
     registry.register_responder::<ReissueCashResponder>();
     registry.register::<paper::IssuePaper>();

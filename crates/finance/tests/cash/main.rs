@@ -1,4 +1,4 @@
-//! Cash, commercial paper, obligations and bids: the contracts as tables, conservation as a property, and the cash flows
+//! Cash, locks of it, commercial paper, obligations and bids: the contracts as tables, conservation as a property, and the cash flows
 //! against a small world. Flows with a counterparty are tested among kernels, in the crate `kernel`.
 
 mod bid;
@@ -7,6 +7,7 @@ mod contract;
 mod decoders;
 mod fixtures;
 mod flows;
+mod locks;
 mod obligation;
 mod paper;
 mod world;

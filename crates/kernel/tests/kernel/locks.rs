@@ -1,5 +1,6 @@
 //! Flows that lock states by their reference.
 
+use kernel::port::Table;
 use ledger::{StateRef, TxId};
 
 use crate::pay::{issue, pay};
@@ -82,4 +83,85 @@ fn what_is_not_in_the_ledger_is_not_locked() {
         town.settle();
         assert_eq!(town.ended(held), Err("node.unknown_state".to_owned()));
     }
+}
+
+/// Arguments of a lock on what node 1 issued, in so many milliseconds.
+fn lock(town: &Town, quantity: u64, in_ms: u64, to: u8) -> String {
+    let until = town.now + in_ms;
+    format!(
+        r#"{{"currency":"GBP","quantity":{quantity},"until":{until},"to":"O=Node {to}, L=London, C=GB"}}"#
+    )
+}
+
+#[test]
+fn locked_cash_is_paid_by_nobody_before_its_time_and_is_free_by_itself_then() {
+    for (to, balances) in [(1, [100, 0]), (2, [40, 60])] {
+        let (mut town, _) = with_a_coin();
+        let args = lock(&town, 60, 5_000, to);
+        let locked = town.start(1, "cash.lock", &args, None);
+        town.settle();
+        assert_eq!(town.ended(locked), Ok(true), "{:?}", town.logs);
+        assert_eq!([1, 2].map(|node| town.balance(node)), [40, 0]);
+
+        // What is locked is no balance, so nobody waits for it.
+        let other = 3 - to;
+        let too_much = town.start(to.into(), "cash.pay", &pay(50, other), None);
+        town.settle();
+        let refused = Err("vault.insufficient_funds".to_owned());
+        assert_eq!(town.ended(too_much), refused);
+        let ring = town.nodes[usize::from(to)].view.values();
+        let ring: Vec<_> = ring
+            .filter(|produced| produced.state.state.encumbrance.is_some())
+            .collect();
+        let lock = ring.iter().find(|state| state.facts.scheduled.is_some());
+        let StateRef { tx, index } = lock.expect("a lock").state.reference;
+        assert_eq!(ring.len(), 2);
+
+        town.now += 4_999;
+        town.settle();
+        assert_eq!([1, 2].map(|node| town.balance(node)), [40, 0]);
+        town.now += 1;
+        town.settle();
+        assert_eq!(
+            [1, 2].map(|node| town.balance(node)),
+            balances,
+            "{:?}",
+            town.logs
+        );
+        let paid = town.start(to.into(), "cash.pay", &pay(50, other), None);
+        town.settle();
+        assert_eq!(town.ended(paid), Ok(true));
+        assert_eq!(town.nodes[usize::from(to)].disk.count(Table::Schedule), 0);
+
+        // A second opening finds nothing to open; the change is no lock.
+        for (index, code) in [(index, "vault.state_consumed"), (1, "lock.not_a_lock")] {
+            let args = format!(r#"{{"tx":"{tx}","index":{index}}}"#);
+            let again = town.start(to.into(), "cash.unlock", &args, None);
+            town.settle();
+            assert_eq!(town.ended(again), Err(code.to_owned()));
+        }
+    }
+}
+
+#[test]
+fn a_lock_is_not_opened_before_its_time() {
+    let (mut town, _) = with_a_coin();
+    let args = lock(&town, 60, 3_600_000, 1);
+    let locked = town.start(1, "cash.lock", &args, None);
+    town.settle();
+    assert_eq!(town.ended(locked), Ok(true));
+    let locks = town.nodes[1].view.values();
+    let mut locks = locks.filter(|produced| produced.facts.scheduled.is_some());
+    let StateRef { tx, index } = locks.next().expect("a lock").state.reference;
+    let args = format!(r#"{{"tx":"{tx}","index":{index}}}"#);
+    let early = town.start(1, "cash.unlock", &args, None);
+    // It tries for some minutes, in case the notary's clock is behind.
+    for _ in 0..20 {
+        town.settle();
+        town.now += 60_000;
+    }
+    town.settle();
+    let refused = Err("notary.time_window_invalid".to_owned());
+    assert_eq!(town.ended(early), refused);
+    assert_eq!(town.balance(1), 40);
 }

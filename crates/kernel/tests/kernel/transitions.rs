@@ -92,7 +92,7 @@ fn cash_moves(mut town: Town) {
     let notarised = [0, 3].map(|node| town.nodes[node].disk.count(Table::NotaryStates));
     assert_eq!(notarised, [1, 1], "each notary consumed its own");
     let again = run(&mut town, 1, "ledger.change_notary", &to_notary(&[coin], 3));
-    assert_eq!(again, Err("notary.conflict".to_owned()));
+    assert_eq!(again, Err("vault.state_consumed".to_owned()));
     is_at_rest(&town);
 }
 

@@ -1,0 +1,189 @@
+//! `cash.lock` and `cash.unlock`: cash that nobody can spend before a time.
+
+use flow::library::finality;
+use flow::{Flow, FlowContext, FlowError};
+use ledger::{LegalName, SelectionRequest, StateAndRef, StateRef, TimeWindow};
+use primitives::{Decode, Encode, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::arguments::{SELECTION_DEADLINE_MS, build_and_sign, notary, party};
+use super::{CashResult, TokenChoice};
+use crate::lock::{LockCommand, LockError, LockState, lock_code, lock_name};
+use crate::{CashError, CashState, Currency, Portion, Reference, cash_builder, cash_name};
+
+/// The notary's clock may be behind this node's: a refused time window is tried again so often.
+const ATTEMPTS_MAX: u32 = 8;
+/// After so many milliseconds at first, and twice as many each time.
+const AGAIN_MS: u64 = 1_000;
+/// What a notary answers to a transaction whose time has not come.
+const TOO_EARLY: &str = "notary.time_window_invalid";
+
+/// Arguments of `cash.lock`. Encoded as an array of the fields in their order, absent ones null.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LockArgs {
+    /// The currency.
+    pub currency: Currency,
+    /// How much, in minor units.
+    pub quantity: u64,
+    /// Until when, in milliseconds since the Unix epoch.
+    pub until: Timestamp,
+    /// Who gets it, and can spend it from then on; this node, if left out.
+    #[serde(default)]
+    pub to: Option<LegalName>,
+    /// Who issued the cash; this node, if left out.
+    #[serde(default)]
+    pub issuer: Option<LegalName>,
+    /// The issuer's reference in hexadecimal; empty if left out.
+    #[serde(default)]
+    pub reference: Option<Reference>,
+    /// The notary whose states to lock; the network's default, if left out.
+    #[serde(default)]
+    pub notary: Option<LegalName>,
+}
+
+primitives::record!(LockArgs {
+    currency,
+    quantity,
+    until,
+    to,
+    issuer,
+    reference,
+    notary
+});
+
+/// Locks cash, for this node or another one, until a time.
+#[derive(Debug)]
+pub struct LockCash;
+
+impl Flow for LockCash {
+    const NAME: &'static str = "cash.lock";
+    const VERSION: u32 = 1;
+    type Args = LockArgs;
+    type Output = CashResult;
+
+    async fn run(ctx: FlowContext, args: LockArgs) -> Result<CashResult, FlowError> {
+        if args.quantity == 0 {
+            return Err(CashError::ZeroAmount.into());
+        }
+        let to = match &args.to {
+            Some(name) => party(&ctx, name)?.clone(),
+            None => ctx.me().clone(),
+        };
+        let choice = TokenChoice {
+            token: None,
+            currency: Some(args.currency),
+            issuer: args.issuer,
+            reference: args.reference,
+        };
+        let notary = notary(&ctx, args.notary.as_ref())?.clone();
+
+        ctx.progress("selecting cash");
+        let request = SelectionRequest {
+            token: choice.resolve(&ctx)?,
+            quantity: args.quantity,
+            notary: Some(notary.id()),
+            deadline_ms: SELECTION_DEADLINE_MS,
+        };
+        let inputs = ctx.select_states(request).await?;
+
+        ctx.progress("building");
+        let locked = Portion {
+            owner: to.key.clone(),
+            quantity: args.quantity,
+            states: 1,
+        };
+        let spending = cash_builder::pay(notary, &inputs, &[locked], &ctx.me().key)?;
+        let (code, constraint) = lock_code();
+        let lock = LockState {
+            owner: to.key.clone(),
+            until: args.until,
+        };
+        // The locked coin is the first output; the change, if there is any, comes between it and the lock.
+        let place = 1 + u32::from(spending.change > 0);
+        let builder = spending
+            .builder
+            .attachment(*code)
+            .output_data(lock_name().clone(), constraint.clone(), lock.to_bytes())
+            .bind(&[0, place])
+            .command(
+                lock_name().clone(),
+                LockCommand::Lock.to_bytes(),
+                spending.owners.clone(),
+            );
+        let signed = build_and_sign(&ctx, builder, &spending.owners).await?;
+        let transaction = signed.id();
+        finality(&ctx, signed, &[to.id()]).await?;
+        Ok(CashResult { transaction })
+    }
+}
+
+/// Opens a lock whose time has come, so that its cash can be spent. Locks schedule it themselves; its argument is the lock.
+#[derive(Debug)]
+pub struct UnlockCash;
+
+impl Flow for UnlockCash {
+    const NAME: &'static str = "cash.unlock";
+    const VERSION: u32 = 1;
+    type Args = StateRef;
+    type Output = CashResult;
+
+    async fn run(ctx: FlowContext, lock: StateRef) -> Result<CashResult, FlowError> {
+        let me = ctx.me().key.clone();
+        let made = ctx.transaction(&lock.tx).await?;
+        let ring = made.map_or_else(Vec::new, |made| made.wire().ring(lock.index));
+        let is_cash = |state: &StateAndRef| state.state.contract == *cash_name();
+        let (coins, others): (Vec<_>, Vec<_>) = ring.into_iter().partition(is_cash);
+        // One lock with cash, and nothing else: a ring of another kind is another flow's.
+        let [lock] = others.as_slice() else {
+            return Err(LockError::NotALock.into());
+        };
+        let terms = LockState::from_bytes(&lock.state.data);
+        let terms = terms.map_err(|_| LockError::NotALock)?;
+        if coins.is_empty() || lock.state.contract != *lock_name() || terms.owner != me {
+            return Err(LockError::NotALock.into());
+        }
+        let all = coins.iter().chain([lock]).map(|state| state.reference);
+        ctx.lock_states(all.collect()).await?;
+        let mut sum = 0u64;
+        for coin in &coins {
+            let coin = CashState::from_bytes(&coin.state.data).map_err(CashError::State)?;
+            sum = sum.checked_add(coin.quantity).ok_or(CashError::Overflow)?;
+        }
+        let free = Portion {
+            owner: me.clone(),
+            quantity: sum,
+            states: 1,
+        };
+        let mut attempt = 0;
+        loop {
+            ctx.progress("building");
+            let notary = lock.state.notary.clone();
+            let spending = cash_builder::pay(notary, &coins, std::slice::from_ref(&free), &me)?;
+            let code = match &lock.state.constraint {
+                ledger::Constraint::Descriptor(hash) => *hash,
+                _ => lock_code().0,
+            };
+            let builder = spending
+                .builder
+                .attachment(code)
+                .input(lock)
+                .time_window(TimeWindow::from(terms.until))
+                .command(
+                    lock_name().clone(),
+                    LockCommand::Open.to_bytes(),
+                    vec![me.clone()],
+                );
+            let signed = build_and_sign(&ctx, builder, &spending.owners).await?;
+            let transaction = signed.id();
+            match finality(&ctx, signed, &[]).await {
+                Ok(_) => return Ok(CashResult { transaction }),
+                Err(error) if error.code == TOO_EARLY && attempt < ATTEMPTS_MAX => {
+                    ctx.progress("waiting for the notary's clock");
+                    ctx.sleep_ms(AGAIN_MS << attempt).await?;
+                    attempt += 1;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
