@@ -353,7 +353,9 @@ fn check_payment(tx: &LedgerTransaction, settled: Vec<Due>) -> Outcome {
         let cash = CashState::from_bytes(data).map_err(ObligationError::State)?;
         Ok(((cash.owner, cash.token.id()), cash.quantity))
     };
-    for output in tx.outputs_of(cash_name()) {
+    // What another state encumbers is not free to be spent, and pays nothing.
+    let free = tx.outputs_of(cash_name());
+    for output in free.filter(|output| output.encumbrance.is_none()) {
         let (key, quantity) = cash(&output.data)?;
         if let Some((_, gets, _)) = dues.get_mut(&key) {
             add(gets, quantity)?;
