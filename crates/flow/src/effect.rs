@@ -1,8 +1,8 @@
 //! Effects: what a flow asks of the world, and what the world answers.
 
 use ledger::{
-    ContractName, OwnershipProof, PartyId, SelectionRequest, SignedTransaction, StateAndRef, StateRef,
-    Transition, TransitionGoal, TxId,
+    ContractName, OwnershipProof, PartyId, SelectionRequest, SignedTransaction, StateAndRef,
+    StateRef, Transition, TransitionGoal, TxId,
 };
 use primitives::{Encode, Hash, PublicKey, Signature, SignatureContext, SignedMessage, Timestamp};
 

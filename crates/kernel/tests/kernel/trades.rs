@@ -354,7 +354,7 @@ fn an_obligation_is_issued_moved_settled_in_part_and_in_full() {
     done(&mut town, 3, settle, &about(rest));
     assert!(all(&town, 1, DEBT).is_empty() && all(&town, 3, DEBT).is_empty());
     assert_eq!([1, 3].map(|node| town.balance(node)), [280, 20]);
-    refused(&mut town, 3, settle, &pay(5, rest), "notary.conflict");
+    refused(&mut town, 3, settle, &pay(5, rest), "vault.state_consumed");
     at_rest(&mut town);
 }
 
