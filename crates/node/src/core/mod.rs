@@ -7,21 +7,33 @@
 //! ```
 //! Nothing here decides anything about the ledger: that is the kernel's.
 
+mod apps;
 mod clock;
 mod columns;
 mod figures;
+mod flow_starts;
 mod hospital;
+mod ledger_pages;
 mod ledger_reads;
 mod mailbox;
+mod node_info;
+mod options;
 mod peers;
 mod replies;
+mod running;
 mod service;
 mod shared;
 mod start;
+mod start_error;
 mod stuck;
 mod thread;
 mod vault_changes;
 mod vault_query;
+mod vault_reads;
 mod view;
+mod view_feed;
+mod view_rows;
 
-pub use start::{Apps, ERRORS, Node, StartError};
+pub use apps::Apps;
+pub use start::Node;
+pub use start_error::{ERRORS, StartError};

@@ -12,7 +12,7 @@ use ledger::{PartyId, Rejection, StateRef};
 use super::clock::Clock;
 use super::mailbox::Mailbox;
 use super::replies::Replies;
-use super::view::ViewFeed;
+use super::view_feed::ViewFeed;
 use crate::http::Followers;
 use crate::metrics::NodeMetrics;
 use crate::users::{AuditLine, AuditLog};

@@ -1,189 +1,50 @@
 //! Bringing a node up and taking it down.
 
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use flow::FlowRegistry;
-use kernel::port::{Reads, StoreFailure, Table, WriteBatch};
-use kernel::{Event, Identity, Kernel, KernelOptions, Priority};
-use ledger::{ContractRegistry, Rejection};
+use kernel::port::{Reads, Table, WriteBatch};
+use kernel::{Event, Identity, Kernel, Priority};
+use ledger::Rejection;
 use net::{Compression, Inbound, NetLimits, PeerAddress, Sink, Transport};
-use primitives::{Coded, ErrorInfo};
 use store::{Class, Committer, CommitterOptions, Embedded};
-use thiserror::Error;
 use tokio::sync::watch;
 
+use super::apps::Apps;
 use super::clock::Clock;
 use super::columns::Columns;
 use super::mailbox::Mailbox;
+use super::options::{http_options, kernel_options};
 use super::replies::Replies;
-use super::service::{Readers, STOP_PATIENCE, Service};
+use super::service::Service;
 use super::shared::Shared;
+use super::start_error::StartError;
 use super::stuck;
 use super::thread::CoreThread;
-use super::view::{ViewFeed, ViewThread};
+use super::vault_reads::Readers;
+use super::view::ViewThread;
+use super::view_feed::ViewFeed;
 use crate::bootstrap::NodeFiles;
-use crate::config::NodeConfig;
-use crate::http::{
-    ApiToken, HttpHandle, HttpOptions, HttpServer, ListenError, TlsError, Tokens, server_config,
-};
+use crate::http::{HttpHandle, HttpServer, server_config};
 use crate::metrics::NodeMetrics;
-use crate::users::{AuditLog, Users, UsersError};
+use crate::users::{AuditLog, Users};
 
 /// The ledger's store, within the data folder.
 const LEDGER: &str = "ledger";
 /// The vault's view, within the data folder.
 const VIEW: &str = "vault.sqlite";
 
-/// What a node can run.
-pub struct Apps {
-    /// Its contracts.
-    pub contracts: ContractRegistry,
-    /// Its flows.
-    pub flows: FlowRegistry,
-}
-
-impl Apps {
-    /// What comes with this software: cash.
-    ///
-    /// # Errors
-    /// Two contracts of one name and version.
-    pub fn built_in() -> Result<Self, StartError> {
-        let mut apps = Self {
-            contracts: ContractRegistry::new(),
-            flows: FlowRegistry::new(),
-        };
-        finance::register_contracts(&mut apps.contracts)
-            .map_err(|error| StartError::Apps(error.to_string()))?;
-        flow::transitions::register_flows(&mut apps.flows);
-        finance::register_flows(&mut apps.flows);
-        Ok(apps)
-    }
-}
-
-/// Why a node does not start.
-#[derive(Debug, Error)]
-pub enum StartError {
-    /// The data folder can't be made.
-    #[error("{path}: {source}")]
-    Folder {
-        /// The folder.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// The ledger's store does not open.
-    #[error(transparent)]
-    Store(#[from] store::OpenError),
-    /// The ledger's store can't be read or written.
-    #[error("{0}")]
-    StoreFailed(StoreFailure),
-    /// The kernel does not open.
-    #[error(transparent)]
-    Kernel(#[from] kernel::OpenError),
-    /// The vault's view does not open.
-    #[error(transparent)]
-    View(#[from] store::ViewError),
-    /// The connections to other nodes.
-    #[error(transparent)]
-    Transport(#[from] net::StartError),
-    /// The API's certificate.
-    #[error(transparent)]
-    ApiTls(#[from] TlsError),
-    /// The API's address.
-    #[error(transparent)]
-    ApiListen(#[from] ListenError),
-    /// The users of the node's folder.
-    #[error(transparent)]
-    Users(#[from] UsersError),
-    /// A token's hash in the configuration.
-    #[error("api.tokens: the sha256 of user '{0}' is not 64 hexadecimal digits")]
-    Token(String),
-    /// Contracts or flows do not go together.
-    #[error("{0}")]
-    Apps(String),
-    /// The system gives no thread or no random bytes.
-    #[error("{0}")]
-    System(String),
-}
-
-/// The vault's view can't be asked, or does not follow the ledger.
-pub(super) const VIEW_FAILED: ErrorInfo = ErrorInfo {
-    code: "vault.view_failed",
-    cause: "The vault's view can't be read or written, so what the node holds is not known; the ledger itself is whole.",
-    action: "Read the node's log and check the disk; the view is rebuilt from the ledger when its file is removed while the node is stopped.",
-};
-
-/// The codes of this module.
-pub const ERRORS: &[ErrorInfo] = &[
-    VIEW_FAILED,
-    ErrorInfo {
-        code: "node.data_folder",
-        cause: "The node's data folder can't be made or used.",
-        action: "Check node.data_dir in the configuration, its permissions, and the space on the disk.",
-    },
-    ErrorInfo {
-        code: "node.bad_token_hash",
-        cause: "An entry of api.tokens has no proper SHA-256.",
-        action: "Put the token's SHA-256 there, 64 hexadecimal digits, as sha256sum prints it.",
-    },
-    ErrorInfo {
-        code: "node.apps",
-        cause: "Contracts or flows that were registered contradict each other.",
-        action: "Register each contract's version once.",
-    },
-    ErrorInfo {
-        code: "node.system",
-        cause: "The operating system refuses a thread or random bytes.",
-        action: "Check the limits of processes and memory for the node's user.",
-    },
-];
-
-impl Coded for StartError {
-    fn code(&self) -> &'static str {
-        match self {
-            StartError::Folder { .. } => "node.data_folder",
-            StartError::Store(error) => error.code(),
-            StartError::StoreFailed(failure) => failure.code,
-            StartError::Kernel(error) => error.code(),
-            StartError::View(error) => error.code(),
-            StartError::Transport(error) => error.code(),
-            StartError::ApiTls(error) => error.code(),
-            StartError::ApiListen(error) => error.code(),
-            StartError::Users(error) => error.code(),
-            StartError::Token(_) => "node.bad_token_hash",
-            StartError::Apps(_) => "node.apps",
-            StartError::System(_) => "node.system",
-        }
-    }
-
-    fn hint(&self) -> &'static str {
-        match self {
-            StartError::Store(error) => error.hint(),
-            StartError::StoreFailed(failure) => failure.hint,
-            StartError::Kernel(error) => error.hint(),
-            StartError::View(error) => error.hint(),
-            StartError::Transport(error) => error.hint(),
-            StartError::ApiTls(error) => error.hint(),
-            StartError::ApiListen(error) => error.hint(),
-            StartError::Users(error) => error.hint(),
-            _ => ErrorInfo::action_of(ERRORS, self.code()),
-        }
-    }
-}
-
 /// A running node. Dropping it stops it without ceremony, as a crash would.
 pub struct Node {
-    shared: Arc<Shared>,
-    transport: Transport,
-    http: HttpHandle,
-    committer: Committer,
-    threads: Vec<JoinHandle<()>>,
-    drained: watch::Receiver<bool>,
-    failed: watch::Receiver<Option<Rejection>>,
+    pub(super) shared: Arc<Shared>,
+    pub(super) transport: Transport,
+    pub(super) http: HttpHandle,
+    pub(super) committer: Committer,
+    pub(super) threads: Vec<JoinHandle<()>>,
+    pub(super) drained: watch::Receiver<bool>,
+    pub(super) failed: watch::Receiver<Option<Rejection>>,
 }
 
 impl Node {
@@ -386,61 +247,6 @@ impl Node {
             failed,
         })
     }
-
-    /// Where clients find it.
-    pub fn api_address(&self) -> std::net::SocketAddr {
-        self.http.address()
-    }
-
-    /// Where other nodes find it.
-    pub fn p2p_address(&self) -> std::net::SocketAddr {
-        self.transport.handle().local_address()
-    }
-
-    /// Takes no new starts from now on. Returns when the last flow has ended, or why it never will: the store has failed.
-    pub async fn drain(&mut self) -> Result<(), Rejection> {
-        if !self
-            .shared
-            .draining
-            .swap(true, std::sync::atomic::Ordering::Relaxed)
-        {
-            self.shared.mailbox.push(Event::Drain);
-        }
-        // An error of either means that the kernel's thread is gone: there is nothing to wait for.
-        tokio::select! {
-            _ = self.drained.wait_for(|drained| *drained) => Ok(()),
-            failed = self.failed.wait_for(Option::is_some) => {
-                failed.ok().and_then(|failed| failed.clone()).map_or(Ok(()), Err)
-            }
-        }
-    }
-
-    /// Stops: requests in flight are answered, what was submitted is committed.
-    pub async fn stop(self) {
-        let Node {
-            shared,
-            transport,
-            http,
-            committer,
-            threads,
-            ..
-        } = self;
-        http.stop().await;
-        shared.mailbox.close();
-        shared.view.stop();
-        let ended = tokio::task::spawn_blocking(move || {
-            for thread in threads {
-                if thread.join().is_err() {
-                    tracing::error!("a thread of the node panicked");
-                }
-            }
-            drop(committer);
-            drop(transport);
-        });
-        if tokio::time::timeout(STOP_PATIENCE, ended).await.is_err() {
-            tracing::warn!("the node's threads did not end in time");
-        }
-    }
 }
 
 /// What comes from peers goes to the kernel.
@@ -470,7 +276,8 @@ fn thread(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle
         .map_err(|error| StartError::System(format!("the {name} thread: {error}")))
 }
 
-fn random() -> Result<[u8; 32], StartError> {
+/// Fresh random bytes.
+pub(super) fn random() -> Result<[u8; 32], StartError> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes)
         .map_err(|error| StartError::System(format!("no random bytes: {error}")))?;
@@ -495,69 +302,4 @@ fn epoch(store: &Embedded, committer: &Committer) -> Result<u64, StartError> {
         .commit(Class::Normal, batch)
         .map_err(StartError::StoreFailed)?;
     Ok(epoch)
-}
-
-fn kernel_options(config: &NodeConfig) -> Result<KernelOptions, StartError> {
-    let limits = config.limits;
-    let mut options = KernelOptions {
-        entropy: random()?,
-        live_flows_max: limits.live_flows,
-        start_queue_max: limits.start_queue,
-        consent: (&config.transitions).into(),
-        transactions_bytes: config.cache.transactions_bytes,
-        known_signatures_bytes: config.cache.signatures_bytes,
-        keys_bytes: config.cache.keys_bytes,
-        outcomes_bytes: config.cache.outcomes_bytes,
-        unshared_bytes: config.cache.unshared_bytes,
-        sent_along_bytes: config.cache.sent_along_bytes,
-        ..KernelOptions::default()
-    };
-    options.flow.responders_max = limits.responders;
-    options.selection.coins_bytes_max = limits.coin_bytes;
-    options.selection.coins_per_pool_max = limits.coins_per_token;
-    options.notary = config.notary.map(|section| notary::NotaryOptions {
-        kind: match section.validating {
-            true => notary::NotaryKind::Validating,
-            false => notary::NotaryKind::NonValidating,
-        },
-        batch_requests_max: section.batch_requests_max,
-        batch_states_max: section.batch_states_max,
-        queue_requests_max: section.queue_requests_max,
-        queue_states_max: section.queue_states_max,
-        ..notary::NotaryOptions::default()
-    });
-    Ok(options)
-}
-
-fn http_options(
-    config: &NodeConfig,
-    tls: Arc<rustls::ServerConfig>,
-) -> Result<HttpOptions, StartError> {
-    let mut tokens = Vec::with_capacity(config.api.tokens.len());
-    for entry in &config.api.tokens {
-        let sha256 = primitives::hex::decode(&entry.sha256)
-            .and_then(|bytes| bytes.try_into().ok())
-            .ok_or_else(|| StartError::Token(entry.user.clone()))?;
-        tokens.push(ApiToken {
-            user: entry.user.as_str().into(),
-            sha256,
-        });
-    }
-    Ok(HttpOptions {
-        connections_max: config.api.connections_max,
-        body_bytes_max: config.api.body_bytes_max,
-        stream_outstanding_max: config.api.stream_outstanding_max,
-        requests_max: config.api.requests_max,
-        streams_max: config.api.streams_max,
-        followers_max: config.api.followers_max,
-        followers_bytes_per_s: config.api.followers_bytes_per_s,
-        bodies_bytes_max: config.api.bodies_bytes_max,
-        page_max: config.api.page_max,
-        wait_max: Duration::from_secs(config.api.wait_s_max),
-        head_timeout: Duration::from_secs(config.api.head_s),
-        body_timeout: Duration::from_secs(config.api.body_s),
-        write_patience: Duration::from_secs(config.api.write_s),
-        stop_patience: Duration::from_secs(2),
-        ..HttpOptions::new(config.api.listen, tls, Tokens::new(tokens))
-    })
 }

@@ -15,8 +15,9 @@ use store::{
 };
 
 use super::columns::Columns;
-use super::service::{store_refusal, view_refusal};
-use super::view::notary_of;
+use super::service::store_refusal;
+use super::vault_reads::view_refusal;
+use super::view_rows::notary_of;
 use crate::http::Refusal;
 
 /// What "busy" suggests when too many queries run.

@@ -2,175 +2,27 @@
 
 use std::collections::VecDeque;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use flow::FlowId;
 use kernel::port::{Reads, StoreFailure};
 use kernel::{Event, Found, LINEAR_LOOKED_AT_MAX, LookUp, decode_row, ledger_page};
-use ledger::{ContractRegistry, NetworkMap, PartyId, StateAndRef, StateRef, TxId};
-use primitives::{Decode, Encode, PublicKey, Timestamp};
-use store::{
-    CoinCursor, ConsumedState, ProducedState, StateRow, TokenFacts, VaultReader, VaultView,
-    ViewProgress,
-};
-use tokio::sync::watch;
-use vault::{CoinRow, RefillRequest, ViewChange};
+use ledger::{ContractRegistry, NetworkMap};
+use primitives::{PublicKey, Timestamp};
+use store::{CoinCursor, ConsumedState, VaultReader, VaultView, ViewProgress};
+use vault::{RefillRequest, ViewChange};
 
 use super::columns::Columns;
 use super::mailbox::Mailbox;
-use super::start::VIEW_FAILED;
+use super::view_feed::{Job, ViewFeed, count};
+use super::view_rows::{coin_row, produced_row};
 use crate::metrics::NodeMetrics;
 
 /// Transactions of the ledger read at once when the view is filled again.
 const FILL_PAGE: usize = 1_000;
 /// Changes applied in one transaction of the view, about.
 const APPLY_CHANGES: usize = 20_000;
-/// Changes kept in memory for the view. What a busy peer delivers beyond it is read from the ledger when the view gets there.
-const HELD_CHANGES_MAX: u64 = 20_000;
-/// Changes that may wait, in memory or in the ledger, before the node takes no new starts.
-pub(super) const LAG_CHANGES_MAX: u64 = 200_000;
-
-/// What one transaction changes.
-pub(super) type Fed = (u64, TxId, Timestamp, Vec<ViewChange>);
-
-enum Job {
-    Feed(Vec<Fed>),
-    /// Follow the ledger up to here; so many changes are on the way.
-    Follow {
-        upto: u64,
-        changes: u64,
-    },
-    Refill(RefillRequest),
-    LookUp(FlowId, u32, LookUp),
-    Stop,
-}
-
-/// The way to the view's thread.
-pub(super) struct ViewFeed {
-    jobs: Mutex<VecDeque<Job>>,
-    arrived: Condvar,
-    /// The last position fed; the view has to come there before what was acknowledged is seen.
-    fed_seq: AtomicU64,
-    waiting_changes: AtomicU64,
-    /// Those of them that are in memory.
-    held_changes: AtomicU64,
-    failed: Mutex<Option<String>>,
-    reached: watch::Sender<u64>,
-}
-
-impl ViewFeed {
-    pub(super) fn new(ledger_end: u64) -> Self {
-        Self {
-            jobs: Mutex::default(),
-            arrived: Condvar::new(),
-            fed_seq: AtomicU64::new(ledger_end),
-            waiting_changes: AtomicU64::new(0),
-            held_changes: AtomicU64::new(0),
-            failed: Mutex::default(),
-            reached: watch::Sender::new(0),
-        }
-    }
-
-    pub(super) fn feed(&self, fed: Vec<Fed>) {
-        let changes = count(&fed);
-        let Some((upto, ..)) = fed.last() else { return };
-        let upto = *upto;
-        self.waiting_changes.fetch_add(changes, Ordering::Relaxed);
-        self.fed_seq.fetch_max(upto, Ordering::Release);
-        let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(Job::Follow {
-            upto: end,
-            changes: more,
-        }) = jobs.back_mut()
-        {
-            *end = upto;
-            *more += changes;
-            return;
-        }
-        let full = self.held_changes.load(Ordering::Relaxed) + changes > HELD_CHANGES_MAX;
-        if full {
-            self.add(jobs, Job::Follow { upto, changes });
-        } else {
-            self.held_changes.fetch_add(changes, Ordering::Relaxed);
-            self.add(jobs, Job::Feed(fed));
-        }
-    }
-
-    pub(super) fn refill(&self, request: RefillRequest) {
-        self.push(Job::Refill(request));
-    }
-
-    /// A question of a flow, answered after all that was fed before.
-    pub(super) fn look_up(&self, flow: FlowId, effect: u32, what: LookUp) {
-        self.push(Job::LookUp(flow, effect, what));
-    }
-
-    pub(super) fn stop(&self) {
-        self.push(Job::Stop);
-    }
-
-    /// The position that the view has to reach to show everything acknowledged so far.
-    pub(super) fn fed_seq(&self) -> u64 {
-        self.fed_seq.load(Ordering::Acquire)
-    }
-
-    /// The position that the view has reached, for those who follow it.
-    pub(super) fn reached(&self) -> watch::Receiver<u64> {
-        self.reached.subscribe()
-    }
-
-    /// Whether new work has to wait for the view.
-    pub(super) fn is_behind(&self) -> bool {
-        self.waiting_changes.load(Ordering::Relaxed) > LAG_CHANGES_MAX
-    }
-
-    /// Why the view stands still, if it does.
-    pub(super) fn failure(&self) -> Option<String> {
-        self.failed
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
-    }
-
-    fn push(&self, job: Job) {
-        self.add(
-            self.jobs.lock().unwrap_or_else(PoisonError::into_inner),
-            job,
-        );
-    }
-
-    fn add(&self, mut jobs: MutexGuard<'_, VecDeque<Job>>, job: Job) {
-        let idle = jobs.is_empty();
-        jobs.push_back(job);
-        drop(jobs);
-        if idle {
-            self.arrived.notify_one();
-        }
-    }
-
-    fn take(&self, into: &mut VecDeque<Job>) {
-        let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
-        while jobs.is_empty() {
-            jobs = self
-                .arrived
-                .wait(jobs)
-                .unwrap_or_else(PoisonError::into_inner);
-        }
-        std::mem::swap(into, &mut jobs);
-    }
-
-    fn fail(&self, why: String) {
-        tracing::error!(
-            code = VIEW_FAILED.code,
-            hint = VIEW_FAILED.action,
-            "the vault's view stands still: {why}"
-        );
-        *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
-    }
-}
-
 /// What the thread owns.
 pub(super) struct ViewThread<R> {
     pub(super) view: VaultView,
@@ -265,7 +117,7 @@ impl<R: Reads> ViewThread<R> {
         self.metrics.view_time.record_time(began.elapsed());
         self.metrics.view_seq.set_count(upto);
         if outcome.is_ok() {
-            self.feed.reached.send_replace(upto);
+            self.feed.come_to(upto);
         }
         self.feed
             .waiting_changes
@@ -310,7 +162,7 @@ impl<R: Reads> ViewThread<R> {
             rows.clear();
         }
         self.metrics.view_seq.set_count(self.view.upto());
-        self.feed.reached.send_replace(self.view.upto());
+        self.feed.come_to(self.view.upto());
         Ok(())
     }
 
@@ -419,70 +271,6 @@ impl<R: Reads> ViewThread<R> {
     }
 }
 
-fn count(fed: &[Fed]) -> u64 {
-    fed.iter()
-        .map(|(_, _, _, changes)| changes.len() as u64)
-        .sum()
-}
-
-fn produced_row(
-    at: Timestamp,
-    produced: vault::Produced,
-    network: &NetworkMap,
-    columns: &Columns,
-) -> ProducedState {
-    let vault::Produced { seq, state, facts } = produced;
-    let StateAndRef { state, reference } = state;
-    let (token, quantity) = match facts.fungible {
-        Some(fungible) => {
-            let id = *fungible.token.as_bytes();
-            let facts = TokenFacts {
-                id,
-                symbol: fungible.symbol,
-                issuer: network.title(&fungible.issuer),
-            };
-            (Some(facts), fungible.quantity)
-        }
-        None => (None, 0),
-    };
-    let only_owner = match (&facts.owner, facts.participants.as_slice()) {
-        (Some(owner), [participant]) => owner == participant,
-        _ => false,
-    };
-    ProducedState {
-        tx: *reference.tx.as_bytes(),
-        output: reference.index,
-        seq,
-        contract: state.contract.as_str().to_owned(),
-        token,
-        quantity,
-        owner: facts.owner.map(|owner| owner.to_bytes()),
-        participants: (!only_owner).then(|| facts.participants.to_bytes()),
-        participant_keys: if only_owner {
-            Vec::new()
-        } else {
-            facts.participants.iter().map(Encode::to_bytes).collect()
-        },
-        linear_id: facts.linear_id.map(|id| *id.as_bytes()),
-        notary: *state.notary.id().as_bytes(),
-        recorded_at: at.as_ms(),
-        state: state.to_bytes(),
-        columns: columns.row(state.contract.as_str(), facts.columns),
-    }
-}
-
-fn coin_row(row: StateRow) -> Option<CoinRow> {
-    // What the view holds was encoded here; a row that does not decode is passed over, and an audit shows it.
-    let state = ledger::TransactionState::from_bytes(&row.state).ok()?;
-    let reference = StateRef::new(TxId::from_array(row.tx), row.output);
-    let coin = StateAndRef { state, reference };
-    Some(CoinRow {
-        coin,
-        quantity: row.quantity,
-        seq: row.seq,
-    })
-}
-
 /// Opens the view's file beside the ledger.
 pub(super) fn open(
     path: &Path,
@@ -493,9 +281,4 @@ pub(super) fn open(
     let reader = view.reader()?;
     let progress = view.progress();
     Ok((view, reader, progress))
-}
-
-/// A notary's party id, as the view holds it.
-pub(super) fn notary_of(row: &StateRow) -> PartyId {
-    PartyId::from_array(row.notary)
 }

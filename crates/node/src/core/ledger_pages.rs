@@ -1,0 +1,163 @@
+//! Pages of the ledger for the HTTP API, and the notes that users make in it.
+
+use api::{ConsumedEntry, ConsumedPage, LedgerEntry, LedgerPage, NoteView, TransactionView};
+use kernel::port::{Reads, StoreFailure, Table};
+use kernel::{Event, Reply, Token, decode_row, ledger_page};
+use ledger::{StateRef, TxId};
+
+use super::ledger_reads;
+use super::service::{Service, joined, stopping, store_refusal};
+use crate::http::{Refusal, Ticket, transaction_view};
+
+impl Service {
+    /// A recorded transaction.
+    pub(super) async fn read_transaction(&self, id: TxId) -> Result<TransactionView, Refusal> {
+        let store = self.store.clone();
+        let found = tokio::task::spawn_blocking(move || {
+            let fail = |failure: StoreFailure| store_refusal(&failure);
+            let Some(seq) = store.get(Table::TxIndex, id.as_bytes()).map_err(fail)? else {
+                return Ok(None);
+            };
+            Ok(store
+                .get(Table::Ledger, &seq)
+                .map_err(fail)?
+                .map(|row| (seq, row)))
+        });
+        let Some((seq, row)) = joined(found.await)? else {
+            let text = format!("transaction {id} is not recorded here");
+            return Err(Refusal::listed(&api::codes::UNKNOWN_TRANSACTION, text));
+        };
+        let seq = kernel::rows::seq_of(&seq).unwrap_or_default();
+        let (_, transaction) = decode_row(&row)
+            .map_err(|error| Refusal::listed(&api::codes::INTERNAL, error.to_string()))?;
+        Ok(transaction_view(
+            seq,
+            &transaction,
+            &self.network,
+            |state| self.describe(state),
+        ))
+    }
+
+    /// A page of ids, in the order of recording.
+    pub(super) async fn read_ledger(
+        &self,
+        after: Option<u64>,
+        limit: usize,
+    ) -> Result<LedgerPage, Refusal> {
+        let store = self.store.clone();
+        let found = tokio::task::spawn_blocking(move || {
+            let page = ledger_page(&store, after.unwrap_or(0), limit);
+            let page = page.map_err(|failure| store_refusal(&failure))?;
+            let entries = page
+                .rows
+                .into_iter()
+                .map(|(seq, row)| {
+                    let (_, transaction) = decode_row(&row).map_err(|error| {
+                        Refusal::listed(&api::codes::INTERNAL, error.to_string())
+                    })?;
+                    Ok(LedgerEntry {
+                        seq,
+                        id: transaction.id().to_string(),
+                    })
+                })
+                .collect::<Result<Vec<LedgerEntry>, Refusal>>()?;
+            Ok((entries, page.more))
+        });
+        let (entries, more) = joined(found.await)?;
+        let next = entries.last().filter(|_| more).map(|entry| entry.seq);
+        Ok(LedgerPage { entries, next })
+    }
+
+    /// Makes a note; returns once it is durable.
+    pub(super) async fn make_note(
+        &self,
+        id: TxId,
+        user: String,
+        text: String,
+    ) -> Result<NoteView, Refusal> {
+        let mut salt = [0; 4];
+        getrandom::fill(&mut salt)
+            .map_err(|error| Refusal::listed(&api::codes::INTERNAL, error.to_string()))?;
+        let token = Token(Ticket::next_id());
+        let reply = self.shared.replies.once(token);
+        let row = kernel::NoteRow {
+            user,
+            at: primitives::Timestamp::EPOCH,
+            text,
+        };
+        self.shared.mailbox.push(Event::Note {
+            transaction: id,
+            salt,
+            user: row.user.clone(),
+            text: row.text.clone(),
+            token,
+        });
+        match reply.await {
+            Ok(Reply::Noted { note, at }) => Ok(ledger_reads::note_view(
+                &note,
+                kernel::NoteRow { at, ..row },
+            )),
+            Ok(Reply::Rejected(rejection)) => Err(rejection.into()),
+            _ => Err(stopping()),
+        }
+    }
+
+    /// Takes a note away.
+    pub(super) async fn take_note_away(
+        &self,
+        id: TxId,
+        note: kernel::NoteId,
+    ) -> Result<(), Refusal> {
+        let token = Token(Ticket::next_id());
+        let reply = self.shared.replies.once(token);
+        self.shared.mailbox.push(Event::RemoveNote {
+            transaction: id,
+            note,
+            token,
+        });
+        match reply.await {
+            Ok(Reply::Done) => Ok(()),
+            Ok(Reply::Rejected(rejection)) => Err(rejection.into()),
+            _ => Err(stopping()),
+        }
+    }
+
+    /// A page of what this notary has seen consumed.
+    pub(super) async fn read_consumed(
+        &self,
+        after: Option<StateRef>,
+        limit: usize,
+    ) -> Result<ConsumedPage, Refusal> {
+        if self.info.notary.is_none() {
+            let text = "this node is no notary";
+            return Err(Refusal::listed(&api::codes::NOT_A_NOTARY, text));
+        }
+        let store = self.store.clone();
+        let found = tokio::task::spawn_blocking(move || {
+            let from = match after {
+                Some(after) => [kernel::rows::state_ref_key(&after).as_slice(), &[0]].concat(),
+                None => Vec::new(),
+            };
+            let rows = store.scan(Table::NotaryStates, &from, None, limit);
+            rows.map_err(|failure| store_refusal(&failure))
+        });
+        let rows = joined(found.await)?;
+        let full = rows.len() == limit;
+        let entries: Vec<ConsumedEntry> = rows
+            .into_iter()
+            .filter_map(|(key, value)| {
+                let reference = kernel::rows::state_ref_of(&key)?;
+                let consumed_by = TxId::from_array(value.get(..32)?.try_into().ok()?);
+                Some(ConsumedEntry {
+                    state_ref: reference.to_string(),
+                    consumed_by: consumed_by.to_string(),
+                })
+            })
+            .collect();
+        let next = entries
+            .last()
+            .filter(|_| full)
+            .map(|entry| entry.state_ref.clone());
+        Ok(ConsumedPage { entries, next })
+    }
+}

@@ -1,0 +1,129 @@
+//! The node and its network as the API shows them.
+
+use api::{FlowInfo, Health, NetworkView, NodeState, NodeView, NotaryView, PartyView};
+use ledger::NodeInfo;
+
+use super::figures;
+use super::service::Service;
+
+impl Service {
+    /// Whether it takes work.
+    pub(super) fn node_state(&self) -> NodeState {
+        if self.shared.replies.failure().is_some() {
+            NodeState::Failed
+        } else if *self.shared.drained.borrow() {
+            NodeState::Drained
+        } else if self.shared.is_draining() {
+            NodeState::Draining
+        } else {
+            NodeState::Ready
+        }
+    }
+
+    /// The legal names of the peers connected now.
+    fn connected_peers(&self) -> Vec<String> {
+        let peers = self.net.peers().into_iter();
+        let connected = peers.filter(|peer| peer.address.is_some());
+        let names = connected.map(|peer| match self.network.party(&peer.peer) {
+            Some(party) => party.name.to_string(),
+            None => peer.peer.to_string(),
+        });
+        names.collect()
+    }
+
+    /// The node.
+    pub(super) fn node_view(&self) -> NodeView {
+        let figures = self.shared.figures();
+        NodeView {
+            name: self.info.party.name.to_string(),
+            party_id: self.info.party.id().to_string(),
+            key: self.info.party.key.to_text(),
+            notary: notary_view(&self.info),
+            addresses: self.info.addresses.clone(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            platform_version: self.info.platform_version,
+            state: self.node_state(),
+            uptime_ms: u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX),
+            flows_in_flight: figures.flows_live,
+            flows_queued: figures.flows_queued,
+            ledger_seq: figures.transactions,
+            view_seq: self.progress.upto(),
+            peers: self.connected_peers(),
+            flows: self
+                .flows
+                .list()
+                .into_iter()
+                .filter(|flow| !flow.versions.is_empty())
+                .map(|flow| FlowInfo {
+                    name: flow.name.to_owned(),
+                    versions: flow.versions,
+                    arguments: flow.arguments.iter().map(|a| a.name.to_owned()).collect(),
+                })
+                .collect(),
+        }
+    }
+
+    /// The network.
+    pub(super) fn network_view(&self) -> NetworkView {
+        let parameters = self.network.parameters();
+        NetworkView {
+            parameters: parameters.hash().to_string(),
+            max_message_bytes: parameters.max_message_bytes,
+            max_transaction_bytes: parameters.max_transaction_bytes,
+            issued_at_ms: parameters.issued_at.as_ms(),
+            notaries: parameters
+                .notaries
+                .iter()
+                .map(|n| n.name.to_string())
+                .collect(),
+            nodes: self
+                .network
+                .nodes()
+                .map(|(id, info)| PartyView {
+                    name: info.party.name.to_string(),
+                    party_id: id.to_string(),
+                    key: info.party.key.to_text(),
+                    addresses: info.addresses.clone(),
+                    notary: notary_view(info),
+                })
+                .collect(),
+        }
+    }
+
+    /// Whether it works.
+    pub(super) fn health_view(&self) -> Health {
+        let state = self.node_state();
+        let (fed, upto) = (self.shared.view.fed_seq(), self.progress.upto());
+        let failed = self
+            .shared
+            .replies
+            .failure()
+            .map(|rejection| rejection.to_string());
+        Health {
+            live: state != NodeState::Failed,
+            ready: state == NodeState::Ready,
+            state,
+            ledger_seq: fed,
+            view_seq: upto,
+            view_lag: fed.saturating_sub(upto),
+            message: failed.or_else(|| self.shared.view.failure()),
+        }
+    }
+
+    /// Brings gauges up to date.
+    pub(super) fn show_figures(&self) {
+        let metrics = &self.shared.metrics;
+        figures::show_kernel(metrics, &self.shared.figures());
+        figures::show_net(metrics, &self.net.figures());
+        metrics.blocks.set_blocks(self.store.block_cache());
+        metrics.view_seq.set_count(self.progress.upto());
+        let connected = self.connected_peers().len();
+        metrics.peers_connected.set_count(connected as u64);
+    }
+}
+
+fn notary_view(info: &NodeInfo) -> Option<NotaryView> {
+    info.notary.as_ref().map(|notary| NotaryView {
+        validating: notary.validating,
+    })
+}

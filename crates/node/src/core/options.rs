@@ -1,0 +1,78 @@
+//! The parts' options, out of the node's configuration.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use kernel::KernelOptions;
+
+use super::start::random;
+use super::start_error::StartError;
+use crate::config::NodeConfig;
+use crate::http::{ApiToken, HttpOptions, Tokens};
+
+/// The kernel's.
+pub(super) fn kernel_options(config: &NodeConfig) -> Result<KernelOptions, StartError> {
+    let limits = config.limits;
+    let mut options = KernelOptions {
+        entropy: random()?,
+        live_flows_max: limits.live_flows,
+        start_queue_max: limits.start_queue,
+        consent: (&config.transitions).into(),
+        transactions_bytes: config.cache.transactions_bytes,
+        known_signatures_bytes: config.cache.signatures_bytes,
+        keys_bytes: config.cache.keys_bytes,
+        outcomes_bytes: config.cache.outcomes_bytes,
+        unshared_bytes: config.cache.unshared_bytes,
+        sent_along_bytes: config.cache.sent_along_bytes,
+        ..KernelOptions::default()
+    };
+    options.flow.responders_max = limits.responders;
+    options.selection.coins_bytes_max = limits.coin_bytes;
+    options.selection.coins_per_pool_max = limits.coins_per_token;
+    options.notary = config.notary.map(|section| notary::NotaryOptions {
+        kind: match section.validating {
+            true => notary::NotaryKind::Validating,
+            false => notary::NotaryKind::NonValidating,
+        },
+        batch_requests_max: section.batch_requests_max,
+        batch_states_max: section.batch_states_max,
+        queue_requests_max: section.queue_requests_max,
+        queue_states_max: section.queue_states_max,
+        ..notary::NotaryOptions::default()
+    });
+    Ok(options)
+}
+
+/// The API's, without its users and its audit log.
+pub(super) fn http_options(
+    config: &NodeConfig,
+    tls: Arc<rustls::ServerConfig>,
+) -> Result<HttpOptions, StartError> {
+    let mut tokens = Vec::with_capacity(config.api.tokens.len());
+    for entry in &config.api.tokens {
+        let sha256 = primitives::hex::decode(&entry.sha256)
+            .and_then(|bytes| bytes.try_into().ok())
+            .ok_or_else(|| StartError::Token(entry.user.clone()))?;
+        tokens.push(ApiToken {
+            user: entry.user.as_str().into(),
+            sha256,
+        });
+    }
+    Ok(HttpOptions {
+        connections_max: config.api.connections_max,
+        body_bytes_max: config.api.body_bytes_max,
+        stream_outstanding_max: config.api.stream_outstanding_max,
+        requests_max: config.api.requests_max,
+        streams_max: config.api.streams_max,
+        followers_max: config.api.followers_max,
+        followers_bytes_per_s: config.api.followers_bytes_per_s,
+        bodies_bytes_max: config.api.bodies_bytes_max,
+        page_max: config.api.page_max,
+        wait_max: Duration::from_secs(config.api.wait_s_max),
+        head_timeout: Duration::from_secs(config.api.head_s),
+        body_timeout: Duration::from_secs(config.api.body_s),
+        write_patience: Duration::from_secs(config.api.write_s),
+        stop_patience: Duration::from_secs(2),
+        ..HttpOptions::new(config.api.listen, tls, Tokens::new(tokens))
+    })
+}

@@ -1,0 +1,121 @@
+//! Why a node does not start, and what to do about it.
+
+use std::path::PathBuf;
+
+use kernel::port::StoreFailure;
+use primitives::{Coded, ErrorInfo};
+use thiserror::Error;
+
+use crate::http::{ListenError, TlsError};
+use crate::users::UsersError;
+
+/// Why a node does not start.
+#[derive(Debug, Error)]
+pub enum StartError {
+    /// The data folder can't be made.
+    #[error("{path}: {source}")]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The ledger's store does not open.
+    #[error(transparent)]
+    Store(#[from] store::OpenError),
+    /// The ledger's store can't be read or written.
+    #[error("{0}")]
+    StoreFailed(StoreFailure),
+    /// The kernel does not open.
+    #[error(transparent)]
+    Kernel(#[from] kernel::OpenError),
+    /// The vault's view does not open.
+    #[error(transparent)]
+    View(#[from] store::ViewError),
+    /// The connections to other nodes.
+    #[error(transparent)]
+    Transport(#[from] net::StartError),
+    /// The API's certificate.
+    #[error(transparent)]
+    ApiTls(#[from] TlsError),
+    /// The API's address.
+    #[error(transparent)]
+    ApiListen(#[from] ListenError),
+    /// The users of the node's folder.
+    #[error(transparent)]
+    Users(#[from] UsersError),
+    /// A token's hash in the configuration.
+    #[error("api.tokens: the sha256 of user '{0}' is not 64 hexadecimal digits")]
+    Token(String),
+    /// Contracts or flows do not go together.
+    #[error("{0}")]
+    Apps(String),
+    /// The system gives no thread or no random bytes.
+    #[error("{0}")]
+    System(String),
+}
+
+/// The vault's view can't be asked, or does not follow the ledger.
+pub(super) const VIEW_FAILED: ErrorInfo = ErrorInfo {
+    code: "vault.view_failed",
+    cause: "The vault's view can't be read or written, so what the node holds is not known; the ledger itself is whole.",
+    action: "Read the node's log and check the disk; the view is rebuilt from the ledger when its file is removed while the node is stopped.",
+};
+
+/// The codes of this module.
+pub const ERRORS: &[ErrorInfo] = &[
+    VIEW_FAILED,
+    ErrorInfo {
+        code: "node.data_folder",
+        cause: "The node's data folder can't be made or used.",
+        action: "Check node.data_dir in the configuration, its permissions, and the space on the disk.",
+    },
+    ErrorInfo {
+        code: "node.bad_token_hash",
+        cause: "An entry of api.tokens has no proper SHA-256.",
+        action: "Put the token's SHA-256 there, 64 hexadecimal digits, as sha256sum prints it.",
+    },
+    ErrorInfo {
+        code: "node.apps",
+        cause: "Contracts or flows that were registered contradict each other.",
+        action: "Register each contract's version once.",
+    },
+    ErrorInfo {
+        code: "node.system",
+        cause: "The operating system refuses a thread or random bytes.",
+        action: "Check the limits of processes and memory for the node's user.",
+    },
+];
+
+impl Coded for StartError {
+    fn code(&self) -> &'static str {
+        match self {
+            StartError::Folder { .. } => "node.data_folder",
+            StartError::Store(error) => error.code(),
+            StartError::StoreFailed(failure) => failure.code,
+            StartError::Kernel(error) => error.code(),
+            StartError::View(error) => error.code(),
+            StartError::Transport(error) => error.code(),
+            StartError::ApiTls(error) => error.code(),
+            StartError::ApiListen(error) => error.code(),
+            StartError::Users(error) => error.code(),
+            StartError::Token(_) => "node.bad_token_hash",
+            StartError::Apps(_) => "node.apps",
+            StartError::System(_) => "node.system",
+        }
+    }
+
+    fn hint(&self) -> &'static str {
+        match self {
+            StartError::Store(error) => error.hint(),
+            StartError::StoreFailed(failure) => failure.hint,
+            StartError::Kernel(error) => error.hint(),
+            StartError::View(error) => error.hint(),
+            StartError::Transport(error) => error.hint(),
+            StartError::ApiTls(error) => error.hint(),
+            StartError::ApiListen(error) => error.hint(),
+            StartError::Users(error) => error.hint(),
+            _ => ErrorInfo::action_of(ERRORS, self.code()),
+        }
+    }
+}

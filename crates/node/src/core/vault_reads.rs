@@ -1,0 +1,205 @@
+//! What the HTTP API reads of the vault's view.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use api::{Balance, Balances, Fungible, StateEntry, StatesPage, VaultAnswer, VaultQuery};
+use ledger::{StateRef, TransactionState, TxId};
+use primitives::Decode;
+use store::{StateFilter, StateRow, VaultReader};
+
+use super::service::{Service, joined};
+use super::start_error::VIEW_FAILED;
+use super::vault_changes::ChangeReader;
+use super::vault_query::{Leash, QUERY_RETRY_MS, Searcher, Waiting, late};
+use super::view_rows::notary_of;
+use crate::http::{Refusal, VaultChanges};
+
+/// What "busy" suggests while the vault's view catches up.
+pub(super) const VIEW_RETRY_MS: u64 = 500;
+
+/// Connections to the view's file for queries, as many as are used at once.
+pub(super) struct Readers {
+    /// Places for queries whose cost is the client's choice.
+    pub(super) queries: Arc<tokio::sync::Semaphore>,
+    pub(super) idle: std::sync::Mutex<Vec<VaultReader>>,
+    pub(super) open: Box<dyn Fn() -> Result<VaultReader, store::ViewError> + Send + Sync>,
+}
+
+impl Readers {
+    fn with<T>(
+        &self,
+        query: impl FnOnce(&VaultReader) -> Result<T, store::ViewError>,
+    ) -> Result<T, Refusal> {
+        self.lend(|reader| query(reader).map_err(|error| view_refusal(&error)))
+    }
+
+    fn lend<T>(
+        &self,
+        query: impl FnOnce(&VaultReader) -> Result<T, Refusal>,
+    ) -> Result<T, Refusal> {
+        let lock = || {
+            self.idle
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner)
+        };
+        let idle = lock().pop();
+        let reader = match idle {
+            Some(reader) => reader,
+            None => (self.open)().map_err(|error| view_refusal(&error))?,
+        };
+        let answer = query(&reader);
+        lock().push(reader);
+        answer
+    }
+}
+
+pub(super) fn view_refusal(error: &store::ViewError) -> Refusal {
+    Refusal {
+        code: VIEW_FAILED.code.into(),
+        message: error.to_string(),
+        hint: VIEW_FAILED.action.into(),
+        retry_after_ms: None,
+    }
+}
+
+impl Service {
+    /// Waits until the view shows everything acknowledged before the call.
+    async fn view_ready(&self, deadline: Instant) -> Result<u64, Refusal> {
+        let wanted = self.shared.view.fed_seq();
+        let (progress, feed) = (self.progress.clone(), Arc::clone(&self.shared.view));
+        if progress.upto() >= wanted {
+            return Ok(progress.upto());
+        }
+        let waited = tokio::task::spawn_blocking(move || {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if progress.wait_for(wanted, left) {
+                return Ok(progress.upto());
+            }
+            let text = match feed.failure() {
+                Some(why) => format!("the vault's view stands still: {why}"),
+                None => format!("the vault's view is at {} of {wanted}", progress.upto()),
+            };
+            Err(Refusal {
+                retry_after_ms: Some(VIEW_RETRY_MS),
+                ..Refusal::listed(&api::codes::VIEW_BEHIND, text)
+            })
+        });
+        joined(waited.await)
+    }
+
+    /// Sums by token.
+    pub(super) async fn read_balances(&self, deadline: Instant) -> Result<Balances, Refusal> {
+        let view_seq = self.view_ready(deadline).await?;
+        let readers = Arc::clone(&self.readers);
+        let found = tokio::task::spawn_blocking(move || readers.with(VaultReader::balances));
+        let balances = joined(found.await)?.into_iter().map(|balance| Balance {
+            token: primitives::hex::encode(&balance.token.id),
+            symbol: balance.token.symbol,
+            issuer: balance.token.issuer,
+            quantity: balance.quantity.to_string(),
+            states: balance.states,
+        });
+        Ok(Balances {
+            view_seq,
+            balances: balances.collect(),
+        })
+    }
+
+    /// A page of unconsumed states.
+    pub(super) async fn read_states(
+        &self,
+        after: Option<u64>,
+        limit: usize,
+        deadline: Instant,
+    ) -> Result<StatesPage, Refusal> {
+        let view_seq = self.view_ready(deadline).await?;
+        let readers = Arc::clone(&self.readers);
+        let after = after.map_or(0, |after| i64::try_from(after).unwrap_or(i64::MAX));
+        let found = tokio::task::spawn_blocking(move || {
+            readers.with(|reader| reader.unconsumed(&StateFilter::default(), after, limit))
+        });
+        let rows = joined(found.await)?;
+        let next = rows
+            .last()
+            .filter(|_| rows.len() == limit)
+            .map(|row| row.cursor as u64);
+        let states = rows.into_iter().map(|row| self.state_entry(row)).collect();
+        Ok(StatesPage {
+            view_seq,
+            states,
+            next,
+        })
+    }
+
+    /// Answers a query, within its places and its deadline.
+    pub(super) async fn answer_query(
+        &self,
+        query: VaultQuery,
+        deadline: Instant,
+    ) -> Result<VaultAnswer, Refusal> {
+        let place = Arc::clone(&self.readers.queries).try_acquire_owned();
+        let place = place.map_err(|_| Refusal::busy(QUERY_RETRY_MS))?;
+        let view_seq = self.view_ready(deadline).await?;
+        let readers = Arc::clone(&self.readers);
+        let leash = Leash::default();
+        let searcher = Searcher {
+            store: self.store.clone(),
+            network: Arc::clone(&self.network),
+            me: self.info.party.id(),
+            columns: Arc::clone(&self.columns),
+            leash: leash.clone(),
+        };
+        // Dropped with this future at the deadline, and when the client goes.
+        let _waiting = Waiting(leash);
+        let search = tokio::task::spawn_blocking(move || {
+            let _place = place;
+            readers.lend(|reader| searcher.answer(reader, query))
+        });
+        let found = tokio::time::timeout_at(deadline.into(), search).await;
+        let mut answer = joined(found.map_err(|_| late())?)?;
+        answer.view_seq = view_seq;
+        Ok(answer)
+    }
+
+    /// What changed between two positions.
+    pub(super) async fn read_changes(
+        &self,
+        after: u64,
+        upto: u64,
+        limit: usize,
+    ) -> Result<VaultChanges, Refusal> {
+        let reader = ChangeReader {
+            store: self.store.clone(),
+            keys: self.keys.clone(),
+            contracts: Arc::clone(&self.contracts),
+            network: Arc::clone(&self.network),
+        };
+        joined(tokio::task::spawn_blocking(move || reader.read(after, upto, limit)).await)
+    }
+
+    fn state_entry(&self, row: StateRow) -> StateEntry {
+        let reference = StateRef::new(TxId::from_array(row.tx), row.output);
+        let notary = notary_of(&row);
+        let linear_id = TransactionState::from_bytes(&row.state)
+            .ok()
+            .and_then(|state| self.describe(&state))
+            .and_then(|facts| facts.linear_id);
+        StateEntry {
+            number: row.cursor as u64,
+            state_ref: reference.to_string(),
+            contract: row.contract,
+            fungible: row.token.map(|token| Fungible {
+                token: primitives::hex::encode(&token.id),
+                symbol: token.symbol,
+                issuer: token.issuer,
+                quantity: row.quantity,
+            }),
+            linear_id: linear_id.map(|id| id.to_string()),
+            notary: match self.network.party(&notary) {
+                Some(party) => party.name.to_string(),
+                None => notary.to_string(),
+            },
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! The way to the view's thread: what waits for it, in memory or in the ledger.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use flow::FlowId;
+use kernel::LookUp;
+use ledger::TxId;
+use primitives::Timestamp;
+use tokio::sync::watch;
+use vault::{RefillRequest, ViewChange};
+
+use super::start_error::VIEW_FAILED;
+
+/// Changes kept in memory for the view. What a busy peer delivers beyond it is read from the ledger when the view gets there.
+const HELD_CHANGES_MAX: u64 = 20_000;
+/// Changes that may wait, in memory or in the ledger, before the node takes no new starts.
+pub(super) const LAG_CHANGES_MAX: u64 = 200_000;
+
+/// What one transaction changes.
+pub(super) type Fed = (u64, TxId, Timestamp, Vec<ViewChange>);
+
+/// Work for the thread.
+pub(super) enum Job {
+    Feed(Vec<Fed>),
+    /// Follow the ledger up to here; so many changes are on the way.
+    Follow {
+        upto: u64,
+        changes: u64,
+    },
+    Refill(RefillRequest),
+    LookUp(FlowId, u32, LookUp),
+    Stop,
+}
+
+/// The way to the view's thread.
+pub(super) struct ViewFeed {
+    jobs: Mutex<VecDeque<Job>>,
+    arrived: Condvar,
+    /// The last position fed; the view has to come there before what was acknowledged is seen.
+    fed_seq: AtomicU64,
+    pub(super) waiting_changes: AtomicU64,
+    /// Those of them that are in memory.
+    pub(super) held_changes: AtomicU64,
+    failed: Mutex<Option<String>>,
+    reached: watch::Sender<u64>,
+}
+
+impl ViewFeed {
+    pub(super) fn new(ledger_end: u64) -> Self {
+        Self {
+            jobs: Mutex::default(),
+            arrived: Condvar::new(),
+            fed_seq: AtomicU64::new(ledger_end),
+            waiting_changes: AtomicU64::new(0),
+            held_changes: AtomicU64::new(0),
+            failed: Mutex::default(),
+            reached: watch::Sender::new(0),
+        }
+    }
+
+    pub(super) fn feed(&self, fed: Vec<Fed>) {
+        let changes = count(&fed);
+        let Some((upto, ..)) = fed.last() else { return };
+        let upto = *upto;
+        self.waiting_changes.fetch_add(changes, Ordering::Relaxed);
+        self.fed_seq.fetch_max(upto, Ordering::Release);
+        let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(Job::Follow {
+            upto: end,
+            changes: more,
+        }) = jobs.back_mut()
+        {
+            *end = upto;
+            *more += changes;
+            return;
+        }
+        let full = self.held_changes.load(Ordering::Relaxed) + changes > HELD_CHANGES_MAX;
+        if full {
+            self.add(jobs, Job::Follow { upto, changes });
+        } else {
+            self.held_changes.fetch_add(changes, Ordering::Relaxed);
+            self.add(jobs, Job::Feed(fed));
+        }
+    }
+
+    pub(super) fn refill(&self, request: RefillRequest) {
+        self.push(Job::Refill(request));
+    }
+
+    /// A question of a flow, answered after all that was fed before.
+    pub(super) fn look_up(&self, flow: FlowId, effect: u32, what: LookUp) {
+        self.push(Job::LookUp(flow, effect, what));
+    }
+
+    pub(super) fn stop(&self) {
+        self.push(Job::Stop);
+    }
+
+    /// The position that the view has to reach to show everything acknowledged so far.
+    pub(super) fn fed_seq(&self) -> u64 {
+        self.fed_seq.load(Ordering::Acquire)
+    }
+
+    /// The position that the view has reached, for those who follow it.
+    pub(super) fn reached(&self) -> watch::Receiver<u64> {
+        self.reached.subscribe()
+    }
+
+    /// The view has reached a position.
+    pub(super) fn come_to(&self, upto: u64) {
+        self.reached.send_replace(upto);
+    }
+
+    /// Whether new work has to wait for the view.
+    pub(super) fn is_behind(&self) -> bool {
+        self.waiting_changes.load(Ordering::Relaxed) > LAG_CHANGES_MAX
+    }
+
+    /// Why the view stands still, if it does.
+    pub(super) fn failure(&self) -> Option<String> {
+        self.failed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    fn push(&self, job: Job) {
+        self.add(
+            self.jobs.lock().unwrap_or_else(PoisonError::into_inner),
+            job,
+        );
+    }
+
+    fn add(&self, mut jobs: MutexGuard<'_, VecDeque<Job>>, job: Job) {
+        let idle = jobs.is_empty();
+        jobs.push_back(job);
+        drop(jobs);
+        if idle {
+            self.arrived.notify_one();
+        }
+    }
+
+    pub(super) fn take(&self, into: &mut VecDeque<Job>) {
+        let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        while jobs.is_empty() {
+            jobs = self
+                .arrived
+                .wait(jobs)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        std::mem::swap(into, &mut jobs);
+    }
+
+    pub(super) fn fail(&self, why: String) {
+        tracing::error!(
+            code = VIEW_FAILED.code,
+            hint = VIEW_FAILED.action,
+            "the vault's view stands still: {why}"
+        );
+        *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
+    }
+}
+
+/// How many changes these are.
+pub(super) fn count(fed: &[Fed]) -> u64 {
+    fed.iter()
+        .map(|(_, _, _, changes)| changes.len() as u64)
+        .sum()
+}

@@ -1,0 +1,73 @@
+//! Rows of the vault's view, from what the ledger changes and back.
+
+use ledger::{NetworkMap, PartyId, StateAndRef, StateRef, TxId};
+use primitives::{Decode, Encode, Timestamp};
+use store::{ProducedState, StateRow, TokenFacts};
+use vault::CoinRow;
+
+use super::columns::Columns;
+
+/// The row of a state that the ledger has produced.
+pub(super) fn produced_row(
+    at: Timestamp,
+    produced: vault::Produced,
+    network: &NetworkMap,
+    columns: &Columns,
+) -> ProducedState {
+    let vault::Produced { seq, state, facts } = produced;
+    let StateAndRef { state, reference } = state;
+    let (token, quantity) = match facts.fungible {
+        Some(fungible) => {
+            let id = *fungible.token.as_bytes();
+            let facts = TokenFacts {
+                id,
+                symbol: fungible.symbol,
+                issuer: network.title(&fungible.issuer),
+            };
+            (Some(facts), fungible.quantity)
+        }
+        None => (None, 0),
+    };
+    let only_owner = match (&facts.owner, facts.participants.as_slice()) {
+        (Some(owner), [participant]) => owner == participant,
+        _ => false,
+    };
+    ProducedState {
+        tx: *reference.tx.as_bytes(),
+        output: reference.index,
+        seq,
+        contract: state.contract.as_str().to_owned(),
+        token,
+        quantity,
+        owner: facts.owner.map(|owner| owner.to_bytes()),
+        participants: (!only_owner).then(|| facts.participants.to_bytes()),
+        participant_keys: if only_owner {
+            Vec::new()
+        } else {
+            facts.participants.iter().map(Encode::to_bytes).collect()
+        },
+        linear_id: facts.linear_id.map(|id| *id.as_bytes()),
+        notary: *state.notary.id().as_bytes(),
+        recorded_at: at.as_ms(),
+        state: state.to_bytes(),
+        columns: columns.row(state.contract.as_str(), facts.columns),
+    }
+}
+
+/// What a row says of a coin.
+pub(super) fn coin_row(row: StateRow) -> Option<CoinRow> {
+    // What the view holds was encoded here; a row that does not decode is passed over, and an audit shows it.
+    let state = ledger::TransactionState::from_bytes(&row.state).ok()?;
+    let reference = StateRef::new(TxId::from_array(row.tx), row.output);
+    let coin = StateAndRef { state, reference };
+    Some(CoinRow {
+        coin,
+        quantity: row.quantity,
+        seq: row.seq,
+    })
+}
+
+/// A notary's party id, as the view holds it.
+pub(super) fn notary_of(row: &StateRow) -> PartyId {
+    PartyId::from_array(row.notary)
+}
