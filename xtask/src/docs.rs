@@ -38,6 +38,10 @@ pub fn run(arguments: &[String]) -> Result<()> {
         PathBuf::from("reference/config.md"),
         node::config::reference_page(),
     );
+    wanted.insert(
+        PathBuf::from("reference/commands.md"),
+        tally::commands_page(GENERATED),
+    );
     let stale = compare(&folder, &wanted)?;
     if check {
         if !stale.is_empty() {

@@ -76,8 +76,14 @@ pub struct NodeView {
     pub state: NodeState,
     /// Since it was started.
     pub uptime_ms: u64,
-    /// Flows that have not ended.
+    /// Flows that have not ended, those that take no step too.
     pub flows_in_flight: u64,
+    /// Of them, those that failed for the moment and wait for their next try.
+    pub flows_retrying: u64,
+    /// Of them, those that are kept for an operator.
+    pub flows_parked: u64,
+    /// Of them, those that an operator paused.
+    pub flows_paused: u64,
     /// Starts that wait for a place.
     pub flows_queued: u64,
     /// The last recorded position.
@@ -106,6 +112,12 @@ pub struct FlowInfo {
 pub struct Drain {
     /// Draining or drained.
     pub state: NodeState,
-    /// Flows that have not ended.
+    /// Flows that have not ended, those that take no step too.
     pub flows_in_flight: u64,
+    /// Of them, those that failed for the moment; the drain waits for their next try.
+    pub flows_retrying: u64,
+    /// Of them, those that are kept for an operator; the drain does not wait for them.
+    pub flows_parked: u64,
+    /// Of them, those that an operator paused; the drain does not wait for them.
+    pub flows_paused: u64,
 }

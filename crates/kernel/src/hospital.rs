@@ -83,6 +83,11 @@ impl Hospital {
         self.paused.len()
     }
 
+    /// Flows that are to come back.
+    pub(crate) fn wanted(&self) -> usize {
+        self.wanted.len()
+    }
+
     fn forget_time(&mut self, flow: &FlowId) {
         if let Some(at) = self.at.remove(flow) {
             self.due.remove(&(at, *flow));
@@ -270,6 +275,14 @@ impl Kernel {
         dry_run: bool,
         token: Token,
     ) {
+        if !dry_run
+            && self.starts.is_drained_for_good()
+            && matches!(order, Order::Retry | Order::Resume)
+        {
+            let rejection = errors::rejection(&errors::DRAINING, "the node is drained");
+            self.reply(token, Reply::Rejected(rejection));
+            return;
+        }
         let mut answer = Ordered::default();
         let mut last = None;
         for flow in self.engine.flow_ids() {

@@ -167,7 +167,9 @@ impl Kernel {
 
     /// Makes the round's one commit of it, or acts at once where nothing is written and nothing waited for.
     pub(crate) fn close_round(&mut self, out: &mut Vec<Action>) {
-        let live = self.engine.live().saturating_sub(self.clients.parked());
+        // Those that an operator has just wanted back are about to run.
+        let still = self.clients.parked();
+        let live = self.engine.live().saturating_sub(still) + self.hospital.wanted();
         if self.starts.is_drained(live) {
             self.starts.drain_reported();
             self.round.then.push(Action::Drained);

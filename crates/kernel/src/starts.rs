@@ -77,6 +77,11 @@ impl Starts {
         self.draining
     }
 
+    /// Whether somebody was told that the drain is complete: nothing may begin to run any more.
+    pub(crate) fn is_drained_for_good(&self) -> bool {
+        self.drained
+    }
+
     pub(crate) fn drain_reported(&mut self) {
         self.drained = true;
     }

@@ -25,9 +25,12 @@ mod commands;
 mod demo;
 mod failure;
 mod output;
+mod reference;
 mod target;
 
 use std::process::ExitCode;
+
+pub use reference::commands_page;
 
 use clap::Parser;
 use flow::FlowRegistry;

@@ -22,6 +22,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         segments: &[FLOW_ID],
         answers: &[answer(200, "Where it stands.", json::<Outcome>(STARTED))],
         codes: &[
+            &codes::NODE_DRAINING,
             &codes::BAD_PARAMETER,
             &codes::UNKNOWN_FLOW,
             &codes::FLOW_STANDS_OTHERWISE,
@@ -54,6 +55,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         segments: &[FLOW_ID],
         answers: &[answer(200, "Where it stands.", json::<Outcome>(STARTED))],
         codes: &[
+            &codes::NODE_DRAINING,
             &codes::BAD_PARAMETER,
             &codes::UNKNOWN_FLOW,
             &codes::FLOW_STANDS_OTHERWISE,
@@ -85,6 +87,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         body: json::<FlowOrder>(ORDER),
         answers: &[answer(200, "How many.", json::<FlowOrdered>(ORDERED))],
         codes: &[
+            &codes::NODE_DRAINING,
             &codes::BAD_JSON,
             &codes::BAD_REQUEST,
             &codes::BAD_PARAMETER,
@@ -119,6 +122,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         body: json::<FlowOrder>(ORDER),
         answers: &[answer(200, "How many.", json::<FlowOrdered>(ORDERED))],
         codes: &[
+            &codes::NODE_DRAINING,
             &codes::BAD_JSON,
             &codes::BAD_REQUEST,
             &codes::BAD_PARAMETER,

@@ -212,11 +212,13 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: paths::DRAIN,
         id: "drain",
         tag: "node",
-        summary: "Accepts no new starts and finishes what runs.",
+        summary: "Accepts no new starts and finishes what runs. Parked and paused flows are not waited for: they stay as they are, over a restart too.",
         answers: &[answer(
             202,
             "Draining.",
-            json::<Drain>(r#"{"state":"draining","flows_in_flight":3}"#),
+            json::<Drain>(
+                r#"{"state":"draining","flows_in_flight":3,"flows_retrying":0,"flows_parked":1,"flows_paused":0}"#,
+            ),
         )],
         ..READ
     },

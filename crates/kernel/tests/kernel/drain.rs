@@ -1,7 +1,7 @@
 //! Draining: no new starts, and word when the last flow has ended. Parked flows hold nothing up.
 
 use kernel::port::Table;
-use kernel::{Event, KernelOptions, Reply, Standing, Token, Wait};
+use kernel::{Event, FlowFilter, KernelOptions, Order, Reply, Standing, Token, Wait};
 
 use crate::town::{CODE_CHANGED, Town};
 
@@ -168,4 +168,66 @@ fn a_parked_flow_can_be_killed() {
     assert_eq!(town.nodes[1].disk.count(Table::Journal), 0);
     drain(&mut town);
     assert_eq!(town.drained, [1]);
+}
+
+fn ordered(town: &mut Town, order: Order, dry_run: bool) -> Result<u64, String> {
+    let token = Token(town.token());
+    let event = Event::Order {
+        order,
+        filter: Box::new(FlowFilter::default()),
+        after: None,
+        dry_run,
+        token,
+    };
+    town.tell(1, event);
+    town.settle();
+    match town.replies.remove(&token.0) {
+        Some(Reply::Ordered(ordered)) => Ok(ordered.matched),
+        Some(Reply::Rejected(rejection)) => Err(rejection.code),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_is_resumed_while_the_node_drains_is_waited_for_and_a_drained_node_resumes_nothing() {
+    let mut town = town();
+    let naps = ["100", "200"].map(|ms| town.start(1, "test.nap", ms, Some(ms)));
+    town.settle();
+    assert_eq!(ordered(&mut town, Order::Pause, false), Ok(2));
+    assert_eq!(town.figures(1).flows_paused, 2);
+    // Both are wanted back in the round before the drain is asked for: the node is not drained in between.
+    let token = Token(town.token());
+    let event = Event::Order {
+        order: Order::Resume,
+        filter: Box::new(FlowFilter::default()),
+        after: None,
+        dry_run: false,
+        token,
+    };
+    town.tell(1, event);
+    drain(&mut town);
+    assert!(town.drained.is_empty());
+    // One is paused again, and holds nothing up.
+    town.now += 150;
+    town.settle();
+    assert_eq!(ordered(&mut town, Order::Pause, false), Ok(1));
+    town.settle();
+    assert_eq!(town.drained, [1]);
+    assert_eq!(town.figures(1).flows_paused, 1);
+    for order in [Order::Retry, Order::Resume] {
+        let refused = ordered(&mut town, order, false);
+        assert_eq!(refused, Err("node.draining".to_owned()), "{order:?}");
+    }
+    assert_eq!(ordered(&mut town, Order::Resume, true), Ok(1));
+    town.down(1);
+    town.up(1);
+    town.settle();
+    assert_eq!(town.figures(1).flows_paused, 1, "it outlives the program");
+    assert_eq!(ordered(&mut town, Order::Resume, false), Ok(1));
+    town.quiet();
+    for (ms, _) in ["100", "200"].into_iter().zip(naps) {
+        let known = town.start(1, "test.nap", ms, Some(ms));
+        town.settle();
+        assert_eq!(town.ended(known), Ok(true), "{ms}");
+    }
 }

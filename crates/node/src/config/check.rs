@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::transitions::UPGRADES_MAX;
-use super::{ConfigError, NodeConfig};
+use super::{ConfigError, NodeConfig, TokenEntry};
 
 /// Longest wait of connections and commits for more, in microseconds.
 const LINGER_US_MAX: u64 = 10_000;
@@ -18,6 +18,11 @@ const BYTES_MAX: u64 = 1 << 40;
 /// The longest time that may be set, in seconds: a year.
 const SECONDS_MAX: u64 = 365 * 24 * 3_600;
 
+/// The most retries of one failure in a row.
+const RETRIES_MAX: u64 = 1_000;
+/// The longest wait before a retry, in milliseconds: a day.
+const RETRY_WAIT_MS_MAX: u64 = 24 * 3_600_000;
+
 /// A number in the configuration, and what it may be.
 pub(super) struct Ranged {
     pub(super) field: &'static str,
@@ -30,7 +35,7 @@ impl NodeConfig {
     /// Every number with its range.
     #[rustfmt::skip]
     pub(super) fn ranged(&self) -> Vec<Ranged> {
-        let Self { p2p, api, users, limits, cache, store, .. } = self;
+        let Self { p2p, api, users, limits, hospital, cache, store, .. } = self;
         let of = |field, value: u64, least, most| Ranged { field, value, least, most };
         let count = |field, value: usize, least| of(field, value as u64, least, COUNT_MAX);
         let bytes = |field, value: usize, least| of(field, value as u64, least, BYTES_MAX);
@@ -68,6 +73,14 @@ impl NodeConfig {
             // A selection of one coin may need a second to swap for it.
             count("limits.coins_per_token", limits.coins_per_token, 2),
             bytes("limits.inbound_bytes", limits.inbound_bytes, ROOM_BYTES_MIN),
+            of("hospital.busy_retries", hospital.busy_retries.into(), 0, RETRIES_MAX),
+            of("hospital.busy_wait_first_ms", hospital.busy_wait_first_ms, 1, RETRY_WAIT_MS_MAX),
+            of("hospital.busy_wait_most_ms", hospital.busy_wait_most_ms, 1, RETRY_WAIT_MS_MAX),
+            of("hospital.marked_retries", hospital.marked_retries.into(), 0, RETRIES_MAX),
+            of("hospital.marked_wait_first_ms", hospital.marked_wait_first_ms, 1, RETRY_WAIT_MS_MAX),
+            of("hospital.marked_wait_most_ms", hospital.marked_wait_most_ms, 1, RETRY_WAIT_MS_MAX),
+            count("hospital.kept_flows", hospital.kept_flows, 1),
+            count("hospital.kept_responders", hospital.kept_responders, 0),
             bytes("cache.transactions_bytes", cache.transactions_bytes, 0),
             bytes("cache.signatures_bytes", cache.signatures_bytes, 0),
             bytes("cache.keys_bytes", cache.keys_bytes, 0),
@@ -121,6 +134,17 @@ impl NodeConfig {
                 self.users.login_s, self.users.login_s_max
             );
             return Err(out_of_range("users.login_s", message));
+        }
+        let reserved = |entry: &&TokenEntry| entry.user == kernel::SCHEDULE_USER;
+        if let Some(entry) = self.api.tokens.iter().find(reserved) {
+            let message = format!(
+                "the user '{}' stands for flows that states have scheduled; name another",
+                entry.user
+            );
+            return Err(out_of_range("api.tokens", message));
+        }
+        if let Some((field, message)) = self.hospital.fault() {
+            return Err(out_of_range(field, message));
         }
         let upgrades = self.transitions.accept_upgrades.len();
         if upgrades > UPGRADES_MAX {
@@ -180,6 +204,18 @@ mod tests {
                 "x.toml: users.login_s: 7200 is too large; it is at most users.login_s_max, 3600",
             ),
             (
+                "[hospital]\nkept_flows = 0",
+                "x.toml: hospital.kept_flows: 0 is too small; it is at least 1",
+            ),
+            (
+                "[hospital]\nmarked_retries = 1001",
+                "x.toml: hospital.marked_retries: 1001 is too large; it is at most 1000",
+            ),
+            (
+                "[hospital]\nbusy_wait_most_ms = 100",
+                "x.toml: hospital.busy_wait_first_ms: 250 is too large; it is at most hospital.busy_wait_most_ms, 100",
+            ),
+            (
                 "[users]\npassword_checks = 1000",
                 "x.toml: users.password_checks: 1000 is too large; it is at most 64",
             ),
@@ -191,6 +227,16 @@ mod tests {
             );
             assert!(!error.hint().is_empty());
         }
+        let text = SMALLEST.replace(
+            "listen = \"127.0.0.1:2\"",
+            "listen = \"127.0.0.1:2\"\ntokens = [{ user = \"schedule\", sha256 = \"00\" }]",
+        );
+        let error = NodeConfig::parse(&text, Path::new("x.toml")).expect_err("a reserved name");
+        assert!(
+            error
+                .to_string()
+                .contains("api.tokens: the user 'schedule'")
+        );
         let text = SMALLEST.replace(
             "listen = \"127.0.0.1:1\"",
             "listen = \"127.0.0.1:1\"\nadvertised = [\"here\"]",

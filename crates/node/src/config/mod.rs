@@ -2,6 +2,7 @@
 
 mod check;
 mod error;
+mod hospital;
 mod reference;
 mod sections;
 mod transitions;
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 pub use error::{ConfigError, ERRORS};
 pub(crate) use error::{parse_toml, read_toml};
+pub use hospital::HospitalSection;
 pub use reference::{FIELDS, Field, default_text, reference_page};
 pub use sections::{
     ApiSection, CacheSection, LimitsSection, LogFormat, LogSection, NodeSection, NotarySection,
@@ -41,6 +43,9 @@ pub struct NodeConfig {
     /// Bounds of work and memory.
     #[serde(default)]
     pub limits: LimitsSection,
+    /// Failures of flows.
+    #[serde(default)]
+    pub hospital: HospitalSection,
     /// Budgets of the caches.
     #[serde(default)]
     pub cache: CacheSection,

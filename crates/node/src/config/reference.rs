@@ -72,6 +72,14 @@ pub const FIELDS: &[Field] = fields! {
     "limits.coin_bytes" ["bytes"] "Coins kept in memory for selection.";
     "limits.coins_per_token" [""] "Coins of one token kept in memory.";
     "limits.inbound_bytes" ["bytes"] "Peers' messages that wait to be handled; beyond, connections are not read.";
+    "hospital.busy_retries" [""] "Retries in a row of a flow that met `notary.busy` or `vault.selection_busy`; then it is kept. 0 keeps it at once." => "flow.parked";
+    "hospital.busy_wait_first_ms" ["milliseconds"] "Before the first of them; each further one waits twice as long.";
+    "hospital.busy_wait_most_ms" ["milliseconds"] "Before any of them.";
+    "hospital.marked_retries" [""] "Retries in a row after a failure that a flow called transient; then it is kept. 0 keeps it at once." => "flow.parked";
+    "hospital.marked_wait_first_ms" ["milliseconds"] "Before the first of them; each further one waits twice as long.";
+    "hospital.marked_wait_most_ms" ["milliseconds"] "Before any of them.";
+    "hospital.kept_flows" [""] "Flows started here that are kept for an operator; with so many, no more are started." => "node.too_many_kept";
+    "hospital.kept_responders" [""] "Flows that peers started and that stand still; a further one that fails ends with its failure.";
     "cache.transactions_bytes" ["bytes"] "Recorded transactions.";
     "cache.signatures_bytes" ["bytes"] "Signatures known to be good, and transactions known to be valid, each.";
     "cache.keys_bytes" ["bytes"] "Decoded public keys.";

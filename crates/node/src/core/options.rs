@@ -26,6 +26,9 @@ pub(super) fn kernel_options(config: &NodeConfig) -> Result<KernelOptions, Start
         sent_along_bytes: config.cache.sent_along_bytes,
         ..KernelOptions::default()
     };
+    options.kept_flows_max = config.hospital.kept_flows;
+    options.flow.kept_responders_max = config.hospital.kept_responders;
+    options.flow.retries = config.hospital.retries();
     options.flow.responders_max = limits.responders;
     options.selection.coins_bytes_max = limits.coin_bytes;
     options.selection.coins_per_pool_max = limits.coins_per_token;

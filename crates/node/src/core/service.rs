@@ -246,9 +246,13 @@ impl NodeService for Service {
         if !self.shared.draining.swap(true, Ordering::Relaxed) {
             self.shared.mailbox.push(Event::Drain);
         }
+        let figures = self.shared.figures();
         Drain {
             state: self.node_state(),
-            flows_in_flight: self.shared.figures().flows_live,
+            flows_in_flight: figures.flows_live,
+            flows_retrying: figures.flows_retrying,
+            flows_parked: figures.flows_parked,
+            flows_paused: figures.flows_paused,
         }
     }
 

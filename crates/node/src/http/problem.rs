@@ -1,5 +1,7 @@
 //! Refusals as HTTP answers.
 
+use std::borrow::Cow;
+
 use api::problem::{PROBLEM_JSON, Problem};
 use axum::body::Body;
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
@@ -7,6 +9,10 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 
 use super::refusal::Refusal;
+
+/// The code of a refusal, beside its answer: what the audit log says of it.
+#[derive(Clone, Debug)]
+pub(super) struct RefusedWith(pub(super) Cow<'static, str>);
 
 impl Refusal {
     /// As the body of an answer.
@@ -22,6 +28,7 @@ impl Refusal {
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
+        let code = RefusedWith(self.code.clone());
         let problem = self.into_problem();
         let retry_after_ms = problem.retry_after_ms;
         let status =
@@ -30,6 +37,7 @@ impl IntoResponse for Refusal {
         let json = serde_json::to_vec(&problem).unwrap_or_default();
         let mut response = Response::new(Body::from(json));
         *response.status_mut() = status;
+        response.extensions_mut().insert(code);
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(PROBLEM_JSON));
         if let Some(ms) = retry_after_ms {

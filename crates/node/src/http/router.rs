@@ -1,5 +1,6 @@
 //! Which request goes where.
 
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
@@ -20,6 +21,7 @@ use super::connection::{ClientAddress, Trust};
 use super::contain::contain;
 use super::options::HttpOptions;
 use super::permits;
+use super::problem::RefusedWith;
 use super::randomness::Randomness;
 use super::refusal::Refusal;
 use super::routes::{
@@ -173,12 +175,16 @@ async fn authenticate(
     next: Next,
 ) -> Result<Response, Refusal> {
     match let_in(&state, &request) {
-        Ok(caller) => {
+        Ok((caller, note)) => {
             request
                 .extensions_mut()
                 .insert(User(Arc::clone(&caller.name)));
             request.extensions_mut().insert(caller);
-            Ok(next.run(request).await)
+            let response = next.run(request).await;
+            if let Some(note) = note {
+                note.end(refused_with(&response).as_deref());
+            }
+            Ok(response)
         }
         Err(refusal) => {
             discard(request.into_body()).await;
@@ -187,8 +193,17 @@ async fn authenticate(
     }
 }
 
-/// Who calls, if they may.
-fn let_in(state: &ApiState, request: &Request) -> Result<Caller, Refusal> {
+/// Why an answer is a "no", if it is one.
+fn refused_with(response: &Response) -> Option<Cow<'static, str>> {
+    if response.status().is_success() {
+        return None;
+    }
+    let code = response.extensions().get::<RefusedWith>();
+    Some(code.map_or(Cow::Borrowed(INTERNAL.code), |code| code.0.clone()))
+}
+
+/// Who calls, if they may, and the line of the audit log that the answer ends.
+fn let_in(state: &ApiState, request: &Request) -> Result<(Caller, Option<AuditNote>), Refusal> {
     let users = state.options.users.as_deref();
     let caller = state.options.tokens.caller(request.headers(), users)?;
     if let Some(trust) = request.extensions().get::<Trust>() {
@@ -197,21 +212,27 @@ fn let_in(state: &ApiState, request: &Request) -> Result<Caller, Refusal> {
     let path = request.extensions().get::<MatchedPath>().cloned();
     let path = path.as_ref().map_or("", MatchedPath::as_str);
     let allowed = permits::check(&caller, request.method(), path);
-    record(state, &caller, request, path, allowed.as_ref().err());
-    allowed.map(|()| caller)
+    let note = note(state, &caller, request, path, allowed.is_err());
+    match allowed {
+        Ok(()) => Ok((caller, note)),
+        Err(refusal) => {
+            if let Some(note) = note {
+                note.end(Some(&refusal.code));
+            }
+            Err(refusal)
+        }
+    }
 }
 
-/// Writes down what was refused, and what changes something; starts write their own lines.
-fn record(
+/// A line of the audit log about what is refused, and about what changes something; starts write their own lines.
+fn note(
     state: &ApiState,
     caller: &Caller,
     request: &Request,
     path: &str,
-    refusal: Option<&Refusal>,
-) {
-    let Some(audit) = &state.options.audit else {
-        return;
-    };
+    refused: bool,
+) -> Option<AuditNote> {
+    let audit = state.options.audit.as_ref()?;
     let elsewhere = [
         paths::FLOWS,
         paths::FLOW_BATCH,
@@ -219,17 +240,14 @@ fn record(
         paths::VAULT_QUERY,
     ];
     let reads = matches!(*request.method(), Method::GET | Method::HEAD);
-    if refusal.is_none() && (reads || elsewhere.contains(&path)) {
-        return;
+    if !refused && (reads || elsewhere.contains(&path)) {
+        return None;
     }
     let address = request.extensions().get::<ClientAddress>();
     let action = format!("{} {}", request.method(), request.uri().path());
     let action: String = action.chars().take(512).collect();
     let line = AuditLine::new(Arc::clone(&caller.name), address.and_then(|a| a.0), &action);
-    audit.write(match refusal {
-        Some(refusal) => line.refused(&refusal.code),
-        None => line,
-    });
+    Some(AuditNote::new(audit, line))
 }
 
 impl ApiState {

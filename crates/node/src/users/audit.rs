@@ -49,7 +49,7 @@ pub struct AuditLine {
     /// The start's client id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_id: Option<String>,
-    /// `accepted`, `refused`, or `unknown` when nobody waited for the answer.
+    /// `accepted`, `refused` (by the answer, whatever the reason), or `unknown` when nobody waited for the answer.
     pub outcome: &'static str,
     /// Why it was refused.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -258,6 +258,10 @@ mod tests {
                 "line 1: user '': a name has 1 to 64",
             ),
             (
+                "[[user]]\nname = \"schedule\"",
+                "line 1: user 'schedule': the name stands for",
+            ),
+            (
                 "[[user]]\nname = \"ann\"\n[[user.tokens]]\nsha256 = \"00\"\nexpires_s = 1",
                 "line 4",
             ),

@@ -481,6 +481,9 @@ impl NodeService for Fake {
             state: self.health().state,
             uptime_ms: 1,
             flows_in_flight: 0,
+            flows_retrying: 0,
+            flows_parked: 0,
+            flows_paused: 0,
             flows_queued: 0,
             ledger_seq: 42,
             view_seq: 42,
@@ -501,6 +504,9 @@ impl NodeService for Fake {
         Drain {
             state: NodeState::Draining,
             flows_in_flight: self.held() as u64,
+            flows_retrying: 0,
+            flows_parked: 0,
+            flows_paused: 0,
         }
     }
 

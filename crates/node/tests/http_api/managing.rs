@@ -1,5 +1,7 @@
 //! Users are managed over the API: in the file and in force before the answer, and nobody rises above themselves.
 
+use std::time::{Duration, Instant};
+
 use api::paths;
 use node::users::UsersFile;
 
@@ -37,6 +39,14 @@ async fn users_are_managed_within_the_caller_s_own_permissions() {
             "POST",
             paths::USERS,
             r#"{"name":"e e"}"#,
+            422,
+            "api.bad_user",
+        ),
+        (
+            "boss",
+            "POST",
+            paths::USERS,
+            r#"{"name":"schedule"}"#,
             422,
             "api.bad_user",
         ),
@@ -123,6 +133,44 @@ async fn users_are_managed_within_the_caller_s_own_permissions() {
         if !code.is_empty() {
             assert_eq!(reply.json()["code"], code, "{whose} {method} {path}");
         }
+    }
+
+    let log = folder.path().join("audit.log");
+    let written = || {
+        let text = std::fs::read_to_string(&log).unwrap_or_default();
+        let lines = text.lines().map(serde_json::from_str);
+        let lines: Result<Vec<serde_json::Value>, _> = lines.collect();
+        // A line that is being written is read again.
+        lines.unwrap_or_default()
+    };
+    let end = Instant::now() + Duration::from_secs(20);
+    let is_last = |line: &serde_json::Value| line["action"] == "DELETE /v1/users/ann";
+    while !written().iter().any(is_last) {
+        assert!(Instant::now() < end, "{:?}", written());
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let outcomes = |action: &str| -> Vec<String> {
+        let lines = written()
+            .into_iter()
+            .filter(|line| line["action"] == action);
+        let shown = lines.map(|line| match line["code"].as_str() {
+            Some(code) => format!("{} {code}", line["outcome"].as_str().unwrap_or("?")),
+            None => line["outcome"].as_str().unwrap_or("?").to_owned(),
+        });
+        shown.collect()
+    };
+    for (action, expected) in [
+        (
+            "POST /v1/users",
+            "refused api.forbidden, accepted, refused api.user_exists, refused api.forbidden, \
+             refused api.bad_user, refused api.bad_user, refused api.bad_user, refused api.bad_user",
+        ),
+        ("PATCH /v1/users/bob", "refused api.forbidden"),
+        ("PATCH /v1/users/ann", "accepted, accepted"),
+        ("DELETE /v1/users/x", "refused api.unknown_user"),
+        ("DELETE /v1/users/ann", "accepted"),
+    ] {
+        assert_eq!(outcomes(action).join(", "), expected, "{action}");
     }
 
     // A login works at once, and ends with the tokens.

@@ -20,6 +20,13 @@ impl Args {
                 pairs(&[
                     ("state", drain.state.as_str().to_owned()),
                     ("flows in flight", drain.flows_in_flight.to_string()),
+                    (
+                        "waits not for",
+                        format!(
+                            "{} parked, {} paused",
+                            drain.flows_parked, drain.flows_paused
+                        ),
+                    ),
                 ])
             })
         })

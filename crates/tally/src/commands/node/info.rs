@@ -60,8 +60,12 @@ fn people(node: &NodeView) -> String {
         (
             "flows",
             format!(
-                "{} in flight, {} queued",
-                node.flows_in_flight, node.flows_queued
+                "{} in flight ({} retrying, {} parked, {} paused), {} queued",
+                node.flows_in_flight,
+                node.flows_retrying,
+                node.flows_parked,
+                node.flows_paused,
+                node.flows_queued
             ),
         ),
         (
