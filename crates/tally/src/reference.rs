@@ -81,7 +81,7 @@ fn entry(page: &mut String, leaf: &Command, group: &Command) {
     if leaf.get_name() != group.get_name() || !std::ptr::eq(leaf, group) {
         let _ = write!(page, "\n### {}\n", path(leaf));
     }
-    let _ = write!(page, "`{typed}`: {}.\n", about(leaf));
+    let _ = writeln!(page, "`{typed}`: {}.", about(leaf));
     let shown: Vec<&Arg> = leaf.get_arguments().filter(|arg| !is_usual(arg)).collect();
     let speaks = leaf.get_arguments().any(is_target);
     let json = leaf
