@@ -170,6 +170,7 @@ pub const ERRORS: &[ErrorInfo] = catalogue! {
     "paper.owner_must_sign": "A paper is moved or redeemed, and the command does not name its owner as a signer." => "add the owners of all papers consumed to the signers of the command";
     "paper.issued_after_maturity": "A paper is issued in a transaction that might be notarised after the paper's maturity." => "give a time window that ends by the maturity, and a maturity in the future";
     "paper.not_mature": "A paper is redeemed in a transaction that might be notarised before the paper's maturity." => "wait for the maturity, and give a time window that begins then or later";
+    "paper.not_alone": "Papers are redeemed for cash in a transaction that holds something other than papers and cash." => "redeem in a transaction of its own: other contracts might count the same cash";
     "paper.not_paid": "Of the cash that a redeemed paper names, its owner gains less than the face value." => "pay the owner at least the face value, in the token that the paper names, with cash that is not the owner's";
     "paper.overflow": "A sum of face values or of cash does not fit 64 bits." => "redeem fewer papers in one transaction";
     "paper.not_a_paper": "The state that the arguments name is not a commercial paper." => "give the transaction that issued or last moved the paper, and the place among its outputs";

@@ -109,6 +109,13 @@ impl LedgerTransaction {
             .filter(move |input| input.state.contract == *contract)
     }
 
+    /// The contracts of all that is consumed and made, and that commands speak to; repeated.
+    pub fn contracts(&self) -> impl Iterator<Item = &ContractName> {
+        let inputs = self.inputs.iter().map(|input| &input.state);
+        let states = inputs.chain(&self.outputs).map(|state| &state.contract);
+        states.chain(self.commands.iter().map(|command| &command.contract))
+    }
+
     /// The states made that a contract decides about.
     pub fn outputs_of<'a>(
         &'a self,

@@ -146,7 +146,10 @@ fn received(
 ) -> Result<Option<u64>, ContractRejection> {
     let inputs = tx.inputs_of(cash_name()).map(|input| &input.state);
     let before = cash_of(inputs, token, owner)?;
-    let after = cash_of(tx.outputs_of(cash_name()), token, owner)?;
+    // What another state encumbers is not free to be spent, and settles nothing.
+    let free = tx.outputs_of(cash_name());
+    let free = free.filter(|output| output.encumbrance.is_none());
+    let after = cash_of(free, token, owner)?;
     Ok(after.checked_sub(before))
 }
 
@@ -156,8 +159,7 @@ fn cash_of<'a>(
     owner: &PublicKey,
 ) -> Result<u64, ContractRejection> {
     let mut sum = 0u64;
-    // What another state encumbers is not free to be spent, and settles nothing.
-    for state in states.filter(|state| state.encumbrance.is_none()) {
+    for state in states {
         let cash = CashState::from_bytes(&state.data)
             .map_err(|error| ContractRejection::new("iou.cash_malformed", error.to_string()))?;
         if cash.token == *token && cash.owner == *owner {

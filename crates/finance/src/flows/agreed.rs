@@ -93,8 +93,8 @@ pub(crate) fn output_of(transaction: &SignedTransaction, contract: &ContractName
     StateRef::new(transaction.id(), u32::try_from(index).unwrap_or(u32::MAX))
 }
 
-/// Whether all that a transaction asks of this node is a signature under one command, and no state that it makes is bound to
-/// another. Contracts take nothing from an owner whom none of their commands names.
+/// Whether all that a transaction asks of this node is a signature under one command, it reads no other states, and no state that
+/// it makes is bound to another. Contracts take nothing from an owner whom none of their commands names.
 pub(crate) fn asks_only_for<C: Decode>(
     ctx: &FlowContext,
     transaction: &SignedTransaction,
@@ -113,6 +113,7 @@ pub(crate) fn asks_only_for<C: Decode>(
         return false;
     };
     command.contract == *contract
+        && wire.references().is_empty()
         && C::from_bytes(&command.value).is_ok_and(accept)
         && wire
             .outputs()

@@ -9,6 +9,7 @@
 //!    │◄─ both by delivery; their ids ─────────────│
 //! ```
 //! # Correctness
+//! The issuer's signature on the exit also speaks for cash that the issuer owns itself, so it exits none of that for anybody.
 //! The issuer alone makes both final, the issue only after the exit: nobody ever has both amounts. Between the two stands
 //! nothing but the issuer's own journal, which finishes after a crash; and the exit that the holder receives bears the issuer's
 //! signature, which proves what it owes. A holder who gives up before loses nothing: its coins are consumed or they are not.
@@ -16,7 +17,8 @@
 use flow::library::{finality, receive_proposal};
 use flow::{Flow, FlowContext, FlowError, Responder, Session};
 use ledger::{
-    LegalName, Party, PartyId, SelectionRequest, SignedTransaction, TransactionSignature, TxId,
+    LegalName, Party, PartyId, SelectionRequest, SignedTransaction, StateAndRef,
+    TransactionSignature, TransactionState, TxId,
 };
 use primitives::{Decode, SignatureContext};
 use serde::{Deserialize, Serialize};
@@ -164,13 +166,16 @@ async fn ask(
     ctx.progress("waiting for the issuer's transactions");
     ctx.await_transaction(&reissued.exit).await?;
     let issue = ctx.await_transaction(&reissued.issue).await?;
-    check_issue(&issue, &terms.token(issuer), terms.quantity, ctx.me())?;
+    let token = terms.token(issuer);
+    check_issue(&issue, &exit, &token, terms.quantity, ctx.me())?;
     Ok(reissued)
 }
 
-/// What the issuer made: the same amount of the same token, for the holder, and without a past.
+/// What the issuer made: the same amount of the same token at the same notary, for the holder, free to be spent, and without
+/// a past.
 fn check_issue(
     issue: &SignedTransaction,
+    exit: &SignedTransaction,
     token: &IssuedToken,
     quantity: u64,
     holder: &Party,
@@ -179,10 +184,16 @@ fn check_issue(
     if !wire.inputs().is_empty() {
         return Err(CashError::NotReissued("the new cash has a past"));
     }
+    if wire.notary() != exit.wire().notary() {
+        return Err(CashError::NotReissued("the new cash is at another notary"));
+    }
     let mut sum = 0u64;
-    for output in wire.outputs() {
+    let free = |output: &&TransactionState| {
+        output.contract == *cash_name() && output.encumbrance.is_none()
+    };
+    for output in wire.outputs().iter().filter(free) {
         let cash = CashState::from_bytes(&output.data).map_err(CashError::State)?;
-        if output.contract == *cash_name() && cash.token == *token && cash.owner == holder.key {
+        if cash.token == *token && cash.owner == holder.key {
             sum = sum.checked_add(cash.quantity).ok_or(CashError::Overflow)?;
         }
     }
@@ -205,6 +216,9 @@ impl Responder for ReissueCashResponder {
         let terms: Terms = session.receive().await?;
         let exit = receive_proposal(&ctx, &session).await?;
         check_exit(&exit, &terms, ctx.me())?;
+        // Verification has recorded all that it consumes.
+        let consumed = ctx.states(exit.wire().inputs().to_vec()).await?;
+        check_owners(&consumed, ctx.me())?;
         ctx.progress("signing");
         let key = ctx.me().key.clone();
         let message = exit.id().hash();
@@ -243,6 +257,17 @@ fn check_exit(exit: &SignedTransaction, terms: &Terms, me: &Party) -> Result<(),
         return Err(CashError::NotAReissue(
             "it consumes nothing, or reads states",
         ));
+    }
+    Ok(())
+}
+
+/// That none of the cash that a proposal consumes is this node's own: its signature, given as the issuer, would spend that too.
+fn check_owners(consumed: &[StateAndRef], me: &Party) -> Result<(), CashError> {
+    for state in consumed {
+        let cash = CashState::from_bytes(&state.state.data).map_err(CashError::State)?;
+        if cash.owner == me.key {
+            return Err(CashError::NotAReissue("it exits cash of this node"));
+        }
     }
     Ok(())
 }

@@ -329,15 +329,8 @@ fn check_payment(tx: &LedgerTransaction, settled: Vec<Due>) -> Outcome {
     if settled.is_empty() {
         return Ok(());
     }
-    let states = tx
-        .inputs
-        .iter()
-        .map(|input| &input.state)
-        .chain(&tx.outputs);
-    let mut contracts = states
-        .map(|state| &state.contract)
-        .chain(tx.commands.iter().map(|command| &command.contract));
-    if let Some(other) = contracts.find(|name| *name != obligation_name() && *name != cash_name()) {
+    let ours = |name: &&ContractName| *name == obligation_name() || *name == cash_name();
+    if let Some(other) = tx.contracts().find(|name| !ours(name)) {
         return Err(ObligationError::NotAlone(other.to_string()));
     }
     let add = |sum: &mut u64, more: u64| {

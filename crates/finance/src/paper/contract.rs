@@ -3,6 +3,10 @@
 //! Papers are grouped by their terms, which are all but the owner. A group is issued (only made), moved (as many made as
 //! consumed) or redeemed (only consumed). A redemption pays each owner the face values in the cash that the papers name:
 //! what counts is what the owner gains over the whole transaction. An issuer redeems its own paper without cash.
+//!
+//! # Correctness
+//! The same cash must not pay twice. Nobody can know what contracts of others count as paid, so papers are redeemed for cash in
+//! transactions that hold nothing but papers and cash.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -205,6 +209,10 @@ fn check_payment(tx: &LedgerTransaction, redeemed: &[&PaperState]) -> Result<(),
     }
     if dues.is_empty() {
         return Ok(());
+    }
+    let ours = |name: &&ContractName| *name == paper_name() || *name == cash_name();
+    if let Some(other) = tx.contracts().find(|name| !ours(name)) {
+        return Err(PaperError::NotAlone(other.to_string()));
     }
     let cash = |data: &[u8]| {
         let cash = CashState::from_bytes(data).map_err(PaperError::State)?;

@@ -51,6 +51,9 @@ pub enum PaperError {
         /// The cash that the owner gains.
         paid: u64,
     },
+    /// Redeemed beside something that might count the same cash.
+    #[error("papers are redeemed beside a state or command of the contract '{0}'")]
+    NotAlone(String),
     /// A sum is too large.
     #[error("a sum of amounts is over 18446744073709551615")]
     Overflow,
@@ -81,6 +84,7 @@ impl Coded for PaperError {
             PaperError::IssuedAfterMaturity => "paper.issued_after_maturity",
             PaperError::NotMature => "paper.not_mature",
             PaperError::NotPaid { .. } => "paper.not_paid",
+            PaperError::NotAlone(_) => "paper.not_alone",
             PaperError::Overflow => "paper.overflow",
             PaperError::NotAPaper => "paper.not_a_paper",
             PaperError::NotTheOwner => "paper.not_the_owner",

@@ -66,8 +66,7 @@ fn accepted_and_rejected_transactions() {
     ];
     for row in table {
         let (inputs, outputs, orders, code) = row;
-        let orders = orders.split(", ").filter(|word| !word.is_empty());
-        let tx = transaction(states(inputs), states(outputs), orders.map(order).collect());
+        let tx = transaction(states(inputs), states(outputs), list(orders, order));
         match BidContract.verify(&tx) {
             Ok(()) => assert_eq!(code, "", "accepted: {row:?}"),
             Err(rejection) => {

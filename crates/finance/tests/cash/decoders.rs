@@ -1,8 +1,13 @@
-//! The decoders of cash on arbitrary bytes and on changed valid ones.
+//! The decoders of states, commands, and of the arguments and results of flows, on arbitrary bytes and on changed valid ones.
 
-use finance::flows::{ExitArgs, IssueAndPayArgs, IssueArgs, PayArgs};
+use finance::flows::{obligation, paper, trade, *};
+use finance::lock::{LockCommand, LockState};
+use finance::obligation::{ObligationCommand, ObligationState, SettlementPayment};
+use finance::paper::{PaperCommand, PaperState};
+use finance::trade::{Asset, BidCommand, BidState};
 use finance::{CashCommand, CashState, IssuedToken};
-use primitives::{Decode, Encode};
+use flow::FlowRegistry;
+use primitives::{Decode, Encode, Hash};
 use proptest::prelude::*;
 
 use crate::fixtures::*;
@@ -17,55 +22,115 @@ fn round_trip<T: Decode + Encode>(bytes: &[u8]) {
     }
 }
 
-/// Decodes, and checks what was decoded.
-type Check = fn(&[u8]);
+/// Decodes, and checks what was decoded; with valid bytes.
+type Sample = (fn(&[u8]), Vec<u8>);
 
-const DECODERS: [Check; 7] = [
-    round_trip::<CashState>,
-    round_trip::<IssuedToken>,
-    round_trip::<CashCommand>,
-    round_trip::<IssueArgs>,
-    round_trip::<PayArgs>,
-    round_trip::<IssueAndPayArgs>,
-    round_trip::<ExitArgs>,
-];
+fn of<T: Decode + Encode>(value: &T) -> Sample {
+    let bytes = value.to_bytes();
+    assert!(T::from_bytes(&bytes).is_ok(), "a sample is valid");
+    (round_trip::<T>, bytes)
+}
 
-fn samples() -> Vec<(Check, Vec<u8>)> {
+/// Arguments as they come through the API.
+fn arguments<T: Decode + Encode>(flow: &str, json: &str) -> Sample {
+    let mut flows = FlowRegistry::new();
+    finance::register_flows(&mut flows);
+    let json = json
+        .replace("NAME", r#""O=Bank B, L=London, C=GB""#)
+        .replace(
+            "TOKEN",
+            r#"{"currency":"GBP","issuer":NAME,"reference":"01"}"#,
+        )
+        .replace("NAME", r#""O=Bank B, L=London, C=GB""#)
+        .replace(
+            "STATE",
+            &format!(r#"{{"tx":"{}","index":3}}"#, Hash::plain(b"tx")),
+        );
+    let bytes = flows.args_from_json(flow, 1, json.as_bytes());
+    let bytes = bytes.unwrap_or_else(|error| panic!("{flow} {json}: {error:?}"));
+    of(&T::from_bytes(&bytes).expect("arguments decode"))
+}
+
+fn states() -> Vec<Sample> {
     let token = token("A GBP 01");
-    let name = party('B').name;
-    let payment = finance::flows::Payment {
-        to: name.clone(),
-        quantity: 3,
-        states: Some(2),
+    let id = Hash::plain(b"an obligation");
+    let paper = PaperState {
+        issuer: party('A'),
+        reference: token.reference.clone(),
+        token: token.clone(),
+        face: 300,
+        maturity: at(1_000),
+        owner: public(b'B'),
     };
-    let pay = PayArgs {
-        token: Some(token.id()),
-        currency: Some(token.currency),
-        issuer: Some(name.clone()),
-        reference: Some(token.reference.clone()),
-        payments: vec![payment.clone(), payment],
-        notary: None,
-        deadline_ms: Some(5),
-        anonymous: None,
+    let obligation = ObligationState {
+        id,
+        obligor: party('A'),
+        tokens: vec![token.clone()],
+        due: at(1_000),
+        quantity: 300,
+        defaulted: true,
+        obligee: public(b'B'),
     };
-    let issue = IssueArgs {
-        currency: token.currency,
-        quantity: 7,
-        reference: None,
-        outputs: Some(2),
-        recipient: Some(name),
-        notary: None,
+    let payment = SettlementPayment {
+        obligation: id,
+        token: token.id(),
+        quantity: 300,
+    };
+    let asset = Asset::Paper(paper.clone());
+    let bid = BidState {
+        buyer: party('B'),
+        seller: party('A'),
+        contract: asset.contract().clone(),
+        asset: asset.to_bytes(),
+        token: token.clone(),
+        price_max: 300,
+        until: at(1_000),
+    };
+    let lock = LockState {
+        owner: public(b'B'),
+        until: at(1_000),
     };
     let exit = CashCommand::Exit {
         token: token.id(),
         quantity: 300,
     };
     vec![
-        (DECODERS[0], cash(&token, 1_000_000, 'B').data),
-        (DECODERS[1], token.to_bytes()),
-        (DECODERS[2], exit.to_bytes()),
-        (DECODERS[3], issue.to_bytes()),
-        (DECODERS[4], pay.to_bytes()),
+        (round_trip::<CashState>, cash(&token, 1_000_000, 'B').data),
+        of::<IssuedToken>(&token),
+        of(&exit),
+        of(&paper),
+        of(&PaperCommand::Redeem),
+        of(&obligation),
+        of(&ObligationCommand::Net(vec![id, id])),
+        of(&ObligationCommand::Settle(vec![payment])),
+        of(&bid),
+        of(&BidCommand::Close),
+        of(&lock),
+        of(&LockCommand::Open),
+    ]
+}
+
+#[rustfmt::skip]
+fn flows() -> Vec<Sample> {
+    vec![
+        arguments::<IssueArgs>("cash.issue", r#"{"currency":"GBP","quantity":7,"outputs":2,"recipient":NAME}"#),
+        arguments::<PayArgs>("cash.pay", r#"{"currency":"GBP","issuer":NAME,"reference":"01","payments":[{"to":NAME,"quantity":3,"states":2},{"to":NAME,"quantity":4}],"deadline_ms":5,"anonymous":true}"#),
+        arguments::<IssueAndPayArgs>("cash.issue_and_pay", r#"{"currency":"GBP","quantity":7,"recipient":NAME}"#),
+        arguments::<ExitArgs>("cash.exit", r#"{"currency":"GBP","quantity":7,"notary":NAME}"#),
+        arguments::<LockArgs>("cash.lock", r#"{"currency":"GBP","quantity":7,"until":1000,"to":NAME}"#),
+        arguments::<ReissueArgs>("cash.reissue", r#"{"currency":"GBP","quantity":7,"issuer":NAME,"outputs":2}"#),
+        arguments::<paper::IssuePaperArgs>("paper.issue", r#"{"face":7,"token":TOKEN,"maturity":1000,"recipient":NAME}"#),
+        arguments::<paper::MovePaperArgs>("paper.move", r#"{"paper":STATE,"to":NAME}"#),
+        arguments::<paper::RedeemPaperArgs>("paper.redeem", r#"{"paper":STATE,"deadline_ms":5}"#),
+        arguments::<obligation::IssueObligationArgs>("obligation.issue", r#"{"to":NAME,"quantity":7,"tokens":[TOKEN,TOKEN],"due":1000}"#),
+        arguments::<obligation::MoveObligationArgs>("obligation.move", r#"{"obligation":STATE,"to":NAME}"#),
+        arguments::<obligation::SettleObligationArgs>("obligation.settle", r#"{"obligation":STATE,"quantity":7,"token":TOKEN}"#),
+        arguments::<obligation::NetObligationsArgs>("obligation.net", r#"{"obligations":[STATE,STATE],"parties":[NAME]}"#),
+        arguments::<obligation::DefaultArgs>("obligation.default", r#"{"obligation":STATE,"restore":true}"#),
+        arguments::<obligation::ObligationArgs>("obligation.exit", r#"{"obligation":STATE}"#),
+        arguments::<trade::PlaceBidArgs>("trade.bid", r#"{"seller":NAME,"paper":{"issuer":NAME,"token":TOKEN,"face":7,"maturity":1000},"contract":"a.b","data":"00","token":TOKEN,"price_max":7,"until":1000}"#),
+        arguments::<trade::WithdrawBidArgs>("trade.withdraw", r#"{"bid":STATE}"#),
+        arguments::<trade::SellArgs>("trade.sell", r#"{"asset":STATE,"bid":STATE,"price":7}"#),
     ]
 }
 
@@ -74,29 +139,28 @@ proptest! {
 
     #[test]
     fn arbitrary_bytes(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        for decode in DECODERS {
-            decode(&bytes);
-        }
+        thread_local!(static ALL: Vec<Sample> = states().into_iter().chain(flows()).collect());
+        ALL.with(|all| all.iter().for_each(|(decode, _)| decode(&bytes)));
     }
 
     #[test]
     fn changed_valid_bytes(
-        at in any::<prop::sample::Index>(),
+        place in any::<prop::sample::Index>(),
         byte in any::<u8>(),
         kind in 0u8..3,
     ) {
-        for (decode, sample) in samples() {
+        thread_local!(static ALL: Vec<Sample> = states().into_iter().chain(flows()).collect());
+        ALL.with(|all| for (decode, sample) in all {
             let mut bytes = sample.clone();
-            decode(&bytes);
-            let at = at.index(bytes.len());
+            let place = place.index(bytes.len());
             match kind {
-                0 => bytes[at] = byte,
-                1 => bytes.insert(at, byte),
+                0 => bytes[place] = byte,
+                1 => bytes.insert(place, byte),
                 _ => {
-                    bytes.remove(at);
+                    bytes.remove(place);
                 }
             }
             decode(&bytes);
-        }
+        });
     }
 }

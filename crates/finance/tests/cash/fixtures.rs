@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use finance::{CASH_NAME, CashCommand, CashState, IssuedToken, Reference, cash_builder, cash_name};
 use ledger::{
-    Command, ContractName, LedgerTransaction, LegalName, Party, StateAndRef, StateRef,
+    Command, ContractName, LedgerTransaction, LegalName, Party, StateAndRef, StateRef, TimeWindow,
     TransactionState, TxId,
 };
-use primitives::{Encode, KeyPair, PublicKey, Scheme};
+use primitives::{Encode, KeyPair, PublicKey, Scheme, Timestamp};
 
 pub fn key(n: u8) -> KeyPair {
     KeyPair::from_seed(Scheme::Ed25519, [n; 32])
@@ -92,4 +92,37 @@ pub fn transaction(
         parameters: None,
         origins: BTreeMap::new(),
     }
+}
+
+pub fn at(ms: u64) -> Timestamp {
+    Timestamp::from_ms(ms)
+}
+
+/// `"500..1000"`, either end may be left out; nothing is no window.
+pub fn window(text: &str) -> Option<TimeWindow> {
+    let (from, until) = text.split_once("..")?;
+    let end = |ms: &str| ms.parse().ok().map(at);
+    Some(TimeWindow::new(end(from), end(until)).unwrap())
+}
+
+/// The words of a list, each parsed: `"a, b"`.
+pub fn list<T>(text: &str, parse: impl Fn(&str) -> T) -> Vec<T> {
+    let words = text.split(", ").filter(|word| !word.is_empty());
+    words.map(parse).collect()
+}
+
+/// `"move by AB, x by C"`: commands to a contract, with their values by the verbs.
+pub fn orders(
+    contract: &ContractName,
+    value: impl Fn(&str) -> Vec<u8>,
+    text: &str,
+) -> Vec<Command> {
+    list(text, |word| {
+        let (verb, signers) = word.split_once(" by ").unwrap();
+        Command {
+            contract: contract.clone(),
+            value: value(verb),
+            signers: signers.chars().map(|letter| public(letter as u8)).collect(),
+        }
+    })
 }

@@ -2,14 +2,10 @@
 
 use finance::ERRORS;
 use finance::lock::{LockCommand, LockContract, LockState, lock_code, lock_name};
-use ledger::{Command, Contract, LedgerTransaction, TimeWindow, TransactionState};
-use primitives::{Encode, ErrorInfo, Timestamp};
+use ledger::{Command, Contract, LedgerTransaction, TransactionState};
+use primitives::{Encode, ErrorInfo};
 
 use crate::fixtures::*;
-
-fn at(ms: u64) -> Timestamp {
-    Timestamp::from_ms(ms)
-}
 
 /// `"B:1000"` is a bound lock of B until 1000, `"B:1000 free"` one that is not bound; `x` is no lock.
 fn locks(text: &str) -> Vec<TransactionState> {
@@ -33,36 +29,16 @@ fn locks(text: &str) -> Vec<TransactionState> {
             ..state(data)
         }
     };
-    text.split(", ")
-        .filter(|word| !word.is_empty())
-        .map(parse)
-        .collect()
+    list(text, parse)
 }
 
-/// `"open by B"`.
 fn commands(text: &str) -> Vec<Command> {
-    let parse = |word: &str| {
-        let (verb, signers) = word.split_once(" by ").unwrap();
-        Command {
-            contract: lock_name().clone(),
-            value: match verb {
-                "lock" => LockCommand::Lock.to_bytes(),
-                "open" => LockCommand::Open.to_bytes(),
-                _ => vec![0xff],
-            },
-            signers: signers.chars().map(|letter| public(letter as u8)).collect(),
-        }
+    let value = |verb: &str| match verb {
+        "lock" => LockCommand::Lock.to_bytes(),
+        "open" => LockCommand::Open.to_bytes(),
+        _ => vec![0xff],
     };
-    text.split(", ")
-        .filter(|word| !word.is_empty())
-        .map(parse)
-        .collect()
-}
-
-fn window(text: &str) -> Option<TimeWindow> {
-    let (from, until) = text.split_once("..")?;
-    let end = |ms: &str| ms.parse().ok().map(at);
-    Some(TimeWindow::new(end(from), end(until)).unwrap())
+    orders(lock_name(), value, text)
 }
 
 #[test]

@@ -1,21 +1,17 @@
-//! What the commercial paper contract accepts and rejects, one transaction a row; its builders and its decoders.
+//! What the commercial paper contract accepts and rejects, one transaction a row; its builders.
 
+use finance::lock::lock_name;
 use finance::paper::{PaperCommand, PaperContract, PaperState, builder, paper_name};
 use finance::{ERRORS, Portion, cash_builder};
 use ledger::{
     Command, Contract, ContractRegistry, LedgerTransaction, NetworkMap, NetworkParameters,
     StateAndRef, StateRef, TimeWindow, TransactionBuilder, TransactionState, TxId,
 };
-use primitives::{Decode, Encode, ErrorInfo, Timestamp};
-use proptest::prelude::*;
+use primitives::{Encode, ErrorInfo, Timestamp};
 
 use crate::fixtures::*;
 
 const MATURITY_MS: u64 = 1_000;
-
-fn at(ms: u64) -> Timestamp {
-    Timestamp::EPOCH.plus_ms(ms).unwrap()
-}
 
 fn paper(reference: &str, face: u64, owner: char) -> PaperState {
     PaperState {
@@ -36,12 +32,20 @@ fn paper_state(data: Vec<u8>) -> TransactionState {
     }
 }
 
-/// `"01:100:B"` is a paper of A with reference 01 and face value 100 owned by B; `"C GBP:100:B"` is cash; `x` is no paper.
+/// `"01:100:B"` is a paper of A with reference 01 and face value 100 owned by B; `"C GBP:100:B"` is cash; `x` is no paper;
+/// `lock` is a state of another contract.
 fn states(text: &str) -> Vec<TransactionState> {
     let parse = |word: &str| {
         let parts: Vec<&str> = word.split(':').collect();
         let [name, quantity, owner] = parts[..] else {
-            return paper_state(vec![0xff]);
+            let contract = match word {
+                "lock" => lock_name(),
+                _ => paper_name(),
+            };
+            return TransactionState {
+                contract: contract.clone(),
+                ..paper_state(vec![0xff])
+            };
         };
         let (quantity, owner) = (quantity.parse().unwrap(), owner.chars().next().unwrap());
         if name.contains(' ') {
@@ -50,39 +54,17 @@ fn states(text: &str) -> Vec<TransactionState> {
             paper_state(paper(name, quantity, owner).to_bytes())
         }
     };
-    text.split(", ")
-        .filter(|word| !word.is_empty())
-        .map(parse)
-        .collect()
+    list(text, parse)
 }
 
-/// `"move by B"`.
 fn commands(text: &str) -> Vec<Command> {
-    let parse = |word: &str| {
-        let (verb, signers) = word.split_once(" by ").unwrap();
-        let value = match verb {
-            "issue" => PaperCommand::Issue.to_bytes(),
-            "move" => PaperCommand::Move.to_bytes(),
-            "redeem" => PaperCommand::Redeem.to_bytes(),
-            _ => vec![0xff],
-        };
-        Command {
-            contract: paper_name().clone(),
-            value,
-            signers: signers.chars().map(|letter| public(letter as u8)).collect(),
-        }
+    let value = |verb: &str| match verb {
+        "issue" => PaperCommand::Issue.to_bytes(),
+        "move" => PaperCommand::Move.to_bytes(),
+        "redeem" => PaperCommand::Redeem.to_bytes(),
+        _ => vec![0xff],
     };
-    text.split(", ")
-        .filter(|word| !word.is_empty())
-        .map(parse)
-        .collect()
-}
-
-/// `"500..1000"`, either end may be left out.
-fn window(text: &str) -> Option<TimeWindow> {
-    let (from, until) = text.split_once("..")?;
-    let end = |ms: &str| ms.parse().ok().map(at);
-    Some(TimeWindow::new(end(from), end(until)).unwrap())
+    orders(paper_name(), value, text)
 }
 
 #[test]
@@ -312,6 +294,14 @@ fn accepted_and_rejected_transactions() {
             "paper.not_paid",
         ),
         (
+            "01:100:B, C GBP:100:A, lock",
+            "C GBP:100:B",
+            "redeem by B",
+            "1000..",
+            "paper.not_alone",
+        ),
+        ("01:100:A, lock", "", "redeem by A", "1000..", ""),
+        (
             "01:18446744073709551615:B, 02:1:B",
             "",
             "redeem by B",
@@ -404,35 +394,4 @@ fn what_the_builders_make_verifies() {
     let redemption = builder::redeem(pay(), &paper).unwrap();
     assert_eq!(redemption.owners, [public(b'A'), public(b'B')]);
     verified(redemption.builder, &known);
-}
-
-fn round_trip<T: Decode + Encode>(bytes: &[u8]) {
-    if let Ok(value) = T::from_bytes(bytes) {
-        assert_eq!(
-            value.to_bytes(),
-            bytes,
-            "an accepted encoding is the canonical one"
-        );
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2_000))]
-
-    #[test]
-    fn decoders_read_nothing_but_the_canonical_encoding(
-        noise in prop::collection::vec(any::<u8>(), 0..200),
-        index in any::<prop::sample::Index>(),
-        byte in any::<u8>(),
-        inserted in any::<bool>(),
-    ) {
-        let valid = paper("01", 300, 'B').to_bytes();
-        prop_assert!(PaperState::from_bytes(&valid).is_ok());
-        let (mut changed, place) = (valid.clone(), index.index(valid.len()));
-        if inserted { changed.insert(place, byte) } else { changed[place] = byte }
-        for bytes in [valid, changed, noise] {
-            round_trip::<PaperState>(&bytes);
-            round_trip::<PaperCommand>(&bytes);
-        }
-    }
 }

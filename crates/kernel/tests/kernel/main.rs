@@ -11,6 +11,7 @@ mod chain_crashes;
 mod crashes;
 mod deliveries;
 mod drain;
+mod forged;
 mod garbage;
 mod hospital;
 mod locks;

@@ -8,29 +8,29 @@ use ledger::{StateRef, TxId};
 use crate::pay::issue;
 use crate::town::{Crash, Last, Town};
 
-const MATURITY_MS: u64 = 2_000_000;
+pub const MATURITY_MS: u64 = 2_000_000;
 
-fn name(node: u64) -> String {
+pub fn name(node: u64) -> String {
     format!("O=Node {node}, L=London, C=GB")
 }
 
 /// A token issued by a node.
-fn token(node: u64) -> String {
+pub fn token(node: u64) -> String {
     format!(r#"{{"currency":"GBP","issuer":"{}"}}"#, name(node))
 }
 
-fn json(state: StateRef) -> String {
+pub fn json(state: StateRef) -> String {
     format!(r#"{{"tx":"{}","index":{}}}"#, state.tx, state.index)
 }
 
 /// The only state of a contract that a node sees.
-fn only(town: &Town, node: usize, contract: &str) -> StateRef {
+pub fn only(town: &Town, node: usize, contract: &str) -> StateRef {
     let found = all(town, node, contract);
     assert_eq!(found.len(), 1, "{contract} at {node}");
     found[0]
 }
 
-fn all(town: &Town, node: usize, contract: &str) -> Vec<StateRef> {
+pub fn all(town: &Town, node: usize, contract: &str) -> Vec<StateRef> {
     let states = town.nodes[node].view.iter();
     states
         .filter(|(_, produced)| produced.state.state.contract.as_str() == contract)
@@ -39,14 +39,14 @@ fn all(town: &Town, node: usize, contract: &str) -> Vec<StateRef> {
 }
 
 #[track_caller]
-fn done(town: &mut Town, node: usize, flow: &str, args: &str) {
+pub fn done(town: &mut Town, node: usize, flow: &str, args: &str) {
     let started = town.start(node, flow, args, None);
     town.settle();
     assert_eq!(town.ended(started), Ok(true), "{flow}: {:#?}", town.logs);
 }
 
 #[track_caller]
-fn refused(town: &mut Town, node: usize, flow: &str, args: &str, code: &str) {
+pub fn refused(town: &mut Town, node: usize, flow: &str, args: &str, code: &str) {
     let started = town.start(node, flow, args, None);
     town.settle();
     assert_eq!(town.ended(started), Err(code.to_owned()), "{flow} {args}");
@@ -54,7 +54,7 @@ fn refused(town: &mut Town, node: usize, flow: &str, args: &str, code: &str) {
 
 /// No flow is live and nothing is left of those that were.
 #[track_caller]
-fn at_rest(town: &mut Town) {
+pub fn at_rest(town: &mut Town) {
     town.settle();
     for (index, node) in town.nodes.iter().enumerate() {
         let live = node.kernel.as_ref().expect("up").flows().live();
@@ -65,7 +65,7 @@ fn at_rest(town: &mut Town) {
     }
 }
 
-fn paper(owner: u64) -> String {
+pub fn paper(owner: u64) -> String {
     format!(
         r#"{{"face":100,"token":{},"maturity":{MATURITY_MS},"recipient":"{}"}}"#,
         token(1),
@@ -73,7 +73,7 @@ fn paper(owner: u64) -> String {
     )
 }
 
-fn bid(seller: u64, price_max: u64) -> String {
+pub fn bid(seller: u64, price_max: u64) -> String {
     format!(
         r#"{{"seller":"{}","paper":{{"issuer":"{}","token":{},"face":100,"maturity":{MATURITY_MS}}},"token":{},"price_max":{price_max},"until":{}}}"#,
         name(seller),
@@ -84,7 +84,7 @@ fn bid(seller: u64, price_max: u64) -> String {
     )
 }
 
-fn sell(asset: StateRef, bid: StateRef, price: u64) -> String {
+pub fn sell(asset: StateRef, bid: StateRef, price: u64) -> String {
     format!(
         r#"{{"asset":{},"bid":{},"price":{price}}}"#,
         json(asset),
@@ -93,7 +93,7 @@ fn sell(asset: StateRef, bid: StateRef, price: u64) -> String {
 }
 
 /// Node 1 issues cash and a paper; node 2 holds the paper and node 3 cash of 120.
-fn market() -> Town {
+pub fn market() -> Town {
     let mut town = Town::new(3);
     done(&mut town, 1, "cash.issue", &issue(300));
     let pay = format!(
@@ -299,7 +299,7 @@ fn a_crash_of_anyone_in_the_middle_of_a_trade_changes_nothing() {
     assert!(count > 20, "{count} crashes came");
 }
 
-fn owe(to: u64, quantity: u64) -> String {
+pub fn owe(to: u64, quantity: u64) -> String {
     format!(
         r#"{{"to":"{}","quantity":{quantity},"tokens":[{}],"due":{MATURITY_MS}}}"#,
         name(to),
@@ -311,7 +311,7 @@ fn about(state: StateRef) -> String {
     format!(r#"{{"obligation":{}}}"#, json(state))
 }
 
-const DEBT: &str = "tally.obligation";
+pub const DEBT: &str = "tally.obligation";
 
 #[test]
 fn an_obligation_is_issued_moved_settled_in_part_and_in_full() {
@@ -403,7 +403,7 @@ fn an_obligation_is_in_default_from_when_it_is_due_and_back_and_is_forgiven() {
     at_rest(&mut town);
 }
 
-fn net(states: &[StateRef], parties: &[u64]) -> String {
+pub fn net(states: &[StateRef], parties: &[u64]) -> String {
     let states: Vec<String> = states.iter().copied().map(json).collect();
     let parties: Vec<String> = parties
         .iter()

@@ -66,6 +66,10 @@ struct Wanted(Vec<StateRef>);
 /// What a party has of them. Encoded as a list of transactions.
 struct Shared(Vec<SignedTransaction>);
 
+/// Bytes of transactions that a party shares; what is over that counts as not shared. Whoever issues this node obligations in
+/// huge transactions must not fill its memory by asking for them.
+const SHARED_BYTES_MAX: usize = 4 << 20;
+
 impl Encode for Wanted {
     fn encode(&self, e: &mut Encoder) {
         self.0.encode(e);
@@ -263,13 +267,16 @@ impl Responder for NetsObligations {
     async fn run(ctx: FlowContext, session: Session) -> Result<(), FlowError> {
         let Wanted(wanted) = session.receive().await?;
         let mut shared: Vec<SignedTransaction> = Vec::new();
+        let mut room = SHARED_BYTES_MAX;
         for state in wanted {
             if shared.iter().any(|shared| shared.id() == state.tx) {
                 continue;
             }
             if let Some(transaction) = ctx.transaction(&state.tx).await?
                 && is_ours(&ctx, &transaction, state)
+                && let Some(left) = room.checked_sub(transaction.to_bytes().len())
             {
+                room = left;
                 shared.push(transaction);
             }
         }

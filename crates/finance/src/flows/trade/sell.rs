@@ -91,6 +91,9 @@ impl Flow for Sell {
         session.send(&offer).await?;
         let proposal = receive_proposal(&ctx, &session).await?;
         check_proposal(&ctx, &proposal, &offer, &terms)?;
+        // Verification has recorded all that it consumes.
+        let consumed = ctx.states(proposal.wire().inputs().to_vec()).await?;
+        check_consumed(&consumed, &offer)?;
         ctx.progress("signing");
         let (key, id) = (ctx.me().key.clone(), proposal.id());
         let signature = ctx
@@ -171,6 +174,20 @@ fn check_proposal(
     Ok(())
 }
 
+/// Whether the asset is exchanged for cash alone: whatever else ends in the transaction, such as another debt to this node, might
+/// count the same cash as its own payment.
+fn check_consumed(consumed: &[StateAndRef], offer: &Offer) -> Result<(), TradeError> {
+    let expected = |input: &StateAndRef| {
+        let contract = &input.state.contract;
+        input.reference == offer.reference || contract == cash_name() || contract == bid_name()
+    };
+    if consumed.iter().all(expected) {
+        Ok(())
+    } else {
+        Err(TradeError::Proposal("it consumes something else"))
+    }
+}
+
 /// A command's value as it is.
 struct RawCommand(Vec<u8>);
 
@@ -191,11 +208,13 @@ impl Responder for BuyByBid {
     async fn run(ctx: FlowContext, session: Session) -> Result<(), FlowError> {
         let offer: Offer = session.receive().await?;
         let me = ctx.me().key.clone();
-        let placed = lock_state(&ctx, offer.bid).await?;
-        let bid = open_bid(&placed)?;
+        // Looked at before it is locked: whoever else asks must not lock states of this node.
+        let bids = ctx.states(vec![offer.bid]).await?;
+        let bid = open_bid(bids.first().ok_or(TradeError::NoBid)?)?;
         if bid.buyer.key != me || bid.seller.id() != session.peer() {
             return Err(TradeError::NoBid.into());
         }
+        let placed = lock_state(&ctx, offer.bid).await?;
         let asset = Asset::read(&offer.state.contract, &offer.state.data)?;
         let sold = asset.clone().owned_by(me.clone());
         let terms = Terms {

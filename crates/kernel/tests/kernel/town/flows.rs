@@ -37,6 +37,7 @@ pub fn registry() -> FlowRegistry {
     flows.register::<Frail>();
     flows.register::<super::deeds::MakeDeed>();
     flows.register::<super::deeds::UseBond>();
+    super::forgers::register(&mut flows);
     flows
 }
 

@@ -6,6 +6,7 @@ mod asked;
 mod deeds;
 mod disk;
 mod flows;
+mod forgers;
 mod performed;
 mod played;
 mod transactions;

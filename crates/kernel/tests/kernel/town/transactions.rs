@@ -85,7 +85,8 @@ impl Town {
         spending.expect("a payment").builder
     }
 
-    fn portion(&self, to: usize, quantity: u64) -> Portion {
+    /// An amount for a node, as one state.
+    pub fn portion(&self, to: usize, quantity: u64) -> Portion {
         Portion {
             owner: key(to).public().clone(),
             quantity,
@@ -93,7 +94,8 @@ impl Town {
         }
     }
 
-    fn built(&self, builder: TransactionBuilder) -> WireTransaction {
+    /// What a builder has, under the network's parameters.
+    pub fn built(&self, builder: TransactionBuilder) -> WireTransaction {
         let salt = self.salt.replace(self.salt.get() + 1);
         let builder = builder.parameters(self.network.parameters_hash());
         let salt = *Hash::plain(&salt.to_be_bytes()).as_bytes();

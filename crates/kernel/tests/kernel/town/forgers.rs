@@ -1,0 +1,116 @@
+//! Flows of dishonest nodes: under the names of honest ones they say what a test has put in their mouths.
+
+use std::cell::{Cell, RefCell};
+
+use flow::{Flow, FlowContext, FlowError, FlowRegistry, Responder, Session};
+use primitives::{Decode, DecodeError, Decoder, Encode, Encoder};
+
+use super::{Town, flows};
+
+thread_local! {
+    /// What a dishonest node says, and how many answers it then waits for.
+    static LIES: RefCell<(Vec<Vec<u8>>, usize)> = const { RefCell::new((Vec::new(), 0)) };
+    /// Whether the registry is that of a dishonest node now.
+    static FORGING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Any message, as it is.
+struct Raw(Vec<u8>);
+
+impl Encode for Raw {
+    fn encode(&self, e: &mut Encoder) {
+        e.raw(&self.0);
+    }
+}
+
+impl Decode for Raw {
+    fn decode(d: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        d.raw().map(|bytes| Self(bytes.to_vec()))
+    }
+}
+
+/// Says all of it, and waits for the answers.
+async fn lie(session: &Session) -> Result<(), FlowError> {
+    let (said, answers) = LIES.with_borrow(Clone::clone);
+    for message in said {
+        session.send(&Raw(message)).await?;
+    }
+    for _ in 0..answers {
+        let _: Raw = session.receive().await?;
+    }
+    Ok(())
+}
+
+macro_rules! forgers {
+    ($($forger:ident as $name:literal),*) => { $(
+        struct $forger;
+
+        impl Flow for $forger {
+            const NAME: &'static str = $name;
+            const VERSION: u32 = 1;
+            type Args = u64;
+            type Output = ();
+
+            async fn run(ctx: FlowContext, node: u64) -> Result<(), FlowError> {
+                lie(&ctx.open_session(&flows::name(node).party_id())?).await
+            }
+        }
+    )* };
+}
+
+forgers!(
+    Reissues as "cash.reissue",
+    Redeems as "paper.redeem",
+    Nets as "obligation.net",
+    Sells as "trade.sell"
+);
+
+/// A buyer that answers an offer with what it has been told.
+struct Buys;
+
+impl Responder for Buys {
+    const NAME: &'static str = "trade.sell";
+    const VERSION: u32 = 1;
+
+    async fn run(_: FlowContext, session: Session) -> Result<(), FlowError> {
+        let _: Raw = session.receive().await?;
+        lie(&session).await
+    }
+}
+
+pub(super) fn register(registry: &mut FlowRegistry) {
+    if FORGING.get() {
+        registry.register::<Reissues>();
+        registry.register::<Redeems>();
+        registry.register::<Nets>();
+        registry.register::<Sells>();
+        registry.register_responder::<Buys>();
+    }
+}
+
+impl Town {
+    /// Makes a node dishonest: what it will say instead of what its flows would, and how many answers it waits for.
+    pub fn forger(&mut self, node: usize, said: Vec<Vec<u8>>, answers: usize) {
+        LIES.set((said, answers));
+        self.down(node);
+        FORGING.set(true);
+        self.up(node);
+        FORGING.set(false);
+    }
+
+    /// A dishonest node runs one of its flows with another node; how it ends there.
+    pub fn forge(&mut self, node: usize, flow: &str, with: usize) -> Result<bool, String> {
+        FORGING.set(true);
+        let started = self.start(node, flow, &with.to_string(), None);
+        FORGING.set(false);
+        self.settle();
+        self.ended(started)
+    }
+
+    /// A dishonest node is honest again.
+    pub fn repent(&mut self, node: usize) {
+        self.down(node);
+        self.up(node);
+        self.settle();
+    }
+}
