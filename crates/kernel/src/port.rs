@@ -151,7 +151,7 @@ pub struct StoreFailure {
 }
 
 /// What is stored makes no sense.
-pub(crate) fn damaged(message: impl Into<String>) -> StoreFailure {
+pub fn damaged(message: impl Into<String>) -> StoreFailure {
     StoreFailure {
         code: DAMAGED.code,
         message: message.into(),

@@ -72,6 +72,15 @@ struct Registered {
     descriptor: Arc<ContractDescriptor>,
 }
 
+impl Registered {
+    /// What the contract says of a state, as far as it has declared it.
+    fn describe(&self, data: &[u8]) -> Result<StateFacts, DecodeError> {
+        let mut facts = self.contract.describe(data)?;
+        facts.keep_declared(self.contract.columns());
+        Ok(facts)
+    }
+}
+
 /// Native contracts by name and version, old versions beside new ones.
 #[derive(Default)]
 pub struct ContractRegistry {
@@ -193,13 +202,9 @@ impl ContractRegistry {
         let registered = exact
             .or_else(newest)
             .ok_or_else(|| RegistryError::Unknown(name.clone()))?;
-        catch_unwind(AssertUnwindSafe(|| {
-            let mut facts = registered.contract.describe(&state.data)?;
-            facts.keep_declared(registered.contract.columns());
-            Ok(facts)
-        }))
-        .map_err(|_| RegistryError::Panicked(name.clone()))?
-        .map_err(|error: DecodeError| RegistryError::StateMalformed(name.clone(), error))
+        catch_unwind(AssertUnwindSafe(|| registered.describe(&state.data)))
+            .map_err(|_| RegistryError::Panicked(name.clone()))?
+            .map_err(|error: DecodeError| RegistryError::StateMalformed(name.clone(), error))
     }
 }
 
@@ -228,7 +233,7 @@ impl ContractExecutor for ContractRegistry {
         let registered = self.by_hash.get(descriptor);
         let registered = registered.ok_or_else(|| unknown(descriptor))?;
         contained(registered.descriptor.name(), || {
-            registered.contract.describe(data).map_err(|error| {
+            registered.describe(data).map_err(|error| {
                 let name = registered.descriptor.name().clone();
                 let error = RegistryError::StateMalformed(name, error);
                 ContractRejection::new(error.code(), error.to_string())

@@ -9,7 +9,7 @@ pub mod users;
 
 mod core;
 
-pub use core::{Apps, Node, StartError};
+pub use core::{Apps, Node, Rebuilt, StartError, rebuild_view};
 
 /// The codes of this crate's own errors.
 pub const ERRORS: &[&[primitives::ErrorInfo]] = &[

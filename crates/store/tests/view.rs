@@ -320,3 +320,103 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_condemned_view_is_started_afresh_and_the_mark_goes_with_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut view = open(folder.path(), 10);
+    view.apply(1, &[produced(1, 0, Some(1), 50)])
+        .expect("applied");
+    drop(view);
+    VaultView::condemn(&folder.path().join("vault.sqlite"));
+    let view = open(folder.path(), 10);
+    assert_eq!((view.upto(), held(&view)), (0, Vec::new()));
+    assert!(view.rebuilt().is_some());
+    drop(view);
+    let view = open(folder.path(), 10);
+    assert!(view.rebuilt().is_none(), "once");
+}
+
+#[test]
+fn a_view_is_made_anew_over_whatever_is_there() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("vault.sqlite");
+    for (what, content) in [("garbage", &[0x5a; 9_000][..]), ("nothing", &[])] {
+        std::fs::write(&path, content).expect("written");
+        let mut view = VaultView::create(&path, &ViewOptions::default()).expect(what);
+        assert_eq!(view.upto(), 0, "{what}");
+        view.apply(1, &[produced(1, 0, Some(1), 50)]).expect(what);
+        assert_eq!(held(&view), [("T1".into(), 50, 1)], "{what}");
+    }
+}
+
+#[test]
+fn damage_within_is_told_from_what_is_merely_unexpected() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("vault.sqlite");
+    let mut view = open(folder.path(), 10_000);
+    let states: Vec<ViewChange> = (1..=2_000).map(|n| produced(n, 0, Some(1), n)).collect();
+    view.apply(2_000, &states).expect("applied");
+    drop(view);
+    let mut bytes = std::fs::read(&path).expect("readable");
+    let from = bytes.len() / 2;
+    bytes[from..].fill(0xff);
+    std::fs::write(&path, bytes).expect("written");
+    let view = open(folder.path(), 10_000);
+    let reader = view.reader().expect("a reader");
+    let refused = reader.unconsumed(&StateFilter::default(), 0, 2_000);
+    let refused = refused.expect_err("damaged");
+    assert_eq!(refused.code(), "view.damaged");
+    assert!(refused.is_corruption() && refused.path() == path);
+}
+
+#[test]
+fn the_unconsumed_versions_of_a_linear_thing_come_newest_first() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut view = open(folder.path(), 100);
+    let version = |seq: u64, contract: &str, id: u8| {
+        let ViewChange::Produced(mut state) = produced(seq, 0, None, 0) else {
+            unreachable!("it was made so");
+        };
+        state.contract = contract.into();
+        state.linear_id = Some([id; 32]);
+        ViewChange::Produced(state)
+    };
+    let changes = [
+        version(1, "deed", 1),
+        version(2, "deed", 1),
+        consumed(1, 0, 2),
+        version(3, "deed", 2),
+        version(4, "claim", 1),
+        version(5, "deed", 1),
+        produced(6, 0, None, 0),
+    ];
+    view.apply(6, &changes).expect("applied");
+    let reader = view.reader().expect("a reader");
+    // Contract, id, versions looked at, the sequences found.
+    for (contract, id, looked_at, found) in [
+        ("deed", 1, 10, &[5, 2][..]),
+        ("deed", 2, 10, &[3]),
+        ("deed", 3, 10, &[]),
+        ("claim", 1, 10, &[4]),
+        ("none", 1, 10, &[]),
+        ("deed", 1, 1, &[5]),
+        // Those looked at are the last recorded with the id, whatever their contract.
+        ("deed", 1, 2, &[5]),
+        ("claim", 1, 1, &[]),
+        ("deed", 1, 0, &[]),
+    ] {
+        let rows = reader
+            .linear(contract, &[id; 32], looked_at)
+            .expect("found");
+        let seqs: Vec<u64> = rows.iter().map(|row| row.seq).collect();
+        assert_eq!(seqs, found, "{contract} {id} {looked_at}");
+        for row in rows {
+            assert_eq!(row.linear_id, Some([id; 32]));
+            assert_eq!((row.contract.as_str(), row.consumed_seq), (contract, None));
+        }
+    }
+    view.apply(7, &[consumed(5, 0, 7)]).expect("applied");
+    let rows = reader.linear("deed", &[1; 32], 10).expect("found");
+    assert_eq!(rows.iter().map(|row| row.seq).collect::<Vec<_>>(), [2]);
+}

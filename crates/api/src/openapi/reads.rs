@@ -69,7 +69,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: paths::VAULT_EVENTS,
         id: "followVault",
         tag: "vault",
-        summary: "Server-sent events: `start` (a VaultStart) at once, then `change` (a VaultChange) for each transaction that changes the vault, once the vault's view shows it; at last, if the node ends them, `cut` (a Problem). Without `after` or Last-Event-ID only new changes.",
+        summary: "Server-sent events: `start` (a VaultStart) at once, then `change` (a VaultChange) for each transaction that changes the vault, once the vault's view shows it; at last, if the node ends them, `cut` (a Problem). Without `after` or Last-Event-ID only new changes. Who may query some contracts only is told of their states alone; what is passed over moves the id without an event.",
         query: &[
             parameter(
                 "after",

@@ -1,5 +1,6 @@
 //! The ledger's rules as tables: what is accepted, and the code and hint of everything that is refused.
 
+mod columns;
 mod contextual;
 mod decoders;
 mod fixtures;

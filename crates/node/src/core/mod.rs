@@ -19,6 +19,7 @@ mod mailbox;
 mod node_info;
 mod options;
 mod peers;
+mod rebuild;
 mod replies;
 mod running;
 mod service;
@@ -32,8 +33,10 @@ mod vault_query;
 mod vault_reads;
 mod view;
 mod view_feed;
+mod view_fill;
 mod view_rows;
 
 pub use apps::Apps;
+pub use rebuild::{Rebuilt, rebuild_view};
 pub use start::Node;
 pub use start_error::{ERRORS, StartError};

@@ -5,10 +5,31 @@ use std::time::Duration;
 
 use kernel::KernelOptions;
 
+use super::columns::Columns;
 use super::start::random;
 use super::start_error::StartError;
 use crate::config::NodeConfig;
 use crate::http::{ApiToken, HttpOptions, Tokens};
+
+/// The ledger's store's.
+pub(super) fn store_options(config: &NodeConfig) -> store::Options {
+    store::Options {
+        cache_bytes: config.cache.blocks_bytes,
+        memtable_bytes: config.store.memory_bytes,
+        log_bytes: config.store.log_bytes,
+        ..store::Options::default()
+    }
+}
+
+/// The vault's view's.
+pub(super) fn view_options(config: &NodeConfig, columns: &Columns) -> store::ViewOptions {
+    store::ViewOptions {
+        cache_bytes: config.cache.view_bytes,
+        reader_cache_bytes: config.cache.view_reader_bytes,
+        columns: columns.list().to_vec(),
+        ..store::ViewOptions::default()
+    }
+}
 
 /// The kernel's.
 pub(super) fn kernel_options(config: &NodeConfig) -> Result<KernelOptions, StartError> {

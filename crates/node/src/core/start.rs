@@ -16,7 +16,7 @@ use super::apps::Apps;
 use super::clock::Clock;
 use super::columns::Columns;
 use super::mailbox::Mailbox;
-use super::options::{http_options, kernel_options};
+use super::options::{http_options, kernel_options, store_options, view_options};
 use super::replies::Replies;
 use super::service::Service;
 use super::shared::Shared;
@@ -26,15 +26,16 @@ use super::thread::CoreThread;
 use super::vault_reads::Readers;
 use super::view::ViewThread;
 use super::view_feed::ViewFeed;
+use super::view_fill::Filler;
 use crate::bootstrap::NodeFiles;
 use crate::http::{HttpHandle, HttpServer, server_config};
 use crate::metrics::NodeMetrics;
 use crate::users::{AuditLog, Users};
 
 /// The ledger's store, within the data folder.
-const LEDGER: &str = "ledger";
+pub(super) const LEDGER: &str = "ledger";
 /// The vault's view, within the data folder.
-const VIEW: &str = "vault.sqlite";
+pub(super) const VIEW: &str = "vault.sqlite";
 
 /// A running node. Dropping it stops it without ceremony, as a crash would.
 pub struct Node {
@@ -68,13 +69,7 @@ impl Node {
             path: data.clone(),
             source,
         })?;
-        let store_options = store::Options {
-            cache_bytes: config.cache.blocks_bytes,
-            memtable_bytes: config.store.memory_bytes,
-            log_bytes: config.store.log_bytes,
-            ..store::Options::default()
-        };
-        let store = Embedded::open(&data.join(LEDGER), &store_options)?;
+        let store = Embedded::open(&data.join(LEDGER), &store_options(&config))?;
         let committer_options = CommitterOptions {
             linger_us: config.store.linger_us,
             ..CommitterOptions::default()
@@ -104,19 +99,10 @@ impl Node {
         let kernel = Kernel::open(options, kernel_identity, &store, clock.now(), &mut first)?;
         let figures = Mutex::new(kernel.figures());
 
-        let ledger_end = store
-            .last(Table::Ledger)
-            .map_err(StartError::StoreFailed)?
-            .and_then(|(key, _)| kernel::rows::seq_of(&key))
-            .unwrap_or(0);
+        let ledger_end = ledger_end(&store)?;
         let view_path = data.join(VIEW);
         let columns = Arc::new(Columns::of(&contracts));
-        let view_options = store::ViewOptions {
-            cache_bytes: config.cache.view_bytes,
-            reader_cache_bytes: config.cache.view_reader_bytes,
-            columns: columns.list().to_vec(),
-            ..store::ViewOptions::default()
-        };
+        let view_options = view_options(&config, &columns);
         let (view, reader, progress) = super::view::open(&view_path, &view_options, ledger_end)?;
 
         let metrics = Arc::new(NodeMetrics::new());
@@ -191,13 +177,15 @@ impl Node {
         let view_thread = ViewThread {
             view,
             reader,
-            reads: store.clone(),
+            filler: Filler {
+                reads: store.clone(),
+                contracts: Arc::clone(&contracts),
+                network: Arc::clone(&network),
+                keys: keys.clone(),
+                columns: Arc::clone(&columns),
+            },
             feed,
             mailbox,
-            contracts: Arc::clone(&contracts),
-            network: Arc::clone(&network),
-            keys: keys.clone(),
-            columns: Arc::clone(&columns),
             metrics: Arc::clone(&metrics),
             ledger_end,
         };
@@ -274,6 +262,14 @@ fn thread(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle
         .name(name.to_owned())
         .spawn(work)
         .map_err(|error| StartError::System(format!("the {name} thread: {error}")))
+}
+
+/// The sequence of the last transaction recorded; 0 when there is none.
+pub(super) fn ledger_end(store: &Embedded) -> Result<u64, StartError> {
+    let last = store.last(Table::Ledger).map_err(StartError::StoreFailed)?;
+    Ok(last
+        .and_then(|(key, _)| kernel::rows::seq_of(&key))
+        .unwrap_or(0))
 }
 
 /// Fresh random bytes.

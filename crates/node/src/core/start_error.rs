@@ -47,6 +47,9 @@ pub enum StartError {
     /// A token's hash in the configuration.
     #[error("api.tokens: the sha256 of user '{0}' is not 64 hexadecimal digits")]
     Token(String),
+    /// The folder's store is in use, so its view can't be rebuilt.
+    #[error("{0} is in use: the node runs")]
+    NodeRuns(PathBuf),
     /// Contracts or flows do not go together.
     #[error("{0}")]
     Apps(String),
@@ -59,12 +62,17 @@ pub enum StartError {
 pub(super) const VIEW_FAILED: ErrorInfo = ErrorInfo {
     code: "vault.view_failed",
     cause: "The vault's view can't be read or written, so what the node holds is not known; the ledger itself is whole.",
-    action: "Read the node's log and check the disk; the view is rebuilt from the ledger when its file is removed while the node is stopped.",
+    action: "Read the node's log and check the disk; then stop the node, rebuild the view with 'tally vault rebuild', and start it again.",
 };
 
 /// The codes of this module.
 pub const ERRORS: &[ErrorInfo] = &[
     VIEW_FAILED,
+    ErrorInfo {
+        code: "vault.node_runs",
+        cause: "The vault's view is to be rebuilt, but a node or another rebuild has the node's folder in use.",
+        action: "Stop the node, rebuild, and start it again; a view that is merely behind catches up by itself.",
+    },
     ErrorInfo {
         code: "node.data_folder",
         cause: "The node's data folder can't be made or used.",
@@ -100,6 +108,7 @@ impl Coded for StartError {
             StartError::ApiListen(error) => error.code(),
             StartError::Users(error) => error.code(),
             StartError::Token(_) => "node.bad_token_hash",
+            StartError::NodeRuns(_) => "vault.node_runs",
             StartError::Apps(_) => "node.apps",
             StartError::System(_) => "node.system",
         }

@@ -13,7 +13,7 @@ use vault::{Produced, ViewChange};
 
 use super::columns::shown_values;
 use super::service::store_refusal;
-use crate::http::{Refusal, VaultChanges};
+use crate::http::{Refusal, SeenChange, VaultChanges};
 
 /// See the module.
 pub(super) struct ChangeReader {
@@ -48,7 +48,7 @@ impl ChangeReader {
                 return Err(store_refusal(&failure));
             }
             let change = self.change(seq, transaction.id().to_string(), at, changes)?;
-            if !change.consumed.is_empty() || !change.produced.is_empty() {
+            if !change.change.consumed.is_empty() || !change.change.produced.is_empty() {
                 read.changes.push(change);
             }
         }
@@ -61,7 +61,8 @@ impl ChangeReader {
         transaction: String,
         at: Timestamp,
         changes: Vec<ViewChange>,
-    ) -> Result<VaultChange, Refusal> {
+    ) -> Result<SeenChange, Refusal> {
+        let mut consumed_contracts = Vec::new();
         let mut change = VaultChange {
             seq,
             transaction,
@@ -73,24 +74,28 @@ impl ChangeReader {
             match one {
                 ViewChange::Produced(produced) => change.produced.push(self.produced(*produced)),
                 ViewChange::Consumed(consumed) => {
-                    if self.was_ours(&consumed.reference)? {
+                    if let Some(contract) = self.was_ours(&consumed.reference)? {
                         change.consumed.push(consumed.reference.to_string());
+                        consumed_contracts.push(contract);
                     }
                 }
             }
         }
-        Ok(change)
+        Ok(SeenChange {
+            change,
+            consumed_contracts,
+        })
     }
 
-    /// Whether a consumed state was in the vault.
-    fn was_ours(&self, reference: &StateRef) -> Result<bool, Refusal> {
+    /// The contract of a consumed state, if it was in the vault.
+    fn was_ours(&self, reference: &StateRef) -> Result<Option<String>, Refusal> {
         let fail = |failure| store_refusal(&failure);
         let key = reference.tx.as_bytes();
         let Some(seq) = self.store.get(Table::TxIndex, key).map_err(fail)? else {
-            return Ok(false);
+            return Ok(None);
         };
         let Some(row) = self.store.get(Table::Ledger, &seq).map_err(fail)? else {
-            return Ok(false);
+            return Ok(None);
         };
         let (_, transaction) = decode_row(&row).map_err(|error| internal(&error))?;
         let index = usize::try_from(reference.index).unwrap_or(usize::MAX);
@@ -99,9 +104,11 @@ impl ChangeReader {
         let failed = Cell::new(None);
         let is_ours = |key: &PublicKey| self.is_ours(key, &failed);
         let ours = facts.is_some_and(|facts| vault::is_relevant(&facts, &is_ours));
-        failed
-            .take()
-            .map_or(Ok(ours), |failure| Err(store_refusal(&failure)))
+        if let Some(failure) = failed.take() {
+            return Err(store_refusal(&failure));
+        }
+        let contract = state.map(|state| state.contract.as_str().to_owned());
+        Ok(contract.filter(|_| ours))
     }
 
     /// Whether a key is this node's: the party's own, or a fresh one.

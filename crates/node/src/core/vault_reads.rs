@@ -12,6 +12,7 @@ use super::service::{Service, joined};
 use super::start_error::VIEW_FAILED;
 use super::vault_changes::ChangeReader;
 use super::vault_query::{Leash, QUERY_RETRY_MS, Searcher, Waiting, late};
+use super::view_fill::condemn;
 use super::view_rows::notary_of;
 use crate::http::{Refusal, VaultChanges};
 
@@ -55,6 +56,7 @@ impl Readers {
 }
 
 pub(super) fn view_refusal(error: &store::ViewError) -> Refusal {
+    condemn(error);
     Refusal {
         code: VIEW_FAILED.code.into(),
         message: error.to_string(),

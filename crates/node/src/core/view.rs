@@ -6,34 +6,26 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use kernel::port::{Reads, StoreFailure};
-use kernel::{Event, Found, LINEAR_LOOKED_AT_MAX, LookUp, decode_row, ledger_page};
-use ledger::{ContractRegistry, NetworkMap};
-use primitives::{PublicKey, Timestamp};
-use store::{CoinCursor, ConsumedState, VaultReader, VaultView, ViewProgress};
-use vault::{RefillRequest, ViewChange};
+use kernel::port::Reads;
+use kernel::{Event, Found, LINEAR_LOOKED_AT_MAX, LookUp};
+use store::{CoinCursor, VaultReader, VaultView, ViewProgress};
+use vault::RefillRequest;
 
-use super::columns::Columns;
 use super::mailbox::Mailbox;
 use super::view_feed::{Job, ViewFeed, count};
-use super::view_rows::{coin_row, produced_row};
+use super::view_fill::{FillError, Filler, condemn};
+use super::view_rows::coin_row;
 use crate::metrics::NodeMetrics;
 
-/// Transactions of the ledger read at once when the view is filled again.
-const FILL_PAGE: usize = 1_000;
 /// Changes applied in one transaction of the view, about.
 const APPLY_CHANGES: usize = 20_000;
 /// What the thread owns.
 pub(super) struct ViewThread<R> {
     pub(super) view: VaultView,
     pub(super) reader: VaultReader,
-    pub(super) reads: R,
+    pub(super) filler: Filler<R>,
     pub(super) feed: Arc<ViewFeed>,
     pub(super) mailbox: Arc<Mailbox>,
-    pub(super) contracts: Arc<ContractRegistry>,
-    pub(super) network: Arc<NetworkMap>,
-    pub(super) keys: Vec<PublicKey>,
-    pub(super) columns: Arc<Columns>,
     pub(super) metrics: Arc<NodeMetrics>,
     /// The ledger's end when the node started: up to there the view is filled from the ledger.
     pub(super) ledger_end: u64,
@@ -72,7 +64,7 @@ impl<R: Reads> ViewThread<R> {
                         for (seq, _, at, changes) in fed {
                             upto = upto.max(seq);
                             counted += changes.len() as u64;
-                            if let Err(why) = self.rows_of(at, changes, &mut rows) {
+                            if let Err(why) = self.filler.rows_of(at, changes, &mut rows) {
                                 self.feed.fail(why.message);
                                 return;
                             }
@@ -126,6 +118,7 @@ impl<R: Reads> ViewThread<R> {
         match outcome {
             Ok(()) => true,
             Err(error) => {
+                condemn(&error);
                 self.feed.fail(error.to_string());
                 false
             }
@@ -134,88 +127,27 @@ impl<R: Reads> ViewThread<R> {
 
     /// Reads the ledger up to a position that it has reached, and no further: what comes after it is fed.
     fn follow(&mut self, end: u64) -> Result<(), String> {
-        let mut rows = Vec::new();
         while self.view.upto() < end {
-            let page = ledger_page(&self.reads, self.view.upto(), FILL_PAGE)
-                .map_err(|failure| failure.message)?;
-            let mut upto = None;
-            for (seq, row) in page.rows.into_iter().take_while(|(seq, _)| *seq <= end) {
-                let (at, transaction) = decode_row(&row).map_err(|error| error.to_string())?;
-                let failed = std::cell::Cell::new(None);
-                let changes = vault::changes(
-                    seq,
-                    transaction.wire(),
-                    &|key| self.is_ours(key, &failed),
-                    &|state| self.contracts.describe(state).ok(),
-                );
-                if let Some(failure) = failed.take() {
-                    return Err(failure.message);
-                }
-                self.rows_of(at, changes, &mut rows)
-                    .map_err(|failure| failure.message)?;
-                upto = Some(seq);
+            let more = self.filler.fill_page(&mut self.view, end);
+            if !more.map_err(|error| self.failed(&error))? {
+                break;
             }
-            let Some(upto) = upto else { break };
-            self.view
-                .apply(upto, &rows)
-                .map_err(|error| error.to_string())?;
-            rows.clear();
         }
         self.metrics.view_seq.set_count(self.view.upto());
         self.feed.come_to(self.view.upto());
         Ok(())
     }
 
-    /// Whether a key is this node's: the party's own, or a fresh one.
-    fn is_ours(&self, key: &PublicKey, failed: &std::cell::Cell<Option<StoreFailure>>) -> bool {
-        if self.keys.contains(key) {
-            return true;
+    /// What is said of an error; a view that is damaged is filled again at the next start.
+    fn failed(&self, error: &FillError) -> String {
+        if let FillError::View(error) = error {
+            condemn(error);
         }
-        if self.network.by_key(key).is_some() {
-            return false;
-        }
-        kernel::is_own_key(key, &self.reads).unwrap_or_else(|failure| {
-            failed.set(Some(failure));
-            false
-        })
-    }
-
-    fn rows_of(
-        &self,
-        at: Timestamp,
-        changes: Vec<ViewChange>,
-        rows: &mut Vec<store::ViewChange>,
-    ) -> Result<(), StoreFailure> {
-        for change in changes {
-            match change {
-                ViewChange::Produced(produced) => {
-                    rows.push(store::ViewChange::Produced(produced_row(
-                        at,
-                        *produced,
-                        &self.network,
-                        &self.columns,
-                    )));
-                }
-                ViewChange::Consumed(consumed) => {
-                    let key = consumed.reference.tx.as_bytes();
-                    let of_seq = self.reads.get(kernel::port::Table::TxIndex, key)?;
-                    // Rows are never lost again once something consumed them here; without one it was never ours.
-                    if let Some(of_seq) = of_seq.as_deref().and_then(kernel::rows::seq_of) {
-                        rows.push(store::ViewChange::Consumed(ConsumedState {
-                            of_seq,
-                            output: consumed.reference.index,
-                            seq: consumed.seq,
-                            at: at.as_ms(),
-                        }));
-                    }
-                }
-            }
-        }
-        Ok(())
+        error.to_string()
     }
 
     fn look_up(&self, what: LookUp) -> Result<Found, String> {
-        let failed = |error: store::ViewError| error.to_string();
+        let failed = view_failed;
         match what {
             LookUp::Linear { contract, id } => {
                 let rows = self
@@ -228,6 +160,7 @@ impl<R: Reads> ViewThread<R> {
             LookUp::Consumed(refs) => {
                 for reference in refs {
                     let seq = self
+                        .filler
                         .reads
                         .get(kernel::port::Table::TxIndex, reference.tx.as_bytes())
                         .map_err(|failure| failure.message)?;
@@ -252,11 +185,8 @@ impl<R: Reads> ViewThread<R> {
         let found = self
             .reader
             .coins(token, from, request.limit, |_, _| false)
-            .map_err(|error| error.to_string())?;
-        let total = self
-            .reader
-            .balance(token)
-            .map_err(|error| error.to_string())?;
+            .map_err(view_failed)?;
+        let total = self.reader.balance(token).map_err(view_failed)?;
         let view_seq = self.view.upto();
         let more = found.len() >= request.limit;
         let rows = found.into_iter().filter_map(coin_row).collect();
@@ -269,6 +199,11 @@ impl<R: Reads> ViewThread<R> {
         });
         Ok(())
     }
+}
+
+fn view_failed(error: store::ViewError) -> String {
+    condemn(&error);
+    error.to_string()
 }
 
 /// Opens the view's file beside the ledger.

@@ -47,7 +47,7 @@ pub use options::HttpOptions;
 pub use refusal::Refusal;
 pub use server::{HttpHandle, HttpServer, ListenError};
 pub use service::{
-    Answer, Ended, FlowAction, NodeService, Output, Pending, StartRequest, VaultChanges,
+    Answer, Ended, FlowAction, NodeService, Output, Pending, SeenChange, StartRequest, VaultChanges,
 };
 pub use ticket::Ticket;
 pub use tls::{TlsError, server_config};

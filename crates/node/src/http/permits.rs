@@ -48,7 +48,7 @@ pub(super) const NEEDS: &[(Method, &str, Need)] = &[
     (Method::GET, paths::BALANCES, Need::Balances),
     (Method::GET, paths::STATES, Need::Some("vault.query")),
     (Method::POST, paths::VAULT_QUERY, Need::Some("vault.query")),
-    (Method::GET, paths::VAULT_EVENTS, Need::Whole("vault.query")),
+    (Method::GET, paths::VAULT_EVENTS, Need::Some("vault.query")),
     (Method::GET, paths::TRANSACTION, Need::Whole("tx.read")),
     (Method::GET, paths::TRANSACTION_BYTES, Need::Whole("tx.read")),
     (Method::GET, paths::TRANSACTION_CHAIN, Need::Whole("tx.read")),

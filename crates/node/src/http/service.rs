@@ -98,11 +98,20 @@ pub enum Output {
     },
 }
 
+/// What a transaction changed, and what whoever may see some contracts only is told by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeenChange {
+    /// All of it.
+    pub change: VaultChange,
+    /// The contracts of the consumed states, in their order.
+    pub consumed_contracts: Vec<String>,
+}
+
 /// Changes of the vault.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VaultChanges {
     /// In order.
-    pub changes: Vec<VaultChange>,
+    pub changes: Vec<SeenChange>,
     /// They are all up to this position.
     pub upto: u64,
 }

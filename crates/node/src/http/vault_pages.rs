@@ -1,7 +1,7 @@
 //! Changes of the vault as events, in pages: read from the ledger once for all who follow, whatever they have read so far.
 
-use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use api::events::CHANGE;
 use axum::body::Bytes;
@@ -9,7 +9,7 @@ use bytes::BytesMut;
 
 use super::events::event;
 use super::refusal::Refusal;
-use super::service::NodeService;
+use super::service::{NodeService, SeenChange};
 
 /// Ledger positions of a page. Followers who began at different positions stand at the same pages from their second piece
 /// on.
@@ -40,15 +40,95 @@ struct Kept {
 
 #[derive(Debug, Default)]
 struct Page {
-    events: Vec<(u64, Bytes)>,
+    events: Vec<Told>,
     bytes: usize,
     /// It tells everything up to this position.
     upto: u64,
     read_at: u64,
 }
 
-/// Some events, and the position up to which they tell everything.
-pub(super) type Piece = (Bytes, u64);
+/// A change, as it is told.
+#[derive(Debug)]
+struct Told {
+    seq: u64,
+    /// To those who may see all of it.
+    event: Bytes,
+    about: About,
+}
+
+/// The contracts of the states of a change.
+#[derive(Debug)]
+enum About {
+    /// One, as in most.
+    One(Arc<str>),
+    /// Several: what somebody may see who may not see all of them is made of this.
+    Several(Box<SeenChange>),
+}
+
+/// Which contracts' states somebody may be told of; none for all.
+pub(super) type Sight<'a> = Option<&'a (dyn Fn(&str) -> bool + Send + Sync)>;
+
+/// Some events.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Piece {
+    /// What may be told of them.
+    pub(super) events: Bytes,
+    /// How much there was to look at, in bytes.
+    pub(super) looked_at: usize,
+    /// Everything up to this position is told.
+    pub(super) upto: u64,
+}
+
+impl Told {
+    fn of(seen: SeenChange, names: &mut BTreeSet<Arc<str>>) -> Self {
+        let seq = seen.change.seq;
+        let event = event(CHANGE, Some(seq), &seen.change);
+        let produced = seen.change.produced.iter();
+        let mut contracts = produced
+            .map(|state| &state.contract)
+            .chain(&seen.consumed_contracts);
+        let first: Arc<str> = contracts
+            .next()
+            .map_or_else(|| "".into(), |name| name.as_str().into());
+        let about = if contracts.all(|name| **name == *first) {
+            let known = names.get(&first).cloned();
+            About::One(known.unwrap_or_else(|| {
+                names.insert(Arc::clone(&first));
+                first
+            }))
+        } else {
+            About::Several(Box::new(seen))
+        };
+        Self { seq, event, about }
+    }
+
+    fn weight(&self) -> usize {
+        match &self.about {
+            About::One(_) => self.event.len(),
+            // The change itself is about as large as its event.
+            About::Several(_) => 2 * self.event.len(),
+        }
+    }
+
+    /// What is told of it to somebody; nothing where all its states are hidden.
+    fn seen(&self, sight: Sight<'_>) -> Option<Bytes> {
+        let Some(sees) = sight else {
+            return Some(self.event.clone());
+        };
+        let seen = match &self.about {
+            About::One(contract) => return sees(contract).then(|| self.event.clone()),
+            About::Several(seen) => seen,
+        };
+        let mut change = seen.change.clone();
+        let mut contracts = seen.consumed_contracts.iter();
+        change
+            .consumed
+            .retain(|_| contracts.next().is_some_and(|contract| sees(contract)));
+        change.produced.retain(|state| sees(&state.contract));
+        let hidden = change.consumed.is_empty() && change.produced.is_empty();
+        (!hidden).then(|| event(CHANGE, Some(self.seq), &change))
+    }
+}
 
 impl VaultPages {
     /// The next events after a position that the view has passed; `reached` is where the view is.
@@ -57,15 +137,16 @@ impl VaultPages {
         service: &dyn NodeService,
         after: u64,
         reached: u64,
+        sight: Sight<'_>,
     ) -> Result<Piece, Refusal> {
-        if let Some(piece) = self.kept().after(after) {
+        if let Some(piece) = self.kept().after(after, sight) {
             return Ok(piece);
         }
         let _reading = self.reading.lock().await;
         let number = after / PAGE_POSITIONS;
         let begin = {
             let mut kept = self.kept();
-            if let Some(piece) = kept.after(after) {
+            if let Some(piece) = kept.after(after, sight) {
                 return Ok(piece);
             }
             let page = kept.pages.get(&number);
@@ -74,13 +155,18 @@ impl VaultPages {
         let end = (number + 1).saturating_mul(PAGE_POSITIONS).min(reached);
         let limit = usize::try_from(end.saturating_sub(begin)).unwrap_or(usize::MAX);
         let read = service.vault_changes(begin, end, limit).await?;
-        let events = read.changes.iter();
-        let events = events.map(|change| (change.seq, event(CHANGE, Some(change.seq), change)));
+        let mut names = BTreeSet::new();
+        let changes = read.changes.into_iter();
+        let events = changes.map(|change| Told::of(change, &mut names));
+        let events = events.collect();
         let mut kept = self.kept();
         // A reading that tells nothing would be asked for again without end.
-        kept.add(number, events.collect(), read.upto.max(begin + 1));
+        kept.add(number, events, read.upto.max(begin + 1));
         // What a large transaction has pushed out already is told by the next reading.
-        Ok(kept.after(after).unwrap_or((Bytes::new(), after)))
+        Ok(kept.after(after, sight).unwrap_or(Piece {
+            upto: after,
+            ..Piece::default()
+        }))
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
@@ -89,27 +175,37 @@ impl VaultPages {
 }
 
 impl Kept {
-    fn after(&mut self, after: u64) -> Option<Piece> {
+    fn after(&mut self, after: u64, sight: Sight<'_>) -> Option<Piece> {
         let page = self.pages.get_mut(&(after / PAGE_POSITIONS))?;
         if after >= page.upto {
             return None;
         }
         self.readings += 1;
         page.read_at = self.readings;
-        let first = page.events.partition_point(|(seq, _)| *seq <= after);
-        let mut bytes = BytesMut::new();
-        for (seq, event) in &page.events[first..] {
-            bytes.extend_from_slice(event);
-            if bytes.len() >= PIECE_BYTES {
-                return Some((bytes.freeze(), *seq));
+        let first = page.events.partition_point(|told| told.seq <= after);
+        let mut events = BytesMut::new();
+        let mut looked_at = 0;
+        let mut upto = page.upto;
+        for told in &page.events[first..] {
+            if let Some(event) = told.seen(sight) {
+                events.extend_from_slice(&event);
+            }
+            looked_at += told.event.len();
+            if looked_at >= PIECE_BYTES {
+                upto = told.seq;
+                break;
             }
         }
-        Some((bytes.freeze(), page.upto))
+        Some(Piece {
+            events: events.freeze(),
+            looked_at,
+            upto,
+        })
     }
 
-    fn add(&mut self, number: u64, events: Vec<(u64, Bytes)>, upto: u64) {
+    fn add(&mut self, number: u64, events: Vec<Told>, upto: u64) {
         self.readings += 1;
-        let bytes: usize = events.iter().map(|(_, event)| event.len()).sum();
+        let bytes: usize = events.iter().map(Told::weight).sum();
         let page = self.pages.entry(number).or_default();
         page.events.extend(events);
         page.bytes += bytes;
@@ -139,9 +235,85 @@ impl Kept {
 mod tests {
     use super::*;
 
-    fn of(seqs: impl IntoIterator<Item = u64>, size: usize) -> Vec<(u64, Bytes)> {
-        let event = |seq: u64| (seq, Bytes::from(format!("{}{seq},", "x".repeat(size))));
+    fn of(seqs: impl IntoIterator<Item = u64>, size: usize) -> Vec<Told> {
+        let event = |seq: u64| Told {
+            seq,
+            event: Bytes::from(format!("{}{seq},", "x".repeat(size))),
+            about: About::One("x".into()),
+        };
         seqs.into_iter().map(event).collect()
+    }
+
+    fn change(seq: u64, produced: &[&str], consumed: &[&str]) -> Told {
+        let state = |(at, contract): (usize, &&str)| api::ProducedState {
+            state_ref: format!("made{at}"),
+            contract: (*contract).to_owned(),
+            fungible: None,
+            linear_id: None,
+            columns: BTreeMap::new(),
+            notary: "n".into(),
+        };
+        let seen = SeenChange {
+            change: api::VaultChange {
+                seq,
+                transaction: "t".into(),
+                recorded_at_ms: 1,
+                consumed: (0..consumed.len()).map(|at| format!("spent{at}")).collect(),
+                produced: produced.iter().enumerate().map(state).collect(),
+            },
+            consumed_contracts: consumed.iter().map(|name| (*name).to_owned()).collect(),
+        };
+        Told::of(seen, &mut BTreeSet::new())
+    }
+
+    #[test]
+    fn whoever_may_see_some_contracts_is_told_of_their_states_alone() {
+        let mut kept = Kept::default();
+        let all = vec![
+            change(1, &["x.a"], &["x.a"]),
+            change(2, &["y"], &[]),
+            change(3, &["y", "x.a", "x.b"], &["x.b", "y"]),
+            change(4, &[], &["y", "z"]),
+            change(5, &[], &["x.b"]),
+        ];
+        let whole: usize = all.iter().map(|told| told.event.len()).sum();
+        kept.add(0, all, 64);
+        let told = |text: &Bytes| {
+            let text = String::from_utf8(text.to_vec()).expect("text");
+            let lines = text.lines().filter_map(|line| line.strip_prefix("data: "));
+            lines
+                .map(|line| serde_json::from_str(line).expect("a change"))
+                .map(|change: api::VaultChange| {
+                    let made = change.produced.into_iter().map(|state| state.state_ref);
+                    (change.seq, [made.collect(), change.consumed])
+                })
+                .collect::<Vec<(u64, [Vec<String>; 2])>>()
+        };
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let narrow = |name: &str| name.starts_with("x.");
+        let piece = kept.after(0, Some(&narrow)).expect("a piece");
+        assert_eq!((piece.looked_at, piece.upto), (whole, 64));
+        assert_eq!(
+            told(&piece.events),
+            [
+                (1, [names(&["made0"]), names(&["spent0"])]),
+                (3, [names(&["made1", "made2"]), names(&["spent0"])]),
+                (5, [names(&[]), names(&["spent0"])]),
+            ]
+        );
+        let nothing = |_: &str| false;
+        let piece = kept.after(0, Some(&nothing)).expect("a piece");
+        assert_eq!((piece.events.len(), piece.upto), (0, 64));
+        let piece = kept.after(0, None).expect("a piece");
+        assert_eq!((piece.events.len(), told(&piece.events).len()), (whole, 5));
+    }
+
+    fn piece(text: &'static str, upto: u64) -> Piece {
+        Piece {
+            events: Bytes::from(text),
+            looked_at: text.len(),
+            upto,
+        }
     }
 
     #[test]
@@ -155,22 +327,25 @@ mod tests {
             (69, Some(("", 70))),
             (70, None),
         ] {
-            let expected = expected.map(|(text, upto)| (Bytes::from(text), upto));
-            assert_eq!(kept.after(after), expected, "after {after}");
+            let expected = expected.map(|(text, upto)| piece(text, upto));
+            assert_eq!(kept.after(after, None), expected, "after {after}");
         }
         kept.add(1, of([71], 0), 128);
-        assert_eq!(kept.after(67), Some((Bytes::from("71,"), 128)));
-        assert_eq!(kept.after(128), None, "of the next page");
+        assert_eq!(kept.after(67, None), Some(piece("71,", 128)));
+        assert_eq!(kept.after(128, None), None, "of the next page");
     }
 
     #[test]
     fn a_large_page_is_handed_out_in_pieces() {
         let mut kept = Kept::default();
         kept.add(0, of(1..=3, PIECE_BYTES / 2), 64);
-        let (first, upto) = kept.after(0).expect("the first piece");
-        assert_eq!((first.len() > PIECE_BYTES, upto), (true, 2));
-        let (second, upto) = kept.after(upto).expect("the second");
-        assert_eq!((second.len(), upto), (PIECE_BYTES / 2 + 2, 64));
+        let first = kept.after(0, None).expect("the first piece");
+        assert_eq!((first.events.len() > PIECE_BYTES, first.upto), (true, 2));
+        let second = kept.after(first.upto, None).expect("the second");
+        assert_eq!(
+            (second.events.len(), second.upto),
+            (PIECE_BYTES / 2 + 2, 64)
+        );
     }
 
     #[test]
@@ -181,7 +356,7 @@ mod tests {
             let begin = number * PAGE_POSITIONS;
             kept.add(number, of([begin + 1], quarter - 5), begin + PAGE_POSITIONS);
         }
-        assert!(kept.after(0).is_some(), "the first was read last");
+        assert!(kept.after(0, None).is_some(), "the first was read last");
         kept.add(4, of([4 * PAGE_POSITIONS + 1], quarter), 320);
         assert_eq!(kept.pages.keys().copied().collect::<Vec<_>>(), [0, 2, 3, 4]);
         kept.add(9, of([9 * PAGE_POSITIONS + 1], 2 * KEPT_BYTES_MAX), 640);

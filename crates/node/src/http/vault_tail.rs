@@ -10,6 +10,8 @@ use tokio::time::Instant;
 use super::events::{Sink, cut};
 use super::refusal::Refusal;
 use super::router::ApiState;
+use super::vault_pages::Sight;
+use crate::users::Caller;
 
 /// Between two pieces at the end of the ledger: one write carries what many transactions changed.
 const LINGER: Duration = Duration::from_millis(50);
@@ -44,24 +46,43 @@ impl Allowance {
     }
 }
 
-/// Sends changes after a position, for ever; gives the last event.
+/// No event, but the position that a reader comes back with who was told of nothing for a while.
+fn passed(seq: u64) -> Bytes {
+    Bytes::from(format!("id: {seq}\n\n"))
+}
+
+/// Sends the changes after a position that the caller may see, for ever; gives the last event.
 pub(super) async fn follow(
     state: &ApiState,
     sink: &Sink,
     mut reached: watch::Receiver<u64>,
     mut after: u64,
+    caller: &Caller,
 ) -> Bytes {
+    let sees = |contract: &str| caller.queries(contract);
+    let sight: Sight<'_> = if caller.permissions.allow("vault.query", None) {
+        None
+    } else {
+        Some(&sees)
+    };
     loop {
         let upto = *reached.borrow_and_update();
         while after < upto {
-            match state.vault_pages.after(&*state.service, after, upto).await {
-                Ok((events, told)) => {
-                    after = told;
-                    if events.is_empty() {
+            let pages = &state.vault_pages;
+            match pages.after(&*state.service, after, upto, sight).await {
+                Ok(piece) => {
+                    after = piece.upto;
+                    if piece.looked_at == 0 {
                         continue;
                     }
-                    let from = state.allowance.grant(events.len(), Instant::now());
+                    // What is left out costs the node as much as what is told.
+                    let from = state.allowance.grant(piece.looked_at, Instant::now());
                     tokio::time::sleep_until(from).await;
+                    let events = if piece.events.is_empty() {
+                        passed(after)
+                    } else {
+                        piece.events
+                    };
                     if let Err(last) = sink.send(events).await {
                         return last;
                     }

@@ -8,6 +8,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
 use crate::fixture::{Fixture, NAME, TOKEN, until};
+use crate::users::{add, call, with_users};
 
 /// A connection on which events come in.
 struct Events {
@@ -17,9 +18,13 @@ struct Events {
 
 impl Events {
     async fn follow(fixture: &Fixture, path: &str, headers: &str) -> Self {
+        Self::follow_as(TOKEN, fixture, path, headers).await
+    }
+
+    async fn follow_as(token: &str, fixture: &Fixture, path: &str, headers: &str) -> Self {
         let mut tls = fixture.connect().await;
         let head = format!(
-            "GET {path} HTTP/1.1\r\nhost: {NAME}\r\nauthorization: Bearer {TOKEN}\r\nconnection: close\r\n{headers}\r\n"
+            "GET {path} HTTP/1.1\r\nhost: {NAME}\r\nauthorization: Bearer {token}\r\nconnection: close\r\n{headers}\r\n"
         );
         tls.write_all(head.as_bytes()).await.expect("sent");
         let text = String::new();
@@ -191,6 +196,49 @@ async fn changes_of_the_vault_are_told_once_each_and_go_on_where_a_reader_stoppe
     stopped.until("event: start").await;
     fixture.server.stop().await;
     stopped.until("event: cut").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_may_query_some_contracts_is_told_of_their_changes_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, permissions) in [
+        ("nobody", &["flow.*"][..]),
+        ("narrow", &["vault.query:x.*"]),
+        ("both", &["vault.query:x.a", "vault.query:y"]),
+        ("other", &["vault.query:z"]),
+        ("all", &["vault.query"]),
+    ] {
+        add(folder.path(), name, permissions);
+    }
+    let fixture = with_users(folder.path()).await;
+    fixture.fake.reach(50);
+    let path = "/v1/vault/events?after=40";
+    let refused = call(&fixture, "nobody", "GET", path, "").await;
+    assert_eq!(
+        (refused.status, &refused.json()["code"]),
+        (403, &json!("api.forbidden"))
+    );
+    // Who, and the positions told: each second one is a change, each fourth one of contract x.a.
+    for (name, told) in [
+        ("narrow", &[44, 48][..]),
+        ("both", &[42, 44, 46, 48, 50]),
+        ("other", &[]),
+        ("all", &[42, 44, 46, 48, 50]),
+    ] {
+        let mut events = Events::follow_as(name, &fixture, path, "").await;
+        if let Some(last) = told.last() {
+            events.until(&format!("id: {last}\ndata")).await;
+            events.until("}\n\n").await;
+        } else {
+            // The position comes without an event.
+            events.until("id: 50\n\n").await;
+        }
+        let seqs: Vec<u64> = events.events()[1..]
+            .iter()
+            .map(|(_, _, change)| change["seq"].as_u64().expect("a number"))
+            .collect();
+        assert_eq!(seqs, told, "{name}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -13,8 +13,8 @@ use api::{
 use flow::FlowId;
 use ledger::{Rejection, StateRef, TxId};
 use node::http::{
-    Answer, Ended, Followers, NodeService, Output, Pending, Refusal, StartRequest, Ticket,
-    VaultChanges,
+    Answer, Ended, Followers, NodeService, Output, Pending, Refusal, SeenChange, StartRequest,
+    Ticket, VaultChanges,
 };
 use tokio::sync::watch;
 
@@ -446,12 +446,16 @@ impl NodeService for Fake {
     fn vault_changes(&self, after: u64, upto: u64, limit: usize) -> Pending<'_, VaultChanges> {
         let last = upto.min(after + limit as u64);
         let changes = (after + 1..=last).filter(|seq| seq % 2 == 0);
-        let changes = changes.map(|seq| VaultChange {
-            seq,
-            transaction: TxId::from_array([7; 32]).to_string(),
-            recorded_at_ms: 1,
-            consumed: Vec::new(),
-            produced: Vec::new(),
+        let changes = changes.map(|seq| SeenChange {
+            change: VaultChange {
+                seq,
+                transaction: TxId::from_array([7; 32]).to_string(),
+                recorded_at_ms: 1,
+                consumed: vec![format!("{}(0)", TxId::from_array([seq as u8; 32]))],
+                produced: Vec::new(),
+            },
+            // Every fourth position is of another contract than the others.
+            consumed_contracts: vec![if seq % 4 == 0 { "x.a" } else { "y" }.into()],
         });
         let changes = changes.collect();
         Box::pin(async move {

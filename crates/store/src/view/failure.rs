@@ -1,6 +1,6 @@
 //! What can go wrong with the view. None of it concerns the ledger.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use primitives::Coded;
 use thiserror::Error;
@@ -30,6 +30,8 @@ pub enum ViewError {
         path: PathBuf,
         /// What was found.
         reason: String,
+        /// SQLite finds its pages damaged; otherwise it only is not what this version expects.
+        corrupt: bool,
     },
     /// A change that cannot be stored.
     #[error("the view {path} cannot hold {what}")]
@@ -60,20 +62,37 @@ impl Coded for ViewError {
 }
 
 impl ViewError {
+    /// The database file.
+    pub fn path(&self) -> &Path {
+        match self {
+            ViewError::Failed { path, .. }
+            | ViewError::Damaged { path, .. }
+            | ViewError::Refused { path, .. } => path,
+        }
+    }
+
+    /// Whether SQLite finds the file damaged, so that it gives no answers any more: see [`crate::VaultView::condemn`].
+    pub fn is_corruption(&self) -> bool {
+        matches!(self, ViewError::Damaged { corrupt: true, .. })
+    }
+
     pub(super) fn sqlite(path: &std::path::Path, error: rusqlite::Error) -> Self {
         use rusqlite::ErrorCode;
         let path = path.to_path_buf();
         let reason = error.to_string();
+        let corrupt = matches!(
+            error.sqlite_error_code(),
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
+        );
         let damaged = match &error {
             rusqlite::Error::SqliteFailure(failure, _) => {
-                matches!(
-                    failure.code,
-                    ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase
-                ) || matches!(
-                    failure.code,
-                    ErrorCode::ConstraintViolation | ErrorCode::TypeMismatch
-                ) || (failure.code == ErrorCode::Unknown
-                    && failure.extended_code == rusqlite::ffi::SQLITE_ERROR)
+                corrupt
+                    || matches!(
+                        failure.code,
+                        ErrorCode::ConstraintViolation | ErrorCode::TypeMismatch
+                    )
+                    || (failure.code == ErrorCode::Unknown
+                        && failure.extended_code == rusqlite::ffi::SQLITE_ERROR)
             }
             rusqlite::Error::InvalidColumnType(..)
             | rusqlite::Error::FromSqlConversionFailure(..)
@@ -82,7 +101,11 @@ impl ViewError {
             _ => false,
         };
         if damaged {
-            ViewError::Damaged { path, reason }
+            ViewError::Damaged {
+                path,
+                reason,
+                corrupt,
+            }
         } else {
             ViewError::Failed { path, reason }
         }

@@ -14,6 +14,9 @@ use super::reader::VaultReader;
 use super::rows::{ViewChange, ViewColumn};
 use super::schema::{APPLICATION_ID, CREATE, VERSION, clamped, state_id};
 
+/// Ends the name of the file that marks a view as damaged.
+const MARKER: &str = "-damaged";
+
 /// Budgets of the view.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ViewOptions {
@@ -54,7 +57,16 @@ impl VaultView {
     /// Opens the view in the file `path`. One that is absent, damaged, of another version, or ahead of the ledger
     /// (which ends at `ledger_end`) is started afresh: feed it from [`VaultView::upto`] on.
     pub fn open(path: &Path, options: &ViewOptions, ledger_end: u64) -> Result<Self, ViewError> {
-        match Self::open_existing(path, options, ledger_end) {
+        let opened = if marker(path).exists() {
+            Err(ViewError::Damaged {
+                path: path.to_path_buf(),
+                reason: "it was found damaged when it was last used".into(),
+                corrupt: true,
+            })
+        } else {
+            Self::open_existing(path, options, ledger_end)
+        };
+        match opened {
             Err(ViewError::Damaged { reason, .. }) => {
                 tracing::warn!(path = %path.display(), %reason, "the vault's view is dropped and filled again");
                 remove(path)?;
@@ -85,11 +97,13 @@ impl VaultView {
             .map_err(|reason| ViewError::Damaged {
                 path: path.to_path_buf(),
                 reason,
+                corrupt: false,
             })?;
         if upto > ledger_end {
             return Err(ViewError::Damaged {
                 path: path.to_path_buf(),
                 reason: format!("it is at {upto}, ahead of the ledger's end {ledger_end}"),
+                corrupt: false,
             });
         }
         let progress = ViewProgress::default();
@@ -177,6 +191,15 @@ impl VaultView {
         feed.finish(upto).map_err(sqlite)
     }
 
+    /// Drops whatever is in the file and starts a view afresh: it is at 0 and is to be fed from the ledger's beginning.
+    /// Nobody else may have the file open.
+    pub fn create(path: &Path, options: &ViewOptions) -> Result<Self, ViewError> {
+        remove(path)?;
+        let mut view = Self::open_existing(path, options, u64::MAX)?;
+        view.rebuilt = Some("it was asked to".into());
+        Ok(view)
+    }
+
     /// Drops everything; the view is at 0 and is to be fed from the ledger's beginning. Open readers must be opened anew.
     pub fn rebuild(self) -> Result<Self, ViewError> {
         let (path, options, progress) = (
@@ -185,13 +208,30 @@ impl VaultView {
             self.progress.clone(),
         );
         drop(self);
-        remove(&path)?;
-        let mut view = Self::open_existing(&path, &options, u64::MAX)?;
+        let mut view = Self::create(&path, &options)?;
         progress.set(0);
         view.progress = progress;
-        view.rebuilt = Some("it was asked to".into());
         Ok(view)
     }
+
+    /// Marks the view in a file as damaged, so that it is started afresh when it is opened next. A file beside it is the mark;
+    /// where that can't be written nothing happens, and whoever reads the view finds out again.
+    pub fn condemn(path: &Path) {
+        if let Err(error) = std::fs::write(marker(path), b"") {
+            tracing::warn!(path = %path.display(), %error, "the view can't be marked as damaged");
+        }
+    }
+}
+
+/// See [`VaultView::condemn`].
+fn marker(path: &Path) -> PathBuf {
+    beside(path, MARKER)
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut file = path.as_os_str().to_owned();
+    file.push(suffix);
+    file.into()
 }
 
 fn prepare(connection: &Connection, options: &ViewOptions) -> rusqlite::Result<()> {
@@ -243,13 +283,13 @@ fn check(connection: &Connection, columns: &[ViewColumn]) -> rusqlite::Result<Re
 }
 
 fn remove(path: &Path) -> Result<(), ViewError> {
-    for suffix in ["", "-wal", "-shm"] {
-        let mut file = path.as_os_str().to_owned();
-        file.push(suffix);
+    // The database before its log, which is none of any other's; the mark last: a crash in between comes here again.
+    for suffix in ["", "-wal", "-shm", MARKER] {
+        let file = beside(path, suffix);
         match std::fs::remove_file(&file) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(ViewError::Failed {
-                    path: file.into(),
+                    path: file,
                     reason: error.to_string(),
                 });
             }

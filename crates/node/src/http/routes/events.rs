@@ -102,6 +102,7 @@ async fn send_steps(sink: &Sink, follower: &Follower, number: &mut u64) -> Resul
 /// `GET /v1/vault/events`
 pub(in crate::http) async fn vault(
     State(state): State<Arc<ApiState>>,
+    Extension(caller): Extension<Caller>,
     headers: HeaderMap,
     parameters: Result<Query<AfterQuery>, QueryRejection>,
 ) -> Answered {
@@ -118,6 +119,6 @@ pub(in crate::http) async fn vault(
         if let Err(last) = sink.send(first).await {
             return last;
         }
-        vault_tail::follow(&follow, &sink, reached, after).await
+        vault_tail::follow(&follow, &sink, reached, after, &caller).await
     })
 }

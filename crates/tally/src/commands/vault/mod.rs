@@ -2,10 +2,12 @@
 
 mod balances;
 mod query;
+mod rebuild;
 mod states;
 
 use clap::Subcommand;
 
+use crate::Register;
 use crate::failure::Failure;
 
 /// The commands.
@@ -16,15 +18,18 @@ pub enum Command {
     /// States by criteria, consumed ones as well; counts and sums
     // Many flags: a box keeps the others small.
     Query(Box<query::Args>),
+    /// Make a stopped node's view of its states anew from its ledger
+    Rebuild(rebuild::Args),
     /// Unconsumed states
     States(states::Args),
 }
 
 impl Command {
-    pub fn run(self) -> Result<(), Failure> {
+    pub fn run(self, register: Register) -> Result<(), Failure> {
         match self {
             Command::Balances(arguments) => arguments.run(),
             Command::Query(arguments) => arguments.run(),
+            Command::Rebuild(arguments) => arguments.run(register),
             Command::States(arguments) => arguments.run(),
         }
     }
@@ -33,6 +38,7 @@ impl Command {
         match self {
             Command::Balances(arguments) => arguments.output.json,
             Command::Query(arguments) => arguments.output.json,
+            Command::Rebuild(arguments) => arguments.output.json,
             Command::States(arguments) => arguments.output.json,
         }
     }

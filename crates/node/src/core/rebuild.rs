@@ -1,0 +1,81 @@
+//! Making the vault's view anew from the ledger, on the folder of a node that does not run.
+
+use std::io::{Error, ErrorKind};
+use std::sync::Arc;
+
+use store::{Criterion, Embedded, OpenError, QueryError, VaultView};
+
+use super::apps::Apps;
+use super::columns::Columns;
+use super::options::{store_options, view_options};
+use super::start::{LEDGER, VIEW, ledger_end};
+use super::start_error::StartError;
+use super::view_fill::{FillError, Filler};
+use crate::bootstrap::NodeFiles;
+
+/// What a view holds that was made anew.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rebuilt {
+    /// Transactions of the ledger.
+    pub transactions: u64,
+    /// States, consumed ones as well.
+    pub states: u64,
+}
+
+/// Drops the vault's view in a node's folder, whatever is left of it, and fills it from the ledger. `told` hears, after every
+/// thousand transactions or so, how many are done, and of how many.
+///
+/// It may be killed at any time: what is there then is the beginning of the new view, which the node goes on with when it
+/// starts.
+///
+/// # Errors
+/// The node runs, it never ran, or the ledger or the view can't be read or written.
+pub fn rebuild_view(
+    files: NodeFiles,
+    apps: Apps,
+    told: &mut dyn FnMut(u64, u64),
+) -> Result<Rebuilt, StartError> {
+    let config = &files.config;
+    let data = files.dir.join(&config.node.data_dir);
+    let ledger = data.join(LEDGER);
+    if !ledger.is_dir() {
+        return Err(StartError::Folder {
+            path: ledger,
+            source: Error::new(ErrorKind::NotFound, "there is no ledger yet"),
+        });
+    }
+    // Held to the end: no node starts meanwhile.
+    let store = Embedded::open(&ledger, &store_options(config)).map_err(|error| match error {
+        OpenError::Locked { path } => StartError::NodeRuns(path),
+        error => error.into(),
+    })?;
+    let transactions = ledger_end(&store)?;
+    let contracts = Arc::new(apps.contracts);
+    let columns = Arc::new(Columns::of(&contracts));
+    let mut view = VaultView::create(&data.join(VIEW), &view_options(config, &columns))?;
+    let filler = Filler {
+        reads: store,
+        contracts,
+        network: Arc::new(files.network),
+        keys: vec![files.identity.public().clone()],
+        columns,
+    };
+    told(0, transactions);
+    while view.upto() < transactions {
+        let more = filler.fill_page(&mut view, transactions);
+        if !more.map_err(FillError::into_start)? {
+            break;
+        }
+        told(view.upto(), transactions);
+    }
+    let all = Criterion::All(Vec::new());
+    let states = match view.reader()?.groups(&all, &[]) {
+        Ok(groups) => groups.first().map_or(0, |group| group.states),
+        Err(QueryError::View(error)) => return Err(error.into()),
+        Err(error) => return Err(StartError::System(error.to_string())),
+    };
+    Ok(Rebuilt {
+        transactions: view.upto(),
+        states,
+    })
+}

@@ -1,0 +1,145 @@
+//! Filling the vault's view from the ledger, a page of transactions at a time.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use kernel::port::{Reads, StoreFailure, damaged};
+use kernel::{decode_row, ledger_page};
+use ledger::{ContractRegistry, NetworkMap};
+use primitives::{Coded, PublicKey, Timestamp};
+use store::{ConsumedState, VaultView, ViewError};
+use thiserror::Error;
+use vault::ViewChange;
+
+use super::columns::Columns;
+use super::start_error::{StartError, VIEW_FAILED};
+use super::view_rows::produced_row;
+
+/// Transactions of the ledger read at once.
+const FILL_PAGE: usize = 1_000;
+
+/// Why the view is not filled further.
+#[derive(Debug, Error)]
+pub(super) enum FillError {
+    /// The ledger can't be read.
+    #[error("{0}")]
+    Store(StoreFailure),
+    /// The view can't be written.
+    #[error(transparent)]
+    View(#[from] ViewError),
+}
+
+impl FillError {
+    /// As a command fails with it.
+    pub(super) fn into_start(self) -> StartError {
+        match self {
+            FillError::Store(failure) => StartError::StoreFailed(failure),
+            FillError::View(error) => StartError::View(error),
+        }
+    }
+}
+
+impl From<StoreFailure> for FillError {
+    fn from(failure: StoreFailure) -> Self {
+        FillError::Store(failure)
+    }
+}
+
+/// What transactions are to the view: read from the ledger, or as they are fed.
+pub(super) struct Filler<R> {
+    pub(super) reads: R,
+    pub(super) contracts: Arc<ContractRegistry>,
+    pub(super) network: Arc<NetworkMap>,
+    /// The party's own keys.
+    pub(super) keys: Vec<PublicKey>,
+    pub(super) columns: Arc<Columns>,
+}
+
+impl<R: Reads> Filler<R> {
+    /// Adds the next transactions of the ledger to the view, up to `end`; false where there are none.
+    pub(super) fn fill_page(&self, view: &mut VaultView, end: u64) -> Result<bool, FillError> {
+        let page = ledger_page(&self.reads, view.upto(), FILL_PAGE)?;
+        let mut rows = Vec::new();
+        let mut upto = None;
+        for (seq, row) in page.rows.into_iter().take_while(|(seq, _)| *seq <= end) {
+            let (at, transaction) = decode_row(&row)
+                .map_err(|error| damaged(format!("transaction {seq} of the ledger: {error}")))?;
+            let failed = Cell::new(None);
+            let changes = vault::changes(
+                seq,
+                transaction.wire(),
+                &|key| self.is_ours(key, &failed),
+                &|state| self.contracts.describe(state).ok(),
+            );
+            if let Some(failure) = failed.take() {
+                return Err(FillError::Store(failure));
+            }
+            self.rows_of(at, changes, &mut rows)?;
+            upto = Some(seq);
+        }
+        let Some(upto) = upto else { return Ok(false) };
+        view.apply(upto, &rows)?;
+        Ok(true)
+    }
+
+    /// Whether a key is this node's: the party's own, or a fresh one.
+    fn is_ours(&self, key: &PublicKey, failed: &Cell<Option<StoreFailure>>) -> bool {
+        if self.keys.contains(key) {
+            return true;
+        }
+        if self.network.by_key(key).is_some() {
+            return false;
+        }
+        kernel::is_own_key(key, &self.reads).unwrap_or_else(|failure| {
+            failed.set(Some(failure));
+            false
+        })
+    }
+
+    /// Adds to `rows` what changes are in the view.
+    pub(super) fn rows_of(
+        &self,
+        at: Timestamp,
+        changes: Vec<ViewChange>,
+        rows: &mut Vec<store::ViewChange>,
+    ) -> Result<(), StoreFailure> {
+        for change in changes {
+            match change {
+                ViewChange::Produced(produced) => {
+                    rows.push(store::ViewChange::Produced(produced_row(
+                        at,
+                        *produced,
+                        &self.network,
+                        &self.columns,
+                    )));
+                }
+                ViewChange::Consumed(consumed) => {
+                    let key = consumed.reference.tx.as_bytes();
+                    let of_seq = self.reads.get(kernel::port::Table::TxIndex, key)?;
+                    // Rows are never lost again once something consumed them here; without one it was never ours.
+                    if let Some(of_seq) = of_seq.as_deref().and_then(kernel::rows::seq_of) {
+                        rows.push(store::ViewChange::Consumed(ConsumedState {
+                            of_seq,
+                            output: consumed.reference.index,
+                            seq: consumed.seq,
+                            at: at.as_ms(),
+                        }));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A view that is damaged is dropped and filled again at the next start.
+pub(super) fn condemn(error: &ViewError) {
+    if error.is_corruption() {
+        tracing::error!(
+            code = error.code(),
+            hint = VIEW_FAILED.action,
+            "{error}; it is filled again at the next start"
+        );
+        VaultView::condemn(error.path());
+    }
+}

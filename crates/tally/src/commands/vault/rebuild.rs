@@ -1,0 +1,78 @@
+//! `tally vault rebuild`
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use node::bootstrap::load_node_dir;
+use node::{Apps, rebuild_view};
+use serde::Serialize;
+
+use crate::Register;
+use crate::failure::Failure;
+use crate::output::{Output, grouped, stderr_ink};
+
+/// Arguments of `tally vault rebuild`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The folder of the node, which must be stopped
+    #[arg(long, value_name = "DIR", env = "TALLY_NODE")]
+    node: PathBuf,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// What came of it.
+#[derive(Debug, Serialize)]
+struct Report {
+    /// Transactions of the ledger.
+    transactions: u64,
+    /// States in the view, consumed ones as well.
+    states: u64,
+    seconds: f64,
+}
+
+impl Args {
+    pub fn run(self, register: Register) -> Result<(), Failure> {
+        let began = Instant::now();
+        let files = load_node_dir(&self.node).map_err(|error| Failure::coded(&error))?;
+        let mut apps = Apps::built_in().map_err(|error| Failure::coded(&error))?;
+        register(&mut apps.contracts, &mut apps.flows).map_err(|error| Failure::coded(&error))?;
+        let bar = bar();
+        let rebuilt = rebuild_view(files, apps, &mut |done, all| {
+            bar.set_length(all);
+            bar.set_position(done);
+        });
+        bar.finish_and_clear();
+        let rebuilt = rebuilt.map_err(|error| Failure::coded(&error))?;
+        let millis = began.elapsed().as_millis();
+        let report = Report {
+            transactions: rebuilt.transactions,
+            states: rebuilt.states,
+            seconds: millis as f64 / 1_000.0,
+        };
+        self.output.show(&report, |report| {
+            format!(
+                "{} states of {} transactions in {:.1} s",
+                grouped(report.states),
+                grouped(report.transactions),
+                report.seconds
+            )
+        })
+    }
+}
+
+/// For whoever looks at standard error, and likes terminals' escapes.
+fn bar() -> ProgressBar {
+    let target = if stderr_ink().is_on() {
+        ProgressDrawTarget::stderr()
+    } else {
+        ProgressDrawTarget::hidden()
+    };
+    let bar = ProgressBar::with_draw_target(None, target);
+    let template = "  {bar:30} {human_pos} of {human_len} transactions ({per_sec}, {eta} left)";
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar
+}
