@@ -157,6 +157,22 @@ codes! {
     UNKNOWN_NOTE = "node.unknown_note" 404
         "The transaction has no note with this id."
         "List the transaction's notes; somebody else may have removed it.";
+    /// No contract with this descriptor.
+    UNKNOWN_CONTRACT = "node.unknown_contract" 422
+        "No contract with this descriptor is registered in the node's binary."
+        "Copy the hash from 'tally contract list'; start a binary with the new code first.";
+    /// Nothing to withdraw.
+    UNKNOWN_CONSENT = "node.unknown_consent" 404
+        "The upgrade is not authorised, so there is nothing to withdraw."
+        "See what is authorised: tally contract consents.";
+    /// Authorised in the configuration.
+    CONSENT_CONFIGURED = "node.consent_configured" 409
+        "The upgrade is authorised in node.toml, which the API does not change."
+        "Remove the entry from transitions.accept_upgrades and start the node again.";
+    /// No room for a further authorisation.
+    TOO_MANY_CONSENTS = "node.too_many_consents" 422
+        "As many upgrades are authorised as may be at once."
+        "Withdraw those that are done.";
     /// No such client id.
     UNKNOWN_CLIENT_ID = "node.unknown_client_id" 404
         "No start with this client id is known."

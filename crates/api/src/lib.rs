@@ -5,10 +5,12 @@
 //! unless a type says otherwise); times are milliseconds since the Unix epoch, with `_ms` in the name.
 //!
 //! Modules in reading order: [`paths`] (where), [`flows`] (start a flow, learn what came of it), [`stream`] (the same for
-//! busy clients), [`ledger`], [`vault`], [`notary`], [`network`], [`node`] (what can be read), [`login`] and [`users`] (who may), [`problem`] and [`codes`]
+//! busy clients), [`ledger`], [`vault`], [`notary`], [`network`], [`node`] (what can be read), [`consents`] (what
+//! is signed that others propose), [`login`] and [`users`] (who may), [`problem`] and [`codes`]
 //! (what can go wrong).
 
 pub mod codes;
+pub mod consents;
 pub mod events;
 pub mod flows;
 pub mod hospital;
@@ -28,6 +30,10 @@ pub mod users;
 pub mod vault;
 
 pub use codes::{ERRORS, ErrorInfo};
+pub use consents::{
+    ConsentChange, ConsentList, ConstraintView, ContractList, ContractView, NewUpgrade,
+    NotaryChanges, NotaryConsent, UpgradeConsent,
+};
 pub use events::{FlowStep, ProducedState, VaultChange, VaultStart};
 pub use flows::{
     BATCH_STARTS_MAX, BatchAnswer, BatchAnswers, FlowFailure, FlowList, FlowStatus, FlowSummary,
@@ -43,7 +49,7 @@ pub use ledger::{
 pub use login::{LoggedIn, Login};
 pub use network::{NetworkView, NotaryView, PartyView, PeerView, PeersView};
 pub use node::{Drain, FlowInfo, Health, NodeState, NodeView};
-pub use notary::{ConsumedEntry, ConsumedPage};
+pub use notary::{ConsumedEntry, ConsumedPage, RequestEntry, RequestPage};
 pub use notes::{NewNote, NoteList, NoteView};
 pub use problem::Problem;
 pub use query::{VaultAnswer, VaultQuery};

@@ -64,6 +64,16 @@ pub const USERS: &str = "/v1/users";
 pub const USER: &str = "/v1/users/{user}";
 /// `POST`: a long-lived token for a user. `DELETE`: end all tokens and logins of one.
 pub const USER_TOKENS: &str = "/v1/users/{user}/tokens";
+/// `GET`: who asked a notary for which transactions.
+pub const NOTARY_REQUESTS: &str = "/v1/notary/requests";
+/// `GET`: the contracts that are registered.
+pub const CONTRACTS: &str = "/v1/contracts";
+/// `GET`: which transitions of others the node signs. `PATCH`: whether it signs changes of notary.
+pub const CONSENTS: &str = "/v1/consents";
+/// `POST`: authorise an upgrade.
+pub const UPGRADES: &str = "/v1/consents/upgrades";
+/// `DELETE`: withdraw the authorisation.
+pub const UPGRADE: &str = "/v1/consents/upgrades/{from}/{to}";
 /// `GET`: this node.
 pub const NODE: &str = "/v1/node";
 /// `GET`: the other nodes of the network, and the connections with them.

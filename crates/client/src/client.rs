@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api::{
-    Balances, BatchAnswer, BatchAnswers, ChainPage, ConsumedPage, Drain, FlowJournal, FlowList,
-    FlowOrder, FlowOrdered, FlowQuery, Health, LedgerPage, NetworkView, NewNote, NodeView,
-    NoteList, NoteView, Outcome, PeersView, Problem, SchedulePage, StartBatch, StartFlow,
-    StatesPage, TransactionView, VaultAnswer, VaultQuery, Wait, paths,
+    Balances, BatchAnswer, BatchAnswers, ChainPage, ConsentChange, ConsentList, ConsumedPage,
+    ContractList, Drain, FlowJournal, FlowList, FlowOrder, FlowOrdered, FlowQuery, Health,
+    LedgerPage, NetworkView, NewNote, NewUpgrade, NodeView, NotaryChanges, NoteList, NoteView,
+    Outcome, PeersView, Problem, RequestPage, SchedulePage, StartBatch, StartFlow, StatesPage,
+    TransactionView, VaultAnswer, VaultQuery, Wait, paths,
 };
 use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
@@ -279,6 +280,48 @@ impl Client {
         self.get(&paths::with(paths::NOTES, id)).await
     }
 
+    /// The contracts that are registered in the node's binary.
+    pub async fn contracts(&self) -> Result<ContractList, ClientError> {
+        self.call(Method::GET, paths::CONTRACTS, Vec::new(), None)
+            .await
+    }
+
+    /// Which transitions of others the node signs.
+    pub async fn consents(&self) -> Result<ConsentList, ClientError> {
+        self.call(Method::GET, paths::CONSENTS, Vec::new(), None)
+            .await
+    }
+
+    /// Says whether the node signs changes of notary.
+    pub async fn set_notary_changes(
+        &self,
+        notary_changes: NotaryChanges,
+    ) -> Result<ConsentList, ClientError> {
+        let change = ConsentChange { notary_changes };
+        let body = serde_json::to_vec(&change).map_err(ClientError::arguments)?;
+        self.call(Method::PATCH, paths::CONSENTS, body, None).await
+    }
+
+    /// Lets the node sign upgrades between two codes, by the hashes of their descriptors.
+    pub async fn authorise_upgrade(
+        &self,
+        from: &str,
+        to: &str,
+    ) -> Result<ConsentList, ClientError> {
+        let upgrade = NewUpgrade {
+            from: from.to_owned(),
+            to: to.to_owned(),
+        };
+        let body = serde_json::to_vec(&upgrade).map_err(ClientError::arguments)?;
+        self.call(Method::POST, paths::UPGRADES, body, None).await
+    }
+
+    /// Lets it sign them no more.
+    pub async fn withdraw_upgrade(&self, from: &str, to: &str) -> Result<ConsentList, ClientError> {
+        let path = paths::with(&paths::with(paths::UPGRADE, from), to);
+        self.call(Method::DELETE, &path, Vec::new(), None).await
+    }
+
     /// Makes a note of a transaction.
     pub async fn add_note(&self, id: &str, text: &str) -> Result<NoteView, ClientError> {
         let note = NewNote {
@@ -317,6 +360,15 @@ impl Client {
         limit: u32,
     ) -> Result<ConsumedPage, ClientError> {
         self.page(paths::CONSUMED, after, limit).await
+    }
+
+    /// Transactions that a notary has signed, and who asked for that, after an id.
+    pub async fn notary_requests(
+        &self,
+        after: Option<&str>,
+        limit: u32,
+    ) -> Result<RequestPage, ClientError> {
+        self.page(paths::NOTARY_REQUESTS, after, limit).await
     }
 
     /// The node.

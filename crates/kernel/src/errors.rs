@@ -70,9 +70,9 @@ errors! {
     TOO_MANY_KEPT = "node.too_many_kept", "So many flows are kept for an operator that the node starts no more.",
         "Look at them (tally flow list --status parked), then retry or kill them, singly or by query.";
     NOTARY_CHANGE_REFUSED = "node.notary_change_refused", "The participant's node signs no change of notary.",
-        "Ask the participant's operator to set transitions.accept_notary_changes, or leave the states where they are.";
+        "Ask the participant's operator to accept them (tally contract notary-changes accept, or transitions.accept_notary_changes in node.toml), or leave the states where they are.";
     UPGRADE_NOT_AUTHORISED = "node.upgrade_not_authorised", "The participant's operator has not authorised the upgrade between these two codes.",
-        "Let the participant's operator look at the new code and add the pair to transitions.accept_upgrades.";
+        "Let the participant's operator look at the new code and authorise it: tally contract authorise, or transitions.accept_upgrades in node.toml.";
     PROPOSER_UNCONCERNED = "node.proposer_unconcerned", "A party proposed to move a state that does not concern it.",
         "Let the state's owner or one of its participants propose it.";
     SIGNATURE_INVALID = "tx.signature_invalid", "A signature does not verify.",
@@ -104,6 +104,26 @@ pub(crate) const UNKNOWN_NOTE: ErrorInfo = ErrorInfo {
     code: "node.unknown_note",
     cause: "The transaction has no note with this id.",
     action: "List the transaction's notes; somebody else may have removed it.",
+};
+pub(crate) const UNKNOWN_CONTRACT: ErrorInfo = ErrorInfo {
+    code: "node.unknown_contract",
+    cause: "No contract with this descriptor is registered in the node's binary.",
+    action: "Copy the hash from 'tally contract list'; start a binary with the new code first.",
+};
+pub(crate) const UNKNOWN_CONSENT: ErrorInfo = ErrorInfo {
+    code: "node.unknown_consent",
+    cause: "The upgrade is not authorised, so there is nothing to withdraw.",
+    action: "See what is authorised: tally contract consents.",
+};
+pub(crate) const CONSENT_CONFIGURED: ErrorInfo = ErrorInfo {
+    code: "node.consent_configured",
+    cause: "The upgrade is authorised in node.toml, which the API does not change.",
+    action: "Remove the entry from transitions.accept_upgrades and start the node again.",
+};
+pub(crate) const TOO_MANY_CONSENTS: ErrorInfo = ErrorInfo {
+    code: "node.too_many_consents",
+    cause: "As many upgrades are authorised as may be at once.",
+    action: "Withdraw those that are done.",
 };
 pub(crate) const DRAINING: ErrorInfo = ErrorInfo {
     code: "node.draining",

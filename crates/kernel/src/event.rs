@@ -17,6 +17,7 @@ use ledger::{ContractName, PartyId, Rejection, StateAndRef, StateRef, TokenId, T
 use primitives::{Hash, Timestamp};
 use vault::{CoinRow, RefillRequest, ViewChange};
 
+use crate::consents::{ConsentChange, Consents};
 use crate::filter::{FlowFilter, Standing};
 use crate::hospital::{Order, Ordered};
 use crate::notes::NoteId;
@@ -188,6 +189,15 @@ pub enum Event {
         /// What was found.
         found: Found,
     },
+    /// An operator changes which transitions of others this node signs, or asks for it.
+    Consents {
+        /// The change, if any.
+        change: Option<ConsentChange>,
+        /// Who.
+        user: String,
+        /// Where the reply goes: [`Reply::Consents`].
+        token: Token,
+    },
     /// The time asked for by `next_wakeup` has come (or nothing else happened).
     Tick,
     /// Accept no more starts; say so when the last flow has ended.
@@ -234,6 +244,8 @@ pub enum Reply {
         /// When.
         at: Timestamp,
     },
+    /// Which transitions of others this node signs.
+    Consents(Box<Consents>),
     /// The wish is refused.
     Rejected(Rejection),
     /// Done.

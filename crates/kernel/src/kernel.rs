@@ -22,6 +22,7 @@ use crate::book::Book;
 use crate::cache::GenerationCache;
 use crate::clients::Clients;
 use crate::complaints::Complaints;
+use crate::consents::Consents;
 use crate::desk::Desk;
 use crate::event::{Action, Event, Reply};
 use crate::figures::Figures;
@@ -76,6 +77,7 @@ pub struct Kernel {
     pub(crate) starts: Starts,
     pub(crate) schedule: Schedule,
     pub(crate) notes: Notes,
+    pub(crate) consents: Consents,
     pub(crate) waits: Waits,
     pub(crate) hospital: Hospital,
     pub(crate) look_ups: LookUps,
@@ -138,6 +140,7 @@ impl Kernel {
             starts: Starts::default(),
             schedule: Schedule::default(),
             notes: Notes::default(),
+            consents: Consents::default(),
             waits: Waits::default(),
             hospital: Hospital::default(),
             look_ups: LookUps::default(),
@@ -238,6 +241,11 @@ impl Kernel {
                 effect,
                 found,
             } => self.on_looked_up((flow, effect), found, reads)?,
+            Event::Consents {
+                change,
+                user,
+                token,
+            } => self.on_consents(change, user, token),
             Event::Tick => {}
             Event::Drain => self.starts.drain(),
         }

@@ -21,6 +21,7 @@ mod book;
 mod cache;
 mod clients;
 mod complaints;
+mod consents;
 mod desk;
 mod intake;
 mod links;
@@ -57,6 +58,7 @@ mod steps;
 mod transitions;
 
 pub use book::{LedgerRows, decode_row, ledger_page};
+pub use consents::{ConsentChange, ConsentRow, Consents, NotaryConsentRow};
 pub use errors::ERRORS;
 pub use event::{
     Action, Event, Found, LINEAR_LOOKED_AT_MAX, LookUp, Priority, Reply, Start, Token, Wait,

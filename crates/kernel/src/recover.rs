@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use crate::book::{Book, decode_row};
 use crate::clients::{Caller, LiveFlow, client_of};
+use crate::consents::Consents;
 use crate::desk::Desk;
 use crate::event::Action;
 use crate::kernel::{Identity, Kernel};
@@ -94,6 +95,7 @@ impl Kernel {
             .notary
             .map(|notary| Desk::new(notary, identity.me.clone(), now));
         let mut kernel = Kernel::assemble(options, identity, book, key_book, links, desk, now);
+        kernel.consents = Consents::open(kernel.options.consent.clone(), reads)?;
         kernel.restore_quarantine(reads)?;
         kernel.wipe_staging(reads)?;
         kernel.schedule = Schedule::open(reads)?;

@@ -6,6 +6,7 @@ use flow::{EffectResult, FlowError, FlowId};
 use ledger::{PartyId, Rejection, StateRef, Transition, TransitionGoal, TransitionPlan};
 use primitives::{Encode, Hash};
 
+use crate::consents::Consents;
 use crate::errors;
 use crate::kernel::Kernel;
 use crate::port::{Reads, StoreFailure};
@@ -29,15 +30,15 @@ impl Default for ConsentOptions {
     }
 }
 
-impl ConsentOptions {
+impl Consents {
     fn agree(&self, transition: &Transition) -> Result<(), FlowError> {
         match transition {
-            Transition::NotaryChange { .. } if self.notary_changes => Ok(()),
+            Transition::NotaryChange { .. } if self.notary_change() => Ok(()),
             Transition::NotaryChange { to } => {
                 let text = format!("this node signs no change of notary, also not to {to}");
                 Err(errors::failed(&errors::NOTARY_CHANGE_REFUSED, text))
             }
-            Transition::Upgrade { from, to } if self.upgrades.contains(&(*from, *to)) => Ok(()),
+            Transition::Upgrade { from, to } if self.upgrade(*from, *to) => Ok(()),
             Transition::Upgrade { from, to } => {
                 let text = format!("the upgrade from {from} to {to} is not authorised here");
                 Err(errors::failed(&errors::UPGRADE_NOT_AUTHORISED, text))
@@ -89,7 +90,7 @@ impl Kernel {
     ) -> Result<(), StoreFailure> {
         let result = match self.look_up(states, reads)? {
             EffectResult::States(inputs) => {
-                let agreed = self.options.consent.agree(transition);
+                let agreed = self.consents.agree(transition);
                 let agreed = agreed.and_then(|()| {
                     match inputs.iter().find(|input| !self.is_of(&input.state, from)) {
                         None => Ok(()),

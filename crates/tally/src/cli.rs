@@ -2,7 +2,9 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{completions, doctor, flow, ledger, network, node, notary, tx, user, vault};
+use crate::commands::{
+    completions, contract, doctor, flow, ledger, network, node, notary, tx, user, vault,
+};
 use crate::failure::{EXIT_CODES, Failure};
 use crate::{Register, bench, demo};
 
@@ -38,6 +40,9 @@ pub enum Command {
     /// What a node has recorded, in order
     #[command(subcommand)]
     Ledger(ledger::Command),
+    /// Contracts of a node's binary, and which upgrades and changes of notary it signs
+    #[command(subcommand)]
+    Contract(contract::Command),
     /// Users of a node, their permissions and tokens
     #[command(subcommand)]
     User(user::Command),
@@ -64,6 +69,7 @@ impl Command {
             Command::Vault(command) => command.wants_json(),
             Command::Tx(command) => command.wants_json(),
             Command::Ledger(command) => command.wants_json(),
+            Command::Contract(command) => command.wants_json(),
             Command::User(command) => command.wants_json(),
             Command::Doctor(arguments) => arguments.output.json,
             Command::Completions(_) | Command::Man(_) => false,
@@ -82,6 +88,7 @@ pub fn run(command: Command, register: Register) -> Result<(), Failure> {
         Command::Vault(command) => command.run(register),
         Command::Tx(command) => command.run(),
         Command::Ledger(command) => command.run(),
+        Command::Contract(command) => command.run(),
         Command::User(command) => command.run(),
         Command::Doctor(arguments) => arguments.run(),
         Command::Completions(arguments) => arguments.run(),
@@ -121,6 +128,8 @@ mod tests {
             "notary info --node nodes/notary",
             "notary consumed --node nodes/notary 00(1)",
             "notary consumed --node nodes/notary --after 00(1) --limit 5",
+            "notary requests --node nodes/notary --limit 5 --json",
+            "notary requests --node nodes/notary 00",
             "user disable --node nodes/bank-a ann",
             "user revoke-tokens --url https://h:1 --root r --token-file t ann",
             "flow start --node nodes/bank-a --flow cash.issue --args {} --wait delivered --client-id x --timeout 5",
@@ -132,6 +141,11 @@ mod tests {
             "vault rebuild --node nodes/bank-a --json",
             "tx show --node nodes/bank-a 00 --json",
             "ledger list --node nodes/bank-a",
+            "contract list --node nodes/bank-a --json",
+            "contract authorise --node nodes/bank-a a.b@1 a.b@2",
+            "contract withdraw --node nodes/bank-a 00 01 --json",
+            "contract notary-changes --node nodes/bank-a refuse",
+            "contract consents --node nodes/bank-a",
             "doctor --node nodes/bank-a --json",
             "user add --node nodes/bank-a ann --grant flow.start:cash.* --password-stdin",
             "user token --node nodes/bank-a ann --days 30 --json",

@@ -76,6 +76,26 @@ fn an_operator_looks_at_the_network_and_lets_users_in() {
         (notary, "notary consumed --node %".to_owned(), 0, spent),
         (
             notary,
+            format!("notary requests --node % {spent}"),
+            0,
+            "O=Bank A, L=London",
+        ),
+        (notary, "notary requests --node %".to_owned(), 0, spent),
+        (
+            notary,
+            format!("notary requests --node % {}", "0".repeat(64)),
+            5,
+            "tally.not_consumed",
+        ),
+        (
+            notary,
+            "notary requests --node % --after x".to_owned(),
+            1,
+            "api.bad_parameter",
+        ),
+        (a, "notary requests --node %".to_owned(), 1, "not_a_notary"),
+        (
+            notary,
             "notary info --node %".to_owned(),
             0,
             "not validating",

@@ -1,13 +1,14 @@
 //! The flows: `iou.issue`, started by the borrower and accepted by the lender, and `iou.settle`.
 
 use finance::{Currency, IssuedToken, Portion, Reference, cash_builder};
-use flow::library::{collect_signatures, finality, receive_finality, sign_transaction};
+use flow::library::{
+    build_and_sign, collect_signatures, finality, receive_finality, sign_transaction,
+};
 use flow::{Flow, FlowContext, FlowError, Responder, Session};
 use ledger::{
-    LegalName, SelectionRequest, SignedTransaction, StateAndRef, StateRef, TransactionBuilder,
-    TransactionSignature, TxId,
+    LegalName, SelectionRequest, SignedTransaction, StateAndRef, StateRef, TransactionBuilder, TxId,
 };
-use primitives::{Decode, Encode, Hash, PublicKey, SignatureContext};
+use primitives::{Decode, Encode, Hash};
 use serde::{Deserialize, Serialize};
 
 use crate::{Iou, IouCommand, iou_code, iou_name};
@@ -220,28 +221,4 @@ fn iou_of(transaction: &SignedTransaction) -> Result<(StateAndRef, Iou), FlowErr
 fn no_iou() -> FlowError {
     let hint = "name the transaction that made the newest version of an IOU of this node";
     FlowError::new("iou.unknown", "no such IOU is recorded here", hint)
-}
-
-/// Builds a transaction under the network's parameters and signs it with keys of this node.
-async fn build_and_sign(
-    ctx: &FlowContext,
-    builder: TransactionBuilder,
-    keys: &[PublicKey],
-) -> Result<SignedTransaction, FlowError> {
-    let wire = builder
-        .parameters(ctx.network().parameters_hash())
-        .build(ctx.random32()?)?;
-    let id = wire.id();
-    let mut signatures = Vec::with_capacity(keys.len());
-    for key in keys {
-        let signature = ctx
-            .sign(key, SignatureContext::Transaction, id.hash())
-            .await?;
-        signatures.push(TransactionSignature {
-            by: key.clone(),
-            signature,
-            batch: None,
-        });
-    }
-    Ok(SignedTransaction::new(wire, signatures))
 }

@@ -90,6 +90,7 @@ pub fn document(facts: &Facts<'_>) -> Value {
             { "name": "vault", "description": "What the node owns." },
             { "name": "ledger", "description": "What the node has recorded." },
             { "name": "notary", "description": "What a notary has seen consumed." },
+            { "name": "contracts", "description": "Contracts of the node's binary, and what the node signs that others propose." },
             { "name": "node", "description": "The node and its network." },
             { "name": "users", "description": "Who may do what." },
         ],

@@ -8,6 +8,7 @@
 
 mod answers;
 mod build;
+mod consents;
 mod flows;
 mod hospital;
 mod ledger;
@@ -26,6 +27,7 @@ pub fn operations() -> impl Iterator<Item = &'static Operation> {
         hospital::OPERATIONS,
         reads::OPERATIONS,
         ledger::OPERATIONS,
+        consents::OPERATIONS,
         users::OPERATIONS,
     ]
     .into_iter()

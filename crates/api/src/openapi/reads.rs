@@ -4,7 +4,7 @@ use super::model::{Kind, Operation};
 use super::parts::{AFTER, LAST_EVENT_ID, LIMIT, READ, TIMEOUT, answer, json, parameter, text};
 use crate::{
     Balances, ConsumedPage, Drain, Health, LedgerPage, LoggedIn, Login, NetworkView, NodeView,
-    PeersView, StatesPage, TransactionView, VaultAnswer, VaultQuery, codes, paths,
+    PeersView, RequestPage, StatesPage, TransactionView, VaultAnswer, VaultQuery, codes, paths,
 };
 
 /// In the order in which they are shown.
@@ -137,6 +137,28 @@ pub(super) const OPERATIONS: &[Operation] = &[
             200,
             "A page.",
             json::<ConsumedPage>(r#"{"entries":[]}"#),
+        )],
+        codes: &[&codes::BAD_PARAMETER, &codes::NOT_A_NOTARY],
+        others: true,
+        ..READ
+    },
+    Operation {
+        path: paths::NOTARY_REQUESTS,
+        id: "notaryRequests",
+        tag: "notary",
+        summary: "Transactions that the notary has signed, who asked for that, and when; notaries only.",
+        query: &[
+            parameter(
+                "after",
+                Kind::Hex(64),
+                "What `next` of the page before said.",
+            ),
+            LIMIT,
+        ],
+        answers: &[answer(
+            200,
+            "A page.",
+            json::<RequestPage>(r#"{"entries":[]}"#),
         )],
         codes: &[&codes::BAD_PARAMETER, &codes::NOT_A_NOTARY],
         others: true,

@@ -1,10 +1,7 @@
 //! What the arguments of the cash flows have in common.
 
 use flow::{FlowContext, FlowError};
-use ledger::{
-    LegalName, Party, SignedTransaction, TokenId, TransactionBuilder, TransactionSignature, TxId,
-};
-use primitives::{PublicKey, SignatureContext};
+use ledger::{LegalName, Party, TokenId, TxId};
 use serde::{Deserialize, Serialize};
 
 use crate::{CashError, Currency, IssuedToken, Reference};
@@ -77,28 +74,4 @@ pub(crate) fn notary<'a>(
     } else {
         Err(CashError::NotANotary(name.to_string()).into())
     }
-}
-
-/// Builds the transaction under the network's parameters and signs it with keys of this node.
-pub(crate) async fn build_and_sign(
-    ctx: &FlowContext,
-    builder: TransactionBuilder,
-    keys: &[PublicKey],
-) -> Result<SignedTransaction, FlowError> {
-    let wire = builder
-        .parameters(ctx.network().parameters_hash())
-        .build(ctx.random32()?)?;
-    let id = wire.id();
-    let mut signatures = Vec::with_capacity(keys.len());
-    for key in keys {
-        let signature = ctx
-            .sign(key, SignatureContext::Transaction, id.hash())
-            .await?;
-        signatures.push(TransactionSignature {
-            by: key.clone(),
-            signature,
-            batch: None,
-        });
-    }
-    Ok(SignedTransaction::new(wire, signatures))
 }

@@ -1,11 +1,11 @@
 //! `cash.exit`: takes cash that this node issued and holds out of the world.
 
-use flow::library::finality;
+use flow::library::{build_and_sign, finality};
 use flow::{Flow, FlowContext, FlowError};
 use ledger::{LegalName, SelectionRequest};
 use serde::{Deserialize, Serialize};
 
-use super::arguments::{SELECTION_DEADLINE_MS, build_and_sign, notary, party};
+use super::arguments::{SELECTION_DEADLINE_MS, notary, party};
 use super::{CashResult, TokenChoice};
 use crate::{CashError, Currency, Reference, cash_builder};
 

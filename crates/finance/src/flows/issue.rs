@@ -1,12 +1,12 @@
 //! `cash.issue`: makes cash that this node owes.
 
-use flow::library::finality;
+use flow::library::{build_and_sign, finality};
 use flow::{Flow, FlowContext, FlowError};
 use ledger::LegalName;
 use serde::{Deserialize, Serialize};
 
 use super::CashResult;
-use super::arguments::{build_and_sign, notary, party};
+use super::arguments::{notary, party};
 use crate::{Currency, IssuedToken, Portion, Reference, cash_builder};
 
 /// Arguments of `cash.issue`. Encoded as an array of the fields in their order, absent ones null.

@@ -1,12 +1,12 @@
 //! `cash.lock` and `cash.unlock`: cash that nobody can spend before a time.
 
-use flow::library::finality;
+use flow::library::{build_and_sign, finality};
 use flow::{Flow, FlowContext, FlowError};
 use ledger::{LegalName, SelectionRequest, StateAndRef, StateRef, TimeWindow};
 use primitives::{Decode, Encode, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::arguments::{SELECTION_DEADLINE_MS, build_and_sign, notary, party};
+use super::arguments::{SELECTION_DEADLINE_MS, notary, party};
 use super::{CashResult, TokenChoice};
 use crate::lock::{LockCommand, LockError, LockState, lock_code, lock_name};
 use crate::{CashError, CashState, Currency, Portion, Reference, cash_builder, cash_name};

@@ -1,12 +1,12 @@
 //! `cash.pay`: pays one or several parties.
 
-use flow::library::{finality, offer_key, request_key};
+use flow::library::{build_and_sign, finality, offer_key, request_key};
 use flow::{Flow, FlowContext, FlowError, Responder, Session};
 use ledger::{LegalName, PartyId, SelectionRequest, TokenId};
 use primitives::{Decode, DecodeError, Decoder, Encode, Encoder};
 use serde::{Deserialize, Serialize};
 
-use super::arguments::{SELECTION_DEADLINE_MS, build_and_sign, notary, party};
+use super::arguments::{SELECTION_DEADLINE_MS, notary, party};
 use super::{CashResult, TokenChoice};
 use crate::{CashError, Currency, Portion, Reference, cash_builder};
 

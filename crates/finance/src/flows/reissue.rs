@@ -14,7 +14,7 @@
 //! nothing but the issuer's own journal, which finishes after a crash; and the exit that the holder receives bears the issuer's
 //! signature, which proves what it owes. A holder who gives up before loses nothing: its coins are consumed or they are not.
 
-use flow::library::{finality, receive_proposal};
+use flow::library::{build_and_sign, finality, receive_proposal};
 use flow::{Flow, FlowContext, FlowError, Responder, Session};
 use ledger::{
     LegalName, Party, PartyId, SelectionRequest, SignedTransaction, StateAndRef,
@@ -23,7 +23,7 @@ use ledger::{
 use primitives::{Decode, SignatureContext};
 use serde::{Deserialize, Serialize};
 
-use super::arguments::{SELECTION_DEADLINE_MS, build_and_sign, notary, party};
+use super::arguments::{SELECTION_DEADLINE_MS, notary, party};
 use crate::{
     CashCommand, CashError, CashState, Currency, IssuedToken, Portion, Reference, cash_builder,
     cash_name,

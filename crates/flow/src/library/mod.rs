@@ -4,11 +4,13 @@
 //! A flow in flight replays through these functions, so their effects are part of its version. What they ask for, and in
 //! which order, never changes: a better way is a new function beside the old one.
 
+mod build;
 mod finality;
 mod identities;
 mod references;
 mod signatures;
 
+pub use build::build_and_sign;
 pub use finality::{finality, notarise, receive_finality};
 pub use identities::{Identities, offer_key, request_key, swap_identities};
 pub use references::{receive_state, show_state};

@@ -1,7 +1,7 @@
 //! Flows that move states to another notary or to newer code, alone and with others.
 
 use kernel::port::Table;
-use kernel::{ConsentOptions, KernelOptions};
+use kernel::{ConsentChange, ConsentOptions, Event, KernelOptions, Reply, Token};
 use ledger::{StateRef, TransactionState};
 
 use crate::pay::{issue, pay};
@@ -227,4 +227,75 @@ fn a_bond_can_be_upgraded_explicitly_and_stays_its_authors() {
         (after.data, after.constraint),
         (vec![2, 1], before.constraint)
     );
+}
+
+/// What node 2's operator says, and what holds then: upgrades authorised at run time, and whether changes of notary are signed.
+fn say(town: &mut Town, change: ConsentChange) -> Result<(usize, bool), String> {
+    let token = Token(town.token());
+    let event = Event::Consents {
+        change: Some(change),
+        user: "ann".to_owned(),
+        token,
+    };
+    town.tell(2, event);
+    town.settle();
+    match town.replies.remove(&token.0) {
+        Some(Reply::Consents(held)) => Ok((held.upgrades.len(), held.notary_change())),
+        Some(Reply::Rejected(rejection)) => Err(rejection.code),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn an_operator_consents_while_the_node_runs_and_over_restarts() {
+    let (mut town, deed) = with_a_deed(ConsentOptions::default());
+    let (from, to) = (deed_code(1), deed_code(2));
+    let authorise = ConsentChange::Authorise { from, to };
+    let withdraw = ConsentChange::Withdraw { from, to };
+    let unknown = ConsentChange::Authorise {
+        from,
+        to: primitives::Hash::ZERO,
+    };
+    for (change, expected) in [
+        (withdraw, Err("node.unknown_consent")),
+        (unknown, Err("node.unknown_contract")),
+        (ConsentChange::NotaryChanges(Some(false)), Ok((0, false))),
+        (authorise, Ok((1, false))),
+        (authorise, Ok((1, false))),
+    ] {
+        let said = say(&mut town, change);
+        assert_eq!(said, expected.map_err(str::to_owned), "{change:?}");
+    }
+    town.down(2);
+    town.up(2);
+    town.settle();
+    let refused = run(&mut town, 1, "ledger.change_notary", &to_notary(&[deed], 3));
+    assert_eq!(refused, Err("node.notary_change_refused".to_owned()));
+    let configured = say(&mut town, ConsentChange::NotaryChanges(None));
+    assert_eq!(configured, Ok((1, true)));
+    let upgraded = run(&mut town, 1, "ledger.upgrade", &to_code(&[deed], 2));
+    assert_eq!(upgraded, Ok(true), "{:?}", town.logs);
+    assert_eq!(say(&mut town, withdraw), Ok((0, true)));
+    town.down(2);
+    town.up(2);
+    town.settle();
+    assert_eq!(run(&mut town, 1, "test.make_deed", "2"), Ok(true));
+    let old = held(&town, 1)
+        .into_iter()
+        .find(|(_, state)| state.data[0] == 1);
+    let (old, _) = old.expect("the new deed");
+    let refused = run(&mut town, 1, "ledger.upgrade", &to_code(&[old], 2));
+    assert_eq!(refused, Err("node.upgrade_not_authorised".to_owned()));
+}
+
+#[test]
+fn what_the_configuration_authorises_is_not_withdrawn_elsewhere() {
+    let (from, to) = (deed_code(1), deed_code(2));
+    let options = ConsentOptions {
+        upgrades: [(from, to)].into(),
+        ..ConsentOptions::default()
+    };
+    let mut town = town(options);
+    let refused = say(&mut town, ConsentChange::Withdraw { from, to });
+    assert_eq!(refused, Err("node.consent_configured".to_owned()));
 }

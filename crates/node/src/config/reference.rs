@@ -64,8 +64,8 @@ pub const FIELDS: &[Field] = fields! {
     "notary.batch_states_max" [""] "Most states in one batch.";
     "notary.queue_requests_max" [""] "Requests that wait; further ones are told when to come again." => "notary.busy";
     "notary.queue_states_max" [""] "States of all requests that wait." => "notary.busy";
-    "transitions.accept_notary_changes" [""] "Whether to sign changes to another notary of the network, of states that concern both this node and the proposer.";
-    "transitions.accept_upgrades" [""] "Upgrades to sign, `{ from = \"...\", to = \"...\" }`: the hashes of the descriptors of old and new code; at most 1000. Nothing else is signed.";
+    "transitions.accept_notary_changes" [""] "Whether to sign changes to another notary of the network, of states that concern both this node and the proposer; `tally contract notary-changes` may say otherwise.";
+    "transitions.accept_upgrades" [""] "Upgrades to sign, `{ from = \"...\", to = \"...\" }`: the hashes of the descriptors of old and new code; at most 1000. Beside them what `tally contract authorise` adds, and nothing else.";
     "limits.live_flows" [""] "Flows started by clients that run at once.";
     "limits.start_queue" [""] "Starts that wait for a place; further ones are told \"busy\"." => "node.busy";
     "limits.responders" [""] "Flows started by peers that run at once.";

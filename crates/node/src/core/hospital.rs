@@ -215,7 +215,7 @@ impl Service {
     }
 
     /// A party's legal name, or its id if the network does not list it.
-    fn name_of(&self, party: &PartyId) -> String {
+    pub(super) fn name_of(&self, party: &PartyId) -> String {
         match self.network.party(party) {
             Some(party) => party.name.to_string(),
             None => party.to_string(),

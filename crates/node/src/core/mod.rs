@@ -10,6 +10,7 @@
 mod apps;
 mod clock;
 mod columns;
+mod consents;
 mod figures;
 mod flow_starts;
 mod hospital;
@@ -17,6 +18,7 @@ mod ledger_pages;
 mod ledger_reads;
 mod mailbox;
 mod node_info;
+mod notary_reads;
 mod options;
 mod peers;
 mod rebuild;

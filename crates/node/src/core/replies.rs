@@ -135,7 +135,11 @@ fn answer_of(reply: Reply) -> Answer {
         }
         Reply::Busy { retry_after_ms } => Answer::Refused(Refusal::busy(retry_after_ms)),
         Reply::Rejected(rejection) => Answer::Refused(rejection.into()),
-        Reply::Done | Reply::Flows(_) | Reply::Noted { .. } | Reply::Ordered(_) => Answer::Done,
+        Reply::Done
+        | Reply::Consents(_)
+        | Reply::Flows(_)
+        | Reply::Noted { .. }
+        | Reply::Ordered(_) => Answer::Done,
     }
 }
 

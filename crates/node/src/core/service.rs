@@ -5,9 +5,10 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use api::{
-    Balances, ChainPage, ConsumedPage, Drain, FlowJournal, FlowList, FlowOrder, FlowOrdered,
-    FlowQuery, Health, LedgerPage, NetworkView, NodeView, NoteView, PeersView, RawJson,
-    SchedulePage, StatesPage, TransactionView, VaultAnswer, VaultQuery, Wait,
+    Balances, ChainPage, ConsentList, ConsumedPage, ContractList, Drain, FlowJournal, FlowList,
+    FlowOrder, FlowOrdered, FlowQuery, Health, LedgerPage, NetworkView, NodeView, NoteView,
+    PeersView, RawJson, RequestPage, SchedulePage, StatesPage, TransactionView, VaultAnswer,
+    VaultQuery, Wait,
 };
 use flow::{FlowId, FlowRegistry};
 use kernel::port::StoreFailure;
@@ -191,6 +192,18 @@ impl NodeService for Service {
         })
     }
 
+    fn contracts(&self) -> ContractList {
+        super::consents::contracts(&self.contracts)
+    }
+
+    fn consents(
+        &self,
+        change: Option<kernel::ConsentChange>,
+        user: &Arc<str>,
+    ) -> Pending<'_, ConsentList> {
+        Box::pin(self.consented(change, user.to_string()))
+    }
+
     fn notes(&self, id: TxId) -> Pending<'_, Vec<NoteView>> {
         let store = self.store.clone();
         Box::pin(async move {
@@ -216,6 +229,10 @@ impl NodeService for Service {
 
     fn consumed(&self, after: Option<StateRef>, limit: usize) -> Pending<'_, ConsumedPage> {
         Box::pin(self.read_consumed(after, limit))
+    }
+
+    fn notary_requests(&self, after: Option<TxId>, limit: usize) -> Pending<'_, RequestPage> {
+        Box::pin(self.read_notary_requests(after, limit))
     }
 
     fn followers(&self) -> &Arc<Followers> {

@@ -25,7 +25,8 @@ use super::problem::RefusedWith;
 use super::randomness::Randomness;
 use super::refusal::Refusal;
 use super::routes::{
-    batch, description, events, flows, hospital, ledger, login, reads, status, users, vault,
+    batch, consents, description, events, flows, hospital, ledger, login, reads, status, users,
+    vault,
 };
 use super::service::NodeService;
 use super::stream;
@@ -117,6 +118,7 @@ pub(super) fn router(state: Arc<ApiState>) -> Router {
         .route(paths::SCHEDULE, get(ledger::schedule))
         .route(paths::LEDGER, get(reads::ledger))
         .route(paths::CONSUMED, get(reads::consumed))
+        .route(paths::NOTARY_REQUESTS, get(reads::notary_requests))
         .route(paths::USERS, get(users::list).post(users::add))
         .route(
             paths::USER,
@@ -126,6 +128,10 @@ pub(super) fn router(state: Arc<ApiState>) -> Router {
             paths::USER_TOKENS,
             post(users::add_token).delete(users::revoke_tokens),
         )
+        .route(paths::CONTRACTS, get(consents::contracts))
+        .route(paths::CONSENTS, get(consents::list).patch(consents::change))
+        .route(paths::UPGRADES, post(consents::authorise))
+        .route(paths::UPGRADE, delete(consents::withdraw))
         .route(paths::NODE, get(status::node))
         .route(paths::PEERS, get(status::peers))
         .route(paths::NETWORK, get(status::network))

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use api::{
-    Balances, ChainPage, ConsumedPage, Drain, FlowJournal, FlowList, FlowOrder, FlowOrdered,
-    FlowQuery, FlowStatus, Health, LedgerPage, NetworkView, NodeView, NoteView, PeersView, RawJson,
-    SchedulePage, StatesPage, TransactionView, VaultAnswer, VaultChange, VaultQuery, Wait,
+    Balances, ChainPage, ConsentList, ConsumedPage, ContractList, Drain, FlowJournal, FlowList,
+    FlowOrder, FlowOrdered, FlowQuery, FlowStatus, Health, LedgerPage, NetworkView, NodeView,
+    NoteView, PeersView, RawJson, RequestPage, SchedulePage, StatesPage, TransactionView,
+    VaultAnswer, VaultChange, VaultQuery, Wait,
 };
 use flow::FlowId;
 use ledger::{StateRef, TxId};
@@ -191,6 +192,16 @@ pub trait NodeService: Send + Sync + 'static {
     /// A recorded transaction and what it comes from, the last recorded first, before a position.
     fn chain(&self, id: TxId, before: Option<u64>, limit: usize) -> Pending<'_, ChainPage>;
 
+    /// The contracts that are registered.
+    fn contracts(&self) -> ContractList;
+
+    /// Changes which transitions of others the node signs, if anything is to be changed; answers once it is durable.
+    fn consents(
+        &self,
+        change: Option<kernel::ConsentChange>,
+        user: &Arc<str>,
+    ) -> Pending<'_, ConsentList>;
+
     /// The notes of a recorded transaction, the oldest first.
     fn notes(&self, id: TxId) -> Pending<'_, Vec<NoteView>>;
 
@@ -205,6 +216,9 @@ pub trait NodeService: Send + Sync + 'static {
 
     /// Consumed states after a reference; refused by a node that is no notary.
     fn consumed(&self, after: Option<StateRef>, limit: usize) -> Pending<'_, ConsumedPage>;
+
+    /// Transactions that a notary has signed after an id, and who asked for that.
+    fn notary_requests(&self, after: Option<TxId>, limit: usize) -> Pending<'_, RequestPage>;
 
     /// Who follows flows; the node publishes their steps there.
     fn followers(&self) -> &Arc<Followers>;

@@ -23,6 +23,8 @@ pub const ACTIONS: &[(&str, bool)] = &[
     ("node.read", false),
     ("metrics.read", false),
     ("notary.read", false),
+    ("notary.requests", false),
+    ("admin.consents", false),
     ("admin.drain", false),
     ("admin.users", false),
 ];

@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Instant;
 
 use api::{
-    Balance, Balances, ChainEntry, ChainPage, ConsumedEntry, ConsumedPage, Drain, FlowList,
-    FlowStatus, FlowSummary, Health, LedgerEntry, LedgerPage, NetworkView, NodeState, NodeView,
-    NoteView, PeersView, RawJson, SchedulePage, StatesPage, TransactionView, VaultAnswer,
-    VaultChange, VaultQuery, Wait,
+    Balance, Balances, ChainEntry, ChainPage, ConsentList, ConsumedEntry, ConsumedPage,
+    ContractList, Drain, FlowList, FlowStatus, FlowSummary, Health, LedgerEntry, LedgerPage,
+    NetworkView, NodeState, NodeView, NotaryConsent, NoteView, PeersView, RawJson, RequestPage,
+    SchedulePage, StatesPage, TransactionView, VaultAnswer, VaultChange, VaultQuery, Wait,
 };
 use flow::FlowId;
 use ledger::{Rejection, StateRef, TxId};
@@ -382,6 +382,28 @@ impl NodeService for Fake {
         })
     }
 
+    fn contracts(&self) -> ContractList {
+        ContractList::default()
+    }
+
+    fn consents(
+        &self,
+        change: Option<kernel::ConsentChange>,
+        user: &Arc<str>,
+    ) -> Pending<'_, ConsentList> {
+        let by = change.is_some().then(|| user.to_string());
+        let list = ConsentList {
+            notary_changes: NotaryConsent {
+                accepted: true,
+                configured: true,
+                at_ms: by.as_ref().map(|_| 1),
+                by,
+            },
+            upgrades: Vec::new(),
+        };
+        Box::pin(async move { Ok(list) })
+    }
+
     fn notes(&self, _: TxId) -> Pending<'_, Vec<NoteView>> {
         Box::pin(async move { Ok(Vec::new()) })
     }
@@ -413,6 +435,10 @@ impl NodeService for Fake {
                 next: after.map(|after| primitives::hex::encode(&after)),
             })
         })
+    }
+
+    fn notary_requests(&self, _: Option<TxId>, _: usize) -> Pending<'_, RequestPage> {
+        Box::pin(async move { Ok(RequestPage::default()) })
     }
 
     fn consumed(&self, after: Option<StateRef>, _: usize) -> Pending<'_, ConsumedPage> {

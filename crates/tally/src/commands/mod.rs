@@ -1,6 +1,7 @@
 //! The commands, one file each, grouped as on the command line.
 
 pub mod completions;
+pub mod contract;
 pub mod doctor;
 pub mod flow;
 pub mod ledger;

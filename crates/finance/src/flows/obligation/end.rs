@@ -1,12 +1,12 @@
 //! `obligation.default` and `obligation.exit`: what the obligee does with a debt that is not paid.
 
+use flow::library::build_and_sign;
 use flow::{Flow, FlowContext, FlowError};
 use ledger::{StateRef, TimeWindow, TransactionBuilder};
 use serde::{Deserialize, Serialize};
 
 use super::{ObligationResult, finish};
 use crate::flows::agreed::lock_state;
-use crate::flows::arguments::build_and_sign;
 use crate::obligation::{ObligationCommand, ObligationError, ObligationState, builder};
 
 /// Arguments of `obligation.exit`.

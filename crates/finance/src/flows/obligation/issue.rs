@@ -1,5 +1,6 @@
 //! `obligation.issue`: this node owes.
 
+use flow::library::build_and_sign;
 use flow::{Flow, FlowContext, FlowError};
 use ledger::{LegalName, TransactionBuilder};
 use primitives::{Decode, DecodeError, Decoder, Encode, Encoder, Hash, Timestamp};
@@ -7,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ObligationResult, finish};
 use crate::flows::agreed::TokenArgs;
-use crate::flows::arguments::{build_and_sign, notary, party};
+use crate::flows::arguments::{notary, party};
 use crate::obligation::{ObligationCommand, ObligationError, ObligationState, TOKENS_MAX, builder};
 
 /// Arguments of `obligation.issue`. Encoded as an array of the fields in their order, absent ones null.

@@ -2,14 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use flow::library::{collect_signatures, finality, receive_proposal, sign_proposal};
+use flow::library::{
+    build_and_sign, collect_signatures, finality, receive_proposal, sign_proposal,
+};
 use flow::{Flow, FlowContext, FlowError, Responder, Session};
 use ledger::{LegalName, PartyId, SignedTransaction, StateRef, TransactionBuilder, TxId};
 use primitives::{Decode, DecodeError, Decoder, Encode, Encoder, PublicKey};
 use serde::{Deserialize, Serialize};
 
 use crate::flows::agreed::{asks_only_for, await_final, parties, party_of_key, tell_final};
-use crate::flows::arguments::{build_and_sign, party};
+use crate::flows::arguments::party;
 use crate::obligation::netting::{Debt, net};
 use crate::obligation::{
     OBLIGATIONS_MAX, ObligationCommand, ObligationError, ObligationState, builder, obligation_name,

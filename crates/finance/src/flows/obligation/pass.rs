@@ -1,12 +1,13 @@
 //! `obligation.move`: passes the claim on, for nothing.
 
+use flow::library::build_and_sign;
 use flow::{Flow, FlowContext, FlowError};
 use ledger::{LegalName, StateRef, TransactionBuilder};
 use serde::{Deserialize, Serialize};
 
 use super::{ObligationResult, finish};
 use crate::flows::agreed::lock_state;
-use crate::flows::arguments::{build_and_sign, party};
+use crate::flows::arguments::party;
 use crate::obligation::{ObligationCommand, ObligationError, builder};
 
 /// Arguments of `obligation.move`.

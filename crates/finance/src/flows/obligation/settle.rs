@@ -1,12 +1,13 @@
 //! `obligation.settle`: the obligor pays, in full or in part.
 
+use flow::library::build_and_sign;
 use flow::{Flow, FlowContext, FlowError};
 use ledger::{SelectionRequest, StateRef};
 use serde::{Deserialize, Serialize};
 
 use super::{ObligationResult, finish};
 use crate::flows::agreed::{TokenArgs, lock_state};
-use crate::flows::arguments::{SELECTION_DEADLINE_MS, build_and_sign};
+use crate::flows::arguments::SELECTION_DEADLINE_MS;
 use crate::obligation::{ObligationCommand, ObligationError, SettlementPayment, builder};
 use crate::{Portion, cash_builder};
 

@@ -1,13 +1,13 @@
 //! `paper.issue`: this node promises to pay a face value at maturity.
 
-use flow::library::finality;
+use flow::library::{build_and_sign, finality};
 use flow::{Flow, FlowContext, FlowError};
 use ledger::{LegalName, TimeWindow};
 use primitives::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::flows::agreed::{StateResult, TokenArgs, WINDOW_MS, output_of};
-use crate::flows::arguments::{build_and_sign, notary, party};
+use crate::flows::arguments::{notary, party};
 use crate::paper::{PaperError, PaperState, builder, paper_name};
 use crate::{CashError, Reference};
 

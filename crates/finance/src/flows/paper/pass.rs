@@ -1,13 +1,13 @@
 //! `paper.move`: passes a paper on, for nothing.
 
-use flow::library::finality;
+use flow::library::{build_and_sign, finality};
 use flow::{Flow, FlowContext, FlowError};
 use ledger::{LegalName, StateRef, TransactionBuilder};
 use serde::{Deserialize, Serialize};
 
 use super::open;
 use crate::flows::agreed::{StateResult, lock_state, output_of, parties};
-use crate::flows::arguments::{build_and_sign, party};
+use crate::flows::arguments::party;
 use crate::paper::{PaperError, builder, paper_name};
 
 /// Arguments of `paper.move`.

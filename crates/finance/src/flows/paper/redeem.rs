@@ -1,6 +1,6 @@
 //! `paper.redeem`: the issuer pays the face value of a mature paper; its holder gives it up.
 
-use flow::library::{collect_signatures, finality, sign_transaction};
+use flow::library::{build_and_sign, collect_signatures, finality, sign_transaction};
 use flow::{Flow, FlowContext, FlowError, Responder, Session};
 use ledger::{SelectionRequest, StateRef, TransactionBuilder};
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use crate::Portion;
 use crate::cash_builder::{self, Spending};
 use crate::flows::CashResult;
 use crate::flows::agreed::{asks_only_for, await_final, lock_state, party_of_key, tell_final};
-use crate::flows::arguments::{SELECTION_DEADLINE_MS, build_and_sign};
+use crate::flows::arguments::SELECTION_DEADLINE_MS;
 use crate::paper::{PaperCommand, PaperError, builder, paper_name};
 
 /// Arguments of `paper.redeem`.

@@ -1,6 +1,6 @@
 //! `trade.bid` and `trade.withdraw`: what this node is ready to buy.
 
-use flow::library::finality;
+use flow::library::{build_and_sign, finality};
 use flow::{Flow, FlowContext, FlowError};
 use ledger::{ContractName, LegalName, StateRef, TransactionBuilder};
 use primitives::{Encode, Timestamp, hex};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::open_bid;
 use crate::flows::CashResult;
 use crate::flows::agreed::{StateResult, TokenArgs, lock_state, output_of};
-use crate::flows::arguments::{build_and_sign, notary, party};
+use crate::flows::arguments::{notary, party};
 use crate::paper::PaperState;
 use crate::trade::{ASSET_BYTES_MAX, Asset, BidCommand, BidState, TradeError, bid_code, bid_name};
 use crate::{CashError, Reference};

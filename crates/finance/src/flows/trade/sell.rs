@@ -1,6 +1,6 @@
 //! `trade.sell`: an asset of this node against cash of a buyer that has bid for it, in one transaction.
 
-use flow::library::{finality, receive_proposal};
+use flow::library::{build_and_sign, finality, receive_proposal};
 use flow::{Flow, FlowContext, FlowError, Responder, Session};
 use ledger::{
     SelectionRequest, SignedTransaction, StateAndRef, StateRef, TimeWindow, TransactionSignature,
@@ -14,7 +14,6 @@ use crate::flows::CashResult;
 use crate::flows::agreed::{
     WINDOW_MS, asks_only_for, await_final, lock_state, parties, tell_final,
 };
-use crate::flows::arguments::build_and_sign;
 use crate::trade::{Asset, BidCommand, BidState, TradeError, bid_code, bid_name};
 use crate::{CashState, Portion, cash_builder, cash_name};
 

@@ -1,6 +1,7 @@
 //! One function for each request. Each takes HTTP apart, asks the service, and puts the answer together.
 
 pub(super) mod batch;
+pub(super) mod consents;
 pub(super) mod description;
 pub(super) mod events;
 pub(super) mod flows;

@@ -1,4 +1,6 @@
-//! `tally notary`: what a notary is, and what it has seen consumed.
+//! `tally notary`: what a notary is, what it has seen consumed, and who asked it.
+
+mod requests;
 
 use api::{ConsumedEntry, ConsumedPage, NodeView};
 use clap::Subcommand;
@@ -18,6 +20,8 @@ pub enum Command {
     Info(Info),
     /// Consumed states and the transactions that consumed them; with a state only that one
     Consumed(Consumed),
+    /// Transactions that the notary has signed, who asked for that, and when
+    Requests(requests::Requests),
 }
 
 /// Arguments of `tally notary info`.
@@ -52,6 +56,7 @@ impl Command {
         match self {
             Command::Info(arguments) => arguments.run(),
             Command::Consumed(arguments) => arguments.run(),
+            Command::Requests(arguments) => arguments.run(),
         }
     }
 
@@ -59,6 +64,7 @@ impl Command {
         match self {
             Command::Info(arguments) => arguments.output.json,
             Command::Consumed(arguments) => arguments.output.json,
+            Command::Requests(arguments) => arguments.output.json,
         }
     }
 }
@@ -154,15 +160,21 @@ impl Consumed {
 fn before(state: &str) -> Option<String> {
     let (id, index) = state.strip_suffix(')')?.split_once('(')?;
     let index: u32 = index.parse().ok()?;
-    let mut bytes = primitives::hex::decode(id).filter(|bytes| bytes.len() == 32)?;
+    let bytes = primitives::hex::decode(id).filter(|bytes| bytes.len() == 32)?;
     if let Some(index) = index.checked_sub(1) {
         return Some(format!("{id}({index})"));
     }
     // The last state of the id below; of the least id there is none, and nobody has such a transaction.
+    let bytes = below(bytes)?;
+    Some(format!("{}({LAST_INDEX})", primitives::hex::encode(&bytes)))
+}
+
+/// The number just below one, of as many bytes.
+fn below(mut bytes: Vec<u8>) -> Option<Vec<u8>> {
     let at = bytes.iter().rposition(|byte| *byte != 0)?;
     bytes[at] -= 1;
     bytes[at + 1..].fill(0xff);
-    Some(format!("{}({LAST_INDEX})", primitives::hex::encode(&bytes)))
+    Some(bytes)
 }
 
 fn bad_state(state: &str) -> Failure {

@@ -1,0 +1,56 @@
+//! What a notary has signed, and who asked for that, as the API shows it.
+
+use api::{RequestEntry, RequestPage};
+use kernel::port::{Reads, Table};
+use ledger::TxId;
+use notary::RequestRecord;
+use primitives::{Decode, hex};
+
+use super::service::{Service, joined, store_refusal};
+use crate::http::Refusal;
+
+impl Service {
+    /// A page of granted requests in the order of their transactions' ids, after one of them.
+    pub(super) async fn read_notary_requests(
+        &self,
+        after: Option<TxId>,
+        limit: usize,
+    ) -> Result<RequestPage, Refusal> {
+        if self.info.notary.is_none() {
+            let text = "this node is no notary";
+            return Err(Refusal::listed(&api::codes::NOT_A_NOTARY, text));
+        }
+        let store = self.store.clone();
+        let found = tokio::task::spawn_blocking(move || {
+            let from = match after {
+                Some(after) => [after.as_bytes().as_slice(), &[0]].concat(),
+                None => Vec::new(),
+            };
+            let rows = store.scan(Table::NotaryTxs, &from, None, limit.saturating_add(1));
+            rows.map_err(|failure| store_refusal(&failure))
+        });
+        let mut rows = joined(found.await)?;
+        let more = rows.len() > limit;
+        rows.truncate(limit);
+        let mut entries = Vec::with_capacity(rows.len());
+        for (key, value) in rows {
+            let id: Option<[u8; 32]> = key.as_slice().try_into().ok();
+            let record = RequestRecord::from_bytes(&value).ok();
+            let (Some(id), Some(record)) = (id, record) else {
+                let text = "a row of the notary's requests does not decode";
+                return Err(Refusal::listed(&api::codes::INTERNAL, text));
+            };
+            entries.push(RequestEntry {
+                transaction: TxId::from_array(id).to_string(),
+                requester: self.name_of(&record.requester),
+                requester_id: record.requester.to_string(),
+                key: record.key.to_text(),
+                signature: hex::encode(record.signature.bytes()),
+                at_ms: record.at.as_ms(),
+            });
+        }
+        let next = entries.last().filter(|_| more);
+        let next = next.map(|entry| entry.transaction.clone());
+        Ok(RequestPage { entries, next })
+    }
+}

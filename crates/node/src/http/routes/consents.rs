@@ -1,0 +1,91 @@
+//! Contracts, and what the node signs that others propose.
+
+use std::sync::Arc;
+
+use api::codes::BAD_PARAMETER;
+use api::{ConsentChange, NewUpgrade, NotaryChanges};
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use primitives::Hash;
+
+use super::parameters::{from_json, parsed, whole};
+use super::{Answered, json};
+use crate::http::refusal::Refusal;
+use crate::http::router::ApiState;
+use crate::users::Caller;
+
+/// `GET /v1/contracts`
+pub(in crate::http) async fn contracts(State(state): State<Arc<ApiState>>) -> Answered {
+    json(StatusCode::OK, &state.service.contracts())
+}
+
+/// `GET /v1/consents`
+pub(in crate::http) async fn list(
+    State(state): State<Arc<ApiState>>,
+    Extension(caller): Extension<Caller>,
+) -> Answered {
+    answer(&state, &caller, None).await
+}
+
+/// `PATCH /v1/consents`
+pub(in crate::http) async fn change(
+    State(state): State<Arc<ApiState>>,
+    Extension(caller): Extension<Caller>,
+    body: Body,
+) -> Answered {
+    let ConsentChange { notary_changes } = {
+        let (body, _place) = whole(body, &state).await?;
+        from_json(&body)?
+    };
+    let accept = match notary_changes {
+        NotaryChanges::Accept => Some(true),
+        NotaryChanges::Refuse => Some(false),
+        NotaryChanges::Configured => None,
+    };
+    let change = kernel::ConsentChange::NotaryChanges(accept);
+    answer(&state, &caller, Some(change)).await
+}
+
+/// `POST /v1/consents/upgrades`
+pub(in crate::http) async fn authorise(
+    State(state): State<Arc<ApiState>>,
+    Extension(caller): Extension<Caller>,
+    body: Body,
+) -> Answered {
+    let NewUpgrade { from, to } = {
+        let (body, _place) = whole(body, &state).await?;
+        from_json(&body)?
+    };
+    let (from, to) = (descriptor(&from)?, descriptor(&to)?);
+    let change = kernel::ConsentChange::Authorise { from, to };
+    answer(&state, &caller, Some(change)).await
+}
+
+/// `DELETE /v1/consents/upgrades/{from}/{to}`
+pub(in crate::http) async fn withdraw(
+    State(state): State<Arc<ApiState>>,
+    Extension(caller): Extension<Caller>,
+    path: Result<Path<(String, String)>, PathRejection>,
+) -> Answered {
+    let Path((from, to)) =
+        path.map_err(|rejection| Refusal::listed(&BAD_PARAMETER, rejection.body_text()))?;
+    let (from, to) = (descriptor(&from)?, descriptor(&to)?);
+    let change = kernel::ConsentChange::Withdraw { from, to };
+    answer(&state, &caller, Some(change)).await
+}
+
+async fn answer(
+    state: &ApiState,
+    caller: &Caller,
+    change: Option<kernel::ConsentChange>,
+) -> Answered {
+    let consents = state.service.consents(change, &caller.name).await?;
+    json(StatusCode::OK, &consents)
+}
+
+fn descriptor(text: &str) -> Result<Hash, Refusal> {
+    parsed("descriptor", text)
+}

@@ -1,0 +1,83 @@
+//! An application of one's own, run as its nodes are run by people: this program is the test and, called with a command of
+//! `tally`, the nodes as well.
+//!
+//! What is looked at is the operator's part: flows that fail are found, kept over restarts, retried and killed by query; code
+//! is upgraded only with consent.
+
+#[path = "../stage/mod.rs"]
+mod stage;
+
+mod consent;
+mod deeds;
+mod failing;
+mod frail;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use perf::topology::{Network, NetworkOptions};
+
+/// The commands of `tally` that a network's processes are run with; anything else is a filter of tests.
+const COMMANDS: [&str; 2] = ["network", "node"];
+
+type Test = (&'static str, fn());
+
+const TESTS: [Test; 4] = [
+    (
+        "failing_flows_are_kept_retried_and_killed",
+        failing::flows_are_kept_retried_and_killed,
+    ),
+    (
+        "a_drain_leaves_kept_flows_as_they_are",
+        failing::a_drain_leaves_kept_flows_as_they_are,
+    ),
+    (
+        "code_is_upgraded_with_consent_only",
+        consent::code_is_upgraded_with_consent_only,
+    ),
+    (
+        "a_notary_is_changed_with_consent_only",
+        consent::a_notary_is_changed_with_consent_only,
+    ),
+];
+
+fn main() -> ExitCode {
+    let first = std::env::args().nth(1).unwrap_or_default();
+    if COMMANDS.contains(&first.as_str()) {
+        return tally::main_with(|contracts, flows| {
+            deeds::register(contracts, flows)?;
+            frail::register(flows);
+            Ok(())
+        });
+    }
+    let filters: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|word| !word.starts_with('-'))
+        .collect();
+    let is_meant =
+        |name: &str| filters.is_empty() || filters.iter().any(|f| name.contains(f.as_str()));
+    for (name, test) in TESTS {
+        if is_meant(name) {
+            // A test that panics ends the program, and says where.
+            test();
+            println!("test {name} ... ok");
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+/// A network whose nodes are this program.
+fn network(options: NetworkOptions) -> Network {
+    let binary: PathBuf = std::env::current_exe().expect("this program");
+    let options = NetworkOptions { binary, ..options };
+    Network::bring_up(&options).expect("the network comes up")
+}
+
+/// Runs a test's asynchronous part.
+fn wait_for<T>(work: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build();
+    runtime.expect("threads").block_on(work)
+}
