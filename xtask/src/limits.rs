@@ -46,6 +46,7 @@ const SET: &[&str] = &[
     "FlowLimits.responders_max",
     "KernelOptions.kept_flows_max",
     "KernelOptions.live_flows_max",
+    "KernelOptions.fresh_keys_bytes",
     "KernelOptions.outcomes_bytes",
     "KernelOptions.sent_along_bytes",
     "KernelOptions.start_queue_max",

@@ -98,6 +98,10 @@ pub struct StateView {
     /// Its owner's key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
+    /// Its owner's name, where this node knows whose the key is: by the network map, as a fresh key of its own, or by a proof that
+    /// the owner gave it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner_party: Option<String>,
     /// Its value, if it is fungible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fungible: Option<Fungible>,

@@ -119,8 +119,17 @@ pub enum EffectRequest {
     },
     /// Remember whose a key is, by a proof that was checked. Answered by [`EffectResult::Done`].
     KeepOwner(Box<OwnershipProof>),
-    /// Whose a key is, as far as this node knows. Answered by [`EffectResult::Response`]: a party id or null.
-    KeyOwner(PublicKey),
+    /// Whose keys are, as far as this node knows. Answered by [`EffectResult::Response`]: a list of party ids or nulls, in the
+    /// order asked.
+    KeyOwners(Vec<PublicKey>),
+    /// Prove to a party that a fresh key, which there is already, is this node's. Answered by [`EffectResult::Response`]: an
+    /// encoded [`ledger::OwnershipProof`].
+    ProveKey {
+        /// The key.
+        key: PublicKey,
+        /// Whom to prove it to.
+        audience: PartyId,
+    },
 }
 
 /// The kind of an effect; stored in journals, never renumber.
@@ -161,10 +170,12 @@ pub enum EffectKind {
     FreshKey = 16,
     /// [`EffectRequest::KeepOwner`].
     KeepOwner = 17,
-    /// [`EffectRequest::KeyOwner`].
-    KeyOwner = 18,
+    /// [`EffectRequest::KeyOwners`].
+    KeyOwners = 18,
     /// [`EffectRequest::Linear`].
     Linear = 19,
+    /// [`EffectRequest::ProveKey`].
+    ProveKey = 20,
 }
 
 impl EffectKind {
@@ -188,8 +199,9 @@ impl EffectKind {
             Consent,
             FreshKey,
             KeepOwner,
-            KeyOwner,
+            KeyOwners,
             Linear,
+            ProveKey,
         ]
         .into_iter()
         .find(|kind| *kind as u8 == number)
@@ -215,8 +227,9 @@ impl EffectKind {
             EffectKind::Consent => "consent",
             EffectKind::FreshKey => "fresh key",
             EffectKind::KeepOwner => "keep owner",
-            EffectKind::KeyOwner => "key owner",
+            EffectKind::KeyOwners => "key owners",
             EffectKind::Linear => "linear",
+            EffectKind::ProveKey => "prove key",
         }
     }
 
@@ -226,7 +239,7 @@ impl EffectKind {
         match result {
             EffectResult::Failed(_) => true,
             EffectResult::Response(_) => {
-                matches!(self, K::Request | K::FreshKey | K::KeyOwner)
+                matches!(self, K::Request | K::FreshKey | K::KeyOwners | K::ProveKey)
             }
             EffectResult::States(_) => matches!(
                 self,
@@ -273,7 +286,8 @@ impl EffectRequest {
             EffectRequest::External { .. } => EffectKind::External,
             EffectRequest::FreshKey { .. } => EffectKind::FreshKey,
             EffectRequest::KeepOwner(_) => EffectKind::KeepOwner,
-            EffectRequest::KeyOwner(_) => EffectKind::KeyOwner,
+            EffectRequest::KeyOwners(_) => EffectKind::KeyOwners,
+            EffectRequest::ProveKey { .. } => EffectKind::ProveKey,
         }
     }
 
@@ -354,7 +368,12 @@ impl EffectRequest {
                 d.bytes(audience.as_ref().map_or(&[][..], |p| p.as_bytes()))
             }
             EffectRequest::KeepOwner(proof) => d.bytes(&proof.to_bytes()),
-            EffectRequest::KeyOwner(key) => d.bytes(&key.to_bytes()),
+            EffectRequest::KeyOwners(keys) => {
+                keys.iter().fold(d, |d, key| d.bytes(&key.to_bytes()))
+            }
+            EffectRequest::ProveKey { key, audience } => {
+                d.bytes(&key.to_bytes()).bytes(audience.as_bytes())
+            }
         }
         .value()
     }

@@ -178,8 +178,8 @@ errors! {
         "The network map names no notary.",
         "add a notary to the network, or name one in the flow's arguments";
     UNKNOWN_PARTY = "flow.unknown_party",
-        "The network map does not list the party.",
-        "check the party's name and that its node has joined the network";
+        "The network map does not list the party, or a state concerns a fresh key of somebody unknown.",
+        "check the party's name and that its node has joined the network; have the owner of a fresh key tell this node with ledger.prove_key";
     NOT_A_NOTARY = "flow.not_a_notary",
         "The party named as a notary is none of the network's.",
         "name a notary of the network; GET /v1/network lists them";

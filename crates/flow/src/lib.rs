@@ -17,6 +17,7 @@ mod error;
 mod flow;
 mod hospital;
 mod id;
+pub mod identities;
 mod journal;
 pub mod library;
 mod message;

@@ -164,7 +164,10 @@ impl Kernel {
                 self.on_fresh_key(flow, effect, audience, reads)?;
             }
             EffectRequest::KeepOwner(proof) => self.on_keep_owner(flow, effect, &proof, reads)?,
-            EffectRequest::KeyOwner(key) => self.on_key_owner(flow, effect, &key, reads)?,
+            EffectRequest::KeyOwners(keys) => self.on_key_owners(flow, effect, &keys, reads)?,
+            EffectRequest::ProveKey { key, audience } => {
+                self.on_prove_key(flow, effect, &key, audience, reads)?;
+            }
             EffectRequest::LockStates(refs) => self.on_lock((flow, effect), refs, reads)?,
             EffectRequest::Linear { contract, id } => self.on_linear((flow, effect), contract, id),
             EffectRequest::External { name, .. } => {

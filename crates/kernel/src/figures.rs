@@ -5,7 +5,7 @@ use crate::kernel::Kernel;
 use crate::sizes::Sizes;
 
 /// The caches that are counted, in the order of [`Figures::caches`].
-pub const CACHES: [&str; 7] = [
+pub const CACHES: [&str; 9] = [
     "transactions",
     "known_signatures",
     "verified",
@@ -13,6 +13,8 @@ pub const CACHES: [&str; 7] = [
     "sent_along",
     "outcomes",
     "keys",
+    "fresh_keys",
+    "key_owners",
 ];
 
 /// What a cache was asked, and what it holds.
@@ -141,6 +143,8 @@ impl Kernel {
                 self.sent_along.figures(),
                 self.clients.cache_figures(),
                 self.key_figures(),
+                self.key_book.own_figures(),
+                self.key_book.owner_figures(),
             ],
             intake_items: self.intake.len() as u64,
             deliveries_pending: self.links.owed.rows(),

@@ -64,7 +64,10 @@ impl Kernel {
             return Ok(());
         };
         let told = match &audience {
-            Some(peer) => self.key_book.told_before(peer, reads)?,
+            Some(peer) => {
+                let batch = &mut self.round.batch;
+                self.key_book.told_before(peer, batch, reads)?
+            }
             None => None,
         };
         let pair = match told {
@@ -100,23 +103,57 @@ impl Kernel {
         Ok(())
     }
 
-    pub(crate) fn on_key_owner(
+    pub(crate) fn on_prove_key(
         &mut self,
         flow: FlowId,
         effect: u32,
         key: &PublicKey,
+        audience: PartyId,
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
+        let fresh = self.key_book.fresh(key, &self.identity.network, reads)?;
+        let pairs = fresh.zip(self.identity_key());
+        let pairs = pairs.map(|(fresh, identity)| (identity.derive(fresh.number), identity));
+        let result = match pairs.filter(|(pair, _)| pair.public() == key) {
+            Some((pair, identity)) => {
+                let proof = OwnershipProof::make(&pair, identity, self.my_id, audience);
+                EffectResult::Response(proof.to_bytes())
+            }
+            None => EffectResult::Failed(errors::unknown_key(key)),
+        };
+        self.complete(flow, effect, result);
+        Ok(())
+    }
+
+    pub(crate) fn on_key_owners(
+        &mut self,
+        flow: FlowId,
+        effect: u32,
+        keys: &[PublicKey],
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
+        let owners = keys.iter().map(|key| self.owner_of(key, reads));
+        let owners = owners.collect::<Result<Vec<Option<PartyId>>, StoreFailure>>()?;
+        self.complete(flow, effect, EffectResult::Response(owners.to_bytes()));
+        Ok(())
+    }
+
+    /// Whose a key is: by the network map, as this node's, or by a proof that its owner gave this node.
+    pub(crate) fn owner_of(
+        &self,
+        key: &PublicKey,
+        reads: &dyn Reads,
+    ) -> Result<Option<PartyId>, StoreFailure> {
+        if let Some(party) = self.identity.network.by_key(key) {
+            return Ok(Some(party.id()));
+        }
         let ours = self.ours(reads);
         let mine = ours.holds(key);
         ours.finish()?;
-        let owner = match self.identity.network.by_key(key) {
-            Some(party) => Some(party.id()),
-            None if mine => Some(self.my_id),
-            None => self.key_book.owner(key, reads)?,
-        };
-        self.complete(flow, effect, EffectResult::Response(owner.to_bytes()));
-        Ok(())
+        match mine {
+            true => Ok(Some(self.my_id)),
+            false => self.key_book.owner(key, reads),
+        }
     }
 
     /// Fresh keys that now own a state, or take part in one, are not told again.

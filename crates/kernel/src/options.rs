@@ -39,6 +39,8 @@ pub struct KernelOptions {
     pub sent_along_bytes: usize,
     /// Cache of decoded public keys.
     pub keys_bytes: usize,
+    /// Caches of which keys are fresh ones of this node, and of whose the keys of others are, each.
+    pub fresh_keys_bytes: usize,
     /// Session messages on their way.
     pub outbox: OutboxOptions,
     /// Deliveries on their way.
@@ -65,6 +67,7 @@ impl Default for KernelOptions {
             unshared_bytes: 4 << 20,
             sent_along_bytes: 1 << 20,
             keys_bytes: 3_584 << 10,
+            fresh_keys_bytes: 1 << 20,
             outbox: OutboxOptions::default(),
             deliveries: DeliveryOptions::default(),
             requests: RequestOptions::default(),

@@ -12,6 +12,7 @@ use ledger::{NetworkMap, OwnershipProof, PartyId};
 use primitives::{Decode, Encode, PublicKey};
 
 use crate::cache::GenerationCache;
+use crate::figures::CacheFigures;
 use crate::port::{Reads, StoreFailure, Table, WriteBatch, damaged};
 
 /// Fresh keys that one peer can be told without using them; whoever asks on gets the same again.
@@ -19,10 +20,11 @@ pub const UNUSED_KEYS_MAX: u32 = 1_024;
 /// Keys of one peer of which this node remembers whose they are; the oldest are forgotten first.
 pub const OWNED_KEYS_MAX: u64 = 1 << 20;
 
-const CACHE_BYTES: usize = 1 << 20;
+/// What an entry of these caches is reckoned at: a key, its value, and the map around them.
 const CACHED_BYTES: usize = 160;
 const META_NEXT: &[u8] = b"fresh_keys";
 const META_OWNED: &[u8] = b"owned_keys/";
+const META_TOLD: &[u8] = b"told_keys/";
 
 /// A fresh key's row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,12 +44,12 @@ struct Known<V> {
 }
 
 impl<V: Copy> Known<V> {
-    fn new(table: Table) -> Self {
+    fn new(table: Table, cache_bytes: usize) -> Self {
         Self {
             table,
             unsaved: HashMap::new(),
             order: VecDeque::new(),
-            cache: RefCell::new(GenerationCache::new(CACHE_BYTES)),
+            cache: RefCell::new(GenerationCache::new(cache_bytes)),
         }
     }
 
@@ -108,20 +110,21 @@ pub(crate) struct KeyBook {
     next: u64,
     own: Known<Fresh>,
     owners: Known<PartyId>,
-    /// Where the next key told to a peer goes.
+    /// Where the next key told to a peer goes. Durable, so that a restart tells nobody a key again that is about to be used.
     told: BTreeMap<PartyId, u32>,
     /// The next slot of a peer's keys.
     owned: BTreeMap<PartyId, u64>,
 }
 
 impl KeyBook {
-    pub(crate) fn open(reads: &dyn Reads) -> Result<Self, StoreFailure> {
+    /// Both caches have the same budget.
+    pub(crate) fn open(reads: &dyn Reads, cache_bytes: usize) -> Result<Self, StoreFailure> {
         let next = reads.get(Table::Meta, META_NEXT)?;
         let next = next.map_or(Some(0), |row| crate::rows::seq_of(&row));
         Ok(Self {
             next: next.ok_or_else(|| damaged("the number of fresh keys"))?,
-            own: Known::new(Table::OwnKeys),
-            owners: Known::new(Table::KeyOwners),
+            own: Known::new(Table::OwnKeys, cache_bytes),
+            owners: Known::new(Table::KeyOwners, cache_bytes),
             told: BTreeMap::new(),
             owned: BTreeMap::new(),
         })
@@ -153,9 +156,10 @@ impl KeyBook {
     pub(crate) fn told_before(
         &mut self,
         peer: &PartyId,
+        batch: &mut WriteBatch,
         reads: &dyn Reads,
     ) -> Result<Option<Fresh>, StoreFailure> {
-        let slot = self.told.get(peer).copied().unwrap_or(0);
+        let slot = self.slot_for(peer, reads)?;
         let Some(row) = reads.get(Table::OwnKeys, &told_row(peer, slot))? else {
             return Ok(None);
         };
@@ -163,9 +167,32 @@ impl KeyBook {
         let fresh = self.own.get(&key, fresh_of, reads)?;
         let unused = fresh.filter(|fresh| !fresh.used);
         if unused.is_some() {
-            self.told.insert(*peer, (slot + 1) % UNUSED_KEYS_MAX);
+            self.told_at(peer, slot, batch);
         }
         Ok(unused)
+    }
+
+    fn slot_for(&mut self, peer: &PartyId, reads: &dyn Reads) -> Result<u32, StoreFailure> {
+        if let Some(slot) = self.told.get(peer) {
+            return Ok(*slot);
+        }
+        let slot = match reads.get(Table::Meta, &told_counter(peer))? {
+            None => 0,
+            Some(row) => {
+                let slot = <[u8; 4]>::try_from(row.as_slice()).map(u32::from_be_bytes);
+                let slot = slot.ok().filter(|slot| *slot < UNUSED_KEYS_MAX);
+                slot.ok_or_else(|| damaged("the place of a peer's next key"))?
+            }
+        };
+        self.told.insert(*peer, slot);
+        Ok(slot)
+    }
+
+    /// The peer was told the key at a slot.
+    fn told_at(&mut self, peer: &PartyId, slot: u32, batch: &mut WriteBatch) {
+        let next = (slot + 1) % UNUSED_KEYS_MAX;
+        self.told.insert(*peer, next);
+        batch.put(Table::Meta, told_counter(peer), next.to_be_bytes());
     }
 
     /// The next fresh key's number; nothing is written before [`KeyBook::made`].
@@ -189,9 +216,10 @@ impl KeyBook {
         batch.put(Table::Meta, META_NEXT, self.next.to_be_bytes());
         self.own.put(key, fresh, fresh_row(fresh), commit, batch);
         if let Some(peer) = peer {
-            let slot = self.told.entry(*peer).or_default();
-            batch.put(Table::OwnKeys, told_row(peer, *slot), key.to_bytes());
-            *slot = (*slot + 1) % UNUSED_KEYS_MAX;
+            // `told_before` has looked where that is.
+            let slot = self.told.get(peer).copied().unwrap_or_default();
+            batch.put(Table::OwnKeys, told_row(peer, slot), key.to_bytes());
+            self.told_at(peer, slot, batch);
         }
     }
 
@@ -247,6 +275,16 @@ impl KeyBook {
         row.extend_from_slice(&proof.to_bytes());
         self.owners.put(&proof.key, proof.owner, row, commit, batch);
         Ok(())
+    }
+
+    /// The cache of this node's own fresh keys.
+    pub(crate) fn own_figures(&self) -> CacheFigures {
+        self.own.cache.borrow().figures()
+    }
+
+    /// The cache of whose the keys of others are.
+    pub(crate) fn owner_figures(&self) -> CacheFigures {
+        self.owners.cache.borrow().figures()
     }
 
     /// All batches up to this one are durable.
@@ -305,6 +343,10 @@ fn key_row(key: &PublicKey) -> Vec<u8> {
     let mut row = vec![0];
     row.extend_from_slice(&key.to_bytes());
     row
+}
+
+fn told_counter(peer: &PartyId) -> Vec<u8> {
+    [META_TOLD, peer.as_bytes()].concat()
 }
 
 fn told_row(peer: &PartyId, slot: u32) -> Vec<u8> {

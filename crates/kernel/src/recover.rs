@@ -89,7 +89,7 @@ impl Kernel {
         out: &mut Vec<Action>,
     ) -> Result<Self, OpenError> {
         let book = Book::open(reads, options.transactions_bytes)?;
-        let key_book = crate::own_keys::KeyBook::open(reads)?;
+        let key_book = crate::own_keys::KeyBook::open(reads, options.fresh_keys_bytes)?;
         let links = Links::open(&options, reads)?;
         let desk = options
             .notary

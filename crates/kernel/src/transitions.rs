@@ -90,19 +90,14 @@ impl Kernel {
     ) -> Result<(), StoreFailure> {
         let result = match self.look_up(states, reads)? {
             EffectResult::States(inputs) => {
-                let agreed = self.consents.agree(transition);
-                let agreed = agreed.and_then(|()| {
-                    match inputs.iter().find(|input| !self.is_of(&input.state, from)) {
-                        None => Ok(()),
-                        Some(input) => {
-                            let text = format!(
-                                "the state {} does not concern the proposer",
-                                input.reference
-                            );
-                            Err(errors::failed(&errors::PROPOSER_UNCONCERNED, text))
-                        }
+                let mut agreed = self.consents.agree(transition);
+                for input in &inputs {
+                    if agreed.is_ok() && !self.is_of(&input.state, from, reads)? {
+                        let state = input.reference;
+                        let text = format!("the state {state} does not concern the proposer");
+                        agreed = Err(errors::failed(&errors::PROPOSER_UNCONCERNED, text));
                     }
-                });
+                }
                 agreed.map_or_else(EffectResult::Failed, |()| EffectResult::Done)
             }
             failed => failed,
@@ -111,18 +106,22 @@ impl Kernel {
         Ok(())
     }
 
-    /// Whether a party owns a state or takes part in it. Otherwise anybody who knows a state could have it moved while its
-    /// owner is about to spend it.
-    fn is_of(&self, state: &ledger::TransactionState, party: &PartyId) -> bool {
+    /// Whether a party owns a state or takes part in it, as far as this node knows whose keys are. Otherwise anybody who knows
+    /// a state could have it moved while its owner is about to spend it.
+    fn is_of(
+        &self,
+        state: &ledger::TransactionState,
+        party: &PartyId,
+        reads: &dyn Reads,
+    ) -> Result<bool, StoreFailure> {
         let Ok(facts) = self.identity.contracts.describe(state) else {
-            return false;
+            return Ok(false);
         };
-        let network = &self.identity.network;
-        let mut keys = facts.participants.iter().chain(facts.owner.as_ref());
-        keys.any(|key| {
-            network
-                .by_key(key)
-                .is_some_and(|known| known.id() == *party)
-        })
+        for key in facts.participants.iter().chain(facts.owner.as_ref()) {
+            if self.owner_of(key, reads)? == Some(*party) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 }

@@ -14,7 +14,7 @@ use kernel::port::Table;
 use kernel::rows::state_ref_key;
 use kernel::{Reply, Wait};
 use ledger::{SignedTransaction, TxId};
-use primitives::Decode;
+use primitives::{Decode, PublicKey};
 
 use crate::clients::{Client, Clients};
 use crate::disk::Tables;
@@ -116,7 +116,7 @@ impl Auditor {
         let Some(signed) = transaction(here, id) else {
             return;
         };
-        for owner in owners(town, &signed) {
+        for owner in owners(town, nodes, &signed) {
             self.expect(has(nodes[owner].disk.durable(), id), || {
                 format!(
                     "{}: told delivered, but {} lacks {id}",
@@ -148,7 +148,7 @@ impl Auditor {
     }
 
     /// A view is told of a transaction: it is durable, and what it consumes is known to the notary for good.
-    pub fn on_view(&mut self, nodes: &[Node], node: usize, id: &TxId) {
+    pub fn on_view(&mut self, town: &Town, nodes: &[Node], node: usize, id: &TxId) {
         let durable = nodes[node].disk.durable();
         let Some(signed) = transaction(durable, id) else {
             return self.found(format!(
@@ -157,13 +157,13 @@ impl Auditor {
             ));
         };
         if signed.wire().needs_notary() {
-            self.check_notarised(nodes, &signed);
+            self.check_notarised(town, nodes, &signed);
         }
     }
 
-    pub fn check_notarised(&mut self, nodes: &[Node], signed: &SignedTransaction) {
+    pub fn check_notarised(&mut self, town: &Town, nodes: &[Node], signed: &SignedTransaction) {
         let id = signed.id();
-        let notary = nodes[NOTARY].disk.durable();
+        let notary = nodes[notary_of(town, signed)].disk.durable();
         let known = notary
             .rows(Table::NotaryTxs)
             .contains_key(id.as_bytes().as_slice());
@@ -194,10 +194,24 @@ impl Auditor {
 }
 
 /// The nodes that own an output of a transaction.
-pub fn owners(town: &Town, signed: &SignedTransaction) -> BTreeSet<usize> {
+pub fn owners(town: &Town, nodes: &[Node], signed: &SignedTransaction) -> BTreeSet<usize> {
     let outputs = signed.wire().outputs().iter();
     let owners = outputs.filter_map(|state| town.contracts().describe(state).ok()?.owner);
-    owners
-        .filter_map(|key| town.parties.iter().position(|party| party.key == key))
-        .collect()
+    owners.filter_map(|key| holder(town, nodes, &key)).collect()
+}
+
+/// The node that has to have notarised a transaction.
+pub fn notary_of(town: &Town, signed: &SignedTransaction) -> usize {
+    let notary = signed.wire().notary().map(ledger::Party::id);
+    let notary = notary.and_then(|notary| town.node_of(&notary));
+    notary.unwrap_or(NOTARY)
+}
+
+/// The node whose key it is: its own or a fresh one.
+pub fn holder(town: &Town, nodes: &[Node], key: &PublicKey) -> Option<usize> {
+    let own = |node: usize| {
+        let fresh = || kernel::is_own_key(key, nodes[node].disk.durable()).unwrap_or(false);
+        town.parties[node].key == *key || fresh()
+    };
+    (0..NODES).find(|node| own(*node))
 }

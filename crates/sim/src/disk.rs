@@ -72,6 +72,13 @@ impl Disk {
         }
     }
 
+    /// The planted bug: a table is empty.
+    pub fn lose(&mut self, table: Table) {
+        for tables in std::iter::once(&mut self.durable).chain(&mut self.written) {
+            tables.0[table as usize].clear();
+        }
+    }
+
     fn shown(&self) -> &Tables {
         self.written.as_ref().unwrap_or(&self.durable)
     }
@@ -79,7 +86,7 @@ impl Disk {
 
 impl Reads for Disk {
     fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StoreFailure> {
-        Ok(self.shown().rows(table).get(key).cloned())
+        self.shown().get(table, key)
     }
 
     fn scan(
@@ -89,7 +96,27 @@ impl Reads for Disk {
         to: Option<&[u8]>,
         limit: usize,
     ) -> Result<Vec<Row>, StoreFailure> {
-        let rows = self.shown().rows(table).range(from.to_vec()..);
+        self.shown().scan(table, from, to, limit)
+    }
+
+    fn last(&self, table: Table) -> Result<Option<Row>, StoreFailure> {
+        self.shown().last(table)
+    }
+}
+
+impl Reads for Tables {
+    fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StoreFailure> {
+        Ok(self.rows(table).get(key).cloned())
+    }
+
+    fn scan(
+        &self,
+        table: Table,
+        from: &[u8],
+        to: Option<&[u8]>,
+        limit: usize,
+    ) -> Result<Vec<Row>, StoreFailure> {
+        let rows = self.rows(table).range(from.to_vec()..);
         let found = rows.take_while(|(key, _)| to.is_none_or(|to| key.as_slice() < to));
         Ok(found
             .take(limit)
@@ -98,7 +125,7 @@ impl Reads for Disk {
     }
 
     fn last(&self, table: Table) -> Result<Option<Row>, StoreFailure> {
-        let last = self.shown().rows(table).last_key_value();
+        let last = self.rows(table).last_key_value();
         Ok(last.map(|(k, v)| (k.clone(), v.clone())))
     }
 }

@@ -1,4 +1,4 @@
-//! Whole networks in one thread from one seed: two nodes and a notary, real kernels and real flows, over a simulated
+//! Whole networks in one thread from one seed: two nodes and two notaries, real kernels and real flows, over a simulated
 //! network, clock, disk and vault view, with crashes at any step; and an auditor that predicts what must come of it.
 //!
 //! ```text
@@ -25,6 +25,7 @@ mod power;
 mod repeater;
 mod report;
 mod run;
+mod stories;
 mod town;
 mod trace;
 mod view;

@@ -54,8 +54,8 @@ pub struct Links {
 /// The place of a pair, and which side of it `from` is.
 fn place(from: usize, to: usize) -> (usize, usize) {
     let (low, high) = (from.min(to), from.max(to));
-    // (0,1) (0,2) (1,2)
-    (low + high - 1, usize::from(from > to))
+    // (0,1) (0,2) (1,2) (0,3) ..
+    (high * (high - 1) / 2 + low, usize::from(from > to))
 }
 
 impl Links {

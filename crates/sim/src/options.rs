@@ -21,11 +21,15 @@ pub enum Bug {
     ConsumptionForgotten,
     /// A vault view passes over a state that was consumed.
     ViewStale,
+    /// A vault view that is filled again knows the node's own key and none of its fresh ones.
+    FreshKeysUnseen,
+    /// A crash loses which flows states have scheduled.
+    ScheduleLost,
 }
 
 impl Bug {
     /// Every bug with its name on the command line.
-    pub const ALL: [(Bug, &str); 8] = [
+    pub const ALL: [(Bug, &str); 10] = [
         (Bug::LockForgotten, "lock-forgotten"),
         (Bug::MessageRepeated, "message-repeated"),
         (Bug::SyncSkipped, "sync-skipped"),
@@ -37,6 +41,8 @@ impl Bug {
         ),
         (Bug::ConsumptionForgotten, "consumption-forgotten"),
         (Bug::ViewStale, "view-stale"),
+        (Bug::FreshKeysUnseen, "fresh-keys-unseen"),
+        (Bug::ScheduleLost, "schedule-lost"),
     ];
 
     /// The name on the command line.

@@ -192,7 +192,7 @@ impl World {
                     node,
                     format_args!("shows {seq}: {id}, {} changes", changes.len()),
                 );
-                self.auditor.on_view(&self.nodes, node, &id);
+                self.auditor.on_view(&self.town, &self.nodes, node, &id);
                 self.nodes[node].view.push(Job::Feed { seq, changes });
                 self.start_view(node);
             }

@@ -1,6 +1,8 @@
 //! How a simulation goes on: cash is issued, the work is done while things break, everything is paid from one bank to the
 //! other and back, and then all must come to rest.
 
+use kernel::port::Table;
+
 use crate::Bug;
 use crate::auditor::Auditor;
 use crate::node::Node;
@@ -35,6 +37,14 @@ impl World {
             && self.nodes.iter().all(|node| node.left().is_empty())
     }
 
+    /// Nobody does anything, and no state will start a flow later.
+    fn is_settled(&self) -> bool {
+        self.nodes.iter().all(|node| {
+            let scheduled = node.disk.durable().rows(Table::Schedule).len();
+            node.is_idle() && scheduled == 0 && node.left().is_empty()
+        })
+    }
+
     /// Goes on to the next phase when all clients of this one are done.
     pub(crate) fn turn_page(&mut self) {
         if self.clients.unfinished > 0 {
@@ -51,7 +61,7 @@ impl World {
                 }
                 self.at(self.plan.calm_us, What::Calm);
             }
-            Phase::Work if !self.calm => {}
+            Phase::Work if !self.calm || !self.is_settled() => {}
             Phase::Work => self.sweep(0),
             Phase::Sweep(0) => self.sweep(1),
             Phase::Sweep(_) => self.phase = Phase::Rest,

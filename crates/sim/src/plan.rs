@@ -10,7 +10,7 @@ use vault::SelectionOptions;
 
 use crate::chance::Chance;
 use crate::links::Weather;
-use crate::town::{NODES, Town};
+use crate::town::{NODES, Town, pairs};
 use crate::workload::Workload;
 use crate::{Bug, SimOptions};
 
@@ -141,7 +141,7 @@ fn faults(chance: &mut Chance) -> Vec<(u64, Fault)> {
     }
     for _ in 0..chance.between(0, 4) {
         let partition = Fault::Partition {
-            pair: chance.one_of(&[(0, 1), (0, 2), (1, 2)]),
+            pair: chance.one_of(&pairs()),
             for_us: chance.between(1_000, 1_500_000),
         };
         faults.push((chance.between(0, WORK_US), partition));
@@ -169,6 +169,7 @@ fn small_kernel(chance: &mut Chance) -> KernelOptions {
         transactions_bytes: chance.one_of(&[4_000, 16 << 20]),
         known_signatures_bytes: chance.one_of(&[500, 2 << 20]),
         outcomes_bytes: chance.one_of(&[1_000, 4 << 20]),
+        fresh_keys_bytes: chance.one_of(&[0, 500, 1 << 20]),
         unshared_bytes: chance.one_of(&[0, 4_000, 4 << 20]),
         ..KernelOptions::default()
     };
@@ -201,7 +202,7 @@ pub fn sweep(
         node: from,
         at_us: 0,
         name: "cash.pay",
-        args: pay_args(&tokens[token], vec![payment]).to_bytes(),
+        args: pay_args(&tokens[token], vec![payment], false).to_bytes(),
         effect: Effect::Cash {
             transactions: 1,
             moves: vec![loses(token, from, quantity), gains(token, to, quantity)],
@@ -211,7 +212,7 @@ pub fn sweep(
     }
 }
 
-pub fn pay_args(token: &IssuedToken, payments: Vec<Payment>) -> PayArgs {
+pub fn pay_args(token: &IssuedToken, payments: Vec<Payment>, anonymous: bool) -> PayArgs {
     PayArgs {
         token: Some(token.id()),
         currency: None,
@@ -220,7 +221,7 @@ pub fn pay_args(token: &IssuedToken, payments: Vec<Payment>) -> PayArgs {
         payments,
         notary: None,
         deadline_ms: Some(600_000),
-        anonymous: None,
+        anonymous: Some(anonymous),
     }
 }
 

@@ -1,9 +1,11 @@
 //! Nodes start and crash, connections come and go.
 
+use kernel::port::Table;
 use kernel::{Kernel, KernelOptions};
+use primitives::PublicKey;
 
 use crate::Bug;
-use crate::town::{NODES, NOTARY, SHORT};
+use crate::town::{NODES, SHORT, is_notary};
 use crate::world::{What, World};
 
 impl World {
@@ -46,7 +48,7 @@ impl World {
         }
         let options = KernelOptions {
             entropy: self.chance.bytes32(),
-            notary: (node == NOTARY).then_some(self.plan.notary),
+            notary: is_notary(node).then_some(self.plan.notary),
             ..self.plan.kernel.clone()
         };
         let (now, identity) = (self.clock(node), self.town.identity(node));
@@ -54,8 +56,12 @@ impl World {
         one.life += 1;
         one.round_at_us = None;
         let key = &self.town.parties[node].key;
-        one.view
-            .rebuild(one.disk.durable(), self.town.contracts(), key);
+        let unseen = self.options.bug == Some(Bug::FreshKeysUnseen);
+        let tables = one.disk.durable();
+        let is_ours = |other: &PublicKey| {
+            other == key || (!unseen && kernel::is_own_key(other, tables).unwrap_or(false))
+        };
+        one.view.rebuild(tables, self.town.contracts(), &is_ours);
         let mut out = Vec::new();
         match Kernel::open(options, identity, &one.disk, now, &mut out) {
             Ok(kernel) => one.kernel = Some(kernel),
@@ -77,6 +83,9 @@ impl World {
         let waiting = one.committer.len();
         let survived = one.committer.crash(&mut one.disk, &mut self.chance, tear);
         one.disk.crash();
+        if self.options.bug == Some(Bug::ScheduleLost) {
+            one.disk.lose(Table::Schedule);
+        }
         one.kernel = None;
         one.life += 1;
         one.mailbox.clear();

@@ -1,4 +1,4 @@
-//! Who there is: a notary and two banks, with keys made from nothing but their numbers.
+//! Who there is: two notaries and two banks, with keys made from nothing but their numbers.
 
 use std::sync::Arc;
 
@@ -12,14 +12,16 @@ use primitives::{KeyPair, Scheme, Timestamp};
 
 use crate::converse::{Converse, Echo};
 
-/// The notary's place among the nodes.
+/// The place of the default notary among the nodes.
 pub const NOTARY: usize = 0;
-/// Nodes, the notary among them.
-pub const NODES: usize = 3;
+/// The place of another one, to which states are moved.
+pub const OTHER_NOTARY: usize = 3;
+/// Nodes, the notaries among them.
+pub const NODES: usize = 4;
 /// The banks' places.
 pub const BANKS: [usize; 2] = [1, 2];
 /// How the nodes are called in a trace.
-pub const SHORT: [&str; NODES] = ["notary", "bank-a", "bank-b"];
+pub const SHORT: [&str; NODES] = ["notary", "bank-a", "bank-b", "notary-2"];
 
 /// When the world begins, in ms since the Unix epoch.
 pub const BEGINNING_MS: u64 = 1_700_000_000_000;
@@ -31,7 +33,7 @@ pub struct Town {
     network: Arc<NetworkMap>,
     contracts: Arc<ContractRegistry>,
     pub flows: Arc<FlowRegistry>,
-    /// Whether the notary validates.
+    /// Whether the notaries validate.
     pub validating: bool,
 }
 
@@ -39,10 +41,21 @@ fn key(node: usize) -> KeyPair {
     KeyPair::from_seed(Scheme::Ed25519, [node as u8 + 1; 32])
 }
 
+/// Whether a node is a notary.
+pub fn is_notary(node: usize) -> bool {
+    [NOTARY, OTHER_NOTARY].contains(&node)
+}
+
+/// All pairs of nodes.
+pub fn pairs() -> Vec<(usize, usize)> {
+    let all = (0..NODES).flat_map(|high| (0..high).map(move |low| (low, high)));
+    all.collect()
+}
+
 impl Town {
     pub fn new(validating: bool) -> Self {
-        let parties = [0, 1, 2].map(|node: usize| {
-            let name = ["Notary", "Bank A", "Bank B"][node];
+        let parties = [0, 1, 2, 3].map(|node: usize| {
+            let name = ["Notary", "Bank A", "Bank B", "Notary 2"][node];
             let name = LegalName::new(name, "London", "GB").expect("a legal name");
             Party::new(name, key(node).public().clone())
         });
@@ -51,20 +64,24 @@ impl Town {
             addresses: vec!["localhost:1".to_owned()],
             platform_version: 1,
             serial: 1,
-            notary: (node == NOTARY).then_some(NotaryInfo { validating }),
+            notary: is_notary(node).then_some(NotaryInfo { validating }),
         });
-        let notaries = vec![parties[NOTARY].clone()];
+        let notaries = [NOTARY, OTHER_NOTARY]
+            .map(|node| parties[node].clone())
+            .to_vec();
         let parameters = NetworkParameters::new(notaries, Timestamp::from_ms(1));
         let network = Arc::new(NetworkMap::new(parameters, infos));
         let mut contracts = ContractRegistry::new();
         finance::register_contracts(&mut contracts).expect("the built-in contracts");
         let mut flows = FlowRegistry::new();
         flow::transitions::register_flows(&mut flows);
+        flow::identities::register_flows(&mut flows);
         finance::register_flows(&mut flows);
         flows.register::<Converse>();
         flows.register_responder::<Echo>();
+        crate::stories::register(&mut flows);
         Self {
-            ids: [0, 1, 2].map(|node: usize| parties[node].id()),
+            ids: [0, 1, 2, 3].map(|node: usize| parties[node].id()),
             parties,
             network,
             contracts: Arc::new(contracts),

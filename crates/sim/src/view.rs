@@ -46,12 +46,17 @@ impl View {
     }
 
     /// Filled again from a node's ledger, as far as that is durable.
-    pub fn rebuild(&mut self, tables: &Tables, contracts: &ContractRegistry, key: &PublicKey) {
+    pub fn rebuild(
+        &mut self,
+        tables: &Tables,
+        contracts: &ContractRegistry,
+        is_ours: &dyn Fn(&PublicKey) -> bool,
+    ) {
         *self = Self::new(self.stale);
         for (seq, row) in tables.rows(Table::Ledger) {
             let seq = kernel::rows::seq_of(seq).unwrap_or_default();
             if let Ok((_, transaction)) = kernel::decode_row(row) {
-                let changes = vault::changes(seq, transaction.wire(), &|k| k == key, &|state| {
+                let changes = vault::changes(seq, transaction.wire(), is_ours, &|state| {
                     contracts.describe(state).ok()
                 });
                 self.feed(seq, changes);

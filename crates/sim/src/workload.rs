@@ -1,14 +1,17 @@
 //! What clients start, and what must come of it.
 
-use finance::flows::{ExitArgs, IssueAndPayArgs, IssueArgs, Payment};
+use finance::flows::{
+    ExitArgs, IssueAndPayArgs, IssueArgs, LockArgs, Payment, ReissueArgs, TokenArgs,
+};
 use finance::{Currency, IssuedToken, Reference};
 use kernel::Wait;
-use primitives::Encode;
+use primitives::{Encode, Timestamp};
 
 use crate::chance::Chance;
 use crate::converse::{ConverseArgs, expected};
 use crate::plan::{Effect, Move, PlannedFlow, WORK_US, gains, loses, pay_args};
-use crate::town::{BANKS, NODES, NOTARY, Town};
+use crate::stories::StoryArgs;
+use crate::town::{BANKS, BEGINNING_MS, NODES, NOTARY, OTHER_NOTARY, Town};
 
 /// Makes flows that never lack funds: nobody pays more of a token than was issued to them at the beginning.
 pub struct Workload<'a> {
@@ -68,6 +71,7 @@ impl<'a> Workload<'a> {
             outputs: Some(outputs),
             recipient: Some(self.town.parties[to].name.clone()),
             notary: None,
+            anonymous: Some(self.hides()),
         };
         let moves = vec![gains(token, to, quantity)];
         self.flow(self.issuer(token), "cash.issue", args.to_bytes(), 1, moves)
@@ -115,7 +119,8 @@ impl<'a> Workload<'a> {
     /// A flow whose client may cancel it, where a flow that is killed has done nothing.
     pub fn any_perhaps_cancelled(&mut self) -> PlannedFlow {
         let mut flow = self.any();
-        let whole = flow.name != "cash.issue_and_pay";
+        let parts = ["cash.issue_and_pay", "cash.reissue"].contains(&flow.name);
+        let whole = !parts && (!flow.name.starts_with("sim.") || flow.name == "sim.converse");
         if whole && flow.waits[0] == Wait::Accepted && self.chance.per_mille(150) {
             flow.cancelled_after_us = Some(self.chance.between(0, 30_000));
         }
@@ -127,7 +132,27 @@ impl<'a> Workload<'a> {
         let other = BANKS[0] + BANKS[1] - node;
         let token = self.chance.below(self.tokens.len());
         let quantity = self.chance.between(1, 40);
-        match self.chance.below(12) {
+        match self.chance.below(20) {
+            12 | 13 if self.spend(token, node, quantity) => self.lock(token, node, quantity),
+            14 if self.spend(token, node, quantity) => self.reissue(token, node, quantity),
+            15 if self.spend(token, node, quantity + 1) => {
+                let moves = vec![
+                    loses(token, node, quantity + 1),
+                    gains(token, other, quantity + 1),
+                ];
+                self.story("sim.owe", token, node, (quantity + 1, quantity), 3, moves)
+            }
+            16 if self.spend(token, node, quantity) => {
+                let moves = vec![loses(token, node, quantity), gains(token, other, quantity)];
+                let owed = quantity + self.chance.between(1, 40);
+                let back = owed - quantity;
+                self.story("sim.net", token, node, (owed, back), 4, moves)
+            }
+            17 | 18 if self.spend(token, other, quantity) => {
+                let moves = vec![loses(token, other, quantity), gains(token, node, quantity)];
+                self.story("sim.trade", token, node, (quantity + 5, quantity), 3, moves)
+            }
+            19 => self.shift(node, quantity),
             0 => self.issue(token, other, quantity, 1),
             1 => self.issue_and_pay(token, quantity),
             2 => self.converse(node, other),
@@ -149,6 +174,86 @@ impl<'a> Workload<'a> {
                 }
             }
         }
+    }
+
+    /// Whether what is made goes to fresh keys.
+    fn hides(&mut self) -> bool {
+        self.chance.per_mille(300)
+    }
+
+    fn lock(&mut self, token: usize, from: usize, quantity: u64) -> PlannedFlow {
+        let of = self.tokens[token].clone();
+        let to = self.chance.one_of(&BANKS);
+        let until = BEGINNING_MS + self.chance.between(500, 9_000);
+        let args = LockArgs {
+            currency: of.currency,
+            quantity,
+            until: Timestamp::from_ms(until),
+            to: Some(self.town.parties[to].name.clone()),
+            issuer: Some(of.issuer.name),
+            reference: Some(of.reference),
+            notary: None,
+            anonymous: Some(self.hides()),
+        };
+        let moves = vec![loses(token, from, quantity), gains(token, to, quantity)];
+        self.flow(from, "cash.lock", args.to_bytes(), 1, moves)
+    }
+
+    fn reissue(&mut self, token: usize, node: usize, quantity: u64) -> PlannedFlow {
+        let of = self.tokens[token].clone();
+        let args = ReissueArgs {
+            currency: of.currency,
+            quantity,
+            issuer: Some(of.issuer.name),
+            reference: Some(of.reference),
+            outputs: None,
+            notary: None,
+            deadline_ms: Some(600_000),
+            anonymous: Some(self.hides()),
+        };
+        self.flow(node, "cash.reissue", args.to_bytes(), 2, Vec::new())
+    }
+
+    fn story(
+        &mut self,
+        name: &'static str,
+        token: usize,
+        node: usize,
+        (quantity, part): (u64, u64),
+        transactions: usize,
+        moves: Vec<Move>,
+    ) -> PlannedFlow {
+        let of = self.tokens[token].clone();
+        let other = BANKS[0] + BANKS[1] - node;
+        let args = StoryArgs {
+            with: self.town.parties[other].name.clone(),
+            token: TokenArgs {
+                currency: of.currency,
+                issuer: Some(of.issuer.name),
+                reference: Some(of.reference),
+            },
+            quantity,
+            part,
+            // Claims of fresh keys are moved before they are netted, by their owner; this is the other side.
+            anonymous: self.hides() && name != "sim.net",
+        };
+        self.flow(node, name, args.to_bytes(), transactions, moves)
+    }
+
+    fn shift(&mut self, node: usize, quantity: u64) -> PlannedFlow {
+        let mark = self.chance.bytes32()[..8].to_vec();
+        let args = StoryArgs {
+            with: self.town.parties[OTHER_NOTARY].name.clone(),
+            token: TokenArgs {
+                currency: "XAU".parse().expect("a currency"),
+                issuer: None,
+                reference: Some(Reference::new(mark).expect("a short reference")),
+            },
+            quantity,
+            part: 0,
+            anonymous: self.hides(),
+        };
+        self.flow(node, "sim.shift", args.to_bytes(), 3, Vec::new())
     }
 
     /// Whether the budget allows it; then it is spent.
@@ -173,7 +278,8 @@ impl<'a> Workload<'a> {
         if to_myself > 0 {
             payments.push(self.payment(from, to_myself));
         }
-        let args = pay_args(&self.tokens[token], payments);
+        let hidden = self.hides();
+        let args = pay_args(&self.tokens[token], payments, hidden);
         let paid = quantity - to_myself;
         let moves = vec![loses(token, from, paid), gains(token, to, paid)];
         self.flow(from, "cash.pay", args.to_bytes(), 1, moves)
@@ -199,6 +305,7 @@ impl<'a> Workload<'a> {
             recipient: self.town.parties[to].name.clone(),
             states: None,
             notary: None,
+            anonymous: Some(self.hides()),
         };
         let moves = vec![gains(token, to, quantity)];
         self.flow(issuer, "cash.issue_and_pay", args.to_bytes(), 2, moves)
@@ -213,6 +320,7 @@ impl<'a> Workload<'a> {
             reference: Some(of.reference),
             notary: None,
             deadline_ms: Some(600_000),
+            anonymous: Some(self.hides()),
         };
         let moves = vec![loses(token, node, quantity)];
         self.flow(node, "cash.exit", args.to_bytes(), 1, moves)

@@ -14,7 +14,7 @@ use crate::phases::Phase;
 use crate::plan::{Fault, Plan};
 use crate::repeater::Repeater;
 use crate::report::{Report, Tally};
-use crate::town::{BEGINNING_MS, NODES, SHORT, Town};
+use crate::town::{BEGINNING_MS, NODES, SHORT, Town, pairs};
 use crate::trace::Trace;
 use crate::view::View;
 use crate::{Bug, SimOptions};
@@ -123,7 +123,7 @@ impl World {
         for node in 0..NODES {
             self.start_node(node);
         }
-        for pair in [(0, 1), (0, 2), (1, 2)] {
+        for pair in pairs() {
             self.at(10, What::Connect { pair });
         }
         let funding = std::mem::take(&mut self.plan.funding);

@@ -30,9 +30,10 @@ fn produced(seq: u64) -> ViewChange {
         }),
         quantity: 1 + seq.wrapping_mul(0x9e37_79b9) % 1_000_000,
         owner: (!linear).then(|| vec![(seq % 16) as u8; 34]),
+        owner_party: None,
         participants: linear.then(|| vec![1; 70]),
         participant_keys: if linear {
-            vec![vec![1; 34], vec![(seq % 100) as u8; 34]]
+            vec![(vec![1; 34], None), (vec![(seq % 100) as u8; 34], None)]
         } else {
             Vec::new()
         },

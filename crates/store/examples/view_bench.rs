@@ -32,6 +32,7 @@ fn produced(seq: u64, output: u32) -> ViewChange {
         }),
         quantity: 1 + seq % 1000,
         owner: Some(vec![5; 34]),
+        owner_party: None,
         participants: None,
         participant_keys: Vec::new(),
         linear_id: None,

@@ -52,6 +52,11 @@ fn key(n: u8) -> Vec<u8> {
     vec![n; 34]
 }
 
+/// Whose a key is: two of the keys are one party's, and one is nobody's that is known.
+fn party_of(key: &[u8]) -> Option<[u8; 32]> {
+    (key[0] < 3).then_some([key[0] % 2; 32])
+}
+
 fn made() -> impl Strategy<Value = Made> {
     (
         0..3u8,
@@ -82,8 +87,12 @@ fn made() -> impl Strategy<Value = Made> {
                     }),
                     quantity: token.map_or(0, |(_, quantity)| quantity),
                     owner: owner.map(key),
+                    owner_party: owner.and_then(|owner| party_of(&key(owner))),
                     participants: (!only_owner).then(Vec::new),
-                    participant_keys: others.into_iter().map(key).collect(),
+                    participant_keys: others
+                        .into_iter()
+                        .map(|other| (key(other), party_of(&key(other))))
+                        .collect(),
                     linear_id: linear.map(|n| [n; 32]),
                     notary: [notary; 32],
                     recorded_at: at,
@@ -116,7 +125,11 @@ fn datum(field: Field) -> BoxedStrategy<Datum> {
             .prop_map(|n| Datum::Text(format!("bank {n}")))
             .boxed(),
         Field::Owner | Field::Participant => bytes(34),
-        Field::Notary | Field::Token | Field::LinearId => bytes(32),
+        Field::Notary
+        | Field::Token
+        | Field::LinearId
+        | Field::OwnerParty
+        | Field::ParticipantParty => bytes(32),
         Field::Column(1) => proptest::sample::select(&["", "a", "ab", "b", "\u{10ffff}x"][..])
             .prop_map(|text| Datum::Text(text.into()))
             .boxed(),
@@ -143,6 +156,12 @@ const SORTABLE: [Field; 14] = [
     Field::Number,
     Field::LinearId,
 ];
+/// Fields that have no order.
+const TESTED: [Field; 3] = [
+    Field::Participant,
+    Field::OwnerParty,
+    Field::ParticipantParty,
+];
 const ORDERED: [Field; 6] = [
     Field::Quantity,
     Field::RecordedAt,
@@ -159,7 +178,7 @@ const TEXTS: [Field; 4] = [
 ];
 
 fn criterion() -> impl Strategy<Value = Criterion> {
-    let fields = [&SORTABLE[..], &[Field::Participant]].concat();
+    let fields = [&SORTABLE[..], &TESTED[..]].concat();
     let leaf = prop_oneof![
         any::<bool>().prop_map(Criterion::Consumed),
         proptest::sample::select(fields).prop_flat_map(|field| {
@@ -211,7 +230,11 @@ fn value(made: &Made, field: Field) -> Option<Datum> {
         Field::ConsumedAt => made.consumed.map(Datum::Number),
         Field::Number => Some(Datum::Number(made.id as u64)),
         Field::LinearId => state.linear_id.map(|id| Datum::Bytes(id.to_vec())),
-        Field::Participant => None,
+        Field::OwnerParty => {
+            let party = state.owner.as_deref().and_then(party_of);
+            party.map(|party| Datum::Bytes(party.to_vec()))
+        }
+        Field::Participant | Field::ParticipantParty => None,
         Field::Column(id) => {
             let mut columns = state.columns.iter();
             columns
@@ -227,13 +250,18 @@ fn meets(made: &Made, criterion: &Criterion) -> bool {
         Criterion::Any(parts) => parts.iter().any(|part| meets(made, part)),
         Criterion::Not(part) => !meets(made, part),
         Criterion::Consumed(consumed) => made.consumed.is_some() == *consumed,
-        Criterion::In(Field::Participant, values) => {
-            let mut keys = made.state.participant_keys.clone();
+        Criterion::In(field @ (Field::Participant | Field::ParticipantParty), values) => {
+            let keys = made.state.participant_keys.iter();
+            let mut keys: Vec<Vec<u8>> = keys.map(|(key, _)| key.clone()).collect();
             if made.state.participants.is_none() {
                 keys.extend(made.state.owner.clone());
             }
-            keys.into_iter()
-                .any(|key| values.contains(&Datum::Bytes(key)))
+            let meant = |key: Vec<u8>| match field {
+                Field::Participant => Some(Datum::Bytes(key)),
+                _ => party_of(&key).map(|party| Datum::Bytes(party.to_vec())),
+            };
+            let mut meant = keys.into_iter().filter_map(meant);
+            meant.any(|datum| values.contains(&datum))
         }
         Criterion::In(field, values) => {
             value(made, *field).is_some_and(|value| values.contains(&value))
@@ -331,6 +359,63 @@ proptest! {
         let found = reader.groups(&criterion, &by).expect("groups");
         let found: Vec<_> = found.into_iter().map(|group| (group.key, (group.states, group.quantity))).collect();
         prop_assert_eq!(found, groups.into_iter().collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn a_partys_name_finds_the_states_of_all_its_keys() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("vault.sqlite");
+    let mut view = VaultView::open(&path, &ViewOptions::default(), u64::MAX).expect("opens");
+    // Every third key is of another party, and every tenth state is shared by two; each key is used once.
+    let state = |seq: u64| {
+        let key = |salt: u8| [&[salt; 26][..], &seq.to_be_bytes()].concat();
+        let party = [u8::from(seq.is_multiple_of(3)); 32];
+        let shared = seq.is_multiple_of(10);
+        ViewChange::Produced(ProducedState {
+            tx: [0; 32],
+            output: 0,
+            seq,
+            contract: "some".into(),
+            token: None,
+            quantity: 0,
+            owner: Some(key(0)),
+            owner_party: Some(party),
+            participants: shared.then(Vec::new),
+            participant_keys: match shared {
+                true => vec![(key(1), Some([7; 32]))],
+                false => Vec::new(),
+            },
+            linear_id: None,
+            notary: [9; 32],
+            recorded_at: 1,
+            state: vec![1],
+            columns: Vec::new(),
+        })
+    };
+    let changes: Vec<ViewChange> = (1..=6_000).map(state).collect();
+    view.apply(6_000, &changes).expect("applied");
+    let reader = view.reader().expect("a reader");
+    let of = |field, party: u8| Criterion::In(field, vec![Datum::Bytes(vec![party; 32])]);
+    for (field, party, expected) in [
+        (Field::OwnerParty, 0, 4_000),
+        (Field::OwnerParty, 1, 2_000),
+        (Field::OwnerParty, 7, 0),
+        (Field::OwnerParty, 9, 0),
+        (Field::ParticipantParty, 7, 600),
+        (Field::ParticipantParty, 0, 3_600),
+    ] {
+        let both = Criterion::All(vec![Criterion::Consumed(false), of(field, party)]);
+        let count = reader.count(&both).expect("a count").states;
+        assert_eq!(count, expected, "{field:?} {party}");
+        let query = StateQuery {
+            criterion: both,
+            sort: Vec::new(),
+            after: None,
+            limit: 5,
+        };
+        let rows = reader.query(&query).expect("an answer").rows.len();
+        assert_eq!(rows as u64, expected.min(5), "{field:?} {party}");
     }
 }
 

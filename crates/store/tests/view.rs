@@ -34,6 +34,7 @@ fn produced(seq: u64, output: u32, token_number: Option<u8>, quantity: u64) -> V
         token: token_number.map(token),
         quantity,
         owner: Some(vec![1; 34]),
+        owner_party: None,
         participants: None,
         participant_keys: Vec::new(),
         linear_id: None,

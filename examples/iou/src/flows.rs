@@ -107,7 +107,7 @@ impl Responder for AcceptIou {
     async fn run(ctx: FlowContext, session: Session) -> Result<(), FlowError> {
         // The contract has accepted the transaction. Whether this lender wants it is decided here. A signature is for all
         // of a transaction, so nothing else may be in it: it could spend what this node owns.
-        let id = sign_transaction(&ctx, &session, |transaction| {
+        let id = sign_transaction(&ctx, &session, |transaction, _| {
             let (_, iou) = iou_of(transaction)?;
             let wire = transaction.wire();
             let alone =

@@ -1,7 +1,7 @@
 //! What flows with a counterparty have in common: whom a key belongs to, what a signature is given for, and how the other
 //! side hears of the end.
 
-use flow::library::receive_finality;
+use flow::library::{Asked, receive_finality};
 use flow::{FlowContext, FlowError, Session};
 use ledger::{
     ContractName, LegalName, Party, PartyId, SignedTransaction, StateAndRef, StateRef, TxId,
@@ -61,13 +61,10 @@ pub struct StateResult {
 
 primitives::record!(StateResult { state, transaction });
 
-/// The party that a key in a state belongs to. All look-ups of this kind come here.
-pub(crate) fn party_of_key<'a>(
-    ctx: &'a FlowContext,
-    key: &PublicKey,
-) -> Result<&'a Party, FlowError> {
+/// The party that a key in a state belongs to, as far as this node knows.
+pub(crate) async fn party_of_key(ctx: &FlowContext, key: &PublicKey) -> Result<Party, FlowError> {
     let unknown = || FlowError::from(CashError::UnknownParty(key.to_string()));
-    ctx.network().by_key(key).ok_or_else(unknown)
+    ctx.party_of(key).await?.ok_or_else(unknown)
 }
 
 /// Locks one state for this flow.
@@ -93,23 +90,19 @@ pub(crate) fn output_of(transaction: &SignedTransaction, contract: &ContractName
     StateRef::new(transaction.id(), u32::try_from(index).unwrap_or(u32::MAX))
 }
 
-/// Whether all that a transaction asks of this node is a signature under one command, it reads no other states, and no state that
-/// it makes is bound to another. Contracts take nothing from an owner whom none of their commands names.
+/// Whether all that a transaction asks of this node, of whichever of its keys, is a signature under one command, it reads no other
+/// states, and no state that it makes is bound to another. Contracts take nothing from an owner whom none of their commands names.
 pub(crate) fn asks_only_for<C: Decode>(
-    ctx: &FlowContext,
+    asked: &Asked,
     transaction: &SignedTransaction,
     contract: &ContractName,
     accept: impl FnOnce(C) -> bool,
 ) -> bool {
-    let me = &ctx.me().key;
     let wire = transaction.wire();
-    let mut ours = wire.commands().iter().filter(|command| {
-        command
-            .signers
-            .iter()
-            .any(|key| key.leaf_keys().contains(me))
-    });
-    let (Some(command), None) = (ours.next(), ours.next()) else {
+    let [place] = asked.commands.as_slice() else {
+        return false;
+    };
+    let Some(command) = wire.commands().get(*place) else {
         return false;
     };
     command.contract == *contract
@@ -143,13 +136,16 @@ pub(crate) async fn await_final(
 }
 
 /// The parties, none of them twice.
-pub(crate) fn parties<'a>(
+pub(crate) async fn parties<'a>(
     ctx: &FlowContext,
     keys: impl IntoIterator<Item = &'a PublicKey>,
 ) -> Result<Vec<PartyId>, FlowError> {
+    let keys: Vec<PublicKey> = keys.into_iter().cloned().collect();
     let mut parties = Vec::new();
-    for key in keys {
-        let party = party_of_key(ctx, key)?.id();
+    for (key, party) in keys.iter().zip(ctx.parties_of(&keys).await?) {
+        let party = party
+            .ok_or_else(|| CashError::UnknownParty(key.to_string()))?
+            .id();
         if !parties.contains(&party) {
             parties.push(party);
         }

@@ -1,7 +1,8 @@
 //! What the arguments of the cash flows have in common.
 
 use flow::{FlowContext, FlowError};
-use ledger::{LegalName, Party, TokenId, TxId};
+use ledger::{LegalName, Party, TokenId, TransactionSignature, TxId};
+use primitives::{PublicKey, SignatureContext};
 use serde::{Deserialize, Serialize};
 
 use crate::{CashError, Currency, IssuedToken, Reference};
@@ -74,4 +75,24 @@ pub(crate) fn notary<'a>(
     } else {
         Err(CashError::NotANotary(name.to_string()).into())
     }
+}
+
+/// Signatures of a transaction by keys of this node.
+pub(crate) async fn signatures(
+    ctx: &FlowContext,
+    id: &TxId,
+    keys: &[PublicKey],
+) -> Result<Vec<TransactionSignature>, FlowError> {
+    let mut signatures = Vec::with_capacity(keys.len());
+    for key in keys {
+        let signature = ctx
+            .sign(key, SignatureContext::Transaction, id.hash())
+            .await?;
+        signatures.push(TransactionSignature {
+            by: key.clone(),
+            signature,
+            batch: None,
+        });
+    }
+    Ok(signatures)
 }

@@ -5,6 +5,7 @@ use flow::{Flow, FlowContext, FlowError};
 use ledger::{LegalName, SelectionRequest};
 use serde::{Deserialize, Serialize};
 
+use super::anonymous::change_key;
 use super::arguments::{SELECTION_DEADLINE_MS, notary, party};
 use super::{CashResult, TokenChoice};
 use crate::{CashError, Currency, Reference, cash_builder};
@@ -28,6 +29,9 @@ pub struct ExitArgs {
     /// How long to wait for cash that other flows have locked, in milliseconds; 30000 if left out.
     #[serde(default)]
     pub deadline_ms: Option<u64>,
+    /// Whether the change goes to a fresh key of this node; to the one that the network map lists, if left out.
+    #[serde(default)]
+    pub anonymous: Option<bool>,
 }
 
 primitives::record!(ExitArgs {
@@ -36,7 +40,8 @@ primitives::record!(ExitArgs {
     issuer,
     reference,
     notary,
-    deadline_ms
+    deadline_ms,
+    anonymous
 });
 
 /// Takes cash that this node issued and holds out of the world.
@@ -76,7 +81,8 @@ impl Flow for ExitCash {
         let inputs = ctx.select_states(request).await?;
 
         ctx.progress("building");
-        let spending = cash_builder::exit(notary, &inputs, args.quantity, &ctx.me().key)?;
+        let change_to = change_key(&ctx, args.anonymous).await?;
+        let spending = cash_builder::exit(notary, &inputs, args.quantity, &change_to)?;
         let signed = build_and_sign(&ctx, spending.builder, &spending.owners).await?;
         let transaction = signed.id();
         finality(&ctx, signed, &[]).await?;

@@ -6,6 +6,7 @@ use ledger::LegalName;
 use serde::{Deserialize, Serialize};
 
 use super::CashResult;
+use super::anonymous::receiving_key;
 use super::arguments::{notary, party};
 use crate::{Currency, IssuedToken, Portion, Reference, cash_builder};
 
@@ -28,6 +29,10 @@ pub struct IssueArgs {
     /// The notary of the new states; the network's default, if left out.
     #[serde(default)]
     pub notary: Option<LegalName>,
+    /// Whether it goes to a fresh key, which its owner proves to this node alone; to the key that the network map lists, if left
+    /// out.
+    #[serde(default)]
+    pub anonymous: Option<bool>,
 }
 
 primitives::record!(IssueArgs {
@@ -36,7 +41,8 @@ primitives::record!(IssueArgs {
     reference,
     outputs,
     recipient,
-    notary
+    notary,
+    anonymous
 });
 
 /// Makes cash that this node owes.
@@ -61,7 +67,7 @@ impl Flow for IssueCash {
             currency: args.currency,
         };
         let portion = Portion {
-            owner: recipient.key.clone(),
+            owner: receiving_key(&ctx, &recipient, args.anonymous).await?,
             quantity: args.quantity,
             states: args.outputs.unwrap_or(1),
         };

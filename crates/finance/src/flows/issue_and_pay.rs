@@ -25,6 +25,10 @@ pub struct IssueAndPayArgs {
     /// The notary; the network's default, if left out.
     #[serde(default)]
     pub notary: Option<LegalName>,
+    /// Whether both go to fresh keys: the cash that is made to one of this node's own, and the payment to one that the recipient
+    /// proves to this node alone; to the keys that the network map lists, if left out.
+    #[serde(default)]
+    pub anonymous: Option<bool>,
 }
 
 primitives::record!(IssueAndPayArgs {
@@ -33,7 +37,8 @@ primitives::record!(IssueAndPayArgs {
     reference,
     recipient,
     states,
-    notary
+    notary,
+    anonymous
 });
 
 /// What `cash.issue_and_pay` returns. Encoded as `[issue, payment]`.
@@ -65,6 +70,7 @@ impl Flow for IssueAndPayCash {
             outputs: None,
             recipient: None,
             notary: args.notary.clone(),
+            anonymous: args.anonymous,
         };
         let issued = ctx.sub_flow::<IssueCash>(issue).await?;
         let pay = PayArgs {
@@ -79,7 +85,7 @@ impl Flow for IssueAndPayCash {
             }],
             notary: args.notary,
             deadline_ms: None,
-            anonymous: None,
+            anonymous: args.anonymous,
         };
         let paid = ctx.sub_flow::<PayCash>(pay).await?;
         Ok(IssueAndPayResult {

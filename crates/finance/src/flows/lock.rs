@@ -6,6 +6,7 @@ use ledger::{LegalName, SelectionRequest, StateAndRef, StateRef, TimeWindow};
 use primitives::{Decode, Encode, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use super::anonymous::{change_key, receiving_key};
 use super::arguments::{SELECTION_DEADLINE_MS, notary, party};
 use super::{CashResult, TokenChoice};
 use crate::lock::{LockCommand, LockError, LockState, lock_code, lock_name};
@@ -39,6 +40,10 @@ pub struct LockArgs {
     /// The notary whose states to lock; the network's default, if left out.
     #[serde(default)]
     pub notary: Option<LegalName>,
+    /// Whether the locked cash goes to a fresh key, which its owner proves to this node alone, and the change to a fresh key of this
+    /// node; to the keys that the network map lists, if left out.
+    #[serde(default)]
+    pub anonymous: Option<bool>,
 }
 
 primitives::record!(LockArgs {
@@ -48,7 +53,8 @@ primitives::record!(LockArgs {
     to,
     issuer,
     reference,
-    notary
+    notary,
+    anonymous
 });
 
 /// Locks cash, for this node or another one, until a time.
@@ -76,6 +82,8 @@ impl Flow for LockCash {
             reference: args.reference,
         };
         let notary = notary(&ctx, args.notary.as_ref())?.clone();
+        let owner = receiving_key(&ctx, &to, args.anonymous).await?;
+        let change_to = change_key(&ctx, args.anonymous).await?;
 
         ctx.progress("selecting cash");
         let request = SelectionRequest {
@@ -88,14 +96,14 @@ impl Flow for LockCash {
 
         ctx.progress("building");
         let locked = Portion {
-            owner: to.key.clone(),
+            owner: owner.clone(),
             quantity: args.quantity,
             states: 1,
         };
-        let spending = cash_builder::pay(notary, &inputs, &[locked], &ctx.me().key)?;
+        let spending = cash_builder::pay(notary, &inputs, &[locked], &change_to)?;
         let (code, constraint) = lock_code();
         let lock = LockState {
-            owner: to.key.clone(),
+            owner,
             until: args.until,
         };
         // The locked coin is the first output; the change, if there is any, comes between it and the lock.
@@ -128,7 +136,6 @@ impl Flow for UnlockCash {
     type Output = CashResult;
 
     async fn run(ctx: FlowContext, lock: StateRef) -> Result<CashResult, FlowError> {
-        let me = ctx.me().key.clone();
         let made = ctx.transaction(&lock.tx).await?;
         let ring = made.map_or_else(Vec::new, |made| made.wire().ring(lock.index));
         let is_cash = |state: &StateAndRef| state.state.contract == *cash_name();
@@ -139,7 +146,12 @@ impl Flow for UnlockCash {
         };
         let terms = LockState::from_bytes(&lock.state.data);
         let terms = terms.map_err(|_| LockError::NotALock)?;
-        if coins.is_empty() || lock.state.contract != *lock_name() || terms.owner != me {
+        if coins.is_empty() || lock.state.contract != *lock_name() {
+            return Err(LockError::NotALock.into());
+        }
+        // The cash stays with the key that it was locked for, one of this node's.
+        let owner = terms.owner;
+        if !ctx.is_mine(&owner).await? {
             return Err(LockError::NotALock.into());
         }
         let all = coins.iter().chain([lock]).map(|state| state.reference);
@@ -150,7 +162,7 @@ impl Flow for UnlockCash {
             sum = sum.checked_add(coin.quantity).ok_or(CashError::Overflow)?;
         }
         let free = Portion {
-            owner: me.clone(),
+            owner: owner.clone(),
             quantity: sum,
             states: 1,
         };
@@ -158,7 +170,7 @@ impl Flow for UnlockCash {
         loop {
             ctx.progress("building");
             let notary = lock.state.notary.clone();
-            let spending = cash_builder::pay(notary, &coins, std::slice::from_ref(&free), &me)?;
+            let spending = cash_builder::pay(notary, &coins, std::slice::from_ref(&free), &owner)?;
             let code = match &lock.state.constraint {
                 ledger::Constraint::Descriptor(hash) => *hash,
                 _ => lock_code().0,
@@ -171,7 +183,7 @@ impl Flow for UnlockCash {
                 .command(
                     lock_name().clone(),
                     LockCommand::Open.to_bytes(),
-                    vec![me.clone()],
+                    vec![owner.clone()],
                 );
             let signed = build_and_sign(&ctx, builder, &spending.owners).await?;
             let transaction = signed.id();

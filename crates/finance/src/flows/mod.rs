@@ -6,6 +6,7 @@ pub mod paper;
 pub mod trade;
 
 mod agreed;
+mod anonymous;
 mod arguments;
 mod exit;
 mod issue;
@@ -15,12 +16,13 @@ mod pay;
 mod reissue;
 
 pub use agreed::{StateResult, TokenArgs};
+pub use anonymous::OffersKey;
 pub use arguments::{CashResult, TokenChoice};
 pub use exit::{ExitArgs, ExitCash};
 pub use issue::{IssueArgs, IssueCash};
 pub use issue_and_pay::{IssueAndPayArgs, IssueAndPayCash, IssueAndPayResult};
 pub use lock::{LockArgs, LockCash, UnlockCash};
-pub use pay::{OfferKey, PayArgs, PayCash, Payment};
+pub use pay::{PayArgs, PayCash, Payment};
 pub use reissue::{ReissueArgs, ReissueCash, ReissueCashResponder, Reissued};
 
 use flow::FlowRegistry;
@@ -28,20 +30,26 @@ use flow::FlowRegistry;
 /// Registers all of them, with the responders.
 pub(crate) fn register(registry: &mut FlowRegistry) {
     registry.register::<IssueCash>();
+    registry.register_responder::<OffersKey<IssueCash>>();
     registry.register::<PayCash>();
-    registry.register_responder::<OfferKey>();
+    registry.register_responder::<OffersKey<PayCash>>();
     registry.register::<IssueAndPayCash>();
     registry.register::<ExitCash>();
     registry.register::<LockCash>();
+    registry.register_responder::<OffersKey<LockCash>>();
     registry.register_scheduled::<UnlockCash>();
     registry.register::<ReissueCash>();
     registry.register_responder::<ReissueCashResponder>();
     registry.register::<paper::IssuePaper>();
+    registry.register_responder::<OffersKey<paper::IssuePaper>>();
     registry.register::<paper::MovePaper>();
+    registry.register_responder::<OffersKey<paper::MovePaper>>();
     registry.register::<paper::RedeemPaper>();
     registry.register_responder::<paper::HoldsPaper>();
     registry.register::<obligation::IssueObligation>();
+    registry.register_responder::<OffersKey<obligation::IssueObligation>>();
     registry.register::<obligation::MoveObligation>();
+    registry.register_responder::<OffersKey<obligation::MoveObligation>>();
     registry.register::<obligation::SettleObligation>();
     registry.register::<obligation::NetObligations>();
     registry.register_responder::<obligation::NetsObligations>();

@@ -1,7 +1,7 @@
 //! `cash.pay`: pays one or several parties.
 
-use flow::library::{build_and_sign, finality, offer_key, request_key};
-use flow::{Flow, FlowContext, FlowError, Responder, Session};
+use flow::library::{build_and_sign, finality, request_key};
+use flow::{Flow, FlowContext, FlowError};
 use ledger::{LegalName, PartyId, SelectionRequest, TokenId};
 use primitives::{Decode, DecodeError, Decoder, Encode, Encoder};
 use serde::{Deserialize, Serialize};
@@ -174,17 +174,4 @@ async fn hide_payees(
         };
     }
     Ok(())
-}
-
-/// Answers an anonymous `cash.pay`: offers a fresh key to be paid to.
-#[derive(Debug)]
-pub struct OfferKey;
-
-impl Responder for OfferKey {
-    const NAME: &'static str = PayCash::NAME;
-    const VERSION: u32 = 1;
-
-    async fn run(ctx: FlowContext, session: Session) -> Result<(), FlowError> {
-        offer_key(&ctx, &session).await.map(|_| ())
-    }
 }

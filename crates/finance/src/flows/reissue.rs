@@ -14,16 +14,17 @@
 //! nothing but the issuer's own journal, which finishes after a crash; and the exit that the holder receives bears the issuer's
 //! signature, which proves what it owes. A holder who gives up before loses nothing: its coins are consumed or they are not.
 
-use flow::library::{build_and_sign, finality, receive_proposal};
+use flow::library::{build_and_sign, finality, offer_key, receive_proposal, request_key};
 use flow::{Flow, FlowContext, FlowError, Responder, Session};
 use ledger::{
-    LegalName, Party, PartyId, SelectionRequest, SignedTransaction, StateAndRef,
-    TransactionSignature, TransactionState, TxId,
+    LegalName, Party, PartyId, SelectionRequest, SignedTransaction, StateAndRef, TransactionState,
+    TxId,
 };
-use primitives::{Decode, SignatureContext};
+use primitives::{Decode, PublicKey};
 use serde::{Deserialize, Serialize};
 
-use super::arguments::{SELECTION_DEADLINE_MS, notary, party};
+use super::anonymous::change_key;
+use super::arguments::{SELECTION_DEADLINE_MS, notary, party, signatures};
 use crate::{
     CashCommand, CashError, CashState, Currency, IssuedToken, Portion, Reference, cash_builder,
     cash_name,
@@ -51,6 +52,10 @@ pub struct ReissueArgs {
     /// How long to wait for cash that other flows have locked, in milliseconds; 30000 if left out.
     #[serde(default)]
     pub deadline_ms: Option<u64>,
+    /// Whether the new cash and the change go to fresh keys of this node, the first proved to the issuer alone; to the key that
+    /// the network map lists, if left out.
+    #[serde(default)]
+    pub anonymous: Option<bool>,
 }
 
 primitives::record!(ReissueArgs {
@@ -60,7 +65,8 @@ primitives::record!(ReissueArgs {
     reference,
     outputs,
     notary,
-    deadline_ms
+    deadline_ms,
+    anonymous
 });
 
 /// What `cash.reissue` returns. Encoded as `[exit, issue]`.
@@ -74,20 +80,23 @@ pub struct Reissued {
 
 primitives::record!(Reissued { exit, issue });
 
-/// What the holder wants of the issuer. Encoded as `[currency, reference, quantity, states]`.
+/// What the holder wants of the issuer. Encoded as `[currency, reference, quantity, states, fresh]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Terms {
     currency: Currency,
     reference: Reference,
     quantity: u64,
     states: u32,
+    /// Whether the holder offers a fresh key for the new cash next.
+    fresh: bool,
 }
 
 primitives::record!(Terms {
     currency,
     reference,
     quantity,
-    states
+    states,
+    fresh
 });
 
 impl Terms {
@@ -120,12 +129,12 @@ impl Flow for ReissueCash {
             reference: args.reference.unwrap_or_default(),
             quantity: args.quantity,
             states: args.outputs.unwrap_or(1),
+            fresh: args.anonymous.unwrap_or(false),
         };
         let token = terms.token(&issuer);
         let notary = notary(&ctx, args.notary.as_ref())?.clone();
         // Before anything is locked: what can't be issued is not exited.
-        let owner = ctx.me().key.clone();
-        cash_builder::issue(notary.clone(), &token, &[portion(&terms, &owner)])?;
+        cash_builder::issue(notary.clone(), &token, &[portion(&terms, &ctx.me().key)])?;
 
         ctx.progress("selecting cash");
         let request = SelectionRequest {
@@ -137,12 +146,14 @@ impl Flow for ReissueCash {
         let inputs = ctx.select_states(request).await?;
 
         ctx.progress("building");
-        let spending = cash_builder::exit(notary, &inputs, terms.quantity, &owner)?;
+        let change_to = change_key(&ctx, args.anonymous).await?;
+        let spending = cash_builder::exit(notary, &inputs, terms.quantity, &change_to)?;
         let mut signers = spending.owners;
-        signers.retain(|key| *key != issuer.key || issuer.key == owner);
+        signers.retain(|key| *key != issuer.key || issuer.id() == ctx.my_id());
         let exit = build_and_sign(&ctx, spending.builder, &signers).await?;
         if issuer.id() == ctx.my_id() {
-            return exchange(&ctx, &terms, exit, None).await;
+            let owner = change_key(&ctx, args.anonymous).await?;
+            return exchange(&ctx, &terms, exit, owner, None).await;
         }
         ask(&ctx, &terms, &issuer, exit).await
     }
@@ -158,6 +169,10 @@ async fn ask(
     ctx.progress("asking the issuer");
     let session = ctx.open_session(&issuer.id())?;
     session.send(terms).await?;
+    let owner = match terms.fresh {
+        true => offer_key(ctx, &session).await?,
+        false => ctx.me().key.clone(),
+    };
     session.send(&exit).await?;
     let reissued: Reissued = session.receive().await?;
     if reissued.exit != exit.id() {
@@ -167,7 +182,7 @@ async fn ask(
     ctx.await_transaction(&reissued.exit).await?;
     let issue = ctx.await_transaction(&reissued.issue).await?;
     let token = terms.token(issuer);
-    check_issue(&issue, &exit, &token, terms.quantity, ctx.me())?;
+    check_issue(&issue, &exit, &token, terms.quantity, &owner)?;
     Ok(reissued)
 }
 
@@ -178,7 +193,7 @@ fn check_issue(
     exit: &SignedTransaction,
     token: &IssuedToken,
     quantity: u64,
-    holder: &Party,
+    owner: &PublicKey,
 ) -> Result<(), CashError> {
     let wire = issue.wire();
     if !wire.inputs().is_empty() {
@@ -193,7 +208,7 @@ fn check_issue(
     };
     for output in wire.outputs().iter().filter(free) {
         let cash = CashState::from_bytes(&output.data).map_err(CashError::State)?;
-        if cash.token == *token && cash.owner == holder.key {
+        if cash.token == *token && cash.owner == *owner {
             sum = sum.checked_add(cash.quantity).ok_or(CashError::Overflow)?;
         }
     }
@@ -214,29 +229,29 @@ impl Responder for ReissueCashResponder {
 
     async fn run(ctx: FlowContext, session: Session) -> Result<(), FlowError> {
         let terms: Terms = session.receive().await?;
-        let exit = receive_proposal(&ctx, &session).await?;
+        let owner = match terms.fresh {
+            true => request_key(&ctx, &session).await?,
+            false => ctx.party(&session.peer())?.key.clone(),
+        };
+        let mut exit = receive_proposal(&ctx, &session).await?;
         check_exit(&exit, &terms, ctx.me())?;
         // Verification has recorded all that it consumes.
         let consumed = ctx.states(exit.wire().inputs().to_vec()).await?;
         check_owners(&consumed, ctx.me())?;
         ctx.progress("signing");
-        let key = ctx.me().key.clone();
-        let message = exit.id().hash();
-        let signature = ctx
-            .sign(&key, SignatureContext::Transaction, message)
-            .await?;
-        let exit = exit.with(TransactionSignature {
-            by: key,
-            signature,
-            batch: None,
-        });
-        let reissued = exchange(&ctx, &terms, exit, Some(session.peer())).await?;
+        // As the issuer, and with no other key.
+        let key = std::slice::from_ref(&ctx.me().key);
+        for signature in signatures(&ctx, &exit.id(), key).await? {
+            exit.add(signature);
+        }
+        let holder = Some(session.peer());
+        let reissued = exchange(&ctx, &terms, exit, owner, holder).await?;
         session.send(&reissued).await
     }
 }
 
 /// That a verified proposal exits what it should, and does nothing else: the contract has seen to it that what is consumed
-/// is exited or goes back.
+/// is exited or goes on to somebody.
 fn check_exit(exit: &SignedTransaction, terms: &Terms, me: &Party) -> Result<(), CashError> {
     let wire = exit.wire();
     let [command] = wire.commands() else {
@@ -277,14 +292,11 @@ async fn exchange(
     ctx: &FlowContext,
     terms: &Terms,
     exit: SignedTransaction,
+    owner: PublicKey,
     holder: Option<PartyId>,
 ) -> Result<Reissued, FlowError> {
     let notary = exit.wire().notary().cloned();
     let notary = notary.ok_or(CashError::NotAReissue("it has no notary"))?;
-    let owner = match &holder {
-        Some(holder) => ctx.party(holder)?.key.clone(),
-        None => ctx.me().key.clone(),
-    };
     let portions = [portion(terms, &owner)];
     let builder = cash_builder::issue(notary, &terms.token(ctx.me()), &portions)?;
     let issue = build_and_sign(ctx, builder, &[ctx.me().key.clone()]).await?;
@@ -300,7 +312,7 @@ async fn exchange(
     })
 }
 
-fn portion(terms: &Terms, owner: &primitives::PublicKey) -> Portion {
+fn portion(terms: &Terms, owner: &PublicKey) -> Portion {
     Portion {
         owner: owner.clone(),
         quantity: terms.quantity,

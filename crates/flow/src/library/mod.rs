@@ -14,4 +14,6 @@ pub use build::build_and_sign;
 pub use finality::{finality, notarise, receive_finality};
 pub use identities::{Identities, offer_key, request_key, swap_identities};
 pub use references::{receive_state, show_state};
-pub use signatures::{collect_signatures, receive_proposal, sign_proposal, sign_transaction};
+pub use signatures::{
+    Asked, collect_signatures, receive_proposal, sign_proposal, sign_transaction,
+};

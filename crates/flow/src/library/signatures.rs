@@ -1,9 +1,11 @@
 //! Collecting signatures from all parties in parallel, and giving one.
 
 use std::collections::BTreeSet;
+use std::iter::repeat;
 
-use ledger::{SignedTransaction, TransactionSignature, TxId};
-use primitives::{PublicKey, SignatureContext};
+use ledger::limits::SIGNATURES_MAX;
+use ledger::{Command, SignedTransaction, TransactionSignature, TxId};
+use primitives::{Decode, DecodeError, Decoder, Encode, Encoder, PublicKey, SignatureContext};
 
 use crate::error::{PROPOSAL_REFUSED, SIGNATURE_MISSING, UNEXPECTED_SIGNER};
 use crate::{FlowContext, FlowError, Session};
@@ -17,12 +19,15 @@ pub async fn collect_signatures(
 ) -> Result<SignedTransaction, FlowError> {
     ctx.progress("collecting signatures");
     ctx.send_all(sessions, &transaction).await?;
-    let collected: Vec<TransactionSignature> = ctx.receive_all(sessions).await?;
-    let expected = unsigned_keys(&transaction);
+    let collected: Vec<Given> = ctx.receive_all(sessions).await?;
+    let mut expected = unsigned_keys(&transaction);
     let mut messages = Vec::with_capacity(collected.len());
     let mut signed = transaction;
-    for (signature, session) in collected.into_iter().zip(sessions) {
-        if !expected.contains(&signature.by) {
+    let by = collected.into_iter().zip(sessions);
+    for (signature, session) in
+        by.flat_map(|(given, session)| given.0.into_iter().zip(repeat(session)))
+    {
+        if !expected.remove(&signature.by) {
             let text = format!("party {} signed with key {}", session.peer(), signature.by);
             return Err(FlowError::listed(&UNEXPECTED_SIGNER, text));
         }
@@ -41,16 +46,66 @@ pub async fn collect_signatures(
     Ok(signed)
 }
 
+/// What a proposed transaction asks of this node: signatures by its own key and by its fresh ones, and what they are for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// This node's keys whose signatures are missing. All of them are given, or none.
+    pub keys: Vec<PublicKey>,
+    /// The commands that name any of this node's keys, by their places in the transaction. A signature is for all of them.
+    pub commands: Vec<usize>,
+}
+
+impl Asked {
+    /// What a transaction asks of this node. Whoever decides by it what to sign can't overlook a fresh key.
+    pub async fn of(ctx: &FlowContext, transaction: &SignedTransaction) -> Result<Self, FlowError> {
+        let commands = transaction.wire().commands();
+        let leaves = |command: &Command| -> Vec<PublicKey> {
+            let keys = command.signers.iter();
+            keys.flat_map(PublicKey::leaf_keys).collect()
+        };
+        let named: BTreeSet<PublicKey> = commands.iter().flat_map(leaves).collect();
+        let mut unsigned = unsigned_keys(transaction);
+        let known: Vec<PublicKey> = named.union(&unsigned).cloned().collect();
+        let own: BTreeSet<PublicKey> = ctx.own_of(&known).await?.into_iter().collect();
+        unsigned.retain(|key| own.contains(key));
+        let ours = |command: &Command| leaves(command).iter().any(|key| own.contains(key));
+        let ours = commands
+            .iter()
+            .enumerate()
+            .filter(|(_, command)| ours(command));
+        Ok(Self {
+            keys: unsigned.into_iter().collect(),
+            commands: ours.map(|(place, _)| place).collect(),
+        })
+    }
+}
+
+/// The signatures that a party gives. Encoded as a list of 1 to [`SIGNATURES_MAX`].
+struct Given(Vec<TransactionSignature>);
+
+impl Encode for Given {
+    fn encode(&self, e: &mut Encoder) {
+        self.0.encode(e);
+    }
+}
+
+impl Decode for Given {
+    fn decode(d: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        d.vec_of(SIGNATURES_MAX).map(Self)
+    }
+}
+
 /// The other side of [`collect_signatures`]: receives a transaction, resolves and verifies it, asks `check` whether its
-/// terms are accepted, and signs. Returns the id, to wait for its finality.
+/// terms are accepted, and signs with every key of this node that it asks for. Returns the id, to wait for its finality.
 pub async fn sign_transaction(
     ctx: &FlowContext,
     session: &Session,
-    check: impl FnOnce(&SignedTransaction) -> Result<(), FlowError> + Send,
+    check: impl FnOnce(&SignedTransaction, &Asked) -> Result<(), FlowError> + Send,
 ) -> Result<TxId, FlowError> {
     let transaction = receive_proposal(ctx, session).await?;
-    check(&transaction)?;
-    sign_proposal(ctx, session, &transaction).await
+    let asked = Asked::of(ctx, &transaction).await?;
+    check(&transaction, &asked)?;
+    sign_proposal(ctx, session, &transaction, &asked).await
 }
 
 /// Receives a proposed transaction, resolves it from the proposer and verifies it. Signatures may be missing, the notary's
@@ -69,29 +124,32 @@ pub async fn receive_proposal(
     Ok(transaction)
 }
 
-/// Signs a proposed transaction whose terms are accepted, and sends the signature.
+/// Signs a proposed transaction whose terms are accepted, by what it asks of this node, and sends the signatures. No other
+/// key signs than those that were looked at.
 pub async fn sign_proposal(
     ctx: &FlowContext,
     session: &Session,
     transaction: &SignedTransaction,
+    asked: &Asked,
 ) -> Result<TxId, FlowError> {
-    let key = ctx.me().key.clone();
-    if !unsigned_keys(transaction).contains(&key) {
+    if asked.keys.is_empty() {
         let text = "the transaction does not ask for this node's signature";
         return Err(FlowError::listed(&PROPOSAL_REFUSED, text));
     }
     ctx.progress("signing");
     let id = transaction.id();
-    let signature = ctx
-        .sign(&key, SignatureContext::Transaction, id.hash())
-        .await?;
-    session
-        .send(&TransactionSignature {
-            by: key,
+    let mut given = Vec::with_capacity(asked.keys.len());
+    for key in &asked.keys {
+        let signature = ctx
+            .sign(key, SignatureContext::Transaction, id.hash())
+            .await?;
+        given.push(TransactionSignature {
+            by: key.clone(),
             signature,
             batch: None,
-        })
-        .await?;
+        });
+    }
+    session.send(&Given(given)).await?;
     Ok(id)
 }
 

@@ -17,7 +17,7 @@ use primitives::{Decode, DecodeError, Decoder, Encode, Encoder, PublicKey, Signa
 use serde::{Deserialize, Serialize};
 
 use crate::error::{NO_STATES, PROPOSAL_REFUSED, UNKNOWN_PARTY};
-use crate::library::{collect_signatures, finality, receive_proposal, sign_proposal};
+use crate::library::{Asked, collect_signatures, finality, receive_proposal, sign_proposal};
 use crate::{FlowContext, FlowError, FlowRegistry, Session};
 
 pub use change_notary::{ChangeNotary, ChangeNotaryArgs, ChangeNotaryResponder};
@@ -69,8 +69,8 @@ async fn move_states(
     let inputs = ctx.lock_states(states.clone()).await?;
     ctx.progress("planning");
     let plan = ctx.plan_transition(states.clone(), goal).await?;
-    let others = parties(ctx, &plan.signers)?;
-    let receivers = parties(ctx, &plan.concerned)?;
+    let others = parties(ctx, &plan.signers).await?;
+    let receivers = parties(ctx, &plan.concerned).await?;
     let signed = sign(ctx, &plan, &inputs).await?;
     let sessions: Vec<Session> = others
         .iter()
@@ -133,19 +133,20 @@ async fn with_rings(ctx: &FlowContext, states: Vec<StateRef>) -> Result<Vec<Stat
 }
 
 /// The parties of keys, this node's own aside.
-fn parties(ctx: &FlowContext, keys: &[PublicKey]) -> Result<BTreeSet<PartyId>, FlowError> {
+async fn parties(ctx: &FlowContext, keys: &[PublicKey]) -> Result<BTreeSet<PartyId>, FlowError> {
     let mut parties = BTreeSet::new();
-    for key in keys.iter().filter(|key| **key != ctx.me().key) {
-        let party = ctx.network().by_key(key).ok_or_else(|| {
-            let text = format!("the network map lists no party with the key {key}");
+    for (key, party) in keys.iter().zip(ctx.parties_of(keys).await?) {
+        let party = party.ok_or_else(|| {
+            let text = format!("neither the network map nor a proof says whose the key {key} is");
             FlowError::listed(&UNKNOWN_PARTY, text)
         })?;
         parties.insert(party.id());
     }
+    parties.remove(&ctx.my_id());
     Ok(parties)
 }
 
-/// The transaction of a plan, with this node's signature where it has to sign.
+/// The transaction of a plan, with the signatures of all keys of this node that have to sign.
 async fn sign(
     ctx: &FlowContext,
     plan: &TransitionPlan,
@@ -155,14 +156,13 @@ async fn sign(
     let parameters = ctx.network().parameters_hash();
     let wire = builder.parameters(parameters).build(ctx.random32()?)?;
     let mut signed = SignedTransaction::new(wire, []);
-    let key = &ctx.me().key;
-    if plan.signers.contains(key) {
-        let id = signed.id();
+    let id = signed.id();
+    for key in ctx.own_of(&plan.signers).await? {
         let signature = ctx
-            .sign(key, SignatureContext::Transaction, id.hash())
+            .sign(&key, SignatureContext::Transaction, id.hash())
             .await?;
         signed.add(ledger::TransactionSignature {
-            by: key.clone(),
+            by: key,
             signature,
             batch: None,
         });
@@ -188,6 +188,7 @@ async fn respond(
     ctx.progress("asking for consent");
     ctx.consent(transition, wire.inputs().to_vec(), session.peer())
         .await?;
-    sign_proposal(ctx, session, &proposal).await?;
+    let asked = Asked::of(ctx, &proposal).await?;
+    sign_proposal(ctx, session, &proposal, &asked).await?;
     Ok(())
 }

@@ -391,7 +391,11 @@ impl Responder for Sign {
     const VERSION: u32 = 1;
 
     async fn run(ctx: FlowContext, session: Session) -> Result<(), FlowError> {
-        let check = |transaction: &SignedTransaction| match transaction.wire().outputs().len() {
+        let check = |transaction: &SignedTransaction, _: &flow::library::Asked| match transaction
+            .wire()
+            .outputs()
+            .len()
+        {
             1 => Ok(()),
             n => Err(FlowError::new(
                 "test.terms",

@@ -140,6 +140,58 @@ fn signer(letter: char, number: u32) -> (Bench, FlowId) {
     )
 }
 
+/// The node's answer about the keys of `letters`, in the keys' order: each is of the party at the same place in `parties`.
+fn owners(letters: &str, parties: &str) -> EffectResult {
+    let mut owned: Vec<_> = letters
+        .chars()
+        .zip(parties.chars())
+        .map(|(letter, owner)| (key(letter).public().clone(), party(owner).id()))
+        .collect();
+    owned.sort();
+    let owners: Vec<Option<PartyId>> = owned.into_iter().map(|(_, id)| Some(id)).collect();
+    EffectResult::Response(owners.to_bytes())
+}
+
+#[test]
+fn a_signer_signs_with_each_of_its_keys_that_is_asked_for() {
+    // The key of D is B's, a fresh one; that of C is not.
+    let transaction = make(&[coin(1)], 1, "ABCD");
+    let (mut b, responder) = signer('B', 1);
+    let mut a = Bench::new();
+    a.engine
+        .start(
+            crate::bench::start_record(1, "test.gather", 1, &args(&transaction, "B")),
+            &mut a.out,
+        )
+        .unwrap();
+    a.work_off();
+    for (_, message) in a.sent.clone() {
+        b.engine.on_session(party('A').id(), message, &mut b.out);
+    }
+    b.engine.complete(responder, 1, Done, &mut b.out);
+    b.engine
+        .complete(responder, 2, owners("ABCD", "ABCB"), &mut b.out);
+    // In the order of the keys.
+    let mut own: Vec<char> = "BD".chars().collect();
+    own.sort_by_key(|letter| key(*letter).public().clone());
+    for (effect, letter) in (3..).zip(own) {
+        let signed = key(letter).sign(SignatureContext::Transaction, &transaction.id().hash());
+        b.engine
+            .complete(responder, effect, Signature(signed), &mut b.out);
+    }
+    b.work_off();
+    let signs = b.lines.iter().filter(|line| line.ends_with(" sign"));
+    assert_eq!(signs.count(), 2, "{:?}", b.lines);
+    let (_, message) = b.sent.remove(0);
+    a.lines.clear();
+    a.engine.on_session(party('B').id(), message, &mut a.out);
+    a.work_off();
+    assert_eq!(a.lines, ["effect 2 check signatures"]);
+    a.engine.complete(id(1), 2, Done, &mut a.out);
+    a.work_off();
+    assert_eq!(a.lines.last().unwrap(), "failed flow.signature_missing");
+}
+
 #[test]
 fn signatures_are_collected_in_parallel() {
     let transaction = make(&[coin(1)], 1, "ABC");
@@ -165,21 +217,23 @@ fn signatures_are_collected_in_parallel() {
         assert_eq!(b.lines.last().unwrap(), "effect 1 verify");
         b.lines.clear();
         b.engine.complete(responder, 1, Done, &mut b.out);
+        b.engine
+            .complete(responder, 2, owners("ABC", "ABC"), &mut b.out);
         let signed = key(letter).sign(SignatureContext::Transaction, &transaction.id().hash());
         b.engine
-            .complete(responder, 2, Signature(signed), &mut b.out);
+            .complete(responder, 3, Signature(signed), &mut b.out);
         b.work_off();
         assert!(
             b.lines
                 .iter()
-                .any(|line| line == "effect 3 await transaction"),
+                .any(|line| line == "effect 4 await transaction"),
             "{:?}",
             b.lines
         );
         let (_, message) = b.sent.remove(0);
         a.engine.on_session(party(letter).id(), message, &mut a.out);
         let final_one = Transaction(Some(transaction.clone()));
-        b.engine.complete(responder, 3, final_one, &mut b.out);
+        b.engine.complete(responder, 4, final_one, &mut b.out);
         b.work_off();
         assert_eq!(b.lines.last().unwrap(), "ended 0 bytes");
     }
@@ -209,6 +263,8 @@ fn a_proposal_can_be_refused() {
         b.engine.on_session(party('A').id(), message, &mut b.out);
     }
     b.engine.complete(responder, 1, Done, &mut b.out);
+    b.engine
+        .complete(responder, 2, owners("AB", "AB"), &mut b.out);
     b.work_off();
     assert_eq!(b.lines.last().unwrap(), "failed test.terms");
     let (_, message) = b.sent.remove(0);
@@ -236,6 +292,8 @@ fn a_key_that_is_not_asked_for_is_refused_on_both_sides() {
         b.engine.on_session(party('A').id(), message, &mut b.out);
     }
     b.engine.complete(responder, 1, Done, &mut b.out);
+    b.engine
+        .complete(responder, 2, owners("AC", "AC"), &mut b.out);
     b.work_off();
     assert_eq!(b.lines.last().unwrap(), "failed flow.proposal_refused");
 
@@ -254,7 +312,7 @@ fn a_key_that_is_not_asked_for_is_refused_on_both_sides() {
             .unwrap();
         a.work_off();
         a.lines.clear();
-        let signed = TransactionSignature::sign(&transaction.id(), &key(by)).to_bytes();
+        let signed = vec![TransactionSignature::sign(&transaction.id(), &key(by))].to_bytes();
         let body = flow::SessionBody::Data {
             index: 0,
             payload: signed,

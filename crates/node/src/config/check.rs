@@ -84,6 +84,7 @@ impl NodeConfig {
             bytes("cache.transactions_bytes", cache.transactions_bytes, 0),
             bytes("cache.signatures_bytes", cache.signatures_bytes, 0),
             bytes("cache.keys_bytes", cache.keys_bytes, 0),
+            bytes("cache.fresh_keys_bytes", cache.fresh_keys_bytes, 0),
             bytes("cache.outcomes_bytes", cache.outcomes_bytes, 0),
             bytes("cache.unshared_bytes", cache.unshared_bytes, 0),
             bytes("cache.sent_along_bytes", cache.sent_along_bytes, 0),

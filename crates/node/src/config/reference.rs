@@ -83,6 +83,7 @@ pub const FIELDS: &[Field] = fields! {
     "cache.transactions_bytes" ["bytes"] "Recorded transactions.";
     "cache.signatures_bytes" ["bytes"] "Signatures known to be good, and transactions known to be valid, each.";
     "cache.keys_bytes" ["bytes"] "Decoded public keys.";
+    "cache.fresh_keys_bytes" ["bytes"] "Which keys are fresh ones of this node, and whose the keys of others are, each.";
     "cache.outcomes_bytes" ["bytes"] "Outcomes of ended flows.";
     "cache.unshared_bytes" ["bytes"] "Transactions that only this node has.";
     "cache.sent_along_bytes" ["bytes"] "Which transactions went along with a message to which peer.";

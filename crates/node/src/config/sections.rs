@@ -181,6 +181,8 @@ pub struct CacheSection {
     pub signatures_bytes: usize,
     /// Decoded public keys.
     pub keys_bytes: usize,
+    /// Which keys are fresh ones of this node, and whose the keys of others are, each.
+    pub fresh_keys_bytes: usize,
     /// Outcomes of ended flows.
     pub outcomes_bytes: usize,
     /// Transactions that only this node has.
@@ -362,6 +364,7 @@ impl Default for CacheSection {
             transactions_bytes: kernel.transactions_bytes,
             signatures_bytes: kernel.known_signatures_bytes,
             keys_bytes: kernel.keys_bytes,
+            fresh_keys_bytes: kernel.fresh_keys_bytes,
             outcomes_bytes: kernel.outcomes_bytes,
             unshared_bytes: kernel.unshared_bytes,
             sent_along_bytes: kernel.sent_along_bytes,

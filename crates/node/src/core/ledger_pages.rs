@@ -5,6 +5,7 @@ use kernel::port::{Reads, StoreFailure, Table};
 use kernel::{Event, Reply, Token, decode_row, ledger_page};
 use ledger::{StateRef, TxId};
 
+use super::key_names::KeyNames;
 use super::ledger_reads;
 use super::service::{Service, joined, stopping, store_refusal};
 use crate::http::{Refusal, Ticket, transaction_view};
@@ -30,10 +31,16 @@ impl Service {
         let seq = kernel::rows::seq_of(&seq).unwrap_or_default();
         let (_, transaction) = decode_row(&row)
             .map_err(|error| Refusal::listed(&api::codes::INTERNAL, error.to_string()))?;
+        let names = KeyNames {
+            me: self.info.party.id(),
+            network: &self.network,
+            reads: &self.store,
+        };
         Ok(transaction_view(
             seq,
             &transaction,
             &self.network,
+            |key| names.party(key).map(ToString::to_string),
             |state| self.describe(state),
         ))
     }

@@ -14,6 +14,7 @@ mod consents;
 mod figures;
 mod flow_starts;
 mod hospital;
+mod key_names;
 mod ledger_pages;
 mod ledger_reads;
 mod mailbox;

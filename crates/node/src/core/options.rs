@@ -42,6 +42,7 @@ pub(super) fn kernel_options(config: &NodeConfig) -> Result<KernelOptions, Start
         transactions_bytes: config.cache.transactions_bytes,
         known_signatures_bytes: config.cache.signatures_bytes,
         keys_bytes: config.cache.keys_bytes,
+        fresh_keys_bytes: config.cache.fresh_keys_bytes,
         outcomes_bytes: config.cache.outcomes_bytes,
         unshared_bytes: config.cache.unshared_bytes,
         sent_along_bytes: config.cache.sent_along_bytes,

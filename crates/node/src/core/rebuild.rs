@@ -56,6 +56,7 @@ pub fn rebuild_view(
     let filler = Filler {
         reads: store,
         contracts,
+        me: files.info.party.id(),
         network: Arc::new(files.network),
         keys: vec![files.identity.public().clone()],
         columns,

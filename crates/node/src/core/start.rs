@@ -181,6 +181,7 @@ impl Node {
                 reads: store.clone(),
                 contracts: Arc::clone(&contracts),
                 network: Arc::clone(&network),
+                me: info.party.id(),
                 keys: keys.clone(),
                 columns: Arc::clone(&columns),
             },

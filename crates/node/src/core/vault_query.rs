@@ -15,6 +15,7 @@ use store::{
 };
 
 use super::columns::Columns;
+use super::key_names::KeyNames;
 use super::service::store_refusal;
 use super::vault_reads::view_refusal;
 use super::view_rows::notary_of;
@@ -295,8 +296,38 @@ impl Searcher {
             return Ok(Criterion::In(Field::Number, numbers));
         }
         let field = self.field(name)?;
-        let values = values.iter().map(|value| self.value(name, field, value));
-        Ok(Criterion::In(field, values.collect::<Result<_, _>>()?))
+        let of_party = match field {
+            Field::Owner => Some(Field::OwnerParty),
+            Field::Participant => Some(Field::ParticipantParty),
+            _ => None,
+        };
+        let (mut parties, mut others) = (Vec::new(), Vec::new());
+        for value in values {
+            match self.named(value).filter(|_| of_party.is_some()) {
+                Some(party) => parties.push(Datum::Bytes(party.as_bytes().to_vec())),
+                None => others.push(self.value(name, field, value)?),
+            }
+        }
+        // A party's name stands for all of its keys that this node knows.
+        Ok(match of_party {
+            Some(of_party) if others.is_empty() && !parties.is_empty() => {
+                Criterion::In(of_party, parties)
+            }
+            Some(of_party) if !parties.is_empty() => Criterion::Any(vec![
+                Criterion::In(of_party, parties),
+                Criterion::In(field, others),
+            ]),
+            _ => Criterion::In(field, others),
+        })
+    }
+
+    /// The party of the network whose name a value is.
+    fn named(&self, value: &Given) -> Option<PartyId> {
+        let Given::Text(text) = value else {
+            return None;
+        };
+        let name = text.parse::<LegalName>().ok()?;
+        self.network.by_name(&name).map(ledger::Party::id)
     }
 
     /// The place of a state in the view; none when the ledger does not hold its transaction.
@@ -332,15 +363,11 @@ impl Searcher {
         let party = || text.parse::<LegalName>().ok();
         Ok(match field {
             Field::Owner | Field::Participant => {
-                let known = party().and_then(|name| self.network.by_name(&name));
-                let key = match known {
-                    Some(party) => party.key.clone(),
-                    None => text.parse::<PublicKey>().map_err(|_| {
-                        bad(format!(
-                            "'{name}': '{text}' is no party of the network and no key"
-                        ))
-                    })?,
-                };
+                let key = text.parse::<PublicKey>().map_err(|_| {
+                    bad(format!(
+                        "'{name}': '{text}' is no party of the network and no key"
+                    ))
+                })?;
                 Datum::Bytes(key.to_bytes())
             }
             Field::Notary => {
@@ -385,15 +412,12 @@ impl Searcher {
 
     /// An owner by name, where this node knows it: by the network map, as its own fresh key, or by a proof.
     fn owner(&self, key: &PublicKey) -> String {
-        if let Some(party) = self.network.by_key(key) {
-            return party.name.to_string();
-        }
-        // A name that can't be read just now is as good as one that is not known.
-        let owner = match kernel::is_own_key(key, &self.store) {
-            Ok(true) => Some(self.me),
-            _ => kernel::key_owner(key, &self.store).ok().flatten(),
+        let names = KeyNames {
+            me: self.me,
+            network: &self.network,
+            reads: &self.store,
         };
-        let party = owner.and_then(|owner| self.network.party(&owner));
+        let party = names.party(key);
         party.map_or_else(|| key.to_text(), |party| party.name.to_string())
     }
 

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use kernel::port::{Reads, StoreFailure, damaged};
 use kernel::{decode_row, ledger_page};
-use ledger::{ContractRegistry, NetworkMap};
+use ledger::{ContractRegistry, NetworkMap, PartyId};
 use primitives::{Coded, PublicKey, Timestamp};
 use store::{ConsumedState, VaultView, ViewError};
 use thiserror::Error;
 use vault::ViewChange;
 
 use super::columns::Columns;
+use super::key_names::KeyNames;
 use super::start_error::{StartError, VIEW_FAILED};
 use super::view_rows::produced_row;
 
@@ -50,6 +51,8 @@ pub(super) struct Filler<R> {
     pub(super) reads: R,
     pub(super) contracts: Arc<ContractRegistry>,
     pub(super) network: Arc<NetworkMap>,
+    /// This node.
+    pub(super) me: PartyId,
     /// The party's own keys.
     pub(super) keys: Vec<PublicKey>,
     pub(super) columns: Arc<Columns>,
@@ -106,12 +109,13 @@ impl<R: Reads> Filler<R> {
         for change in changes {
             match change {
                 ViewChange::Produced(produced) => {
-                    rows.push(store::ViewChange::Produced(produced_row(
-                        at,
-                        *produced,
-                        &self.network,
-                        &self.columns,
-                    )));
+                    let names = KeyNames {
+                        me: self.me,
+                        network: &self.network,
+                        reads: &self.reads,
+                    };
+                    let row = produced_row(at, *produced, &names, &self.columns)?;
+                    rows.push(store::ViewChange::Produced(row));
                 }
                 ViewChange::Consumed(consumed) => {
                     let key = consumed.reference.tx.as_bytes();

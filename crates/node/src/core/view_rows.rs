@@ -1,19 +1,21 @@
 //! Rows of the vault's view, from what the ledger changes and back.
 
-use ledger::{NetworkMap, PartyId, StateAndRef, StateRef, TxId};
-use primitives::{Decode, Encode, Timestamp};
+use kernel::port::{Reads, StoreFailure};
+use ledger::{PartyId, StateAndRef, StateRef, TxId};
+use primitives::{Decode, Encode, PublicKey, Timestamp};
 use store::{ProducedState, StateRow, TokenFacts};
 use vault::CoinRow;
 
 use super::columns::Columns;
+use super::key_names::KeyNames;
 
 /// The row of a state that the ledger has produced.
-pub(super) fn produced_row(
+pub(super) fn produced_row<R: Reads>(
     at: Timestamp,
     produced: vault::Produced,
-    network: &NetworkMap,
+    names: &KeyNames<'_, R>,
     columns: &Columns,
-) -> ProducedState {
+) -> Result<ProducedState, StoreFailure> {
     let vault::Produced { seq, state, facts } = produced;
     let StateAndRef { state, reference } = state;
     let (token, quantity) = match facts.fungible {
@@ -22,7 +24,7 @@ pub(super) fn produced_row(
             let facts = TokenFacts {
                 id,
                 symbol: fungible.symbol,
-                issuer: network.title(&fungible.issuer),
+                issuer: names.network.title(&fungible.issuer),
             };
             (Some(facts), fungible.quantity)
         }
@@ -32,26 +34,38 @@ pub(super) fn produced_row(
         (Some(owner), [participant]) => owner == participant,
         _ => false,
     };
-    ProducedState {
+    let party = |key: &PublicKey| {
+        let owner = names.owner(key)?;
+        Ok(owner.map(|owner| *owner.as_bytes()))
+    };
+    let participants = facts.participants.iter();
+    let with_party = |key: &PublicKey| Ok((key.to_bytes(), party(key)?));
+    Ok(ProducedState {
         tx: *reference.tx.as_bytes(),
         output: reference.index,
         seq,
         contract: state.contract.as_str().to_owned(),
         token,
         quantity,
-        owner: facts.owner.map(|owner| owner.to_bytes()),
+        owner: facts.owner.as_ref().map(Encode::to_bytes),
+        owner_party: match &facts.owner {
+            Some(owner) => party(owner)?,
+            None => None,
+        },
         participants: (!only_owner).then(|| facts.participants.to_bytes()),
         participant_keys: if only_owner {
             Vec::new()
         } else {
-            facts.participants.iter().map(Encode::to_bytes).collect()
+            participants
+                .map(with_party)
+                .collect::<Result<_, StoreFailure>>()?
         },
         linear_id: facts.linear_id.map(|id| *id.as_bytes()),
         notary: *state.notary.id().as_bytes(),
         recorded_at: at.as_ms(),
         state: state.to_bytes(),
         columns: columns.row(state.contract.as_str(), facts.columns),
-    }
+    })
 }
 
 /// What a row says of a coin.

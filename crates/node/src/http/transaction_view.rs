@@ -8,11 +8,12 @@ use ledger::{
 use primitives::{Encode, PublicKey, Scheme, hex};
 
 /// A recorded transaction, readable: its components decoded, its outputs as far as their contracts describe them, keys that
-/// the network map knows with their names.
+/// this node can name with their names.
 pub fn transaction_view(
     seq: u64,
     transaction: &SignedTransaction,
     map: &NetworkMap,
+    party_of: impl Fn(&PublicKey) -> Option<String>,
     describe: impl Fn(&TransactionState) -> Option<StateFacts>,
 ) -> TransactionView {
     let wire = transaction.wire();
@@ -20,7 +21,7 @@ pub fn transaction_view(
         .outputs()
         .iter()
         .zip(0..)
-        .map(|(state, index)| output(index, state, describe(state), map));
+        .map(|(state, index)| output(index, state, describe(state), map, &party_of));
     TransactionView {
         id: transaction.id().to_string(),
         seq,
@@ -39,7 +40,7 @@ pub fn transaction_view(
         signatures: transaction
             .signatures()
             .iter()
-            .map(|signature| signed(signature, map))
+            .map(|signature| signed(signature, &party_of))
             .collect(),
         bytes: hex::encode(&transaction.to_bytes()),
     }
@@ -50,6 +51,7 @@ fn output(
     state: &TransactionState,
     facts: Option<StateFacts>,
     map: &NetworkMap,
+    party_of: &dyn Fn(&PublicKey) -> Option<String>,
 ) -> StateView {
     let facts = facts.unwrap_or_default();
     StateView {
@@ -64,6 +66,7 @@ fn output(
         encumbrance: state.encumbrance,
         participants: texts(&facts.participants),
         owner: facts.owner.as_ref().map(PublicKey::to_text),
+        owner_party: facts.owner.as_ref().and_then(party_of),
         fungible: facts.fungible.map(|fungible| Fungible {
             token: fungible.token.to_string(),
             symbol: fungible.symbol,
@@ -83,10 +86,13 @@ fn command(command: &Command) -> CommandView {
     }
 }
 
-fn signed(signature: &TransactionSignature, map: &NetworkMap) -> SignatureView {
+fn signed(
+    signature: &TransactionSignature,
+    party_of: &dyn Fn(&PublicKey) -> Option<String>,
+) -> SignatureView {
     SignatureView {
         by: signature.by.to_text(),
-        party: map.by_key(&signature.by).map(ToString::to_string),
+        party: party_of(&signature.by),
         scheme: match signature.signature.scheme() {
             Scheme::Ed25519 => "ed25519".to_owned(),
             Scheme::EcdsaP256 => "ecdsa-p256".to_owned(),

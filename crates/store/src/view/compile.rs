@@ -84,7 +84,9 @@ impl<'r> Sql<'r> {
                 self.add("(s.consumed_seq IS NULL)");
                 Ok(())
             }
-            Criterion::In(Field::Participant, values) => self.participants(values),
+            Criterion::In(field @ (Field::Participant | Field::ParticipantParty), values) => {
+                self.participants(*field, values)
+            }
             Criterion::In(field, values) => self.one_of(*field, values),
             Criterion::Between(field, from, to) => {
                 let tests = [(">= ?", from.as_ref()), ("<= ?", to.as_ref())];
@@ -194,7 +196,7 @@ impl<'r> Sql<'r> {
     ) -> Result<(), QueryError> {
         let column = match field {
             Field::Contract => "s.contract",
-            Field::Owner => "s.owner",
+            Field::Owner | Field::OwnerParty => "s.owner",
             Field::Notary => "s.notary",
             _ => "s.token",
         };
@@ -207,7 +209,14 @@ impl<'r> Sql<'r> {
             let rows = statement.query_map(params_from_iter(&values), |row| row.get(0))?;
             rows.collect::<rusqlite::Result<Vec<i64>>>()
         })?;
-        if numbers.len() > RESOLVED_MAX {
+        if numbers.len() > RESOLVED_MAX && field == Field::OwnerParty {
+            // One of a party's many keys: asked of each state that is looked at, rather than of each key.
+            let (_, test) = select.split_once(" WHERE ").unwrap_or_default();
+            self.add(&format!(
+                "(EXISTS (SELECT 1 FROM key k WHERE k.id = s.owner AND k.{test}))"
+            ));
+            self.values.extend(values);
+        } else if numbers.len() > RESOLVED_MAX {
             self.add(&format!("({plus}{column} IN ({select}))"));
             self.values.extend(values);
         } else {
@@ -217,10 +226,14 @@ impl<'r> Sql<'r> {
         Ok(())
     }
 
-    fn participants(&mut self, values: &[Datum]) -> Result<(), QueryError> {
+    fn participants(&mut self, field: Field, values: &[Datum]) -> Result<(), QueryError> {
+        let (owner, column) = match field {
+            Field::ParticipantParty => (Field::OwnerParty, "party"),
+            _ => (Field::Owner, "bytes"),
+        };
         self.add("((s.participants IS NULL AND ");
-        self.one_of(Field::Owner, values)?;
-        self.add(") OR s.id IN (SELECT p.state FROM participant p JOIN key pk ON pk.id = p.key WHERE pk.bytes ");
+        self.one_of(owner, values)?;
+        self.add(&format!(") OR s.id IN (SELECT p.state FROM participant p JOIN key pk ON pk.id = p.key WHERE pk.{column} "));
         self.add(&set(values.len()));
         self.add("))");
         for value in values {
@@ -267,6 +280,7 @@ fn look_up(field: Field) -> &'static str {
         Field::Token => "SELECT id FROM token WHERE hash",
         Field::Symbol => "SELECT id FROM token WHERE symbol",
         Field::Issuer => "SELECT id FROM token WHERE issuer",
+        Field::OwnerParty => "SELECT id FROM key WHERE party",
         _ => "SELECT id FROM key WHERE bytes",
     }
 }
@@ -298,7 +312,13 @@ fn bound(field: Field, value: &Datum) -> Result<Value, QueryError> {
             Value::Text(text.clone())
         }
         (
-            Field::Owner | Field::Participant | Field::Notary | Field::Token | Field::LinearId,
+            Field::Owner
+            | Field::OwnerParty
+            | Field::Participant
+            | Field::ParticipantParty
+            | Field::Notary
+            | Field::Token
+            | Field::LinearId,
             Datum::Bytes(bytes),
         ) => Value::Blob(bytes.clone()),
         (Field::Column(_), value) => super::feed::column_value(value),

@@ -26,7 +26,7 @@ impl Dictionary {
     pub(super) fn keys() -> Self {
         Self::new(
             "SELECT id FROM key WHERE bytes = ?1",
-            "INSERT INTO key (bytes) VALUES (?1)",
+            "INSERT INTO key (bytes, party) VALUES (?1, ?2)",
         )
     }
 

@@ -29,6 +29,9 @@ impl Delta {
     }
 }
 
+/// A key without an owner.
+const NOBODY: Option<&[u8]> = None;
+
 /// Token, contract, notary, consumed.
 type TotalKey = (i64, i64, i64, bool);
 /// Owner, token, contract, notary.
@@ -63,11 +66,17 @@ impl Feed<'_> {
         let contract =
             self.contracts
                 .number(transaction, state.contract.as_bytes(), &state.contract, &[])?;
-        let notary = self
-            .keys
-            .number(transaction, &state.notary, &state.notary.as_slice(), &[])?;
+        let notary = self.keys.number(
+            transaction,
+            &state.notary,
+            &state.notary.as_slice(),
+            &[&NOBODY],
+        )?;
         let owner = match &state.owner {
-            Some(owner) => Some(self.keys.number(transaction, owner, owner, &[])?),
+            Some(owner) => {
+                let party = state.owner_party.as_ref().map(<[u8; 32]>::as_slice);
+                Some(self.keys.number(transaction, owner, owner, &[&party])?)
+            }
             None => None,
         };
         let token = match &state.token {
@@ -99,8 +108,9 @@ impl Feed<'_> {
                 state.state,
                 state.linear_id
             ])?;
-        for bytes in &state.participant_keys {
-            let key = self.keys.number(transaction, bytes, bytes, &[])?;
+        for (bytes, party) in &state.participant_keys {
+            let party = party.as_ref().map(<[u8; 32]>::as_slice);
+            let key = self.keys.number(transaction, bytes, bytes, &[&party])?;
             transaction
                 .prepare_cached("INSERT OR IGNORE INTO participant (key, state) VALUES (?1, ?2)")?
                 .execute(params![key, id])?;

@@ -38,7 +38,9 @@ impl Source {
         for field in fields {
             match field {
                 Field::Token | Field::Symbol | Field::Issuer | Field::Contract | Field::Notary => {}
-                Field::Owner if unconsumed(criterion) => source = Source::Holdings,
+                Field::Owner | Field::OwnerParty if unconsumed(criterion) => {
+                    source = Source::Holdings
+                }
                 _ => return Source::States,
             }
         }

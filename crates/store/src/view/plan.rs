@@ -60,7 +60,12 @@ pub(super) fn column(field: Field) -> Result<(String, &'static str), QueryError>
             let value = format!("(SELECT value FROM extra WHERE state = s.id AND column = {id})");
             return Ok((value, ""));
         }
-        Field::Participant => return bad("a state has several participants: no order or groups"),
+        Field::OwnerParty => {
+            return bad("states are in no order of their owners' parties: take the owner's");
+        }
+        Field::Participant | Field::ParticipantParty => {
+            return bad("a state has several participants: no order or groups");
+        }
     };
     Ok((column.to_owned(), join))
 }
@@ -286,6 +291,12 @@ fn narrowest(
                 Field::Owner => format!(
                     "SELECT count(*) FROM (SELECT 1 FROM state INDEXED BY state_owner WHERE consumed_seq IS NULL \
                      AND owner = (SELECT id FROM key WHERE bytes = ?) LIMIT {})",
+                    COMMON + 1
+                ),
+                Field::OwnerParty => format!(
+                    "SELECT CASE WHEN (SELECT count(*) FROM (SELECT 1 FROM key WHERE party = ?1 LIMIT {0})) = {0} THEN {0} \
+                     ELSE (SELECT count(*) FROM (SELECT 1 FROM key k CROSS JOIN state INDEXED BY state_owner \
+                     ON owner = k.id WHERE consumed_seq IS NULL AND k.party = ?1 LIMIT {0})) END",
                     COMMON + 1
                 ),
                 _ => return Ok(()),

@@ -24,8 +24,12 @@ pub enum Field {
     Contract,
     /// The owner's key, encoded.
     Owner,
+    /// The party id of the owner, as far as it was known when the owner's key came up first. Only tested for.
+    OwnerParty,
     /// A participant's key, encoded; a state may have several.
     Participant,
+    /// The party id of a participant, as of an owner. Only tested for.
+    ParticipantParty,
     /// The notary's party id.
     Notary,
     /// The token's id.

@@ -30,10 +30,12 @@ pub struct ProducedState {
     pub quantity: u64,
     /// The owner's key, encoded, where the state has one.
     pub owner: Option<Vec<u8>>,
+    /// The party id of the owner, where it is known.
+    pub owner_party: Option<[u8; 32]>,
     /// The participants' keys, encoded, where they are more than the owner.
     pub participants: Option<Vec<u8>>,
-    /// Each of the participants' keys, encoded, for queries.
-    pub participant_keys: Vec<Vec<u8>>,
+    /// Each of the participants' keys, encoded, for queries, with the party ids of those that are known.
+    pub participant_keys: Vec<(Vec<u8>, Option<[u8; 32]>)>,
     /// The thing it is a version of, where it is linear.
     pub linear_id: Option<[u8; 32]>,
     /// The notary's party id.

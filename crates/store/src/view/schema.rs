@@ -6,7 +6,7 @@
 //! change, so that sums do not read the states.
 
 /// Changes with every change of the tables: a view of another version is dropped and filled again.
-pub(super) const VERSION: i64 = 3;
+pub(super) const VERSION: i64 = 4;
 /// "taly": marks the file as ours.
 pub(super) const APPLICATION_ID: i64 = 0x7461_6c79;
 
@@ -18,7 +18,9 @@ CREATE TABLE cursor (one INTEGER PRIMARY KEY CHECK (one = 1), upto INTEGER NOT N
 INSERT INTO cursor VALUES (1, 0);
 
 CREATE TABLE contract (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
-CREATE TABLE key (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL UNIQUE) STRICT;
+-- The party is the key's owner, as far as the node knew when the key came up first: one may have many keys.
+CREATE TABLE key (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL UNIQUE, party BLOB) STRICT;
+CREATE INDEX key_party ON key (party) WHERE party IS NOT NULL;
 CREATE TABLE token (
     id INTEGER PRIMARY KEY,
     hash BLOB NOT NULL UNIQUE,

@@ -113,7 +113,7 @@ impl Responder for SignDeed {
     const VERSION: u32 = 1;
 
     async fn run(ctx: FlowContext, session: Session) -> Result<(), FlowError> {
-        let id = sign_transaction(&ctx, &session, |_| Ok(())).await?;
+        let id = sign_transaction(&ctx, &session, |_, _| Ok(())).await?;
         receive_finality(&ctx, &id).await?;
         Ok(())
     }

@@ -95,8 +95,8 @@ async fn obligee_changes(
 ) -> Result<ObligationResult, FlowError> {
     let input = lock_state(ctx, reference).await?;
     let before = builder::open(&input)?;
-    let me = ctx.me().key.clone();
-    if before.obligee != me {
+    let obligee = before.obligee.clone();
+    if !ctx.is_mine(&obligee).await? {
         return Err(ObligationError::NotTheParty("obligee").into());
     }
     ctx.progress("building");
@@ -107,7 +107,7 @@ async fn obligee_changes(
         changed = changed.time_window(window);
     }
     let changed = builder::change(changed, &input, after.as_ref());
-    let changed = builder::command(changed, &command, vec![me.clone()]);
-    let signed = build_and_sign(ctx, changed, &[me]).await?;
+    let changed = builder::command(changed, &command, vec![obligee.clone()]);
+    let signed = build_and_sign(ctx, changed, &[obligee]).await?;
     finish(ctx, signed, &before, after.as_ref()).await
 }

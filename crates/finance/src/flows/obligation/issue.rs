@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ObligationResult, finish};
 use crate::flows::agreed::TokenArgs;
+use crate::flows::anonymous::receiving_key;
 use crate::flows::arguments::{notary, party};
 use crate::obligation::{ObligationCommand, ObligationError, ObligationState, TOKENS_MAX, builder};
 
@@ -25,28 +26,34 @@ pub struct IssueObligationArgs {
     /// The notary of the obligation; the network's default, if left out.
     #[serde(default)]
     pub notary: Option<LegalName>,
+    /// Whether it is owed to a fresh key, which the one who is owed proves to this node alone; to the key that the network map
+    /// lists, if left out.
+    #[serde(default)]
+    pub anonymous: Option<bool>,
 }
 
 impl Encode for IssueObligationArgs {
     fn encode(&self, e: &mut Encoder) {
-        e.array(5);
+        e.array(6);
         self.to.encode(e);
         e.u64(self.quantity);
         self.tokens.encode(e);
         self.due.encode(e);
         self.notary.encode(e);
+        self.anonymous.encode(e);
     }
 }
 
 impl Decode for IssueObligationArgs {
     fn decode(d: &mut Decoder<'_>) -> Result<Self, DecodeError> {
-        d.expect_array(5)?;
+        d.expect_array(6)?;
         Ok(Self {
             to: LegalName::decode(d)?,
             quantity: d.u64()?,
             tokens: d.vec_of(TOKENS_MAX)?,
             due: Timestamp::decode(d)?,
             notary: Option::decode(d)?,
+            anonymous: Option::decode(d)?,
         })
     }
 }
@@ -79,6 +86,9 @@ impl Flow for IssueObligation {
         if tokens.is_empty() || tokens.len() > TOKENS_MAX {
             return Err(ObligationError::Count.into());
         }
+        if to.id() == ctx.my_id() {
+            return Err(ObligationError::OwnDebt.into());
+        }
         let state = ObligationState {
             id: Hash::from_bytes(ctx.random32()?),
             obligor: me.clone(),
@@ -86,11 +96,8 @@ impl Flow for IssueObligation {
             due: args.due,
             quantity,
             defaulted: false,
-            obligee: to.key,
+            obligee: receiving_key(&ctx, &to, args.anonymous).await?,
         };
-        if state.obligee == me.key {
-            return Err(ObligationError::OwnDebt.into());
-        }
         let notary = notary(&ctx, args.notary.as_ref())?.clone();
         let command = ObligationCommand::Issue(vec![state.id]);
         let made = builder::make(TransactionBuilder::new(notary), &state);

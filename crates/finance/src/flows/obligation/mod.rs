@@ -50,7 +50,7 @@ async fn finish(
 ) -> Result<ObligationResult, FlowError> {
     let mut keys: Vec<&PublicKey> = vec![&before.obligor.key, &before.obligee];
     keys.extend(after.map(|after| &after.obligee));
-    let concerned = parties(ctx, keys)?;
+    let concerned = parties(ctx, keys).await?;
     let transaction = signed.id();
     let state = after.map(|_| output_of(&signed, obligation_name()));
     finality(ctx, signed, &concerned).await?;

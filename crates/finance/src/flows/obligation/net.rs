@@ -3,14 +3,15 @@
 use std::collections::BTreeSet;
 
 use flow::library::{
-    build_and_sign, collect_signatures, finality, receive_proposal, sign_proposal,
+    Asked, build_and_sign, collect_signatures, finality, receive_proposal, sign_proposal,
 };
 use flow::{Flow, FlowContext, FlowError, Responder, Session};
 use ledger::{LegalName, PartyId, SignedTransaction, StateRef, TransactionBuilder, TxId};
 use primitives::{Decode, DecodeError, Decoder, Encode, Encoder, PublicKey};
 use serde::{Deserialize, Serialize};
 
-use crate::flows::agreed::{asks_only_for, await_final, parties, party_of_key, tell_final};
+use super::{MoveObligation, MoveObligationArgs};
+use crate::flows::agreed::{asks_only_for, await_final, parties, tell_final};
 use crate::flows::arguments::party;
 use crate::obligation::netting::{Debt, net};
 use crate::obligation::{
@@ -111,13 +112,14 @@ impl Flow for NetObligations {
             return Err(ObligationError::Count.into());
         }
         let asked = fetch(&ctx, &args).await?;
-        let netting = Netting::of(&ctx, args.obligations).await?;
+        let obligations = under_own_key(&ctx, args.obligations).await?;
+        let netting = Netting::of(&ctx, obligations).await?;
         let me = ctx.me().key.clone();
         if !netting.keys.contains(&me) {
             return Err(ObligationError::NotTheParty("obligor or obligee").into());
         }
         let proposal = build_and_sign(&ctx, netting.builder, &[me]).await?;
-        let concerned = parties(&ctx, &netting.keys)?;
+        let concerned = parties(&ctx, &netting.keys).await?;
         let mut sessions = Vec::with_capacity(concerned.len());
         for party in concerned.iter().filter(|party| **party != ctx.my_id()) {
             match asked.iter().find(|session| session.peer() == *party) {
@@ -186,6 +188,32 @@ async fn fetch(ctx: &FlowContext, args: &NetObligationsArgs) -> Result<Vec<Sessi
     }
 }
 
+/// Debts cancel out key by key, so claims of this node's fresh keys go to its own key first. That shows whose they were: netting
+/// is among parties that know each other.
+async fn under_own_key(
+    ctx: &FlowContext,
+    mut states: Vec<StateRef>,
+) -> Result<Vec<StateRef>, FlowError> {
+    let inputs = ctx.states(states.clone()).await?;
+    let opened = inputs.iter().map(builder::open);
+    let opened = opened.collect::<Result<Vec<ObligationState>, _>>()?;
+    let obligees: Vec<PublicKey> = opened.into_iter().map(|state| state.obligee).collect();
+    let own = ctx.own_of(&obligees).await?;
+    for (state, obligee) in states.iter_mut().zip(&obligees) {
+        if *obligee == ctx.me().key || !own.contains(obligee) {
+            continue;
+        }
+        let args = MoveObligationArgs {
+            obligation: *state,
+            to: ctx.me().name.clone(),
+            anonymous: None,
+        };
+        let moved = ctx.sub_flow::<MoveObligation>(args).await?;
+        *state = moved.state.ok_or(ObligationError::Count)?;
+    }
+    Ok(states)
+}
+
 /// A netting, built.
 struct Netting {
     builder: TransactionBuilder,
@@ -248,9 +276,7 @@ impl Netting {
             return Err(ObligationError::NothingToNet.into());
         }
         // Whoever is named has to be a party that can be asked.
-        for key in &netting.keys {
-            party_of_key(ctx, key)?;
-        }
+        parties(ctx, &netting.keys).await?;
         let command = ObligationCommand::Net(ids);
         netting.builder = builder::command(netting.builder, &command, netting.keys.clone());
         Ok(netting)
@@ -288,16 +314,18 @@ impl Responder for NetsObligations {
             Err(error) if error.code == "flow.session_ended" => return Ok(()),
             proposal => proposal?,
         };
+        let asked = Asked::of(&ctx, &proposal).await?;
         let netting = |command| matches!(command, ObligationCommand::Net(_));
-        if !asks_only_for(&ctx, &proposal, obligation_name(), netting) {
+        if !asks_only_for(&asked, &proposal, obligation_name(), netting) {
             return Err(ObligationError::Proposal.into());
         }
-        let id = sign_proposal(&ctx, &session, &proposal).await?;
+        let id = sign_proposal(&ctx, &session, &proposal, &asked).await?;
         await_final(&ctx, &session, &id).await
     }
 }
 
-/// Whether a state is an obligation that this node owes or is owed.
+/// Whether a state is an obligation that this node owes or is owed, under the key that the network map lists: whoever asks about
+/// one that is owed to a fresh key could learn whose that is.
 fn is_ours(ctx: &FlowContext, transaction: &SignedTransaction, state: StateRef) -> bool {
     let me = &ctx.me().key;
     let output = usize::try_from(state.index)

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ObligationResult, finish};
 use crate::flows::agreed::lock_state;
+use crate::flows::anonymous::receiving_key;
 use crate::flows::arguments::party;
 use crate::obligation::{ObligationCommand, ObligationError, builder};
 
@@ -17,9 +18,17 @@ pub struct MoveObligationArgs {
     pub obligation: StateRef,
     /// Who is owed from now on.
     pub to: LegalName,
+    /// Whether it is owed to a fresh key from now on, which the new obligee proves to this node alone; to the key that the network
+    /// map lists, if left out. The obligor pays it once the obligee has proved the key to it as well, with `ledger.prove_key`.
+    #[serde(default)]
+    pub anonymous: Option<bool>,
 }
 
-primitives::record!(MoveObligationArgs { obligation, to });
+primitives::record!(MoveObligationArgs {
+    obligation,
+    to,
+    anonymous
+});
 
 /// Passes a claim of this node on, for nothing.
 #[derive(Debug)]
@@ -38,21 +47,25 @@ impl Flow for MoveObligation {
         let to = party(&ctx, &args.to)?.clone();
         let input = lock_state(&ctx, args.obligation).await?;
         let before = builder::open(&input)?;
-        let me = ctx.me().key.clone();
-        if before.obligee != me {
+        let obligee = before.obligee.clone();
+        if !ctx.is_mine(&obligee).await? {
             return Err(ObligationError::NotTheParty("obligee").into());
         }
         if before.defaulted {
             return Err(ObligationError::InDefault.into());
         }
+        if to.id() == before.obligor.id() {
+            return Err(ObligationError::OwnDebt.into());
+        }
+        let new_obligee = receiving_key(&ctx, &to, args.anonymous).await?;
         ctx.progress("building");
         let mut after = before.clone();
-        after.obligee = to.key;
+        after.obligee = new_obligee;
         let command = ObligationCommand::Move(vec![before.id]);
         let moved = TransactionBuilder::new(input.state.notary.clone());
         let moved = builder::change(moved, &input, Some(&after));
-        let moved = builder::command(moved, &command, vec![me.clone()]);
-        let signed = build_and_sign(&ctx, moved, &[me]).await?;
+        let moved = builder::command(moved, &command, vec![obligee.clone()]);
+        let signed = build_and_sign(&ctx, moved, &[obligee]).await?;
         finish(&ctx, signed, &before, Some(&after)).await
     }
 }

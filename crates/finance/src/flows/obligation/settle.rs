@@ -6,7 +6,7 @@ use ledger::{SelectionRequest, StateRef};
 use serde::{Deserialize, Serialize};
 
 use super::{ObligationResult, finish};
-use crate::flows::agreed::{TokenArgs, lock_state};
+use crate::flows::agreed::{TokenArgs, lock_state, party_of_key};
 use crate::flows::arguments::SELECTION_DEADLINE_MS;
 use crate::obligation::{ObligationCommand, ObligationError, SettlementPayment, builder};
 use crate::{Portion, cash_builder};
@@ -69,6 +69,8 @@ impl Flow for SettleObligation {
             return Err(ObligationError::TokenNotAccepted.into());
         }
 
+        // Before cash is locked: an obligee that nobody knows could not be told.
+        party_of_key(&ctx, &before.obligee).await?;
         ctx.progress("selecting cash");
         let notary = input.state.notary.clone();
         let request = SelectionRequest {

@@ -7,6 +7,7 @@ use primitives::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::flows::agreed::{StateResult, TokenArgs, WINDOW_MS, output_of};
+use crate::flows::anonymous::receiving_key;
 use crate::flows::arguments::{notary, party};
 use crate::paper::{PaperError, PaperState, builder, paper_name};
 use crate::{CashError, Reference};
@@ -29,6 +30,10 @@ pub struct IssuePaperArgs {
     /// The notary of the paper; the network's default, if left out.
     #[serde(default)]
     pub notary: Option<LegalName>,
+    /// Whether it goes to a fresh key, which its owner proves to this node alone; to the key that the network map lists, if left
+    /// out.
+    #[serde(default)]
+    pub anonymous: Option<bool>,
 }
 
 primitives::record!(IssuePaperArgs {
@@ -37,7 +42,8 @@ primitives::record!(IssuePaperArgs {
     maturity,
     reference,
     recipient,
-    notary
+    notary,
+    anonymous
 });
 
 /// This node promises to pay a face value at maturity.
@@ -69,7 +75,7 @@ impl Flow for IssuePaper {
             token: args.token.resolve(&ctx)?,
             face: args.face,
             maturity: args.maturity,
-            owner: recipient.key.clone(),
+            owner: receiving_key(&ctx, &recipient, args.anonymous).await?,
         };
         let notary = notary(&ctx, args.notary.as_ref())?.clone();
         let end = now.plus_ms(WINDOW_MS).unwrap_or(Timestamp::MAX);

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::open;
 use crate::flows::agreed::{StateResult, lock_state, output_of, parties};
+use crate::flows::anonymous::receiving_key;
 use crate::flows::arguments::party;
 use crate::paper::{PaperError, builder, paper_name};
 
@@ -17,9 +18,17 @@ pub struct MovePaperArgs {
     pub paper: StateRef,
     /// Who gets it.
     pub to: LegalName,
+    /// Whether it goes to a fresh key, which the new owner proves to this node alone; to the key that the network map lists, if
+    /// left out. The issuer redeems it once the owner has proved the key to it as well, with `ledger.prove_key`.
+    #[serde(default)]
+    pub anonymous: Option<bool>,
 }
 
-primitives::record!(MovePaperArgs { paper, to });
+primitives::record!(MovePaperArgs {
+    paper,
+    to,
+    anonymous
+});
 
 /// Passes a paper of this node on, for nothing.
 #[derive(Debug)]
@@ -35,15 +44,16 @@ impl Flow for MovePaper {
         let to = party(&ctx, &args.to)?.clone();
         let input = lock_state(&ctx, args.paper).await?;
         let paper = open(&input)?;
-        if paper.owner != ctx.me().key {
+        if !ctx.is_mine(&paper.owner).await? {
             return Err(PaperError::NotTheOwner.into());
         }
+        let owner = receiving_key(&ctx, &to, args.anonymous).await?;
         ctx.progress("building");
         let builder = TransactionBuilder::new(input.state.notary.clone());
-        let builder = builder::transfer(builder, &input, to.key.clone())?;
+        let builder = builder::transfer(builder, &input, owner)?;
         let signed = build_and_sign(&ctx, builder, &[paper.owner]).await?;
         let state = output_of(&signed, paper_name());
-        let concerned = parties(&ctx, [&to.key, &paper.issuer.key])?;
+        let concerned = parties(&ctx, [&to.key, &paper.issuer.key]).await?;
         finality(&ctx, signed, &concerned).await?;
         Ok(StateResult {
             state,

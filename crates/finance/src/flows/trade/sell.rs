@@ -1,12 +1,11 @@
 //! `trade.sell`: an asset of this node against cash of a buyer that has bid for it, in one transaction.
 
-use flow::library::{build_and_sign, finality, receive_proposal};
+use flow::library::{Asked, build_and_sign, finality, receive_proposal};
 use flow::{Flow, FlowContext, FlowError, Responder, Session};
 use ledger::{
-    SelectionRequest, SignedTransaction, StateAndRef, StateRef, TimeWindow, TransactionSignature,
-    TransactionState,
+    SelectionRequest, SignedTransaction, StateAndRef, StateRef, TimeWindow, TransactionState,
 };
-use primitives::{Decode, Encode, PublicKey, SignatureContext, Timestamp};
+use primitives::{Decode, Encode, PublicKey, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::open_bid;
@@ -14,6 +13,7 @@ use crate::flows::CashResult;
 use crate::flows::agreed::{
     WINDOW_MS, asks_only_for, await_final, lock_state, parties, tell_final,
 };
+use crate::flows::arguments::signatures;
 use crate::trade::{Asset, BidCommand, BidState, TradeError, bid_code, bid_name};
 use crate::{CashState, Portion, cash_builder, cash_name};
 
@@ -67,7 +67,7 @@ impl Flow for Sell {
         if bid.seller.key != ctx.me().key {
             return Err(TradeError::NoBid.into());
         }
-        if asset.owner() != &ctx.me().key {
+        if !ctx.is_mine(asset.owner()).await? {
             return Err(TradeError::NotTheOwner.into());
         }
         let price = args.price.unwrap_or(bid.price_max);
@@ -89,21 +89,18 @@ impl Flow for Sell {
         };
         session.send(&offer).await?;
         let proposal = receive_proposal(&ctx, &session).await?;
-        check_proposal(&ctx, &proposal, &offer, &terms)?;
+        let asked = Asked::of(&ctx, &proposal).await?;
+        check_proposal(&asked, &proposal, &offer, &terms, asset.owner())?;
         // Verification has recorded all that it consumes.
         let consumed = ctx.states(proposal.wire().inputs().to_vec()).await?;
         check_consumed(&consumed, &offer)?;
         ctx.progress("signing");
-        let (key, id) = (ctx.me().key.clone(), proposal.id());
-        let signature = ctx
-            .sign(&key, SignatureContext::Transaction, id.hash())
-            .await?;
-        let signed = proposal.with(TransactionSignature {
-            by: key,
-            signature,
-            batch: None,
-        });
-        let concerned = parties(&ctx, [&bid.buyer.key, &asset.debtor().key])?;
+        let id = proposal.id();
+        let mut signed = proposal;
+        for signature in signatures(&ctx, &id, &asked.keys).await? {
+            signed.add(signature);
+        }
+        let concerned = parties(&ctx, [&bid.buyer.key, &asset.debtor().key]).await?;
         finality(&ctx, signed, &concerned).await?;
         tell_final(&ctx, &[session], &id).await?;
         Ok(CashResult { transaction: id })
@@ -138,19 +135,19 @@ impl Terms<'_> {
 
 /// Whether the buyer's transaction takes the asset and nothing else from this node, and pays the price.
 fn check_proposal(
-    ctx: &FlowContext,
+    asked: &Asked,
     proposal: &SignedTransaction,
     offer: &Offer,
     terms: &Terms<'_>,
+    seller: &PublicKey,
 ) -> Result<(), TradeError> {
-    let me = &ctx.me().key;
     let sold = terms.sold.move_command();
     let wire = proposal.wire();
     if !wire.inputs().contains(&offer.reference) {
         return Err(TradeError::Proposal("the asset is not in it"));
     }
     let contract = terms.sold.contract();
-    if !asks_only_for(ctx, proposal, contract, |RawCommand(value)| value == sold) {
+    if !asks_only_for(asked, proposal, contract, |RawCommand(value)| value == sold) {
         return Err(TradeError::Proposal("it asks for more than the asset"));
     }
     let data = terms.sold.to_bytes();
@@ -158,7 +155,7 @@ fn check_proposal(
     for output in wire.outputs() {
         if output.contract == *cash_name() {
             let cash = CashState::from_bytes(&output.data).map_err(TradeError::Asset)?;
-            if cash.owner == *me && cash.token == terms.bid.token {
+            if cash.owner == *seller && cash.token == terms.bid.token {
                 paid = paid.saturating_add(cash.quantity);
             }
         } else if output.contract == *contract && output.data == data {

@@ -21,7 +21,9 @@ thread_local! {
 pub fn registry() -> FlowRegistry {
     let mut flows = FlowRegistry::new();
     flow::transitions::register_flows(&mut flows);
+    flow::identities::register_flows(&mut flows);
     finance::register_flows(&mut flows);
+    super::swaps::register(&mut flows);
     flows.register::<Nap>();
     flows.register::<Double>();
     flows.register_responder::<Doubles>();

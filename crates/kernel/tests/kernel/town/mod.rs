@@ -9,6 +9,8 @@ mod flows;
 mod forgers;
 mod performed;
 mod played;
+mod robbers;
+mod swaps;
 mod transactions;
 
 use std::cell::Cell;
@@ -28,6 +30,7 @@ pub use disk::Disk;
 pub use flows::{CODE_CHANGED, RING_MISSING, TROUBLE, Trouble, name};
 pub use performed::{Crash, Last, Scheduled};
 pub use played::part;
+pub use robbers::{PREY, ROBBER};
 pub use transactions::badly_signed;
 
 /// One node.
@@ -154,7 +157,10 @@ impl Town {
             keys: vec![key(node)],
             network: Arc::clone(&self.network),
             contracts: Arc::new(contracts()),
-            flows: Arc::new(flows::registry()),
+            flows: Arc::new(match ROBBER.get() {
+                true => robbers::registry(),
+                false => flows::registry(),
+            }),
         };
         let entropy =
             Hash::plain(&[self.next.to_be_bytes(), citizen.commits.to_be_bytes()].concat());

@@ -1,0 +1,47 @@
+//! Fresh keys for what flows make: asked for by the side that makes it, offered by the other.
+
+use std::marker::PhantomData;
+
+use flow::library::{offer_key, request_key};
+use flow::{Flow, FlowContext, FlowError, Responder, Session};
+use ledger::Party;
+use primitives::PublicKey;
+
+/// The key that something goes to: the party's own, or one that it makes for that and proves to this node alone. In a flow that
+/// offers this, the other side's responder is [`OffersKey`].
+pub(crate) async fn receiving_key(
+    ctx: &FlowContext,
+    to: &Party,
+    anonymous: Option<bool>,
+) -> Result<PublicKey, FlowError> {
+    if !anonymous.unwrap_or(false) {
+        return Ok(to.key.clone());
+    }
+    if to.id() == ctx.my_id() {
+        return ctx.fresh_key().await;
+    }
+    ctx.progress("asking for a fresh key");
+    let session = ctx.open_session(&to.id())?;
+    request_key(ctx, &session).await
+}
+
+/// The key that goes with what comes back to this node: its own, or a fresh one.
+pub(crate) async fn change_key(
+    ctx: &FlowContext,
+    anonymous: Option<bool>,
+) -> Result<PublicKey, FlowError> {
+    receiving_key(ctx, ctx.me(), anonymous).await
+}
+
+/// Answers a flow whose initiator asks for a fresh key: makes one and proves it.
+#[derive(Debug)]
+pub struct OffersKey<F>(PhantomData<F>);
+
+impl<F: Flow> Responder for OffersKey<F> {
+    const NAME: &'static str = F::NAME;
+    const VERSION: u32 = F::VERSION;
+
+    async fn run(ctx: FlowContext, session: Session) -> Result<(), FlowError> {
+        offer_key(&ctx, &session).await.map(|_| ())
+    }
+}

@@ -1,0 +1,99 @@
+//! Fresh keys are swapped: each side learns the other's, nobody else does, and proofs that prove nothing are refused.
+
+use kernel::port::Table;
+use kernel::{Reply, key_owner};
+use primitives::{Decode, PublicKey};
+
+use crate::town::Town;
+
+fn swap(with: u64, lie: &str) -> String {
+    format!(r#"{{"with":{with},"lie":"{lie}"}}"#)
+}
+
+/// The keys of a swap: the initiator's and the other's.
+fn swapped(town: &mut Town, node: usize, args: &str) -> Result<[PublicKey; 2], String> {
+    let token = town.start(node, "test.swap", args, None);
+    town.settle();
+    let reply = town.replies.remove(&token);
+    let Some(Reply::Ended { outcome, .. }) = reply else {
+        panic!("{reply:?}; logs: {:#?}", town.logs);
+    };
+    let bytes = outcome.result.map_err(|rejection| rejection.code)?;
+    let keys = Vec::<PublicKey>::from_bytes(&bytes).expect("keys");
+    Ok(keys.try_into().expect("two keys"))
+}
+
+#[test]
+fn both_sides_learn_each_others_keys_and_nobody_else_does() {
+    let mut town = Town::new(3);
+    let [first, second] = swapped(&mut town, 1, &swap(2, "None")).expect("swapped");
+    assert_ne!(first, second);
+    for restarted in [false, true] {
+        if restarted {
+            for node in [1, 2, 3] {
+                town.down(node);
+                town.up(node);
+            }
+            town.settle();
+        }
+        for (node, known) in [
+            (0, [None, None]),
+            (1, [None, Some(2)]),
+            (2, [Some(1), None]),
+            (3, [None, None]),
+        ] {
+            let disk = &town.nodes[node].disk;
+            for (key, owner) in [&first, &second].into_iter().zip(known) {
+                let found = key_owner(key, disk).expect("the disk reads");
+                assert_eq!(
+                    found,
+                    owner.map(|owner: usize| town.nodes[owner].id),
+                    "at {node}"
+                );
+            }
+            let own = [&first, &second].map(|key| kernel::is_own_key(key, disk).expect("reads"));
+            assert_eq!(own, [node == 1, node == 2], "at {node}");
+        }
+    }
+}
+
+#[test]
+fn proofs_that_were_made_for_others_by_others_or_by_nobody_are_refused() {
+    for (lie, code) in [
+        ("OtherAudience", "key.proof_wrong_audience"),
+        ("Theirs", "key.proof_wrong_owner"),
+        ("Nonsense", "flow.message_malformed"),
+        ("Forged", "key.proof_bad_signature"),
+        ("NotFresh", "key.not_fresh"),
+    ] {
+        let mut town = Town::new(3);
+        let refused = swapped(&mut town, 1, &swap(2, lie));
+        assert_eq!(refused, Err(code.to_owned()), "{lie}");
+        let known = town.nodes[2].disk.count(Table::KeyOwners);
+        assert_eq!(known, 0, "{lie}");
+    }
+}
+
+#[test]
+fn a_proof_that_comes_again_to_whom_it_was_made_for_changes_nothing() {
+    let mut town = Town::new(2);
+    let [mine, _] = swapped(&mut town, 1, &swap(2, "Again")).expect("swapped");
+    let owner = key_owner(&mine, &town.nodes[2].disk).expect("the disk reads");
+    assert_eq!(owner, Some(town.nodes[1].id));
+    // The key's row and its place among the owner's keys.
+    assert_eq!(town.nodes[2].disk.count(Table::KeyOwners), 2);
+}
+
+#[test]
+fn a_restart_of_either_side_tells_no_key_a_second_time() {
+    let mut town = Town::new(2);
+    let mut told = std::collections::BTreeSet::new();
+    for round in 0..12 {
+        let keys = swapped(&mut town, 1, &swap(2, "None")).expect("swapped");
+        told.extend(keys);
+        town.down(1 + round % 2);
+        town.up(1 + round % 2);
+        town.settle();
+    }
+    assert_eq!(told.len(), 24);
+}
