@@ -135,3 +135,13 @@ fn forgotten_consumption_is_found() {
 fn stale_views_are_found() {
     check_found(Bug::ViewStale, 20, &["is consumed elsewhere"]);
 }
+
+#[test]
+fn fresh_keys_that_a_view_does_not_know_are_found() {
+    check_found(Bug::FreshKeysUnseen, 40, &["states too many and"]);
+}
+
+#[test]
+fn lost_schedules_are_found() {
+    check_found(Bug::ScheduleLost, 60, &["was never opened"]);
+}

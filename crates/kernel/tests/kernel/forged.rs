@@ -90,10 +90,10 @@ fn balances(town: &Town) -> Vec<u64> {
         .collect()
 }
 
-/// What the holder says to the issuer: currency, reference, quantity and states.
+/// What the holder says to the issuer: currency, reference, quantity, states, and whether a fresh key comes next.
 fn terms(quantity: u64) -> Vec<u8> {
     let mut e = Encoder::new();
-    e.array(4);
+    e.array(5);
     "GBP"
         .parse::<finance::Currency>()
         .expect("a currency")
@@ -101,6 +101,7 @@ fn terms(quantity: u64) -> Vec<u8> {
     finance::Reference::default().encode(&mut e);
     e.u64(quantity);
     e.u64(1);
+    e.bool(false);
     e.into_bytes()
 }
 
