@@ -115,8 +115,8 @@ codes! {
         "Report it with the lines that the node logged at that time.";
     /// The node takes no more work now.
     NODE_BUSY = "node.busy" 503
-        "The node has as much work as it accepts."
-        "Try again after the time given in retry_after_ms.";
+        "The node has as much work as it accepts. This request started nothing, and what an earlier one started under the same client id goes on."
+        "Try again after the time given in retry_after_ms, with the same client id.";
     /// The node takes no more work until it is restarted.
     NODE_DRAINING = "node.draining" 503
         "The node finishes what it has and accepts no new work."

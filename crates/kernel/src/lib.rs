@@ -74,4 +74,5 @@ pub use recover::OpenError;
 pub use schedule::{SCHEDULE_REFUSED, SCHEDULE_WAITING, ScheduleRow};
 pub use scheduled::{SCHEDULE_USER, schedule_client_id};
 pub use sizes::{SIZE_BUCKETS, Sizes};
+pub use starts::Room;
 pub use transitions::ConsentOptions;

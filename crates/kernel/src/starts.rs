@@ -103,7 +103,36 @@ impl Starts {
     }
 }
 
+/// Room for starts of clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Starts that it would take now.
+    pub places: usize,
+    /// What it would tell the others, in milliseconds.
+    pub retry_after_ms: u64,
+}
+
 impl Kernel {
+    /// What room there is for starts, so that a shell need not ask for each one. Without a bound where all are refused for
+    /// another reason, which the kernel has to say.
+    pub fn room(&self) -> Room {
+        let starts = &self.starts;
+        let queue_left = self
+            .options
+            .start_queue_max
+            .saturating_sub(starts.queue.len());
+        let live_left = self.options.live_flows_max.saturating_sub(starts.running);
+        let refused_all = starts.draining || self.keeps_too_many();
+        Room {
+            places: match (refused_all, starts.queue.len()) {
+                (true, _) => usize::MAX,
+                (false, 0) => queue_left.saturating_add(live_left),
+                (false, _) => queue_left,
+            },
+            retry_after_ms: starts.pace.wait_ms(starts.queue.len()),
+        }
+    }
+
     pub(crate) fn on_start(&mut self, start: Start, reads: &dyn Reads) -> Result<(), StoreFailure> {
         let client = start.client_id.as_ref().map(|client_id| {
             let digest = start_digest(&start.name, start.version, &start.args);

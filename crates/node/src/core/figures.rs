@@ -5,8 +5,8 @@ use net::NetFigures;
 
 use crate::metrics::NodeMetrics;
 
-/// The kernel's.
-pub(super) fn show_kernel(metrics: &NodeMetrics, figures: &Figures) {
+/// The kernel's; `turned_away` starts never came to it.
+pub(super) fn show_kernel(metrics: &NodeMetrics, figures: &Figures, turned_away: u64) {
     let gauges = [
         (&metrics.flows_in_flight, figures.flows_live),
         (&metrics.flows_queued, figures.flows_queued),
@@ -34,7 +34,7 @@ pub(super) fn show_kernel(metrics: &NodeMetrics, figures: &Figures) {
             figures.flows_failed - responders_failed,
         ),
         (&metrics.responders_failed, responders_failed),
-        (&metrics.flows_refused, figures.starts_busy),
+        (&metrics.flows_refused, figures.starts_busy + turned_away),
         (&metrics.scheduled_started, figures.scheduled_started),
         (&metrics.scheduled_refused, figures.scheduled_refused),
         (&metrics.signatures_bad, figures.signatures_bad),

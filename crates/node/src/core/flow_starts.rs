@@ -5,7 +5,7 @@ use kernel::{Event, Start, Token};
 
 use super::service::Service;
 use super::vault_reads::VIEW_RETRY_MS;
-use crate::http::{Answer, Refusal, StartRequest, Ticket};
+use crate::http::{Answer, Room, StartRequest, Ticket};
 
 pub(super) fn kernel_wait(wait: Wait) -> kernel::Wait {
     match wait {
@@ -16,16 +16,23 @@ pub(super) fn kernel_wait(wait: Wait) -> kernel::Wait {
 }
 
 impl Service {
-    /// Hands starts to the kernel, those that it need not see answered at once.
+    /// What room there is for starts.
+    pub(super) fn room_for_starts(&self) -> Room {
+        if self.shared.view.is_behind() {
+            return Room::none(VIEW_RETRY_MS);
+        }
+        self.shared.gate.room()
+    }
+
+    /// Hands starts to the kernel. Those that find no room, and those with bad arguments, are answered without it.
     pub(super) fn start_flows(&self, starts: Vec<StartRequest<'_>>) {
-        let behind = self.shared.view.is_behind();
+        let mut room = self.room_for_starts();
         let mut tickets = Vec::with_capacity(starts.len());
         let mut events = Vec::with_capacity(starts.len());
         for start in starts {
-            if behind {
-                start
-                    .ticket
-                    .answer(Answer::Refused(Refusal::busy(VIEW_RETRY_MS)));
+            if !room.take(start.client_id.is_some()) {
+                self.shared.gate.turn_away(1);
+                start.ticket.answer(Answer::Refused(room.refusal()));
                 continue;
             }
             if let Some((ticket, start)) = self.prepare(start) {
@@ -34,6 +41,7 @@ impl Service {
             }
         }
         if !tickets.is_empty() && self.shared.replies.register(tickets) {
+            self.shared.gate.hand_over(events.len());
             self.shared.mailbox.push_all(events);
         }
     }

@@ -13,6 +13,7 @@ mod columns;
 mod consents;
 mod figures;
 mod flow_starts;
+mod gate;
 mod hospital;
 mod key_names;
 mod ledger_pages;

@@ -116,7 +116,11 @@ impl Service {
     /// Brings gauges up to date.
     pub(super) fn show_figures(&self) {
         let metrics = &self.shared.metrics;
-        figures::show_kernel(metrics, &self.shared.figures());
+        figures::show_kernel(
+            metrics,
+            &self.shared.figures(),
+            self.shared.gate.turned_away(),
+        );
         figures::show_net(metrics, &self.net.figures());
         metrics.blocks.set_blocks(self.store.block_cache());
         metrics.view_seq.set_count(self.progress.upto());

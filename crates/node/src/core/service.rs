@@ -22,7 +22,7 @@ use super::ledger_reads;
 use super::shared::Shared;
 use super::vault_reads::Readers;
 use crate::http::{
-    FlowAction, Followers, NodeService, Pending, Refusal, StartRequest, Ticket, VaultChanges,
+    FlowAction, Followers, NodeService, Pending, Refusal, Room, StartRequest, Ticket, VaultChanges,
 };
 
 /// See the module.
@@ -73,6 +73,14 @@ impl Service {
 }
 
 impl NodeService for Service {
+    fn room(&self) -> Room {
+        self.room_for_starts()
+    }
+
+    fn turned_away(&self, count: u64) {
+        self.shared.gate.turn_away(count);
+    }
+
     fn start(&self, starts: Vec<StartRequest<'_>>) {
         self.start_flows(starts);
     }

@@ -10,6 +10,7 @@ use kernel::{Figures, Kernel, Priority};
 use ledger::{PartyId, Rejection, StateRef};
 
 use super::clock::Clock;
+use super::gate::Gate;
 use super::mailbox::Mailbox;
 use super::replies::Replies;
 use super::view_feed::ViewFeed;
@@ -24,6 +25,7 @@ pub(super) type SendMessages = Box<dyn Fn(Vec<(PartyId, Priority, Vec<u8>)>) + S
 pub(super) struct Shared {
     pub(super) clock: Clock,
     pub(super) mailbox: Arc<Mailbox>,
+    pub(super) gate: Gate,
     pub(super) replies: Replies,
     pub(super) followers: Arc<Followers>,
     pub(super) view: Arc<ViewFeed>,

@@ -15,6 +15,7 @@ use tokio::sync::watch;
 use super::apps::Apps;
 use super::clock::Clock;
 use super::columns::Columns;
+use super::gate::Gate;
 use super::mailbox::Mailbox;
 use super::options::{http_options, kernel_options, store_options, view_options};
 use super::replies::Replies;
@@ -151,6 +152,7 @@ impl Node {
         let shared = Arc::new(Shared {
             clock,
             mailbox: Arc::clone(&mailbox),
+            gate: Gate::new(kernel.room()),
             replies: Replies::default(),
             followers: Arc::default(),
             view: Arc::clone(&feed),

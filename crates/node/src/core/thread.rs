@@ -47,10 +47,15 @@ impl<R: Reads> CoreThread<R> {
             }
             let began = Instant::now();
             let count = events.len();
+            let starts = events
+                .iter()
+                .filter(|event| matches!(event, Event::Start(_)));
+            let starts = starts.count();
             if let Err(failure) = self.round(&mut events, &mut actions) {
                 self.shared.fail(&failure);
                 return;
             }
+            self.shared.gate.judged(starts, self.kernel.room());
             let steps = self.kernel.take_steps(self.shared.followers.is_watched());
             let notary_decided = self.shared.note_round(count, began.elapsed(), &self.kernel);
             let actions = std::mem::take(&mut actions);

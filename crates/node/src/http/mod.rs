@@ -28,6 +28,7 @@ mod problem;
 mod query_permits;
 mod randomness;
 mod refusal;
+mod room;
 mod router;
 mod routes;
 mod server;
@@ -37,6 +38,7 @@ mod ticket;
 mod tls;
 mod tokens;
 mod transaction_view;
+mod turned_away;
 mod unread;
 mod vault_pages;
 mod vault_tail;
@@ -45,6 +47,7 @@ pub use followers::Followers;
 pub use network_view::network_view;
 pub use options::HttpOptions;
 pub use refusal::Refusal;
+pub use room::Room;
 pub use server::{HttpHandle, HttpServer, ListenError};
 pub use service::{
     Answer, Ended, FlowAction, NodeService, Output, Pending, SeenChange, StartRequest, VaultChanges,

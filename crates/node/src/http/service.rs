@@ -17,6 +17,7 @@ use tokio::sync::watch;
 
 use super::followers::Followers;
 use super::refusal::Refusal;
+use super::room::Room;
 use super::ticket::Ticket;
 
 /// Something that is read elsewhere.
@@ -136,6 +137,14 @@ pub enum FlowAction {
 /// No method blocks. Every ticket is answered once: by [`Ticket::answer`], by being dropped, or not at all after
 /// [`detach`](NodeService::detach). What is answered is durable.
 pub trait NodeService: Send + Sync + 'static {
+    /// What room there is for starts, so that those without any are turned away before they cost something.
+    fn room(&self) -> Room {
+        Room::UNLIMITED
+    }
+
+    /// So many starts were turned away because there was no room.
+    fn turned_away(&self, _count: u64) {}
+
     /// Starts flows, in this order. Arguments that do not fit, and starts there is no room for, are answered like all else.
     fn start(&self, starts: Vec<StartRequest<'_>>);
 

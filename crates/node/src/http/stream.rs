@@ -8,6 +8,8 @@
 //! ```
 //! # Invariants
 //! - A client that does not read its answers is not read from: its own HTTP/2 window holds it up, and nobody else.
+//! - Answers that have arrived go out before further starts are read, so that what was accepted never waits behind what is refused.
+//! - Starts for which the node has no room are answered here, from a prepared line, and leave nothing behind.
 //! - At most `stream_outstanding_max` starts are outstanding; what a stream holds in memory follows from that.
 
 use std::collections::{HashSet, VecDeque};
@@ -17,9 +19,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Instant;
 
 use api::StreamStart;
-use api::codes::{BODY_TOO_LARGE, INTERNAL};
+use api::codes::{BODY_TOO_LARGE, INTERNAL, NODE_BUSY};
 use axum::Extension;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::State;
@@ -37,13 +40,15 @@ use super::contain;
 use super::input::Input;
 use super::line::write_answer;
 use super::refusal::Refusal;
+use super::room::Room;
 use super::router::{ApiState, no_place};
 use super::routes::parameters::{checked_client_id, from_json};
 use super::service::{Answer, StartRequest};
 use super::ticket::{Answers, Arrived, Ticket};
-use crate::users::Caller;
+use super::turned_away::TurnedAway;
+use crate::users::{AuditLine, Caller};
 
-/// A chunk of answers is not made longer than this and one line.
+/// A chunk of answers is not made longer than this and one line; refusals may come to as much again.
 const CHUNK_BYTES: usize = 32 << 10;
 
 /// `POST /v1/stream`
@@ -85,6 +90,7 @@ struct StreamBody {
     arrived: VecDeque<Arrived>,
     /// Ids of tickets that are not answered yet.
     outstanding: HashSet<u64>,
+    turned_away: TurnedAway,
     out: BytesMut,
     stopping: Pin<Box<dyn Future<Output = ()> + Send>>,
     _place: OwnedSemaphorePermit,
@@ -123,6 +129,7 @@ impl StreamBody {
             answers: Arc::default(),
             arrived: VecDeque::new(),
             outstanding: HashSet::new(),
+            turned_away: TurnedAway::default(),
             out: BytesMut::new(),
             stopping: Box::pin(async move {
                 // An error means that the server is gone: the same thing.
@@ -143,7 +150,7 @@ impl StreamBody {
                 .options
                 .stream_outstanding_max
                 .saturating_sub(self.outstanding.len());
-            if room == 0 || self.out.len() >= CHUNK_BYTES {
+            if room == 0 || self.out.len() >= 2 * CHUNK_BYTES {
                 return;
             }
             let spans = self.input.take(room);
@@ -184,17 +191,24 @@ impl StreamBody {
         }
     }
 
-    /// Hands the starts of some lines to the service at once.
+    /// Hands the starts of some lines to the service at once, as far as it has room.
     fn submit(&mut self, spans: &[(usize, usize)]) {
         let (input, user) = (
             std::mem::take(&mut self.input),
             Arc::clone(&self.caller.name),
         );
-        let mut wishes = Vec::with_capacity(spans.len());
+        let mut room = self.state.service.room();
+        let mut wishes = Vec::new();
+        let mut turned_away = 0;
         for span in spans {
             let line = input.line(*span);
-            match self.wish(line) {
-                Ok(wish) => wishes.push(wish),
+            match self.wish(line, &mut room) {
+                Ok(Ok(wish)) => wishes.push(wish),
+                Ok(Err(number)) => {
+                    turned_away += 1;
+                    self.turned_away
+                        .answer(&mut self.out, number, room.retry_after_ms);
+                }
                 Err(refusal) => {
                     let number = serde_json::from_slice::<Numbered>(line)
                         .ok()
@@ -222,6 +236,16 @@ impl StreamBody {
                 )),
             })
             .collect();
+        if turned_away > 0 {
+            self.state.metrics.stream_starts.add(turned_away);
+            self.state.service.turned_away(turned_away);
+            let due = self.turned_away.due(Instant::now());
+            self.note_turned_away(due);
+        }
+        if starts.is_empty() {
+            self.input = input;
+            return;
+        }
         let state = &self.state;
         state.metrics.stream_starts.add(starts.len() as u64);
         // Tickets dropped by a panic answer by themselves.
@@ -232,12 +256,16 @@ impl StreamBody {
         self.input = input;
     }
 
-    /// A line that is a start.
-    fn wish<'a>(&self, line: &'a [u8]) -> Result<Wish<'a>, Refusal> {
+    /// A line that is a start; only its number if there is no room for it.
+    fn wish<'a>(&self, line: &'a [u8], room: &mut Room) -> Result<Result<Wish<'a>, u64>, Refusal> {
         let line: StreamStart<'a> = from_json(line)?;
         checked_client_id(line.client_id.as_deref())?;
+        let allowed = self.caller.check_start(&line.flow);
+        if allowed.is_ok() && !room.take(line.client_id.is_some()) {
+            return Ok(Err(line.n));
+        }
         let (flow_id, seed) = self.state.fresh_for(&self.caller.name)?;
-        if let Err(refusal) = self.caller.check_start(&line.flow) {
+        if let Err(refusal) = allowed {
             let flow = (&*line.flow, &flow_id);
             let client_id = line.client_id.as_deref();
             let note = self
@@ -248,11 +276,20 @@ impl StreamBody {
             }
             return Err(refusal);
         }
-        Ok(Wish {
+        Ok(Ok(Wish {
             line,
             flow_id,
             seed,
-        })
+        }))
+    }
+
+    /// Writes one line into the audit log for all of them.
+    fn note_turned_away(&self, count: Option<u64>) {
+        if let (Some(count), Some(audit)) = (count, &self.state.options.audit) {
+            let user = Arc::clone(&self.caller.name);
+            let line = AuditLine::new(user, self.address.0, "flow.start");
+            audit.write(line.refused(NODE_BUSY.code).counted(count));
+        }
     }
 
     fn ticket(&mut self, number: u64) -> Ticket {
@@ -300,11 +337,13 @@ impl HttpBody for StreamBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         let stream = &mut *self;
-        stream.take_in(cx);
+        stream.give_out(cx);
+        if stream.out.len() < CHUNK_BYTES {
+            stream.take_in(cx);
+        }
         if stream.client_gone {
             return Poll::Ready(None);
         }
-        stream.give_out(cx);
         if !stream.out.is_empty() {
             return Poll::Ready(Some(Ok(Frame::data(stream.out.split().freeze()))));
         }
@@ -321,6 +360,8 @@ impl HttpBody for StreamBody {
 impl Drop for StreamBody {
     fn drop(&mut self) {
         self.answers.close();
+        let rest = self.turned_away.rest();
+        self.note_turned_away(rest);
         self.state.metrics.http_streams.decrement();
         if !self.outstanding.is_empty() {
             let tickets: Vec<u64> = self.outstanding.iter().copied().collect();

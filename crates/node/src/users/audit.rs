@@ -54,6 +54,9 @@ pub struct AuditLine {
     /// Why it was refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
+    /// How many of the same it stands for, if not one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<u64>,
 }
 
 fn as_text<S: serde::Serializer>(user: &Arc<str>, to: S) -> Result<S::Ok, S::Error> {
@@ -74,7 +77,14 @@ impl AuditLine {
             client_id: None,
             outcome: "accepted",
             code: None,
+            count: None,
         }
+    }
+
+    /// The same, standing for so many.
+    pub fn counted(mut self, count: u64) -> Self {
+        self.count = Some(count);
+        self
     }
 
     /// The same, refused.

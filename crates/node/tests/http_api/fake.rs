@@ -1,6 +1,7 @@
 //! A node service in memory. What a flow does is its name.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Instant;
 
@@ -13,8 +14,8 @@ use api::{
 use flow::FlowId;
 use ledger::{Rejection, StateRef, TxId};
 use node::http::{
-    Answer, Ended, Followers, NodeService, Output, Pending, Refusal, SeenChange, StartRequest,
-    Ticket, VaultChanges,
+    Answer, Ended, Followers, NodeService, Output, Pending, Refusal, Room, SeenChange,
+    StartRequest, Ticket, VaultChanges,
 };
 use tokio::sync::watch;
 
@@ -24,6 +25,8 @@ pub struct Fake {
     state: Mutex<State>,
     followers: Arc<Followers>,
     vault: watch::Sender<u64>,
+    room: AtomicUsize,
+    turned_away: AtomicU64,
 }
 
 #[derive(Default)]
@@ -48,6 +51,8 @@ impl Fake {
             state: Mutex::default(),
             followers: Arc::default(),
             vault: watch::Sender::new(42),
+            room: AtomicUsize::new(usize::MAX),
+            turned_away: AtomicU64::new(0),
         })
     }
 
@@ -82,6 +87,15 @@ impl Fake {
         self.vault.send_replace(seq);
     }
 
+    /// From now on there is room for so many starts of each chunk.
+    pub fn make_room(&self, places: usize) {
+        self.room.store(places, Ordering::Relaxed);
+    }
+
+    pub fn turned_away(&self) -> u64 {
+        self.turned_away.load(Ordering::Relaxed)
+    }
+
     pub fn held(&self) -> usize {
         self.state().held.values().map(HashMap::len).sum()
     }
@@ -110,6 +124,18 @@ fn refused(code: &str, message: &str, hint: &str) -> Answer {
 }
 
 impl NodeService for Fake {
+    fn room(&self) -> Room {
+        Room {
+            places: self.room.load(Ordering::Relaxed),
+            questions: 1,
+            retry_after_ms: 70,
+        }
+    }
+
+    fn turned_away(&self, count: u64) {
+        self.turned_away.fetch_add(count, Ordering::Relaxed);
+    }
+
     fn start(&self, starts: Vec<StartRequest<'_>>) {
         let mut state = self.state();
         state.largest_batch = state.largest_batch.max(starts.len());

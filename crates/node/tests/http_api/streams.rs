@@ -188,6 +188,39 @@ async fn no_more_are_outstanding_than_the_node_allows() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn starts_without_room_are_refused_while_the_others_go_on() {
+    let fixture = Fixture::new().await;
+    let stream = fixture.client().stream();
+    let held = tokio::spawn({
+        let stream = stream.clone();
+        async move { stream.start(&start("hold", json!(1))).await }
+    });
+    until("it is held", || fixture.fake.held() == 1).await;
+    fixture.fake.make_room(0);
+    // Far more than one stream may have outstanding, were they accepted.
+    for n in 0..10_000 {
+        let error = stream.start(&start("echo", json!(n))).await;
+        assert_eq!(error.expect_err("no room").code(), "node.busy");
+    }
+    assert_eq!(fixture.fake.turned_away(), 10_000);
+    let known = start("echo", json!(1)).client_id("a");
+    stream.start(&known).await.expect("it may be known");
+    // Neither permission nor form is forgotten over it.
+    let answers = exchange(&fixture, "{\"n\":1}\nbad\n{\"n\":2,\"flow\":\"echo\"}\n").await;
+    let codes: Vec<&str> = answers
+        .iter()
+        .filter_map(|answer| answer["error"]["code"].as_str())
+        .collect();
+    assert_eq!(codes, ["api.bad_request", "api.bad_json", "node.busy"]);
+    assert_eq!(answers[2]["error"]["retry_after_ms"], 70);
+    fixture.fake.make_room(1);
+    stream.start(&start("echo", json!(1))).await.expect("room");
+    assert!(!held.is_finished());
+    fixture.fake.release();
+    held.await.expect("no panic").expect("done");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_leaves_is_waited_for_by_nobody() {
     let fixture = Fixture::new().await;
     let client = fixture.client();

@@ -1,6 +1,7 @@
 //! A node in this process: what it shows of itself.
 
 mod following;
+mod overloaded;
 mod validating;
 mod vault_queries;
 
@@ -26,6 +27,11 @@ async fn start(folder: &Path) -> (Node, Client) {
 async fn start_with(folder: &Path, apps: Apps) -> (Node, Client) {
     let files = load_node_dir(folder).expect("bootstrapped");
     let node = Node::start(files, apps).await.expect("it starts");
+    let client = client_of(folder, &node);
+    (node, client)
+}
+
+fn client_of(folder: &Path, node: &Node) -> Client {
     let read = |name: &str| std::fs::read_to_string(folder.join(name)).expect(name);
     let client = Client::new(Endpoint {
         address: node.api_address().to_string(),
@@ -33,7 +39,7 @@ async fn start_with(folder: &Path, apps: Apps) -> (Node, Client) {
         root_pem: read("root.pem"),
         token: read("api-token").trim().to_owned(),
     });
-    (node, client.expect("a good endpoint"))
+    client.expect("a good endpoint")
 }
 
 async fn run(client: &Client, flow: &str, quantity: u64) -> Outcome {

@@ -1,0 +1,102 @@
+//! Starts that a stream turns away for want of room. Under overload they are most of what comes, so their answer is prepared
+//! and one line of the audit log stands for many.
+
+use std::fmt::Write;
+use std::time::{Duration, Instant};
+
+use api::codes::INTERNAL;
+use bytes::{BufMut, BytesMut};
+
+use super::refusal::Refusal;
+
+/// How often a stream writes into the audit log how many of its starts were turned away.
+const NOTED_EVERY: Duration = Duration::from_secs(1);
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct TurnedAway {
+    /// What follows the number in the answer, for the last suggested time.
+    answer: Vec<u8>,
+    retry_after_ms: Option<u64>,
+    /// Not yet in the audit log.
+    count: u64,
+    since: Option<Instant>,
+}
+
+impl TurnedAway {
+    /// Answers a start.
+    pub(super) fn answer(&mut self, out: &mut BytesMut, number: u64, retry_after_ms: u64) {
+        if self.retry_after_ms != Some(retry_after_ms) {
+            self.retry_after_ms = Some(retry_after_ms);
+            self.answer = prepared(Refusal::busy(retry_after_ms));
+        }
+        self.count += 1;
+        out.reserve(self.answer.len() + 32);
+        // Writing to memory does not fail.
+        let _ = write!(out, "{{\"n\":{number}");
+        out.put_slice(&self.answer);
+    }
+
+    /// How many are to be noted now: at most once a second.
+    pub(super) fn due(&mut self, now: Instant) -> Option<u64> {
+        let since = *self.since.get_or_insert(now);
+        (now.saturating_duration_since(since) >= NOTED_EVERY)
+            .then(|| self.rest())
+            .flatten()
+    }
+
+    /// How many were not noted yet.
+    pub(super) fn rest(&mut self) -> Option<u64> {
+        self.since = None;
+        let count = std::mem::take(&mut self.count);
+        (count > 0).then_some(count)
+    }
+}
+
+fn prepared(refusal: Refusal) -> Vec<u8> {
+    // A struct of texts has a JSON form.
+    let failure = serde_json::to_vec(&refusal.into_failure())
+        .unwrap_or_else(|_| format!("{{\"code\":\"{}\"}}", INTERNAL.code).into_bytes());
+    [b",\"error\":".as_slice(), &failure, b"}\n"].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_prepared_answer_is_the_one_that_is_written_otherwise() {
+        let mut turned_away = TurnedAway::default();
+        for (number, retry_after_ms) in [(0, 50), (7, 50), (u64::MAX, 10_000)] {
+            let mut out = BytesMut::new();
+            turned_away.answer(&mut out, number, retry_after_ms);
+            let answer: api::StreamAnswer = serde_json::from_slice(&out).expect("a line");
+            assert_eq!(answer.n, Some(number));
+            let failure = answer.into_outcome().expect_err("a refusal");
+            assert_eq!(failure, Refusal::busy(retry_after_ms).into_failure());
+            assert!(out.ends_with(b"}\n") && out.iter().filter(|b| **b == b'\n').count() == 1);
+        }
+    }
+
+    #[test]
+    fn they_are_noted_once_a_second_and_none_is_forgotten() {
+        let mut turned_away = TurnedAway::default();
+        let (start, mut out) = (Instant::now(), BytesMut::new());
+        // Milliseconds since the first, starts turned away then, and what is noted.
+        for (ms, count, noted) in [
+            (0, 3, None),
+            (999, 1, None),
+            (1_000, 1, Some(5)),
+            (1_001, 2, None),
+            (2_000, 0, None),
+            (2_001, 0, Some(2)),
+            (9_000, 0, None),
+        ] {
+            (0..count).for_each(|n| turned_away.answer(&mut out, n, 50));
+            let found = turned_away.due(start + Duration::from_millis(ms));
+            assert_eq!(found, noted, "after {ms} ms");
+        }
+        turned_away.answer(&mut out, 1, 50);
+        assert_eq!((turned_away.rest(), turned_away.rest()), (Some(1), None));
+    }
+}
