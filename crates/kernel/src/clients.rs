@@ -11,6 +11,7 @@ use flow::FlowId;
 use ledger::TxId;
 use primitives::{Decode, DecodeError, Decoder, Domain, Encode, Encoder, Hash};
 
+use crate::admission::Weight;
 use crate::cache::GenerationCache;
 use crate::event::{Token, Wait};
 use crate::figures::CacheFigures;
@@ -80,8 +81,8 @@ pub struct LiveFlow {
     pub step: &'static str,
     /// Why it is parked.
     pub parked: Option<String>,
-    /// Whether it takes a place among the flows that clients started.
-    pub holds_place: bool,
+    /// The place that it takes among the flows that clients started: what it weighs.
+    pub(crate) place: Option<Weight>,
 }
 
 /// An ended flow whose transactions are not all delivered, kept only while somebody waits for that.
@@ -226,27 +227,25 @@ impl Clients {
     }
 
     /// A flow is parked: returns who waited for it. It gives up its place.
-    pub fn park(&mut self, flow: FlowId, why: &str) -> (Vec<(Token, Wait)>, bool) {
+    pub(crate) fn park(&mut self, flow: FlowId, why: &str) -> (Vec<(Token, Wait)>, Option<Weight>) {
         self.parked.insert(flow);
         let live = self.live.entry(flow).or_default();
         live.parked = Some(why.to_owned());
-        let held_place = std::mem::take(&mut live.holds_place);
+        let place = live.place.take();
         let waits = std::mem::take(&mut live.waits);
         for (token, _) in &waits {
             self.by_token.remove(token);
         }
-        (waits, held_place)
+        (waits, place)
     }
 
-    /// A flow is to run again. Whether it takes a place that it does not hold yet.
-    pub fn unpark(&mut self, flow: &FlowId, is_ours: bool) -> bool {
+    /// A flow is to run again. The place that it needs and does not hold, if it is one that a client started.
+    pub(crate) fn unpark(&mut self, flow: &FlowId, is_ours: bool) -> Option<&mut Option<Weight>> {
         self.parked.remove(flow);
-        let Some(live) = self.live.get_mut(flow) else {
-            return false;
-        };
+        let live = self.live.get_mut(flow)?;
         live.parked = None;
         live.step = "";
-        is_ours && !std::mem::replace(&mut live.holds_place, is_ours)
+        (is_ours && live.place.is_none()).then_some(&mut live.place)
     }
 
     /// Flows that are parked.

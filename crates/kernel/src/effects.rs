@@ -30,6 +30,7 @@ impl Kernel {
             EngineAction::Journal { flow, step, row } => {
                 self.figures.journal_rows += 1;
                 self.hospital.row_written(&flow, self.commits.next());
+                self.weigh(&flow, row.len());
                 let row = journal_row(self.clients.unjournaled(&flow), &row);
                 self.round
                     .batch
@@ -84,6 +85,17 @@ impl Kernel {
         self.take_engine_actions();
     }
 
+    /// A flow of a client handles something of so many bytes.
+    fn weigh(&mut self, flow: &FlowId, bytes: usize) {
+        if let Some(place) = self
+            .clients
+            .live_mut(flow)
+            .and_then(|live| live.place.as_mut())
+        {
+            self.starts.admission.weigh(place, bytes);
+        }
+    }
+
     fn on_effect(
         &mut self,
         flow: FlowId,
@@ -106,6 +118,7 @@ impl Kernel {
                 from,
                 missing_allowed,
             } => {
+                self.weigh(&flow, transaction.wire().bytes().len());
                 let goal = Goal::Verify {
                     flow,
                     effect,
@@ -201,6 +214,7 @@ impl Kernel {
         deliver_to: Vec<PartyId>,
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
+        self.weigh(&flow, transaction.wire().bytes().len());
         if self.book.contains(&transaction.id(), reads)? {
             self.recorded_by(flow, effect, &transaction, &deliver_to);
         } else {

@@ -23,8 +23,9 @@ impl Kernel {
         self.hospital.dismiss(&flow);
         self.forget_flow(flow);
         let live = self.clients.remove(&flow);
-        if live.holds_place {
-            self.starts.free_place(self.now);
+        if let Some(place) = live.place {
+            self.starts.admission.learn(&start.flow, place);
+            self.starts.free_place(place, self.now);
         }
         if start.origin.is_some() {
             // A responder: nobody asks what it came to.

@@ -65,6 +65,8 @@ pub struct Figures {
     pub scheduled_refused: u64,
     /// Gauge: flows that have not ended.
     pub flows_live: u64,
+    /// Gauge: bytes that the flows of clients which run are taken to weigh.
+    pub flows_bytes: u64,
     /// Gauge: starts that wait for a place.
     pub flows_queued: u64,
     /// Batches handed to the store.
@@ -130,6 +132,7 @@ impl Kernel {
     pub fn figures(&self) -> Figures {
         Figures {
             flows_live: self.engine.live() as u64,
+            flows_bytes: self.starts.admission.bytes() as u64,
             flows_queued: self.starts.queue.len() as u64,
             flows_parked: (self.clients.parked().saturating_sub(self.hospital.paused())) as u64,
             flows_retrying: self.hospital.retrying() as u64,

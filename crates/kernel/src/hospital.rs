@@ -166,9 +166,9 @@ impl Kernel {
     }
 
     fn stand_still(&mut self, flow: FlowId, step: &str) {
-        let (waits, held_place) = self.clients.park(flow, step);
-        if held_place {
-            self.starts.free_place(self.now);
+        let (waits, place) = self.clients.park(flow, step);
+        if let Some(place) = place {
+            self.starts.free_place(place, self.now);
         }
         for (token, _) in waits {
             let step = step.to_owned();
@@ -222,16 +222,15 @@ impl Kernel {
 
     fn revive_one(&mut self, flow: FlowId, reads: &dyn Reads) -> Result<(), StoreFailure> {
         let rows = self.journal_of(flow, reads)?;
-        let is_ours = self
-            .engine
-            .status(&flow)
-            .and_then(|status| status.start)
-            .is_some_and(|start| start.origin.is_none());
+        let start = self.engine.status(&flow).and_then(|status| status.start);
+        let start =
+            start.map(|start| (start.origin.is_none(), start.flow.clone(), start.args.len()));
+        let (is_ours, name, args) = start.unwrap_or_default();
         let loaded = self.engine.load(flow, &rows);
         self.hospital.dismiss(&flow);
         let out = self.selection.keep_only(flow.0, &loaded.locked, self.now);
-        if self.clients.unpark(&flow, is_ours) {
-            self.starts.take_place();
+        if let Some(place) = self.clients.unpark(&flow, is_ours) {
+            *place = Some(self.starts.admission.take(&name, args, self.now));
         }
         self.engine
             .retry(flow, &Stored { reads }, &mut self.engine_out);

@@ -17,6 +17,7 @@ mod sizes;
 // What nodes say to each other
 pub mod message;
 // The parts
+mod admission;
 mod book;
 mod cache;
 mod clients;
@@ -57,6 +58,7 @@ mod starts;
 mod steps;
 mod transitions;
 
+pub use admission::{FLOW_BYTES, Room, WAITING_MIN, WAITING_PART, WEIGHT_PER_BYTE};
 pub use book::{LedgerRows, decode_row, ledger_page};
 pub use consents::{ConsentChange, ConsentRow, Consents, NotaryConsentRow};
 pub use errors::ERRORS;
@@ -74,5 +76,4 @@ pub use recover::OpenError;
 pub use schedule::{SCHEDULE_REFUSED, SCHEDULE_WAITING, ScheduleRow};
 pub use scheduled::{SCHEDULE_USER, schedule_client_id};
 pub use sizes::{SIZE_BUCKETS, Sizes};
-pub use starts::Room;
 pub use transitions::ConsentOptions;

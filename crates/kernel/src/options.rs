@@ -13,8 +13,13 @@ pub struct KernelOptions {
     pub entropy: [u8; 32],
     /// Flows started by clients that run at once.
     pub live_flows_max: usize,
+    /// What running flows of clients may be taken to weigh together; one alone may weigh more.
+    pub live_bytes_max: usize,
     /// Starts that wait for a place; beyond it clients are told "busy".
     pub start_queue_max: usize,
+    /// How long a start may have to wait, by the rate at which flows end: no more than end within it may wait, and
+    /// [`crate::WAITING_MIN`] always.
+    pub start_wait_ms_max: u64,
     /// Flows started by clients that are kept for an operator; beyond it no more are started.
     pub kept_flows_max: usize,
     /// Limits of the flow engine.
@@ -54,7 +59,9 @@ impl Default for KernelOptions {
         Self {
             entropy: [0; 32],
             live_flows_max: 1_000,
+            live_bytes_max: 48 << 20,
             start_queue_max: 1_000,
+            start_wait_ms_max: 2_000,
             kept_flows_max: 10_000,
             flow: FlowLimits::default(),
             selection: SelectionOptions::default(),

@@ -29,11 +29,22 @@ pub(crate) struct StartQueue {
     by_flow: HashMap<FlowId, u64>,
     by_client: HashMap<Hash, u64>,
     by_token: HashMap<Token, u64>,
+    args_bytes: usize,
 }
 
 impl StartQueue {
     pub(crate) fn len(&self) -> usize {
         self.starts.len()
+    }
+
+    /// What their arguments take.
+    pub(crate) fn args_bytes(&self) -> usize {
+        self.args_bytes
+    }
+
+    /// The one that is next.
+    pub(crate) fn first(&self) -> Option<&Start> {
+        self.starts.first_key_value().map(|(_, first)| &first.start)
     }
 
     pub(crate) fn push(&mut self, start: Start, client: Option<(Hash, Hash)>) {
@@ -56,6 +67,7 @@ impl StartQueue {
         for (token, _) in &queued.waits {
             self.by_token.insert(*token, number);
         }
+        self.args_bytes += queued.start.args.len();
         self.starts.insert(number, queued);
     }
 
@@ -72,6 +84,7 @@ impl StartQueue {
 
     fn take(&mut self, number: u64) -> Option<Queued> {
         let queued = self.starts.remove(&number)?;
+        self.args_bytes -= queued.start.args.len();
         self.by_flow.remove(&queued.start.flow);
         if let Some((key, _)) = queued.client {
             self.by_client.remove(&key);

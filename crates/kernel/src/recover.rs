@@ -195,8 +195,11 @@ impl Kernel {
         {
             let caller = Caller::from_bytes(&start.caller).ok();
             live.client = caller.as_ref().and_then(client_of);
-            live.holds_place = true;
-            self.starts.take_place();
+            let place = self
+                .starts
+                .admission
+                .take(&start.flow, start.args.len(), self.now);
+            live.place = Some(place);
         }
         self.clients.resume(flow, live);
     }

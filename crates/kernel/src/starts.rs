@@ -6,6 +6,7 @@
 use flow::{FlowId, StartRecord};
 use primitives::{Decode, Encode, Hash, Timestamp};
 
+use crate::admission::{Admission, Room, WAITING_PART, Weight};
 use crate::clients::{Caller, LiveFlow, start_digest};
 use crate::errors;
 use crate::event::{Reply, Start, Token, Wait};
@@ -14,53 +15,14 @@ use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::queue::{Queued, StartQueue};
 use crate::rows::{ClientRow, client_key};
 
-/// What "busy" suggests before a rate is known, in milliseconds.
-const RETRY_UNKNOWN_MS: u64 = 250;
-/// The least and the most it suggests.
-const RETRY_MS: (u64, u64) = (50, 10_000);
-/// How long the rate of ended flows is measured before it counts, in milliseconds.
-const PACE_MS: u64 = 500;
-
-/// How fast flows end.
-#[derive(Debug, Default)]
-struct Pace {
-    since: Timestamp,
-    ended: u64,
-    per_second: u64,
-}
-
-impl Pace {
-    fn ended(&mut self, now: Timestamp) {
-        self.ended += 1;
-        let ms = now.since_ms(self.since).unwrap_or(0);
-        if ms >= PACE_MS {
-            self.per_second = self.ended.saturating_mul(1_000) / ms;
-            (self.since, self.ended) = (now, 0);
-        }
-    }
-
-    /// How long until so many have ended.
-    fn wait_ms(&self, count: usize) -> u64 {
-        match (count as u64)
-            .saturating_mul(1_000)
-            .checked_div(self.per_second)
-        {
-            Some(ms) => ms.clamp(RETRY_MS.0, RETRY_MS.1),
-            None => RETRY_UNKNOWN_MS,
-        }
-    }
-}
-
 /// Starts that wait, and whether the node drains.
 #[derive(Debug, Default)]
 pub(crate) struct Starts {
     pub(crate) queue: StartQueue,
-    /// Flows started by clients that have not ended; parked ones hold no place.
-    running: usize,
+    pub(crate) admission: Admission,
     draining: bool,
     drained: bool,
     may_run: bool,
-    pace: Pace,
 }
 
 impl Starts {
@@ -90,26 +52,11 @@ impl Starts {
         self.may_run && self.queue.len() > 0
     }
 
-    /// A flow takes a place.
-    pub(crate) fn take_place(&mut self) {
-        self.running += 1;
-    }
-
     /// A flow gives up its place.
-    pub(crate) fn free_place(&mut self, now: Timestamp) {
-        self.running = self.running.saturating_sub(1);
+    pub(crate) fn free_place(&mut self, weight: Weight, now: Timestamp) {
+        self.admission.free(weight, now);
         self.may_run = true;
-        self.pace.ended(now);
     }
-}
-
-/// Room for starts of clients.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Room {
-    /// Starts that it would take now.
-    pub places: usize,
-    /// What it would tell the others, in milliseconds.
-    pub retry_after_ms: u64,
 }
 
 impl Kernel {
@@ -117,20 +64,28 @@ impl Kernel {
     /// another reason, which the kernel has to say.
     pub fn room(&self) -> Room {
         let starts = &self.starts;
-        let queue_left = self
-            .options
-            .start_queue_max
-            .saturating_sub(starts.queue.len());
-        let live_left = self.options.live_flows_max.saturating_sub(starts.running);
-        let refused_all = starts.draining || self.keeps_too_many();
-        Room {
-            places: match (refused_all, starts.queue.len()) {
-                (true, _) => usize::MAX,
-                (false, 0) => queue_left.saturating_add(live_left),
-                (false, _) => queue_left,
+        let room = starts.admission.room(starts.queue.len(), &self.options);
+        match starts.draining || self.keeps_too_many() {
+            true => Room {
+                places: usize::MAX,
+                ..room
             },
-            retry_after_ms: starts.pace.wait_ms(starts.queue.len()),
+            false => room,
         }
+    }
+
+    /// Whether a start may run at once.
+    fn may_run_now(&self, start: &Start) -> bool {
+        let (name, args) = (&start.name, start.args.len());
+        self.starts.queue.len() == 0 && self.starts.admission.has_place(name, args, &self.options)
+    }
+
+    /// Whether there is room for a start among those that wait.
+    fn may_wait(&self, start: &Start) -> bool {
+        let queue = &self.starts.queue;
+        let bytes = queue.args_bytes().saturating_add(start.args.len());
+        queue.len() < self.starts.admission.waiting_max(&self.options)
+            && (queue.len() == 0 || bytes <= self.options.live_bytes_max / WAITING_PART)
     }
 
     pub(crate) fn on_start(&mut self, start: Start, reads: &dyn Reads) -> Result<(), StoreFailure> {
@@ -144,6 +99,7 @@ impl Kernel {
             return Ok(());
         }
         let full = self.keeps_too_many();
+        let (may_run, may_wait) = (self.may_run_now(&start), self.may_wait(&start));
         let starts = &mut self.starts;
         if full && !starts.draining {
             let kept = self.options.kept_flows_max;
@@ -153,7 +109,7 @@ impl Kernel {
         } else if starts.draining {
             let rejection = errors::rejection(&errors::DRAINING, "the node is being drained");
             self.reply(start.token, Reply::Rejected(rejection));
-        } else if starts.running < self.options.live_flows_max && starts.queue.len() == 0 {
+        } else if may_run {
             let waits = vec![(start.token, start.wait)];
             self.run_start(Queued {
                 start,
@@ -161,10 +117,10 @@ impl Kernel {
                 waits,
                 scheduled: None,
             });
-        } else if starts.queue.len() < self.options.start_queue_max {
+        } else if may_wait {
             starts.queue.push(start, client);
         } else {
-            let retry_after_ms = starts.pace.wait_ms(starts.queue.len());
+            let retry_after_ms = starts.admission.retry_after_ms(starts.queue.len());
             self.figures.starts_busy += 1;
             self.reply(start.token, Reply::Busy { retry_after_ms });
         }
@@ -256,6 +212,7 @@ impl Kernel {
             scheduled,
         } = queued;
         let flow = start.flow;
+        let (flow_name, args) = (start.name.clone(), start.args.len());
         let name = scheduled.map(|due| (due, start.name.clone()));
         let begun = match start.version {
             Some(version) => Ok(version),
@@ -275,12 +232,12 @@ impl Kernel {
             return;
         }
         self.figures.flows_started += 1;
-        self.starts.take_place();
+        let place = self.starts.admission.take(&flow_name, args, self.now);
         self.clients.begin(
             flow,
             LiveFlow {
                 client,
-                holds_place: true,
+                place: Some(place),
                 ..LiveFlow::default()
             },
         );
@@ -328,7 +285,11 @@ impl Kernel {
     /// Starts what waits, as far as there is room.
     pub(crate) fn start_queued(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
         self.starts.may_run = false;
-        while self.starts.running < self.options.live_flows_max {
+        while let Some(start) = self.starts.queue.first() {
+            let (name, args) = (&start.name, start.args.len());
+            if !self.starts.admission.has_place(name, args, &self.options) {
+                break;
+            }
             let Some(queued) = self.starts.queue.pop() else {
                 break;
             };

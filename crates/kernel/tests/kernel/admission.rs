@@ -2,7 +2,7 @@
 
 use flow::FlowId;
 use kernel::port::Table;
-use kernel::{Event, KernelOptions, Reply, Token, Wait};
+use kernel::{Event, FLOW_BYTES, KernelOptions, Reply, Token, WAITING_MIN, Wait};
 
 use crate::town::Town;
 
@@ -280,4 +280,50 @@ fn who_detaches_from_a_queued_start_hears_nothing_of_it() {
     town.quiet();
     assert_eq!(town.ended(again), Ok(true));
     assert!(!town.replies.contains_key(&first));
+}
+
+#[test]
+fn flows_that_weigh_too_much_together_wait_for_each_other() {
+    let options = KernelOptions {
+        live_bytes_max: 4 * FLOW_BYTES,
+        ..KernelOptions::default()
+    };
+    let mut town = Town::with(1, false, options);
+    // What they journal makes each weigh a little more than it was expected to.
+    let tokens: Vec<u64> = (0..5).map(|_| nap(&mut town, 1_000, None)).collect();
+    let figures = town.figures(1);
+    assert_eq!((figures.flows_live, figures.flows_queued), (3, 2));
+    assert!((3 * FLOW_BYTES as u64..4 * FLOW_BYTES as u64).contains(&figures.flows_bytes));
+    town.quiet();
+    for token in tokens {
+        assert_eq!(town.ended(token), Ok(true));
+    }
+    assert_eq!(town.figures(1).flows_bytes, 0);
+}
+
+#[test]
+fn no_more_wait_than_end_within_the_time_that_they_may_have_to() {
+    let options = KernelOptions {
+        live_flows_max: 10,
+        start_wait_ms_max: 1_000,
+        ..KernelOptions::default()
+    };
+    let mut town = Town::with(1, false, options);
+    let busy = |town: &mut Town, count: usize| {
+        let tokens: Vec<u64> = (0..count).map(|_| nap(town, 1_000, None)).collect();
+        let told = tokens
+            .iter()
+            .filter(|token| matches!(town.replies.get(token), Some(Reply::Busy { .. })));
+        told.count()
+    };
+    // No rate is known yet: the queue's length alone counts.
+    assert_eq!(busy(&mut town, 600), 0);
+    town.quiet();
+    town.replies.clear();
+    // Ten a second end.
+    assert_eq!(busy(&mut town, 10 + WAITING_MIN + 90), 90);
+    assert_eq!(town.figures(1).starts_busy, 90);
+    assert_eq!(town.figures(1).flows_queued, WAITING_MIN as u64);
+    town.quiet();
+    assert_eq!(town.figures(1).flows_started, 600 + 10 + WAITING_MIN as u64);
 }

@@ -67,7 +67,9 @@ impl NodeConfig {
             of("users.failure_wait_s_max", users.failure_wait_s_max, 1, 24 * 3_600),
             of("users.failure_memory_s", users.failure_memory_s, 1, 7 * 24 * 3_600),
             count("limits.live_flows", limits.live_flows, 1),
+            bytes("limits.live_bytes", limits.live_bytes, ROOM_BYTES_MIN),
             count("limits.start_queue", limits.start_queue, 0),
+            of("limits.start_wait_ms", limits.start_wait_ms, 0, 3_600_000),
             count("limits.responders", limits.responders, 1),
             bytes("limits.coin_bytes", limits.coin_bytes, 0),
             // A selection of one coin may need a second to swap for it.

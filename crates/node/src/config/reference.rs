@@ -67,7 +67,9 @@ pub const FIELDS: &[Field] = fields! {
     "transitions.accept_notary_changes" [""] "Whether to sign changes to another notary of the network, of states that concern both this node and the proposer; `tally contract notary-changes` may say otherwise.";
     "transitions.accept_upgrades" [""] "Upgrades to sign, `{ from = \"...\", to = \"...\" }`: the hashes of the descriptors of old and new code; at most 1000. Beside them what `tally contract authorise` adds, and nothing else.";
     "limits.live_flows" [""] "Flows started by clients that run at once.";
+    "limits.live_bytes" ["bytes"] "What these flows may be taken to weigh together, expected from what flows of the same name weighed of late; beyond it starts wait. One alone may weigh more." => "node.busy";
     "limits.start_queue" [""] "Starts that wait for a place; further ones are told \"busy\"." => "node.busy";
+    "limits.start_wait_ms" ["milliseconds"] "How long a start may have to wait for a place, by the rate at which flows end; no more than end within it may wait, and 100 always." => "node.busy";
     "limits.responders" [""] "Flows started by peers that run at once.";
     "limits.coin_bytes" ["bytes"] "Coins kept in memory for selection.";
     "limits.coins_per_token" [""] "Coins of one token kept in memory.";

@@ -147,8 +147,12 @@ pub struct NotarySection {
 pub struct LimitsSection {
     /// Flows started by clients that run at once.
     pub live_flows: usize,
+    /// What they may be taken to weigh together.
+    pub live_bytes: usize,
     /// Starts that wait for a place.
     pub start_queue: usize,
+    /// How long they may have to wait.
+    pub start_wait_ms: u64,
     /// Flows started by peers that run at once.
     pub responders: usize,
     /// Coins kept in memory for selection.
@@ -337,7 +341,9 @@ impl Default for LimitsSection {
         let options = kernel::KernelOptions::default();
         Self {
             live_flows: options.live_flows_max,
+            live_bytes: options.live_bytes_max,
             start_queue: options.start_queue_max,
+            start_wait_ms: options.start_wait_ms_max,
             responders: options.flow.responders_max,
             coin_bytes: options.selection.coins_bytes_max,
             coins_per_token: options.selection.coins_per_pool_max,

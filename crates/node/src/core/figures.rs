@@ -9,6 +9,7 @@ use crate::metrics::NodeMetrics;
 pub(super) fn show_kernel(metrics: &NodeMetrics, figures: &Figures, turned_away: u64) {
     let gauges = [
         (&metrics.flows_in_flight, figures.flows_live),
+        (&metrics.flows_bytes, figures.flows_bytes),
         (&metrics.flows_queued, figures.flows_queued),
         (&metrics.flows_parked, figures.flows_parked),
         (&metrics.flows_retrying, figures.flows_retrying),

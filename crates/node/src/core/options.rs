@@ -37,7 +37,9 @@ pub(super) fn kernel_options(config: &NodeConfig) -> Result<KernelOptions, Start
     let mut options = KernelOptions {
         entropy: random()?,
         live_flows_max: limits.live_flows,
+        live_bytes_max: limits.live_bytes,
         start_queue_max: limits.start_queue,
+        start_wait_ms_max: limits.start_wait_ms,
         consent: (&config.transitions).into(),
         transactions_bytes: config.cache.transactions_bytes,
         known_signatures_bytes: config.cache.signatures_bytes,

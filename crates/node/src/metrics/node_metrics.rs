@@ -57,6 +57,7 @@ macro_rules! node_metrics {
 node_metrics! {
     flows_in_flight: Gauge = "tally_flows_in_flight", "Flows that have not ended, responders too.";
     flows_queued: Gauge = "tally_flows_queued", "Starts that wait for a place.";
+    flows_bytes: Gauge = "tally_flows_bytes", "What the flows of clients that run are taken to weigh, in bytes; at most about `limits.live_bytes`.";
     flows_parked: Gauge = "tally_flows_parked", "Flows that cannot go on by themselves.";
     flows_retrying: Gauge = "tally_flows_retrying", "Flows that failed for the moment and wait for their next try.";
     flows_paused: Gauge = "tally_flows_paused", "Flows that an operator paused.";

@@ -1,0 +1,301 @@
+//! Room for the flows that clients start: by their number, by the bytes that they are taken to weigh, and, for those that wait, by
+//! how long they would.
+//!
+//! What a flow will weigh is not known when it starts. It is expected to weigh what flows of its name weighed of late, and weighs
+//! more as soon as it handles more. The weights are estimates; what counts is that memory follows them.
+
+use std::collections::HashMap;
+
+use primitives::Timestamp;
+
+use crate::options::KernelOptions;
+
+/// What a flow weighs beside what it handles: its state, its journal, its sessions, its client's wait.
+pub const FLOW_BYTES: usize = 8 << 10;
+/// What each byte of the largest transaction or journal row of a flow weighs: it is held encoded, decoded, torn off, in a batch
+/// and in messages at once.
+pub const WEIGHT_PER_BYTE: usize = 6;
+/// So many starts may wait however slowly flows end.
+pub const WAITING_MIN: usize = 100;
+/// The arguments of starts that wait may take this part of the budget of live flows.
+pub const WAITING_PART: usize = 4;
+/// An expected weight falls by this part of what it is too high, with each flow that ends.
+const FORGET_PART: usize = 16;
+/// Names whose weights are kept in mind; flows of further ones are expected to weigh nothing special.
+const NAMES_MAX: usize = 1_000;
+
+/// What "busy" suggests before a rate is known, in milliseconds.
+const RETRY_UNKNOWN_MS: u64 = 250;
+/// The least and the most it suggests.
+const RETRY_MS: (u64, u64) = (50, 10_000);
+/// How long the rate of ended flows is measured before it counts, in milliseconds.
+const PACE_MS: u64 = 500;
+
+/// Room for starts of clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Starts that it would take now, about.
+    pub places: usize,
+    /// What it would tell the others, in milliseconds.
+    pub retry_after_ms: u64,
+}
+
+/// What a flow is taken to weigh, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Weight {
+    /// Counted.
+    held: usize,
+    /// The most that was seen of it.
+    seen: usize,
+}
+
+/// How fast flows end.
+#[derive(Debug, Default)]
+struct Pace {
+    since: Timestamp,
+    ended: u64,
+    /// So many in so many milliseconds; neither is 0.
+    last: Option<(u64, u64)>,
+}
+
+impl Pace {
+    /// Nothing ran until now.
+    fn begin(&mut self, now: Timestamp) {
+        (self.since, self.ended) = (now, 0);
+    }
+
+    fn ended(&mut self, now: Timestamp) {
+        self.ended += 1;
+        let ms = now.since_ms(self.since).unwrap_or(0);
+        if ms >= PACE_MS {
+            self.last = Some((self.ended, ms));
+            self.begin(now);
+        }
+    }
+
+    /// How long until so many have ended.
+    fn wait_ms(&self, count: usize) -> u64 {
+        match self.last {
+            Some((ended, ms)) => (count as u64).saturating_mul(ms) / ended,
+            None => RETRY_UNKNOWN_MS,
+        }
+    }
+
+    /// How many end within a time; `None` if no rate is known.
+    fn within(&self, wait_ms: u64) -> Option<usize> {
+        let (ended, ms) = self.last?;
+        usize::try_from(wait_ms.saturating_mul(ended) / ms).ok()
+    }
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Admission {
+    /// Flows started by clients that have not ended; parked ones hold no place.
+    running: usize,
+    /// What they weigh.
+    bytes: usize,
+    /// What flows of a name are expected to weigh.
+    expected: HashMap<String, usize>,
+    pace: Pace,
+}
+
+impl Admission {
+    /// What running flows are taken to weigh.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn expected(&self, name: &str, args: usize) -> usize {
+        let known = self.expected.get(name).copied().unwrap_or(0);
+        known.max(weight_of(args))
+    }
+
+    /// Whether a flow may run now. One alone always may.
+    pub(crate) fn has_place(&self, name: &str, args: usize, options: &KernelOptions) -> bool {
+        let bytes = self.bytes.saturating_add(self.expected(name, args));
+        self.running < options.live_flows_max
+            && (self.running == 0 || bytes <= options.live_bytes_max)
+    }
+
+    /// A flow takes a place; what it weighs is to be kept with it.
+    pub(crate) fn take(&mut self, name: &str, args: usize, now: Timestamp) -> Weight {
+        if self.running == 0 {
+            self.pace.begin(now);
+        }
+        let weight = Weight {
+            held: self.expected(name, args),
+            seen: weight_of(args),
+        };
+        self.running += 1;
+        self.bytes = self.bytes.saturating_add(weight.held);
+        weight
+    }
+
+    /// A flow handles something of so many bytes.
+    pub(crate) fn weigh(&mut self, weight: &mut Weight, bytes: usize) {
+        weight.seen = weight.seen.max(weight_of(bytes));
+        if weight.seen > weight.held {
+            self.bytes = self.bytes.saturating_add(weight.seen - weight.held);
+            weight.held = weight.seen;
+        }
+    }
+
+    /// A flow gives its place up.
+    pub(crate) fn free(&mut self, weight: Weight, now: Timestamp) {
+        self.running = self.running.saturating_sub(1);
+        self.bytes = self.bytes.saturating_sub(weight.held);
+        self.pace.ended(now);
+    }
+
+    /// A flow ended: what the next ones of its name are expected to weigh.
+    pub(crate) fn learn(&mut self, name: &str, weight: Weight) {
+        let room = self.expected.len() < NAMES_MAX;
+        match self.expected.get_mut(name) {
+            Some(expected) if *expected > weight.seen => {
+                *expected -= (*expected - weight.seen).div_ceil(FORGET_PART);
+            }
+            Some(expected) => *expected = weight.seen,
+            None if room => {
+                self.expected.insert(name.to_owned(), weight.seen);
+            }
+            None => {}
+        }
+    }
+
+    /// How many starts may wait for a place.
+    pub(crate) fn waiting_max(&self, options: &KernelOptions) -> usize {
+        let in_time = self.pace.within(options.start_wait_ms_max);
+        let in_time = in_time.map_or(usize::MAX, |count| count.max(WAITING_MIN));
+        in_time.min(options.start_queue_max)
+    }
+
+    /// Room beside so many starts that wait.
+    pub(crate) fn room(&self, queued: usize, options: &KernelOptions) -> Room {
+        let waiting = self.waiting_max(options).saturating_sub(queued);
+        let bytes_left = options.live_bytes_max.saturating_sub(self.bytes);
+        let least = usize::from(self.running == 0);
+        let running = options.live_flows_max.saturating_sub(self.running);
+        let running = running.min((bytes_left / FLOW_BYTES).max(least));
+        Room {
+            places: match queued {
+                0 => waiting.saturating_add(running),
+                _ => waiting,
+            },
+            retry_after_ms: self.retry_after_ms(queued),
+        }
+    }
+
+    /// What a start that finds no room is told: until about those that wait have their places.
+    pub(crate) fn retry_after_ms(&self, queued: usize) -> u64 {
+        self.pace.wait_ms(queued).clamp(RETRY_MS.0, RETRY_MS.1)
+    }
+}
+
+/// What a flow weighs that handles something of so many bytes.
+fn weight_of(bytes: usize) -> usize {
+    FLOW_BYTES.saturating_add(bytes.saturating_mul(WEIGHT_PER_BYTE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options() -> KernelOptions {
+        KernelOptions {
+            live_flows_max: 4,
+            live_bytes_max: 4 * FLOW_BYTES,
+            start_queue_max: 1_000,
+            start_wait_ms_max: 1_000,
+            ..KernelOptions::default()
+        }
+    }
+
+    fn at(ms: u64) -> Timestamp {
+        Timestamp::from_ms(1_000_000 + ms)
+    }
+
+    #[test]
+    fn flows_weigh_what_their_like_weighed_of_late_and_more_when_they_handle_more() {
+        let (mut admission, options) = (Admission::default(), options());
+        let fits = |admission: &Admission| admission.has_place("a", 0, &options);
+        let mut first = admission.take("a", 0, at(0));
+        assert_eq!(admission.bytes(), FLOW_BYTES);
+        admission.weigh(&mut first, FLOW_BYTES / WEIGHT_PER_BYTE);
+        admission.weigh(&mut first, 7);
+        assert!((2 * FLOW_BYTES - 8..=2 * FLOW_BYTES).contains(&admission.bytes()));
+        assert!(fits(&admission));
+        admission.free(first, at(1));
+        admission.learn("a", first);
+        assert_eq!(admission.bytes(), 0);
+        // Two of them are expected to fill the budget; something of another name is not.
+        let second = admission.take("a", 0, at(2));
+        let third = admission.take("a", 0, at(2));
+        assert!(!fits(&admission));
+        admission.free(second, at(3));
+        assert!(admission.has_place("b", 0, &options) && fits(&admission));
+        admission.free(third, at(3));
+        // Light ones make it forget.
+        for _ in 0..200 {
+            let light = admission.take("a", 0, at(4));
+            admission.free(light, at(4));
+            admission.learn("a", light);
+        }
+        assert_eq!(admission.expected("a", 0), FLOW_BYTES);
+        // One alone runs whatever it weighs.
+        assert!(admission.has_place("a", 1 << 30, &options));
+        let heavy = admission.take("a", 1 << 30, at(5));
+        assert!(!fits(&admission) && admission.room(0, &options).places == 1_000);
+        admission.free(heavy, at(6));
+        assert_eq!(admission.bytes(), 0);
+    }
+
+    #[test]
+    fn as_many_wait_as_end_within_the_time() {
+        let options = options();
+        // Flows that end, in so many milliseconds: how many may wait, and what is suggested with 200 waiting.
+        for (ended, ms, waiting, retry_after_ms) in [
+            (0, 0, 1_000, 250),
+            (500, 400, 1_000, 250),
+            (500, 500, 1_000, 200),
+            (400, 1_000, 400, 500),
+            (10, 1_000, WAITING_MIN, 10_000),
+            (1, 60_000, WAITING_MIN, 10_000),
+            (10_000, 1_000, 1_000, 50),
+        ] {
+            let mut admission = Admission::default();
+            let weights: Vec<Weight> = (0..=ended).map(|_| admission.take("a", 0, at(0))).collect();
+            for (n, weight) in weights.into_iter().take(ended).enumerate() {
+                let last = n + 1 == ended;
+                admission.free(weight, at(if last { ms } else { 0 }));
+            }
+            let found = (
+                admission.waiting_max(&options),
+                admission.room(200, &options).retry_after_ms,
+            );
+            assert_eq!(found, (waiting, retry_after_ms), "{ended} in {ms} ms");
+        }
+    }
+
+    #[test]
+    fn room_is_what_may_run_and_what_may_wait() {
+        let options = options();
+        // Running, waiting: places.
+        for (running, queued, places) in [
+            (0, 0, 1_004),
+            (3, 0, 1_001),
+            (4, 0, 1_000),
+            (4, 1, 999),
+            (1, 999, 1),
+            (4, 1_000, 0),
+            (4, 2_000, 0),
+        ] {
+            let mut admission = Admission::default();
+            (0..running).for_each(|_| {
+                admission.take("a", 0, at(0));
+            });
+            let room = admission.room(queued, &options);
+            assert_eq!(room.places, places, "{running} run, {queued} wait");
+        }
+    }
+}
