@@ -61,7 +61,11 @@ impl Stream {
                 .await
                 .map_err(|_| shared.connection.lost_because("the stream is closed"))?,
         };
-        let channel = shared.channel().await?;
+        // Opening is rare and large: kept out of this future, of which a busy client has thousands.
+        let channel = match shared.live() {
+            Some(channel) => channel,
+            None => Box::pin(shared.channel()).await?,
+        };
         let (number, answer) = channel.start(|number, to| write_start(start, number, to))?;
         let waiting = Forget {
             channel: &channel,

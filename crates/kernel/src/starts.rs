@@ -15,6 +15,10 @@ use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::queue::{Queued, StartQueue};
 use crate::rows::{ClientRow, client_key};
 
+/// Starts that waited and run in one round. Were it all for which there is room, rounds under overload would take as long as it
+/// takes to begin a thousand flows, and everything that needs several rounds, deliveries above all, would fall behind.
+pub const QUEUED_STARTS_PER_ROUND: usize = 128;
+
 /// Starts that wait, and whether the node drains.
 #[derive(Debug, Default)]
 pub(crate) struct Starts {
@@ -282,10 +286,16 @@ impl Kernel {
         }
     }
 
-    /// Starts what waits, as far as there is room.
+    /// Starts what waits, as far as there is room; in several rounds if it is much.
     pub(crate) fn start_queued(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
         self.starts.may_run = false;
+        let mut begun = 0;
         while let Some(start) = self.starts.queue.first() {
+            if begun >= QUEUED_STARTS_PER_ROUND {
+                self.starts.may_run = true;
+                break;
+            }
+            begun += 1;
             let (name, args) = (&start.name, start.args.len());
             if !self.starts.admission.has_place(name, args, &self.options) {
                 break;

@@ -327,3 +327,24 @@ fn no_more_wait_than_end_within_the_time_that_they_may_have_to() {
     town.quiet();
     assert_eq!(town.figures(1).flows_started, 600 + 10 + WAITING_MIN as u64);
 }
+
+#[test]
+fn much_that_waits_is_started_in_several_rounds_and_none_is_left() {
+    let options = KernelOptions {
+        live_flows_max: 300,
+        ..KernelOptions::default()
+    };
+    let mut town = Town::with(1, false, options);
+    let tokens: Vec<u64> = (0..600).map(|_| nap(&mut town, 1_000, None)).collect();
+    let figures = town.figures(1);
+    assert_eq!((figures.flows_live, figures.flows_queued), (300, 300));
+    town.quiet();
+    assert_eq!(
+        town.now,
+        1_000_000 + 2_000,
+        "all of the second half at once"
+    );
+    for token in tokens {
+        assert_eq!(town.ended(token), Ok(true));
+    }
+}
