@@ -41,6 +41,7 @@ pub const CRATES: &[&str] = &[
     "api",
     "client",
     "node",
+    "tally",
 ];
 
 /// The command line's own codes. It is a program, not a library, so its catalogue stands here; a test compares.
@@ -131,7 +132,7 @@ const COMMAND_LINE: &[(&str, &str, &str)] = &[
 /// All codes, crate by crate.
 pub fn all() -> Vec<Entry> {
     let mut all = entries!(
-        primitives, ledger, vault, notary, flow, finance, kernel, store, net, api, client
+        primitives, ledger, vault, notary, flow, finance, kernel, store, net, api, client, tally
     );
     let node = node::ERRORS.iter().flat_map(|part| part.iter());
     all.extend(node.map(|info| Entry {

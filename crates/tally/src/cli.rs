@@ -124,6 +124,7 @@ mod tests {
             "node drain --node nodes/bank-a",
             "node peers --node nodes/bank-a --json",
             "network show --node nodes/bank-a",
+            "network check nodes --json",
             "network map --node nodes/bank-a --json",
             "notary info --node nodes/notary",
             "notary consumed --node nodes/notary 00(1)",

@@ -30,6 +30,7 @@ mod target;
 
 use std::process::ExitCode;
 
+pub use commands::network::ERRORS;
 pub use reference::commands_page;
 
 use clap::Parser;

@@ -3,13 +3,14 @@
 use std::sync::{Arc, OnceLock};
 
 use finance::{CashState, IssuedToken, cash_name};
+use flow::Flow;
 use ledger::{
     ColumnKind, ColumnSpec, ColumnValue, Constraint, Contract, ContractName, ContractRegistry,
-    ContractRejection, LedgerTransaction, StateFacts, TransactionState,
+    ContractRejection, LedgerTransaction, Scheduled, StateFacts, TransactionState,
 };
 use primitives::{Decode, DecodeError, Hash, PublicKey};
 
-use crate::Iou;
+use crate::{Iou, SettleDue};
 
 /// What a transaction does with IOUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +80,10 @@ impl Contract for IouContract {
         Ok(StateFacts {
             participants: vec![iou.lender.key, iou.borrower.key],
             linear_id: Some(iou.id),
+            scheduled: iou.due.map(|at| Scheduled {
+                at,
+                flow: SettleDue::NAME.to_owned(),
+            }),
             columns: vec![
                 ("borrower", ColumnValue::Text(iou.borrower.name.to_string())),
                 ("owed", ColumnValue::Number(iou.quantity)),

@@ -8,7 +8,7 @@ use flow::{Flow, FlowContext, FlowError, Responder, Session};
 use ledger::{
     LegalName, SelectionRequest, SignedTransaction, StateAndRef, StateRef, TransactionBuilder, TxId,
 };
-use primitives::{Decode, Encode, Hash};
+use primitives::{Decode, Encode, Hash, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::{Iou, IouCommand, iou_code, iou_name};
@@ -25,12 +25,16 @@ pub struct IssueIouArgs {
     pub currency: Currency,
     /// How much, in minor units.
     pub quantity: u64,
+    /// When what is owed then is paid by itself, in milliseconds since the Unix epoch; never, if left out.
+    #[serde(default)]
+    pub due: Option<Timestamp>,
 }
 
 primitives::record!(IssueIouArgs {
     lender,
     currency,
-    quantity
+    quantity,
+    due
 });
 
 /// What both flows return.
@@ -76,6 +80,7 @@ impl Flow for IssueIou {
                 currency: args.currency,
             },
             quantity: args.quantity,
+            due: args.due,
         };
         let (code, constraint) = iou_code();
         let signers = vec![iou.borrower.key.clone(), iou.lender.key.clone()];
@@ -205,7 +210,7 @@ impl Flow for SettleIou {
 }
 
 /// The IOU that a transaction made.
-fn iou_of(transaction: &SignedTransaction) -> Result<(StateAndRef, Iou), FlowError> {
+pub(crate) fn iou_of(transaction: &SignedTransaction) -> Result<(StateAndRef, Iou), FlowError> {
     let mut outputs = (0u32..).zip(transaction.wire().outputs());
     let (index, state) = outputs
         .find(|(_, state)| state.contract == *iou_name())
@@ -218,7 +223,7 @@ fn iou_of(transaction: &SignedTransaction) -> Result<(StateAndRef, Iou), FlowErr
     Ok((state, iou))
 }
 
-fn no_iou() -> FlowError {
+pub(crate) fn no_iou() -> FlowError {
     let hint = "name the transaction that made the newest version of an IOU of this node";
     FlowError::new("iou.unknown", "no such IOU is recorded here", hint)
 }

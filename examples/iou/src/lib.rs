@@ -1,6 +1,7 @@
 //! An application of one's own: IOUs, settled against cash. `docs/guides/first-application.md` walks through it.
 
 mod contract;
+mod due;
 mod flows;
 mod state;
 
@@ -8,6 +9,7 @@ use flow::FlowRegistry;
 use ledger::{ContractRegistry, RegistryError};
 
 pub use contract::{IouCommand, IouContract, iou_code, iou_name};
+pub use due::SettleDue;
 pub use flows::{IssueIou, IssueIouArgs, SettleIou, SettleIouArgs};
 pub use state::Iou;
 
@@ -20,6 +22,7 @@ pub fn register(
     flows
         .register::<IssueIou>()
         .register_responder::<flows::AcceptIou>()
-        .register::<SettleIou>();
+        .register::<SettleIou>()
+        .register_scheduled::<SettleDue>();
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use finance::IssuedToken;
 use ledger::Party;
-use primitives::Hash;
+use primitives::{Hash, Timestamp};
 
 /// An IOU. Encoded as an array of its fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub struct Iou {
     pub token: IssuedToken,
     /// How much is still owed, in minor units.
     pub quantity: u64,
+    /// When the borrower's node pays what is owed then, by itself.
+    pub due: Option<Timestamp>,
 }
 
 primitives::record!(Iou {
@@ -24,5 +26,6 @@ primitives::record!(Iou {
     lender,
     borrower,
     token,
-    quantity
+    quantity,
+    due
 });

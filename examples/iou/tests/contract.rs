@@ -8,7 +8,7 @@ use ledger::{
     Command, Contract, ContractName, LedgerTransaction, LegalName, Party, StateAndRef, StateRef,
     TransactionState, TxId,
 };
-use primitives::{Encode, Hash, KeyPair, PublicKey, Scheme};
+use primitives::{Encode, Hash, KeyPair, PublicKey, Scheme, Timestamp};
 
 fn key(letter: char) -> PublicKey {
     KeyPair::from_seed(Scheme::Ed25519, [letter as u8; 32])
@@ -44,7 +44,7 @@ fn state(contract: &ContractName, data: Vec<u8>) -> TransactionState {
     }
 }
 
-/// `iou 100` (B owes L), `iou 100 M` (B owes M), `iou 100 B`; `cash 100 L` (L's money, owned by L), `cash 100 L X`
+/// `iou 100` (B owes L), `iou 100 M` (B owes M), `iou 100 B`, `iou 100 L due`; `cash 100 L` (L's money, owned by L), `cash 100 L X`
 /// (X's money); `junk` and `other`.
 fn read(text: &str) -> TransactionState {
     let words: Vec<&str> = text.split(' ').collect();
@@ -62,6 +62,7 @@ fn read(text: &str) -> TransactionState {
                 borrower: party('B'),
                 token: gbp(lender),
                 quantity: number(),
+                due: words.get(3).map(|_| Timestamp::from_ms(9)),
             };
             state(iou_name(), iou.to_bytes())
         }
@@ -194,6 +195,12 @@ fn accepted_and_rejected() {
         (
             "iou 100, cash 40 B",
             "iou 60 M, cash 40 L",
+            "settle by B",
+            "iou.terms_changed",
+        ),
+        (
+            "iou 100, cash 40 B",
+            "iou 60 L due, cash 40 L",
             "settle by B",
             "iou.terms_changed",
         ),

@@ -1,5 +1,7 @@
 //! Two nodes and a notary as real processes: an IOU is issued, settled in two payments, and both nodes agree.
 
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
 use api::{FlowStatus, StartFlow, Wait};
 use client::Client;
 use perf::topology::{Network, NetworkOptions, Who};
@@ -89,4 +91,55 @@ async fn an_iou_is_issued_and_settled_in_two_payments() {
     for client in [&lender, &borrower] {
         assert!(ious(client).await.is_empty());
     }
+}
+
+#[tokio::test]
+async fn an_iou_is_settled_on_its_day_by_a_borrower_who_was_away() {
+    const DUE_MS: u64 = 4_000;
+    let binary = env!("CARGO_BIN_EXE_iou").into();
+    let mut network = Network::bring_up(&NetworkOptions::two_banks(binary)).expect("it comes up");
+    let lender = network.client(Who::Bank(0)).expect("a client");
+    let borrower = network.client(Who::Bank(1)).expect("a client");
+    let (a, b) = (network.name(Who::Bank(0)), network.name(Who::Bank(1)));
+    let loan = json!({ "currency": "GBP", "quantity": 700, "recipient": b });
+    run(&lender, "cash.issue_and_pay", loan)
+        .await
+        .expect("paid");
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now = u64::try_from(now.expect("after 1970").as_millis()).expect("some time yet");
+    let due = now + DUE_MS;
+    let owes = json!({ "lender": a, "currency": "GBP", "quantity": 700, "due": due });
+    run(&borrower, "iou.issue", owes).await.expect("issued");
+    for client in [&lender, &borrower] {
+        let waiting = client.schedule(None, 10).await.expect("readable").entries;
+        assert_eq!(waiting.len(), 1);
+        assert_eq!(
+            (waiting[0].flow.as_str(), waiting[0].at_ms),
+            ("iou.settle_due", due)
+        );
+    }
+    network.kill(Who::Bank(1));
+    // The lender's node has looked at it on the day, and found that it is not its business.
+    let end = Instant::now() + Duration::from_secs(60);
+    while !lender
+        .schedule(None, 10)
+        .await
+        .expect("readable")
+        .entries
+        .is_empty()
+    {
+        assert!(Instant::now() < end, "the day has come");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!(ious(&lender).await.len(), 1);
+    network.start(Who::Bank(1)).expect("it comes back");
+    while !ious(&lender).await.is_empty() {
+        assert!(Instant::now() < end, "the borrower pays when it is back");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let borrower = network.client(Who::Bank(1)).expect("a client");
+    assert!(ious(&borrower).await.is_empty());
+    let balances = lender.balances().await.expect("readable").balances;
+    assert_eq!(balances.len(), 1);
+    assert_eq!(balances[0].quantity, "700");
 }

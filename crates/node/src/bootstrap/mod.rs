@@ -19,5 +19,5 @@ mod spec;
 
 pub use error::{BootstrapError, ERRORS};
 pub use files::{NodeFiles, load_node_dir};
-pub use network::{Bootstrapped, BootstrappedNode, bootstrap};
+pub use network::{Bootstrapped, BootstrappedNode, PLATFORM_VERSION, bootstrap};
 pub use spec::{NetworkSpec, NodeSpec};

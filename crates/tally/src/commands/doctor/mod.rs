@@ -14,7 +14,9 @@ use node::bootstrap::load_node_dir;
 use node::config::NodeConfig;
 use primitives::Coded;
 
-use self::finding::{Finding, Verdict, people};
+pub use self::finding::Verdict;
+use self::finding::{Finding, people};
+pub use self::folder::certificates;
 use crate::failure::Failure;
 use crate::output::Output;
 

@@ -1,9 +1,12 @@
 //! `tally network`: the folders of a network, and the network as a node knows it.
 
 mod bootstrap;
+mod check;
 mod show;
 
 use clap::Subcommand;
+
+pub use check::ERRORS;
 
 use crate::failure::Failure;
 
@@ -14,6 +17,8 @@ pub enum Command {
     Bootstrap(bootstrap::Args),
     /// The network's parameters, as a node knows them
     Show(show::Args),
+    /// Whether the folders of a network fit together, and whether its nodes run and meet each other
+    Check(check::Args),
     /// Every node of the network and where it is
     Map(show::Args),
 }
@@ -22,6 +27,7 @@ impl Command {
     pub fn run(self) -> Result<(), Failure> {
         match self {
             Command::Bootstrap(arguments) => arguments.run(),
+            Command::Check(arguments) => arguments.run(),
             Command::Show(arguments) => arguments.show(),
             Command::Map(arguments) => arguments.map(),
         }
@@ -30,6 +36,7 @@ impl Command {
     pub fn wants_json(&self) -> bool {
         match self {
             Command::Bootstrap(arguments) => arguments.output.json,
+            Command::Check(arguments) => arguments.output.json,
             Command::Show(arguments) | Command::Map(arguments) => arguments.output.json,
         }
     }

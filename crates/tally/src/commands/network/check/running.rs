@@ -1,0 +1,187 @@
+//! The nodes as they run: who answers, whom each has met, with which version and clock.
+
+use std::collections::BTreeSet;
+use std::net::{TcpStream, ToSocketAddrs};
+use std::time::Duration;
+
+use api::{NetworkView, NodeView, PeersView};
+use client::ClientError;
+
+use super::codes;
+use super::finding::Finding;
+use super::folders::Folder;
+use crate::failure::Failure;
+use crate::target::Target;
+
+/// How long a node may take to answer.
+const ANSWER_MAX: Duration = Duration::from_secs(5);
+/// How long a connection may take to stand.
+const CONNECT_MAX: Duration = Duration::from_secs(3);
+/// Between clocks that are kept, the network's delays included.
+const OFFSET_LOW_MS: u64 = 1_000;
+/// Time windows are missed.
+const OFFSET_MAX_MS: u64 = 30_000;
+
+/// What a node answered.
+struct Answers {
+    node: NodeView,
+    network: NetworkView,
+    peers: PeersView,
+}
+
+/// Asks each node, and looks for those that are in no folder.
+pub fn check(folders: &[Folder]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut met = BTreeSet::new();
+    let mut any_runs = false;
+    for folder in folders {
+        match ask(folder) {
+            Ok(answers) => {
+                any_runs = true;
+                met.insert(answers.node.name.clone());
+                let peers = answers.peers.peers.iter().filter(|peer| peer.connected);
+                met.extend(peers.map(|peer| peer.name.clone()));
+                findings.extend(answered(folder, &answers));
+            }
+            Err(Silence::Away) => findings.push(away(folder)),
+            Err(Silence::Other(why)) => {
+                findings.push(Finding::problem(&folder.name, &codes::OTHER_NODE, why));
+            }
+        }
+    }
+    if !any_runs && let Some(folder) = folders.first() {
+        findings.extend(reached(folder, folders));
+    }
+    findings
+}
+
+/// Why there is no answer.
+enum Silence {
+    /// Nobody listens.
+    Away,
+    /// Somebody else does.
+    Other(String),
+}
+
+fn ask(folder: &Folder) -> Result<Answers, Silence> {
+    let target = Target::of(&folder.files.dir);
+    let asked = target.with_client(async |client| {
+        let all = async {
+            Ok::<_, ClientError>(Answers {
+                node: client.node().await?,
+                network: client.network().await?,
+                peers: client.peers().await?,
+            })
+        };
+        let late = |_| Failure::local("client.timeout", "no answer", "");
+        Ok(tokio::time::timeout(ANSWER_MAX, all).await.map_err(late)?)
+    });
+    match asked {
+        Ok(Ok(answers)) if answers.node.name == folder.files.info.party.name.to_string() => {
+            Ok(answers)
+        }
+        Ok(Ok(answers)) => Err(Silence::Other(format!("{} answers", answers.node.name))),
+        Ok(Err(error)) if error.code() == "client.not_connected" => Err(Silence::Away),
+        Ok(Err(error)) => Err(Silence::Other(error.to_string())),
+        Err(_) => Err(Silence::Other(
+            "it does not answer in time, or its folder lacks a token".to_owned(),
+        )),
+    }
+}
+
+fn is_notary(folder: &Folder) -> bool {
+    folder.files.info.notary.is_some()
+}
+
+fn away(folder: &Folder) -> Finding {
+    let found = format!("it does not run at {}", folder.files.config.api.listen);
+    match is_notary(folder) {
+        true => Finding::problem(&folder.name, &codes::NOTARY_AWAY, found),
+        false => Finding::warning(&folder.name, &codes::NODE_AWAY, found),
+    }
+}
+
+/// What a running node's answers say.
+fn answered(folder: &Folder, answers: &Answers) -> Vec<Finding> {
+    let (
+        name,
+        Answers {
+            node,
+            network,
+            peers,
+        },
+    ) = (&folder.name, answers);
+    let mut findings = Vec::new();
+    let ours = &folder.files.network;
+    if network.parameters != ours.parameters_hash().to_string()
+        || network.nodes.len() != ours.nodes().len()
+    {
+        let found = "it runs with other parameters or nodes than its folder has";
+        findings.push(Finding::warning(name, &codes::RESTART_NEEDED, found));
+    }
+    let version = env!("CARGO_PKG_VERSION");
+    if node.version != version {
+        let found = format!("it runs {}, this program is {version}", node.version);
+        findings.push(Finding::warning(name, &codes::VERSIONS_DIFFER, found));
+    }
+    for peer in peers.peers.iter().filter(|peer| !peer.connected) {
+        let found = format!("it is not connected with {}", peer.name);
+        findings.push(match network.notaries.contains(&peer.name) {
+            true => Finding::problem(name, &codes::NOTARY_AWAY, found),
+            false => Finding::warning(name, &codes::NODE_AWAY, found),
+        });
+    }
+    findings.extend(clock(name, peers));
+    if findings.is_empty() {
+        let found = format!(
+            "it runs {version}, is {}, and has met all {} others",
+            node.state.as_str(),
+            peers.peers.len()
+        );
+        findings.push(Finding::ok(name, found));
+    }
+    findings
+}
+
+/// Against the middle one of the peers' clocks.
+fn clock(name: &str, peers: &PeersView) -> Option<Finding> {
+    let offsets = peers.peers.iter().filter_map(|peer| peer.clock_offset_ms);
+    let mut offsets: Vec<i64> = offsets.collect();
+    offsets.sort_unstable();
+    let middle = *offsets.get(offsets.len() / 2)?;
+    let found = format!("its peers' clocks are at {middle:+} ms");
+    match middle.unsigned_abs() {
+        ..OFFSET_LOW_MS => None,
+        OFFSET_LOW_MS..OFFSET_MAX_MS => Some(Finding::warning(name, &codes::CLOCKS_DIFFER, found)),
+        _ => Some(Finding::problem(name, &codes::CLOCKS_DIFFER, found)),
+    }
+}
+
+/// No node runs that could say whom it has met: whether somebody listens where those nodes are that have no folder here.
+fn reached(from: &Folder, folders: &[Folder]) -> Vec<Finding> {
+    let network = &from.files.network;
+    let mut findings = Vec::new();
+    for (id, info) in network.nodes() {
+        if folders.iter().any(|f| f.files.info.party.id() == *id) {
+            continue;
+        }
+        let name = info.party.name.to_string();
+        let listens = |address: &&String| {
+            let found = address.to_socket_addrs().into_iter().flatten();
+            found
+                .take(4)
+                .any(|at| TcpStream::connect_timeout(&at, CONNECT_MAX).is_ok())
+        };
+        findings.push(match info.addresses.iter().find(listens) {
+            Some(address) => Finding::ok(&name, format!("somebody listens at {address}")),
+            None => {
+                let found = format!("nobody listens at {}", info.addresses.join(", "));
+                match network.is_notary(id) {
+                    true => Finding::problem(&name, &codes::NOTARY_AWAY, found),
+                    false => Finding::warning(&name, &codes::NODE_AWAY, found),
+                }
+            }
+        });
+    }
+    findings
+}
