@@ -74,7 +74,7 @@ fn ask(folder: &Folder) -> Result<Answers, Silence> {
             })
         };
         let late = |_| Failure::local("client.timeout", "no answer", "");
-        Ok(tokio::time::timeout(ANSWER_MAX, all).await.map_err(late)?)
+        tokio::time::timeout(ANSWER_MAX, all).await.map_err(late)
     });
     match asked {
         Ok(Ok(answers)) if answers.node.name == folder.files.info.party.name.to_string() => {
