@@ -32,6 +32,10 @@ pub struct VaultQuery {
     /// Whether the number of all states that meet the criterion is wanted as well.
     #[serde(default)]
     pub count: bool,
+    /// Whether each state tells which running flow holds it locked. A `where` with `locked` makes it so as well, and one with
+    /// `locked_by` tells of the flows that it names.
+    #[serde(default)]
+    pub locks: bool,
     /// How long the answer may take, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
@@ -74,6 +78,8 @@ pub enum Criterion {
     Prefix(Is),
     /// Spent or not.
     Status(Status),
+    /// Held locked by a running flow when the query was asked, or by none.
+    Locked(bool),
 }
 
 /// A field and a value.
@@ -183,6 +189,9 @@ pub struct FoundState {
     /// When it was consumed, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub consumed_at_ms: Option<u64>,
+    /// The flow that held it locked when the query was asked; told if asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub locked_by: Option<String>,
 }
 
 /// States with the same values.

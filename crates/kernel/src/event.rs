@@ -15,7 +15,7 @@
 use flow::{FlowId, FlowStatus};
 use ledger::{ContractName, PartyId, Rejection, StateAndRef, StateRef, TokenId, TxId};
 use primitives::{Hash, Timestamp};
-use vault::{CoinRow, RefillRequest, ViewChange};
+use vault::{CoinRow, Lock, RefillRequest, ViewChange};
 
 use crate::consents::{ConsentChange, Consents};
 use crate::filter::{FlowFilter, Standing};
@@ -162,6 +162,16 @@ pub enum Event {
         /// Where the reply goes.
         token: Token,
     },
+    /// Somebody asks which states flows hold locked. The answer waits until everything recorded before it is durable, so
+    /// that a state which is in neither the answer nor consumed then was held by nobody.
+    Locks {
+        /// Of these flows; of all, if there are none.
+        of: Vec<FlowId>,
+        /// At most so many.
+        limit: usize,
+        /// Where the reply goes.
+        token: Token,
+    },
     /// Every batch up to this number is durable.
     Committed {
         /// The highest such number.
@@ -230,6 +240,13 @@ pub enum Reply {
     },
     /// Live flows in order of id.
     Flows(Vec<FlowStatus>),
+    /// States that flows held when they were asked for.
+    Locks {
+        /// They.
+        locks: Vec<Lock>,
+        /// There were more.
+        more: bool,
+    },
     /// What became of an order.
     Ordered(Ordered),
     /// No room: try again later.

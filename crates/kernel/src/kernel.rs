@@ -203,6 +203,12 @@ impl Kernel {
                     .collect();
                 self.reply(token, Reply::Flows(flows));
             }
+            Event::Locks { of, limit, token } => {
+                let of: Vec<[u8; 16]> = of.into_iter().map(|flow| flow.0).collect();
+                let of = (!of.is_empty()).then_some(of.as_slice());
+                let (locks, more) = self.selection.locks(of, limit);
+                self.reply(token, Reply::Locks { locks, more });
+            }
             Event::RemoveClient {
                 user,
                 client_id,

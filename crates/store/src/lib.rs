@@ -29,7 +29,7 @@ pub use failure::{ERRORS, OpenError};
 pub use options::Options;
 pub use stats::{CommitStats, CommitTotals, Distribution};
 pub use view::{
-    Balance, CoinCursor, ColumnKind, ConsumedState, Count, Criterion, Datum, Field, Group,
+    Balance, CoinCursor, ColumnKind, ConsumedState, Count, Criterion, Datum, Field, Group, Places,
     ProducedState, QUERY_COUNT_MAX, QUERY_DEPTH_MAX, QUERY_GROUPS_MAX, QUERY_NODES_MAX,
     QUERY_PAGE_MAX, QUERY_SORTS_MAX, QUERY_VALUES_MAX, QueryError, QueryPage, Sort, StateFilter,
     StateQuery, StateRow, TokenFacts, VaultReader, VaultView, ViewChange, ViewColumn, ViewError,

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use store::{
-    ColumnKind, ConsumedState, Criterion, Datum, Field, ProducedState, Sort, StateQuery,
+    ColumnKind, ConsumedState, Criterion, Datum, Field, Places, ProducedState, Sort, StateQuery,
     TokenFacts, VaultView, ViewChange, ViewColumn, ViewOptions,
 };
 
@@ -274,6 +274,7 @@ fn meets(made: &Made, criterion: &Criterion) -> bool {
             from.as_ref().is_none_or(|from| value >= *from)
                 && to.as_ref().is_none_or(|to| value <= *to)
         }),
+        Criterion::At(_) => unreachable!("tested by itself"),
     }
 }
 
@@ -454,4 +455,79 @@ fn a_mark_of_another_query_is_refused_and_so_are_deep_criteria() {
         let text = query(criterion, after).expect_err(part);
         assert!(text.contains(part), "{text}");
     }
+}
+
+#[test]
+fn states_are_picked_by_place_and_a_page_goes_on_with_other_places_of_the_same_kind() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("vault.sqlite");
+    let mut view = VaultView::open(&path, &ViewOptions::default(), 100).expect("opens");
+    let state = |seq: u64| ProducedState {
+        tx: [1; 32],
+        output: 0,
+        seq,
+        contract: "c".into(),
+        token: None,
+        quantity: 0,
+        owner: None,
+        owner_party: None,
+        participants: None,
+        participant_keys: Vec::new(),
+        linear_id: None,
+        notary: [9; 32],
+        recorded_at: 100 - seq,
+        state: vec![1],
+        columns: Vec::new(),
+    };
+    let changes: Vec<ViewChange> = (1..=9)
+        .map(|seq| ViewChange::Produced(state(seq)))
+        .collect();
+    view.apply(9, &changes).expect("applied");
+    let reader = view.reader().expect("a reader");
+    let at = |seqs: &[u64]| {
+        let places = seqs.iter().map(|seq| seq << 16);
+        Criterion::At(Places::new("some".into(), places))
+    };
+    let not = |part| Criterion::Not(Box::new(part));
+    let by_time = vec![Sort {
+        by: Field::RecordedAt,
+        descending: false,
+    }];
+    let found = |criterion: &Criterion, sort: &[Sort], after: Option<String>, limit| {
+        let query = StateQuery {
+            criterion: criterion.clone(),
+            sort: sort.to_vec(),
+            after,
+            limit,
+        };
+        let page = reader.query(&query).expect("a page");
+        let seqs: Vec<u64> = page.rows.iter().map(|row| row.seq).collect();
+        (seqs, page.next)
+    };
+    let many: Vec<u64> = (5..5_000).collect();
+    for (criterion, seqs) in [
+        (at(&[]), vec![]),
+        (at(&[3, 7, 7, 90]), vec![3, 7]),
+        (at(&many), vec![5, 6, 7, 8, 9]),
+        (not(at(&many)), vec![1, 2, 3, 4]),
+        (not(at(&[])), (1..=9).collect()),
+        (Criterion::Any(vec![at(&[2]), at(&[4])]), vec![2, 4]),
+        (Criterion::All(vec![at(&[2, 4]), not(at(&[4]))]), vec![2]),
+    ] {
+        assert_eq!(found(&criterion, &[], None, 100).0, seqs);
+        let reversed: Vec<u64> = seqs.iter().rev().copied().collect();
+        assert_eq!(found(&criterion, &by_time, None, 100).0, reversed);
+        let count = reader.count(&criterion).expect("a count");
+        assert_eq!(count.states, seqs.len() as u64);
+        let groups = reader
+            .groups(&criterion, &[Field::Contract])
+            .expect("groups");
+        assert_eq!(
+            groups.first().map_or(0, |group| group.states),
+            seqs.len() as u64
+        );
+    }
+    let (first, next) = found(&at(&[1, 2, 5, 8]), &[], None, 2);
+    assert_eq!(first, [1, 2]);
+    assert_eq!(found(&at(&[5, 6, 9]), &[], next, 10).0, [5, 6, 9]);
 }

@@ -16,6 +16,6 @@ mod selection;
 pub use coin::{CoinPosition, CoinRow};
 pub use error::{ERRORS, SelectionError};
 pub use options::SelectionOptions;
-pub use output::{FlowKey, RefillRequest, SelectionFigures, SelectionOutput};
+pub use output::{FlowKey, Lock, RefillRequest, SelectionFigures, SelectionOutput};
 pub use relevancy::{Consumed, Produced, ViewChange, changes, is_relevant};
 pub use selection::Selection;

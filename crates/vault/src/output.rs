@@ -1,6 +1,6 @@
 //! What a selection asks for and answers.
 
-use ledger::{StateAndRef, TokenId};
+use ledger::{StateAndRef, StateRef, TokenId};
 
 use crate::{CoinPosition, SelectionError};
 
@@ -44,6 +44,17 @@ pub struct RefillRequest {
     pub limit: usize,
     /// The view answers once it has come to this ledger sequence. An answer from before is refused and asked for again.
     pub at_least_seq: u64,
+}
+
+/// A state that a flow holds, as [`Selection::locks`](crate::Selection::locks) tells of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lock {
+    /// The state.
+    pub state: StateRef,
+    /// Who holds it.
+    pub by: FlowKey,
+    /// The ledger's sequence of the transaction that made it, where that is known here.
+    pub seq: Option<u64>,
 }
 
 /// Gauges for the metrics.

@@ -1,7 +1,10 @@
 //! Flows that lock states by their reference.
 
+use flow::FlowId;
 use kernel::port::Table;
+use kernel::{Event, Reply, Token};
 use ledger::{StateRef, TxId};
+use vault::Lock;
 
 use crate::pay::{issue, pay};
 use crate::town::Town;
@@ -164,4 +167,44 @@ fn a_lock_is_not_opened_before_its_time() {
     let refused = Err("notary.time_window_invalid".to_owned());
     assert_eq!(town.ended(early), refused);
     assert_eq!(town.balance(1), 40);
+}
+
+#[test]
+fn whoever_asks_is_told_what_is_held_and_by_whom() {
+    let (mut town, coin) = with_a_coin();
+    let ask = |town: &mut Town, of: Vec<FlowId>, limit: usize| {
+        let token = town.token();
+        let asked = Event::Locks {
+            of,
+            limit,
+            token: Token(token),
+        };
+        town.tell(1, asked);
+        town.settle();
+        match town.replies.remove(&token) {
+            Some(Reply::Locks { locks, more }) => (locks, more),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(ask(&mut town, Vec::new(), 10), (Vec::new(), false));
+    let held = town.start(1, "test.hold", &hold(coin, 60_000), Some("held"));
+    town.settle();
+    let flow = Town::flow_id(held);
+    let told =
+        |locks: &[Lock]| -> Vec<_> { locks.iter().map(|lock| (lock.state, lock.by)).collect() };
+    for restart in [false, true] {
+        if restart {
+            town.down(1);
+            town.up(1);
+            town.settle();
+        }
+        let (all, more) = ask(&mut town, Vec::new(), 10);
+        assert_eq!((told(&all), more), (vec![(coin, flow.0)], false));
+        assert_eq!(ask(&mut town, vec![flow], 10).0, all);
+        assert_eq!(ask(&mut town, vec![FlowId([9; 16])], 10).0, []);
+        assert_eq!(ask(&mut town, Vec::new(), 0), (Vec::new(), true));
+    }
+    town.now += 60_000;
+    town.settle();
+    assert_eq!(ask(&mut town, Vec::new(), 10), (Vec::new(), false));
 }

@@ -18,6 +18,7 @@ mod hospital;
 mod key_names;
 mod ledger_pages;
 mod ledger_reads;
+mod locks;
 mod mailbox;
 mod node_info;
 mod notary_reads;

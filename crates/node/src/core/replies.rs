@@ -139,6 +139,7 @@ fn answer_of(reply: Reply) -> Answer {
         | Reply::Consents(_)
         | Reply::Flows(_)
         | Reply::Noted { .. }
+        | Reply::Locks { .. }
         | Reply::Ordered(_) => Answer::Done,
     }
 }

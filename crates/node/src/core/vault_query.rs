@@ -16,6 +16,7 @@ use store::{
 
 use super::columns::Columns;
 use super::key_names::KeyNames;
+use super::locks::{LOCKED_BY, Locked};
 use super::service::store_refusal;
 use super::vault_reads::view_refusal;
 use super::view_rows::notary_of;
@@ -72,6 +73,12 @@ impl Drop for Waiting {
 }
 
 impl Leash {
+    /// Whether nobody waits any more.
+    pub(super) fn is_given_up(&self) -> bool {
+        let hold = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        hold.given_up
+    }
+
     /// Runs a search that [`Waiting`] can stop.
     fn run<T>(
         &self,
@@ -106,7 +113,7 @@ pub(super) fn late() -> Refusal {
     )
 }
 
-fn bad(text: impl Into<String>) -> Refusal {
+pub(super) fn bad(text: impl Into<String>) -> Refusal {
     Refusal::listed(&api::codes::BAD_QUERY, text)
 }
 
@@ -118,6 +125,8 @@ pub(super) struct Searcher {
     pub(super) me: PartyId,
     pub(super) columns: Arc<Columns>,
     pub(super) leash: Leash,
+    /// What flows hold locked; empty where the query is not about it.
+    pub(super) locked: Locked,
 }
 
 impl Searcher {
@@ -194,6 +203,7 @@ impl Searcher {
             Asked::Or(parts) => Criterion::Any(each(parts)?),
             Asked::Not(part) => Criterion::Not(Box::new(self.criterion(part)?)),
             Asked::Status(asked) => status(*asked).unwrap_or(Criterion::All(Vec::new())),
+            Asked::Locked(locked) => self.locked.any(*locked),
             Asked::Is(test) => self.one_of(&test.field, std::slice::from_ref(&test.value))?,
             Asked::In(test) => self.one_of(&test.field, &test.values)?,
             Asked::Between(test) => {
@@ -279,7 +289,7 @@ impl Searcher {
         names.extend(self.columns.instead_of(name));
         names.truncate(NAMES_MAX);
         Err(bad(format!(
-            "there is no field '{name}' here; there are {} (and {STATE_REF} in 'is' and 'in')",
+            "there is no field '{name}' here; there are {} (and {STATE_REF} and {LOCKED_BY} in 'is' and 'in')",
             names.join(", ")
         )))
     }
@@ -287,6 +297,9 @@ impl Searcher {
     fn one_of(&self, name: &str, values: &[Given]) -> Result<Criterion, Refusal> {
         if values.len() > store::QUERY_VALUES_MAX {
             return Err(bad(format!("more than {} values", store::QUERY_VALUES_MAX)));
+        }
+        if name == LOCKED_BY {
+            return self.locked.by(values);
         }
         if name == STATE_REF {
             let mut numbers = Vec::new();
@@ -430,8 +443,10 @@ impl Searcher {
 
     fn found(&self, row: StateRow) -> FoundState {
         let reference = StateRef::new(TxId::from_array(row.tx), row.output);
+        let number = u64::try_from(row.cursor).unwrap_or(0);
         FoundState {
-            number: u64::try_from(row.cursor).unwrap_or(0),
+            number,
+            locked_by: self.locked.holder(number),
             state_ref: reference.to_string(),
             notary: self.party(&notary_of(&row)),
             contract: row.contract,

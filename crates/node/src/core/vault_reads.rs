@@ -8,6 +8,7 @@ use ledger::{StateRef, TransactionState, TxId};
 use primitives::Decode;
 use store::{StateFilter, StateRow, VaultReader};
 
+use super::locks::{self, Locked};
 use super::service::{Service, joined};
 use super::start_error::VIEW_FAILED;
 use super::vault_changes::ChangeReader;
@@ -142,20 +143,28 @@ impl Service {
     ) -> Result<VaultAnswer, Refusal> {
         let place = Arc::clone(&self.readers.queries).try_acquire_owned();
         let place = place.map_err(|_| Refusal::busy(QUERY_RETRY_MS))?;
+        let asked = self.locks(locks::needed(&query)?);
+        let asked = tokio::time::timeout_at(deadline.into(), asked).await;
+        let locks = asked.map_err(|_| late())??;
+        // After the locks: what flows spent before is in the view.
         let view_seq = self.view_ready(deadline).await?;
         let readers = Arc::clone(&self.readers);
         let leash = Leash::default();
-        let searcher = Searcher {
+        let mut searcher = Searcher {
             store: self.store.clone(),
             network: Arc::clone(&self.network),
             me: self.info.party.id(),
             columns: Arc::clone(&self.columns),
             leash: leash.clone(),
+            locked: Locked::default(),
         };
         // Dropped with this future at the deadline, and when the client goes.
         let _waiting = Waiting(leash);
         let search = tokio::task::spawn_blocking(move || {
             let _place = place;
+            if let Some(locks) = locks {
+                searcher.locked = Locked::of(locks, &searcher.store, &searcher.leash)?;
+            }
             readers.lend(|reader| searcher.answer(reader, query))
         });
         let found = tokio::time::timeout_at(deadline.into(), search).await;

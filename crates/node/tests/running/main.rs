@@ -1,11 +1,14 @@
 //! A node in this process: what it shows of itself.
 
+mod columns;
 mod following;
+mod locks;
 mod overloaded;
 mod validating;
 mod vault_queries;
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use api::{FlowStatus, Outcome, StartFlow, Wait};
 use client::{Client, Endpoint};
@@ -49,6 +52,18 @@ async fn run(client: &Client, flow: &str, quantity: u64) -> Outcome {
     let outcome = outcome.expect("the node takes the start");
     assert_eq!(outcome.status, FlowStatus::Delivered, "{outcome:?}");
     outcome
+}
+
+/// Asks again and again until `probe` gives something.
+async fn until<T>(what: &str, mut probe: impl AsyncFnMut() -> Option<T>) -> T {
+    let end = Instant::now() + Duration::from_secs(60);
+    loop {
+        if let Some(value) = probe().await {
+            return value;
+        }
+        assert!(Instant::now() < end, "not in time: {what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
 }
 
 /// The value of a line of `/metrics`, by its name and labels.

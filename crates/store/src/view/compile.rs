@@ -87,6 +87,11 @@ impl<'r> Sql<'r> {
             Criterion::In(field @ (Field::Participant | Field::ParticipantParty), values) => {
                 self.participants(*field, values)
             }
+            Criterion::At(places) => {
+                self.add("(s.id IN (SELECT value FROM json_each(?)))");
+                self.values.push(Value::Text(places.json().to_owned()));
+                Ok(())
+            }
             Criterion::In(field, values) => self.one_of(*field, values),
             Criterion::Between(field, from, to) => {
                 let tests = [(">= ?", from.as_ref()), ("<= ?", to.as_ref())];

@@ -173,6 +173,7 @@ fn tested(criterion: &Criterion, fields: &mut Vec<Field>) {
         }
         Criterion::Not(part) => tested(part, fields),
         Criterion::Consumed(_) => {}
+        Criterion::At(_) => fields.push(Field::Number),
         Criterion::In(field, _)
         | Criterion::Between(field, ..)
         | Criterion::Less(field, _)

@@ -23,9 +23,9 @@ pub use failure::ViewError;
 pub(crate) use failure::{DAMAGED_HINT, FAILED_HINT, REFUSED_HINT};
 pub use progress::ViewProgress;
 pub use query::{
-    Count, Criterion, Datum, Field, Group, QUERY_COUNT_MAX, QUERY_DEPTH_MAX, QUERY_GROUPS_MAX,
-    QUERY_NODES_MAX, QUERY_PAGE_MAX, QUERY_SORTS_MAX, QUERY_VALUES_MAX, QueryError, QueryPage,
-    Sort, StateQuery,
+    Count, Criterion, Datum, Field, Group, Places, QUERY_COUNT_MAX, QUERY_DEPTH_MAX,
+    QUERY_GROUPS_MAX, QUERY_NODES_MAX, QUERY_PAGE_MAX, QUERY_SORTS_MAX, QUERY_VALUES_MAX,
+    QueryError, QueryPage, Sort, StateQuery,
 };
 pub use reader::{CoinCursor, VaultReader};
 pub use rows::{

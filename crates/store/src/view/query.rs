@@ -63,6 +63,35 @@ pub enum Datum {
     Bytes(Vec<u8>),
 }
 
+/// Places in the ledger ([`StateRow::cursor`]) by which states are picked; as many as there are, and no values of the query.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Places {
+    /// What they are, so that the mark of a page fits the next one with other places of the same kind.
+    kind: String,
+    /// As SQLite reads them.
+    json: std::sync::Arc<str>,
+}
+
+impl Places {
+    /// Places of a kind.
+    pub fn new(kind: String, places: impl IntoIterator<Item = u64>) -> Self {
+        let places: Vec<String> = places.into_iter().map(|place| place.to_string()).collect();
+        let json = format!("[{}]", places.join(",")).into();
+        Self { kind, json }
+    }
+
+    pub(super) fn json(&self) -> &str {
+        &self.json
+    }
+}
+
+impl std::fmt::Debug for Places {
+    /// The kind alone.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Places").field(&self.kind).finish()
+    }
+}
+
 /// Which states. A state that lacks the field meets no test of it, and meets the test's `Not`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Criterion {
@@ -84,6 +113,8 @@ pub enum Criterion {
     Greater(Field, Datum),
     /// The field is text that begins with this.
     Prefix(Field, String),
+    /// It is at one of these places.
+    At(Places),
 }
 
 /// One column of an order.

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use ledger::{StateRef, TokenId};
 
 use super::line::Place;
-use crate::{CoinPosition, CoinRow, FlowKey};
+use crate::{CoinPosition, CoinRow, FlowKey, Lock};
 
 /// Who keeps a state from being selected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,6 +140,28 @@ impl Holdings {
     pub(super) fn refs_of(&self, flow: &FlowKey) -> Vec<StateRef> {
         let holds = self.flows.get(flow);
         holds.map_or_else(Vec::new, |holds| holds.refs.iter().copied().collect())
+    }
+
+    /// The states that these flows hold, or all flows; in no order that means anything.
+    pub(super) fn locks<'a>(
+        &'a self,
+        of: Option<&'a [FlowKey]>,
+    ) -> impl Iterator<Item = Lock> + 'a {
+        let named = of.unwrap_or_default().iter();
+        let named = named.filter_map(|flow| self.flows.get_key_value(flow));
+        let all = self.flows.iter().filter(move |_| of.is_none());
+        named.chain(all).flat_map(|(flow, holds)| {
+            holds.refs.iter().map(|state| Lock {
+                state: *state,
+                by: *flow,
+                seq: match self.slots.get(state) {
+                    Some(Slot::Held {
+                        coin: Some(coin), ..
+                    }) => Some(coin.row.seq),
+                    _ => None,
+                },
+            })
+        })
     }
 
     /// What a flow waits for.

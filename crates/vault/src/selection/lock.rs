@@ -7,7 +7,7 @@ use primitives::Timestamp;
 
 use super::Selection;
 use super::holdings::{Holder, Slot};
-use crate::{FlowKey, SelectionError, SelectionOutput};
+use crate::{FlowKey, Lock, SelectionError, SelectionOutput};
 
 impl Selection {
     /// Locks states for a flow, all or none, at once; what the flow holds already stays its own. Returns those that it did not
@@ -54,6 +54,14 @@ impl Selection {
             }
         }
         Ok(locked)
+    }
+
+    /// The states that these flows hold, or all flows: at most `limit` of them, and whether there are more. What a recorded
+    /// transaction consumes is nobody's any more, and not among them. Costs what it gives.
+    pub fn locks(&self, of: Option<&[FlowKey]>, limit: usize) -> (Vec<Lock>, bool) {
+        let mut found = self.holdings.locks(of);
+        let locks = found.by_ref().take(limit).collect();
+        (locks, found.next().is_some())
     }
 
     /// A flow gives states back that it has locked.

@@ -1,5 +1,6 @@
 //! Coin selection and soft locks, seen from outside.
 
 mod coins;
+mod locks;
 mod model;
 mod table;

@@ -1,6 +1,6 @@
 //! `tally vault query`
 
-use api::query::{Between, Criterion, Datum, Is, SortBy, Status};
+use api::query::{Between, Criterion, Datum, In, Is, SortBy, Status};
 use api::{VaultAnswer, VaultQuery};
 
 use crate::failure::Failure;
@@ -13,7 +13,7 @@ pub struct Args {
     #[command(flatten)]
     target: Target,
     /// The whole query as JSON, or @FILE; instead of the other flags
-    #[arg(long, value_name = "JSON|@FILE", conflicts_with_all = ["status", "contract", "owner", "participant", "symbol", "issuer", "linear_id", "min", "max", "column", "count", "sort", "group_by", "limit", "after"])]
+    #[arg(long, value_name = "JSON|@FILE", conflicts_with_all = ["status", "contract", "owner", "participant", "symbol", "issuer", "linear_id", "min", "max", "column", "locked", "unlocked", "locked_by", "locks", "count", "sort", "group_by", "limit", "after"])]
     query: Option<String>,
     /// unconsumed, consumed or all
     #[arg(long, default_value = "unconsumed", value_name = "STATUS")]
@@ -45,6 +45,18 @@ pub struct Args {
     /// Whose contract's column is so: =, <, > or ^= (begins with), as in 'tally.paper.face>1000'
     #[arg(long, value_name = "COLUMN=VALUE")]
     column: Vec<String>,
+    /// Held locked by a running flow
+    #[arg(long, conflicts_with = "unlocked")]
+    locked: bool,
+    /// Held by no flow
+    #[arg(long)]
+    unlocked: bool,
+    /// Held by this flow; may be repeated
+    #[arg(long, value_name = "FLOW_ID")]
+    locked_by: Vec<String>,
+    /// Show which flow holds each state locked
+    #[arg(long)]
+    locks: bool,
     /// Sort by these fields; a minus before one turns it round
     #[arg(
         long,
@@ -127,6 +139,16 @@ impl Args {
                 to: self.max.map(Datum::Number),
             }));
         }
+        if self.locked || self.unlocked {
+            parts.push(Criterion::Locked(self.locked));
+        }
+        if !self.locked_by.is_empty() {
+            let flows = self.locked_by.iter();
+            parts.push(Criterion::In(In {
+                field: "locked_by".to_owned(),
+                values: flows.map(|flow| Datum::Text(flow.clone())).collect(),
+            }));
+        }
         for text in &self.column {
             parts.push(column(text)?);
         }
@@ -145,6 +167,7 @@ impl Args {
             limit: self.limit,
             group_by: (!self.group_by.is_empty()).then(|| self.group_by.clone()),
             count: self.count,
+            locks: self.locks,
             timeout_ms: None,
         })
     }
@@ -212,6 +235,8 @@ fn people(answer: &VaultAnswer) -> String {
     }
     let columns = answer.states.iter().any(|state| !state.columns.is_empty());
     let mut heads = vec!["state", "contract", "token", ">quantity", "status"];
+    let locks = (answer.states.iter()).any(|state| state.locked_by.is_some());
+    heads.extend(locks.then_some("locked by"));
     heads.extend(columns.then_some("columns"));
     let mut table = Table::new(&heads);
     for state in &answer.states {
@@ -230,6 +255,9 @@ fn people(answer: &VaultAnswer) -> String {
             quantity,
             status.to_owned(),
         ];
+        if locks {
+            cells.push(state.locked_by.clone().unwrap_or_else(|| "-".to_owned()));
+        }
         if columns {
             let values = state.columns.iter();
             let values = values.map(|(name, value)| format!("{name}={}", shown(value)));
