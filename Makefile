@@ -7,7 +7,7 @@ BENCHES := ledger
 # Seconds for each pure crate's properties and each fuzz target.
 FUZZ_SECONDS ?= 60
 
-.PHONY: help setup demo test bench bench-ledger bench-load check fmt-check clippy doc layering deps docs docs-check fuzz api-check clean
+.PHONY: help setup demo test bench bench-ledger bench-load bench-node check fmt-check clippy doc layering deps docs docs-check fuzz api-check clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,6 +29,9 @@ bench-ledger: setup ## issue and pay at full speed; one line of JSON, last on st
 
 bench-load: setup ## many connections and followers, and ten times the work a node can do; one line of JSON
 	@$(CARGO) xtask bench load
+
+bench-node: setup ## queries of a vault with a million states, and the cost of a start; one line of JSON
+	@$(CARGO) xtask bench node
 
 check: setup fmt-check clippy doc layering deps docs-check ## everything that can be judged without running; changes nothing
 

@@ -2,6 +2,7 @@
 
 mod ledger;
 mod load;
+mod node;
 mod report;
 
 use anyhow::Result;
@@ -34,6 +35,12 @@ pub struct BenchArgs {
     /// Seconds of that (`load`).
     #[arg(long, default_value_t = 120, value_name = "S", value_parser = clap::value_parser!(u32).range(1..=3600))]
     overload_seconds: u32,
+    /// States in the vault that is asked (`node`).
+    #[arg(long, default_value_t = 1_000_000, value_name = "N", value_parser = clap::value_parser!(u32).range(100..=100_000_000))]
+    states: u32,
+    /// How often each query is asked (`node`).
+    #[arg(long, default_value_t = 101, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    repeats: u32,
 }
 
 /// The benchmarks there are.
@@ -43,6 +50,8 @@ enum Benchmark {
     Ledger,
     /// A node under many connections and followers, and under more work than it can do.
     Load,
+    /// Queries of a vault with a million states, and what a start over the API costs.
+    Node,
 }
 
 /// Runs the benchmark to its end, or until Ctrl-C.
@@ -51,6 +60,7 @@ pub fn run(arguments: BenchArgs) -> Result<()> {
         match arguments.name {
             Benchmark::Ledger => ledger::run(&arguments).await,
             Benchmark::Load => load::run(&arguments).await,
+            Benchmark::Node => node::run(&arguments).await,
         }
     })
 }

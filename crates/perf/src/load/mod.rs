@@ -6,6 +6,7 @@ mod followers;
 mod live;
 mod open;
 mod singles;
+mod starts;
 
 pub use driver::{Fault, Load, Window, Work, window};
 pub use flows::FlowWork;
@@ -13,3 +14,4 @@ pub use followers::Followers;
 pub use live::{Live, LiveReading};
 pub use open::{Arrivals, Arrived, arrivals};
 pub use singles::SingleStarts;
+pub use starts::{Starts, Ways};

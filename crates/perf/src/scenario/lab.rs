@@ -294,7 +294,7 @@ impl CashLab {
 }
 
 /// Waits until a node's vault view shows all that its ledger had when asked.
-async fn view_caught_up(client: &Client) -> bool {
+pub(super) async fn view_caught_up(client: &Client) -> bool {
     let deadline = tokio::time::Instant::now() + CATCH_UP_MAX;
     while tokio::time::Instant::now() < deadline {
         match client.health().await {
