@@ -293,6 +293,7 @@ proptest! {
         sort in proptest::collection::vec((proptest::sample::select(&SORTABLE[..]), any::<bool>()), 0..3),
         by in proptest::collection::vec(proptest::sample::select(&SORTABLE[..]), 0..3),
         limit in 1..9usize,
+        common in proptest::sample::select(&[0, 3, 10_000][..]),
     ) {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("vault.sqlite");
@@ -309,7 +310,7 @@ proptest! {
             }));
         }
         view.apply(99, &changes).expect("applied");
-        let reader = view.reader().expect("a reader");
+        let reader = view.reader().expect("a reader").with_common(common);
 
         let counted = states.iter().filter(|made| meets(made, &criterion)).count();
         let count = reader.count(&criterion).expect("a count");

@@ -1,26 +1,42 @@
 //! Criteria to SQL. Text of a statement comes from here and from [`super::plan`] alone; values are bound.
 
-use rusqlite::params_from_iter;
 use rusqlite::types::Value;
 
+use super::narrow::list;
 use super::query::{
     Criterion, Datum, Field, QUERY_DEPTH_MAX, QUERY_NODES_MAX, QUERY_VALUES_MAX, QueryError,
 };
 use super::reader::VaultReader;
+use super::values::{after_prefix, bound, look_up, of_column, prefix_tests, set};
 
 /// Numbers of repeated things that are put in the place of a look-up.
 const RESOLVED_MAX: usize = 1_000;
+
+/// Keys of participants that are looked up for each state; with more, the states of all of them are found first.
+const KEYS_MAX: usize = 16;
 
 /// A statement's text, and the values for its `?`, in order.
 pub(super) struct Sql<'r> {
     reader: &'r VaultReader,
     pub(super) text: String,
     pub(super) values: Vec<Value>,
-    /// Tests of contract, owner and token keep away from their indexes: the order has an index of its own.
-    pub(super) by_order: bool,
+    pub(super) way: Way,
+    /// How deep the test is that is being written.
+    depth: usize,
     nodes: usize,
     /// Values that came with the query.
     given: usize,
+}
+
+/// How states are found, and so which tests may lead to an index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// As SQLite thinks best.
+    Free,
+    /// One after the other, from elsewhere: no test leads anywhere.
+    Given,
+    /// In the order of this field, by its index: only tests that leave that order alone may lead there.
+    Order(Field),
 }
 
 pub(super) fn bad<T>(text: impl Into<String>) -> Result<T, QueryError> {
@@ -33,7 +49,8 @@ impl<'r> Sql<'r> {
             reader,
             text,
             values: Vec::new(),
-            by_order: false,
+            way: Way::Free,
+            depth: 0,
             nodes: 0,
             given: 0,
         }
@@ -44,10 +61,7 @@ impl<'r> Sql<'r> {
     }
 
     fn bind(&mut self, value: Value) -> Result<(), QueryError> {
-        if self.given >= QUERY_VALUES_MAX {
-            return bad(format!("more than {QUERY_VALUES_MAX} values"));
-        }
-        self.given += 1;
+        self.take(1)?;
         self.values.push(value);
         Ok(())
     }
@@ -59,6 +73,7 @@ impl<'r> Sql<'r> {
         depth: usize,
     ) -> Result<(), QueryError> {
         self.nodes += 1;
+        self.depth = depth;
         if depth > QUERY_DEPTH_MAX {
             return bad(format!("criteria nested deeper than {QUERY_DEPTH_MAX}"));
         }
@@ -66,7 +81,7 @@ impl<'r> Sql<'r> {
             return bad(format!("more than {QUERY_NODES_MAX} criteria"));
         }
         match criterion {
-            Criterion::All(parts) => self.joined(parts, " AND ", "1", depth),
+            Criterion::All(parts) => self.all(parts, depth),
             Criterion::Any(parts) => self.joined(parts, " OR ", "0", depth),
             Criterion::Not(part) => {
                 self.add("(");
@@ -77,7 +92,10 @@ impl<'r> Sql<'r> {
             }
             Criterion::Consumed(true) => {
                 // Both say the same; the second leads to the index of times.
-                self.add("(s.consumed_seq IS NOT NULL AND s.consumed_at IS NOT NULL)");
+                let plus = self.plus(Field::ConsumedAt);
+                self.add(&format!(
+                    "(s.consumed_seq IS NOT NULL AND {plus}s.consumed_at IS NOT NULL)"
+                ));
                 Ok(())
             }
             Criterion::Consumed(false) => {
@@ -103,17 +121,8 @@ impl<'r> Sql<'r> {
                 let from = Datum::Text(prefix.clone());
                 let upto = after_prefix(prefix).map(Datum::Text);
                 if matches!(field, Field::Contract | Field::Symbol | Field::Issuer) {
-                    let look_up = look_up(*field)
-                        .rsplit_once(' ')
-                        .map_or(("", ""), |parts| parts);
-                    let column = look_up.1;
-                    let mut text = format!("{} {column} >= ?", look_up.0);
-                    let mut values = vec![Value::Text(prefix.clone())];
-                    self.given += 1;
-                    if let Some(Datum::Text(upto)) = upto {
-                        text.push_str(&format!(" AND {column} < ?"));
-                        values.push(Value::Text(upto));
-                    }
+                    let (text, values) = prefix_tests(look_up(*field), prefix);
+                    self.take(1)?;
                     return self.numbered(*field, &text, values);
                 }
                 if !matches!(field, Field::Column(_)) {
@@ -130,43 +139,76 @@ impl<'r> Sql<'r> {
         field: Field,
         tests: &[(&str, Option<&Datum>)],
     ) -> Result<(), QueryError> {
+        if let Field::Column(id) = field {
+            self.add("(");
+            for (at, (operator, value)) in tests
+                .iter()
+                .filter_map(|(operator, value)| value.map(|value| (operator, value)))
+                .enumerate()
+            {
+                self.add(if at > 0 { " AND " } else { "" });
+                self.add(&format!("{} {operator}", of_column(id)));
+                self.bind(bound(field, value)?)?;
+            }
+            if tests.iter().all(|(_, value)| value.is_none()) {
+                self.add(&format!("{} IS NOT NULL", of_column(id)));
+            }
+            self.add(")");
+            return Ok(());
+        }
         let column = match field {
             Field::Quantity => "s.quantity",
             Field::RecordedAt => "s.recorded_at",
             Field::ConsumedAt => "s.consumed_at",
             Field::Number => "s.id",
-            Field::Column(id) => {
-                self.add(&format!(
-                    "(s.id IN (SELECT state FROM extra WHERE column = {id}"
-                ));
-                for (operator, value) in tests {
-                    let Some(value) = value else { continue };
-                    self.add(&format!(" AND value {operator}"));
-                    self.bind(bound(field, value)?)?;
-                }
-                self.add("))");
-                return Ok(());
-            }
             _ => return bad(format!("{field:?} has no order: give its values")),
         };
-        self.add(&format!("({column} IS NOT NULL"));
+        let plus = self.plus(field);
+        self.add(&format!("({plus}{column} IS NOT NULL"));
         for (operator, value) in tests {
             let Some(value) = value else { continue };
-            self.add(&format!(" AND {column} {operator}"));
+            self.add(&format!(" AND {plus}{column} {operator}"));
             self.bind(bound(field, value)?)?;
         }
         self.add(")");
         Ok(())
     }
 
-    fn one_of(&mut self, field: Field, values: &[Datum]) -> Result<(), QueryError> {
-        let given = self.given + values.len();
-        let values = values.iter().map(|value| bound(field, value));
-        let values: Vec<Value> = values.collect::<Result<_, _>>()?;
-        if given > QUERY_VALUES_MAX {
+    /// What keeps a test of the field away from its index, where it must not lead there.
+    fn plus(&self, field: Field) -> &'static str {
+        let leads = match self.way {
+            Way::Free => true,
+            Way::Given => false,
+            // Alternatives and negations lead nowhere.
+            Way::Order(_) if self.depth != 1 => false,
+            Way::Order(Field::Number) => {
+                matches!(
+                    field,
+                    Field::Number | Field::Contract | Field::Owner | Field::OwnerParty
+                )
+            }
+            Way::Order(Field::Quantity) => matches!(
+                field,
+                Field::Quantity | Field::Token | Field::Symbol | Field::Issuer
+            ),
+            Way::Order(first) => field == first,
+        };
+        if leads { "" } else { "+" }
+    }
+
+    /// Counts values that came with the query.
+    fn take(&mut self, values: usize) -> Result<(), QueryError> {
+        self.given += values;
+        if self.given > QUERY_VALUES_MAX {
             return bad(format!("more than {QUERY_VALUES_MAX} values"));
         }
-        self.given = given;
+        Ok(())
+    }
+
+    fn one_of(&mut self, field: Field, values: &[Datum]) -> Result<(), QueryError> {
+        let values = values.iter().map(|value| bound(field, value));
+        let values: Vec<Value> = values.collect::<Result<_, _>>()?;
+        self.take(values.len())?;
         let column = match field {
             Field::Quantity => "s.quantity",
             Field::RecordedAt => "s.recorded_at",
@@ -174,10 +216,7 @@ impl<'r> Sql<'r> {
             Field::Number => "s.id",
             Field::LinearId => "s.linear_id",
             Field::Column(id) => {
-                self.add(&format!(
-                    "(s.id IN (SELECT state FROM extra WHERE column = {id} AND value {}))",
-                    set(values.len())
-                ));
+                self.add(&format!("({} {})", of_column(id), set(values.len())));
                 self.values.extend(values);
                 return Ok(());
             }
@@ -186,7 +225,8 @@ impl<'r> Sql<'r> {
                 return self.numbered(field, &text, values);
             }
         };
-        self.add(&format!("({column} {})", set(values.len())));
+        let plus = self.plus(field);
+        self.add(&format!("({plus}{column} {})", set(values.len())));
         self.values.extend(values);
         Ok(())
     }
@@ -205,29 +245,25 @@ impl<'r> Sql<'r> {
             Field::Notary => "s.notary",
             _ => "s.token",
         };
-        let plus = if self.by_order { "+" } else { "" };
-        let numbers = self.reader.searched(|| {
-            let mut statement = self
-                .reader
-                .connection
-                .prepare_cached(&format!("{select} LIMIT {}", RESOLVED_MAX + 1))?;
-            let rows = statement.query_map(params_from_iter(&values), |row| row.get(0))?;
-            rows.collect::<rusqlite::Result<Vec<i64>>>()
-        })?;
-        if numbers.len() > RESOLVED_MAX && field == Field::OwnerParty {
-            // One of a party's many keys: asked of each state that is looked at, rather than of each key.
-            let (_, test) = select.split_once(" WHERE ").unwrap_or_default();
-            self.add(&format!(
-                "(EXISTS (SELECT 1 FROM key k WHERE k.id = s.owner AND k.{test}))"
-            ));
+        let numbers = self.reader.numbers(select, &values, RESOLVED_MAX + 1)?;
+        if numbers.len() > RESOLVED_MAX {
+            if field == Field::OwnerParty {
+                // One of a party's many keys: asked of each state that is looked at, rather than of each key.
+                let (_, test) = select.split_once(" WHERE ").unwrap_or_default();
+                self.add(&format!(
+                    "(EXISTS (SELECT 1 FROM key k WHERE k.id = s.owner AND k.{test}))"
+                ));
+            } else {
+                self.add(&format!("(+{column} IN ({select}))"));
+            }
             self.values.extend(values);
-        } else if numbers.len() > RESOLVED_MAX {
-            self.add(&format!("({plus}{column} IN ({select}))"));
-            self.values.extend(values);
-        } else {
-            self.add(&format!("({plus}{column} {})", set(numbers.len())));
-            self.values.extend(numbers.into_iter().map(Value::Integer));
+            return Ok(());
         }
+        // Several values of an index are several pieces of its order; only those of quantities are merged.
+        let merged = numbers.len() == 1 || column == "s.token" || self.way == Way::Free;
+        let plus = if merged { self.plus(field) } else { "+" };
+        self.add(&format!("({plus}{column} {})", set(numbers.len())));
+        self.values.extend(numbers.into_iter().map(Value::Integer));
         Ok(())
     }
 
@@ -236,15 +272,61 @@ impl<'r> Sql<'r> {
             Field::ParticipantParty => (Field::OwnerParty, "party"),
             _ => (Field::Owner, "bytes"),
         };
-        self.add("((s.participants IS NULL AND ");
-        self.one_of(owner, values)?;
-        self.add(&format!(") OR s.id IN (SELECT p.state FROM participant p JOIN key pk ON pk.id = p.key WHERE pk.{column} "));
-        self.add(&set(values.len()));
-        self.add("))");
-        for value in values {
-            let value = bound(Field::Participant, value)?;
-            self.bind(value)?;
+        let given: Vec<Value> =
+            (values.iter().map(|value| bound(field, value))).collect::<Result<_, _>>()?;
+        let test = set(values.len());
+        let keys = format!("SELECT id FROM key WHERE {column} {test}");
+        let keys = self.reader.numbers(&keys, &given, KEYS_MAX + 1)?;
+        if keys.len() > KEYS_MAX {
+            self.add("((s.participants IS NULL AND ");
+            self.one_of(owner, values)?;
+            self.take(values.len())?;
+            self.add(&format!(
+                ") OR s.id IN (SELECT p.state FROM participant p JOIN key pk ON pk.id = p.key WHERE pk.{column} {test}))"
+            ));
+            self.values.extend(given);
+            return Ok(());
         }
+        self.take(values.len())?;
+        let keys = list(&keys);
+        self.add(&format!(
+            "((s.participants IS NULL AND +s.owner IN ({keys})) OR \
+             (SELECT 1 FROM participant WHERE state = s.id AND key IN ({keys})) IS NOT NULL)"
+        ));
+        Ok(())
+    }
+
+    /// The parts of an `All`; what they say of tokens becomes one test, behind which an index gives its order.
+    fn all(&mut self, parts: &[Criterion], depth: usize) -> Result<(), QueryError> {
+        let mut tokens: Option<Vec<i64>> = None;
+        let mut rest = Vec::new();
+        for part in parts {
+            let Some(mut allowed) = self.reader.tokens_of(part)? else {
+                rest.push(part.clone());
+                continue;
+            };
+            self.nodes += 1;
+            self.take(match part {
+                Criterion::In(_, values) => values.len(),
+                _ => 1,
+            })?;
+            if let Some(tokens) = tokens {
+                allowed.retain(|token| tokens.contains(token));
+            }
+            tokens = Some(allowed);
+        }
+        let Some(tokens) = tokens else {
+            return self.joined(parts, " AND ", "1", depth);
+        };
+        self.depth = depth + 1;
+        let plus = self.plus(Field::Token);
+        let test = match tokens.as_slice() {
+            [token] => format!("= {token}"),
+            tokens => format!("IN ({})", list(tokens)),
+        };
+        self.add(&format!("({plus}s.token {test} AND "));
+        self.joined(&rest, " AND ", "1", depth)?;
+        self.add(")");
         Ok(())
     }
 
@@ -267,84 +349,5 @@ impl<'r> Sql<'r> {
         }
         self.add(")");
         Ok(())
-    }
-}
-
-/// So many `?`. One is an equality, behind which an index gives its order.
-fn set(values: usize) -> String {
-    match values {
-        1 => "= ?".to_owned(),
-        values => format!("IN ({})", vec!["?"; values].join(",")),
-    }
-}
-
-/// Where the numbers of a repeated thing are found; ends in the column that is compared.
-fn look_up(field: Field) -> &'static str {
-    match field {
-        Field::Contract => "SELECT id FROM contract WHERE name",
-        Field::Token => "SELECT id FROM token WHERE hash",
-        Field::Symbol => "SELECT id FROM token WHERE symbol",
-        Field::Issuer => "SELECT id FROM token WHERE issuer",
-        Field::OwnerParty => "SELECT id FROM key WHERE party",
-        _ => "SELECT id FROM key WHERE bytes",
-    }
-}
-
-/// The least text after all those that begin with `prefix`; none where there is no such text.
-fn after_prefix(prefix: &str) -> Option<String> {
-    let mut text = prefix.to_owned();
-    while let Some(last) = text.pop() {
-        let next = match last {
-            '\u{d7ff}' => Some('\u{e000}'),
-            last => char::from_u32(u32::from(last) + 1),
-        };
-        if let Some(next) = next {
-            text.push(next);
-            return Some(text);
-        }
-    }
-    None
-}
-
-/// A value as the field's column holds it.
-fn bound(field: Field, value: &Datum) -> Result<Value, QueryError> {
-    Ok(match (field, value) {
-        (Field::Quantity, Datum::Number(number)) => super::writer::quantity_value(*number),
-        (Field::RecordedAt | Field::ConsumedAt | Field::Number, Datum::Number(number)) => {
-            Value::Integer(super::schema::clamped(*number))
-        }
-        (Field::Contract | Field::Symbol | Field::Issuer, Datum::Text(text)) => {
-            Value::Text(text.clone())
-        }
-        (
-            Field::Owner
-            | Field::OwnerParty
-            | Field::Participant
-            | Field::ParticipantParty
-            | Field::Notary
-            | Field::Token
-            | Field::LinearId,
-            Datum::Bytes(bytes),
-        ) => Value::Blob(bytes.clone()),
-        (Field::Column(_), value) => super::feed::column_value(value),
-        _ => return bad(format!("{field:?} is not compared with {value:?}")),
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn texts_after_a_prefix() {
-        for (prefix, after) in [
-            ("a", Some("b")),
-            ("", None),
-            ("a\u{10ffff}", Some("b")),
-            ("\u{d7ff}", Some("\u{e000}")),
-            ("\u{10ffff}", None),
-        ] {
-            assert_eq!(after_prefix(prefix).as_deref(), after);
-        }
     }
 }

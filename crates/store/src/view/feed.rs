@@ -1,6 +1,6 @@
 //! One transaction of changes, with the totals that go with it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use rusqlite::types::Value;
 use rusqlite::{Transaction, params};
@@ -10,6 +10,9 @@ use super::query::Datum;
 use super::rows::{ConsumedState, ProducedState, ViewColumn};
 use super::schema::{clamped, state_id};
 use super::writer::{quantity_of, quantity_value};
+
+/// Keys remembered as being in `sole_owner`; beyond, the set starts afresh.
+const SOLE_OWNERS_MAX: usize = 50_000;
 
 /// What a group of changes does to a total.
 #[derive(Clone, Copy, Default)]
@@ -43,6 +46,8 @@ pub(super) struct Feed<'a> {
     pub(super) contracts: &'a mut Dictionary,
     pub(super) keys: &'a mut Dictionary,
     pub(super) tokens: &'a mut Dictionary,
+    /// Keys that are known to be in `sole_owner`.
+    pub(super) sole_owners: &'a mut HashSet<i64>,
     pub(super) columns: &'a [ViewColumn],
     pub(super) totals: HashMap<TotalKey, Delta>,
     pub(super) holdings: HashMap<HoldingKey, Delta>,
@@ -108,6 +113,17 @@ impl Feed<'_> {
                 state.state,
                 state.linear_id
             ])?;
+        if let (Some(owner), None) = (owner, &state.participants)
+            && !self.sole_owners.contains(&owner)
+        {
+            transaction
+                .prepare_cached("INSERT OR IGNORE INTO sole_owner (key) VALUES (?1)")?
+                .execute([owner])?;
+            if self.sole_owners.len() >= SOLE_OWNERS_MAX {
+                self.sole_owners.clear();
+            }
+            self.sole_owners.insert(owner);
+        }
         for (bytes, party) in &state.participant_keys {
             let party = party.as_ref().map(<[u8; 32]>::as_slice);
             let key = self.keys.number(transaction, bytes, bytes, &[&party])?;

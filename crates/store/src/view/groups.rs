@@ -3,14 +3,15 @@
 use rusqlite::params_from_iter;
 use rusqlite::types::Value;
 
-use super::compile::{Sql, bad};
+use super::compile::{Sql, Way, bad};
+use super::narrow::flat;
 use super::plan::column;
 use super::query::{
     Count, Criterion, Datum, Field, Group, QUERY_COUNT_MAX, QUERY_GROUPS_MAX, QUERY_SORTS_MAX,
     QueryError,
 };
 use super::reader::{VaultReader, joined};
-use super::search::datum;
+use super::search::{EVERY_TOKEN, datum};
 
 /// Digits of a half of a quantity above what an SQLite integer holds: eight bytes.
 const DIGITS: [u32; 8] = [1, 2, 3, 4, 5, 6, 7, 8];
@@ -21,6 +22,9 @@ const TOTALS: &str = "(SELECT nullif(token, 0) AS token, contract, notary, nulli
 /// The same of unconsumed states, with owners.
 const HOLDINGS: &str = "(SELECT nullif(token, 0) AS token, contract, notary, nullif(owner, 0) AS owner, \
                         NULL AS consumed_seq, NULL AS consumed_at, states, high, low FROM holding) s";
+
+/// States that are looked up one by one to sum them up, at most; rather than that, all are read.
+const LOOKED_UP_MAX: u64 = 200_000;
 
 /// What is summed up.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -47,11 +51,32 @@ impl Source {
         source
     }
 
-    fn table(self) -> &'static str {
+    /// What is read, with the values that it needs, and how the tests are written.
+    fn table(
+        self,
+        reader: &VaultReader,
+        criterion: &Criterion,
+    ) -> Result<(String, Vec<Value>, Way), QueryError> {
+        let plain = |table: &str| Ok((table.to_owned(), Vec::new(), Way::Free));
         match self {
-            Source::States => "state s",
-            Source::Totals => TOTALS,
-            Source::Holdings => HOLDINGS,
+            Source::Totals => return plain(TOTALS),
+            Source::Holdings => return plain(HOLDINGS),
+            Source::States => {}
+        }
+        let source = reader.source(criterion, LOOKED_UP_MAX)?;
+        let by_quantity = of_quantity(criterion);
+        match source {
+            Some(source) if source.states <= reader.common || !by_quantity => Ok((
+                format!("{} CROSS JOIN state s ON s.id = d.id", source.table()),
+                source.values,
+                Way::Given,
+            )),
+            _ if by_quantity => Ok((
+                "state s".to_owned(),
+                Vec::new(),
+                Way::Order(Field::Quantity),
+            )),
+            _ => plain("state s"),
         }
     }
 }
@@ -95,9 +120,11 @@ impl VaultReader {
         for column in &shown {
             text.push_str(&format!(", {column}"));
         }
-        text.push_str(&format!(" FROM {}{joins} WHERE ", source.table()));
+        let criterion = &flat(criterion);
+        let (table, values, way) = source.table(self, criterion)?;
+        text.push_str(&format!(" FROM {table}{joins} WHERE "));
         let mut sql = Sql::new(self, text);
-        sql.criterion(criterion, 0)?;
+        self.tests(&mut sql, values, way, criterion)?;
         if !by.is_empty() {
             let order: Vec<String> = (4..4 + by.len()).map(|i| i.to_string()).collect();
             sql.add(&format!(
@@ -147,11 +174,11 @@ impl VaultReader {
                 more: false,
             });
         }
-        let mut sql = Sql::new(
-            self,
-            "SELECT count(*) FROM (SELECT 1 FROM state s WHERE ".to_owned(),
-        );
-        sql.criterion(criterion, 0)?;
+        let criterion = &flat(criterion);
+        let (table, values, way) = Source::States.table(self, criterion)?;
+        let text = format!("SELECT count(*) FROM (SELECT 1 FROM {table} WHERE ");
+        let mut sql = Sql::new(self, text);
+        self.tests(&mut sql, values, way, criterion)?;
         sql.add(&format!(" LIMIT {})", QUERY_COUNT_MAX + 1));
         let counted: i64 = self.searched(|| {
             let mut select = self.connection.prepare_cached(&sql.text)?;
@@ -163,6 +190,48 @@ impl VaultReader {
             more: counted > QUERY_COUNT_MAX,
         })
     }
+
+    fn tests(
+        &self,
+        sql: &mut Sql<'_>,
+        values: Vec<Value>,
+        way: Way,
+        criterion: &Criterion,
+    ) -> Result<(), QueryError> {
+        sql.values = values;
+        sql.way = way;
+        sql.criterion(criterion, 0)?;
+        let order = match way {
+            Way::Order(field) => Some(field),
+            _ => None,
+        };
+        if self.wants_every_token(criterion, order)? {
+            sql.add(EVERY_TOKEN);
+        }
+        Ok(())
+    }
+}
+
+/// Whether the totals know how many states meet it.
+pub(super) fn in_totals(criterion: &Criterion) -> bool {
+    Source::of(criterion, &[]) == Source::Totals
+}
+
+/// Whether it asks for unconsumed states of certain quantities.
+fn of_quantity(criterion: &Criterion) -> bool {
+    let Criterion::All(parts) = criterion else {
+        return false;
+    };
+    unconsumed(criterion)
+        && parts.iter().any(|part| {
+            matches!(
+                part,
+                Criterion::In(Field::Quantity, _)
+                    | Criterion::Between(Field::Quantity, ..)
+                    | Criterion::Less(Field::Quantity, _)
+                    | Criterion::Greater(Field::Quantity, _)
+            )
+        })
 }
 
 /// The fields that a criterion tests.

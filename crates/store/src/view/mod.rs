@@ -10,6 +10,7 @@ mod dictionary;
 mod failure;
 mod feed;
 mod groups;
+mod narrow;
 mod plan;
 mod progress;
 mod query;
@@ -17,6 +18,7 @@ mod reader;
 mod rows;
 mod schema;
 mod search;
+mod values;
 mod writer;
 
 pub use failure::ViewError;

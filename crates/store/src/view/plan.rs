@@ -6,11 +6,7 @@
 use rusqlite::types::Value;
 
 use super::compile::{Sql, bad};
-use super::query::{Criterion, Datum, Field, QueryError, Sort};
-use super::reader::VaultReader;
-
-/// States of a token, a contract or an owner from which on it is quicker to follow the order and to pass over others.
-const COMMON: i64 = 20_000;
+use super::query::{Criterion, Field, QueryError, Sort};
 
 /// A column of the order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,8 +31,10 @@ pub(super) enum Step {
 /// An order, as it is carried out.
 pub(super) struct Plan {
     pub(super) keys: Vec<Key>,
-    /// What is read: `state s` and what the order needs.
-    pub(super) from: String,
+    /// The column whose side table gives the order.
+    column: Option<u32>,
+    /// What the order needs besides `state s`.
+    joins: String,
     /// What the order demands of a state.
     pub(super) demands: String,
     pub(super) steps: Vec<Step>,
@@ -83,7 +81,8 @@ impl Plan {
     pub(super) fn of(criterion: &Criterion, sort: &[Sort]) -> Result<Self, QueryError> {
         let mut plan = Self {
             keys: Vec::new(),
-            from: "state s".to_owned(),
+            column: None,
+            joins: String::new(),
             demands: String::new(),
             steps: vec![Step::All],
         };
@@ -94,7 +93,7 @@ impl Plan {
         }) = sort.first()
         {
             // The side table's index gives the order.
-            plan.from = "extra x CROSS JOIN state s ON s.id = x.state".to_owned();
+            plan.column = Some(*id);
             plan.demands = format!("x.column = {id} AND ");
             place = "x.state";
         }
@@ -131,7 +130,7 @@ impl Plan {
                 nullable: false,
             });
         }
-        joins.iter().for_each(|join| plan.from.push_str(join));
+        plan.joins = joins.concat();
         if let Some(first) = sort.first().filter(|sort| nullable(sort.by)) {
             plan.steps = match (presence(criterion, first.by), first.descending) {
                 (Some(true), _) => vec![Step::With],
@@ -141,6 +140,19 @@ impl Plan {
             };
         }
         Ok(plan)
+    }
+
+    /// What is read: the states of `source` if there is one, else all.
+    pub(super) fn from(&self, source: Option<&str>) -> String {
+        let states = match (source, self.column) {
+            (None, None) => "state s".to_owned(),
+            (None, Some(_)) => "extra x CROSS JOIN state s ON s.id = x.state".to_owned(),
+            (Some(source), None) => format!("{source} CROSS JOIN state s ON s.id = d.id"),
+            (Some(source), Some(_)) => format!(
+                "{source} CROSS JOIN extra x ON x.state = d.id CROSS JOIN state s ON s.id = x.state"
+            ),
+        };
+        states + &self.joins
     }
 
     /// The steps that are left after a row, each with whether it begins after that row's values.
@@ -248,78 +260,17 @@ fn presence(criterion: &Criterion, field: Field) -> Option<bool> {
     }
 }
 
-/// Whether the order's own index is the way, because what the criterion names is common.
-pub(super) fn follow_order(
-    reader: &VaultReader,
-    criterion: &Criterion,
-    sort: &[Sort],
-) -> Result<bool, QueryError> {
+/// The field whose index gives the order, if one does.
+pub(super) fn order_of(sort: &[Sort]) -> Option<Field> {
     let first = sort.first().map_or(Field::Number, |sort| sort.by);
-    if !matches!(first, Field::Number | Field::RecordedAt | Field::ConsumedAt) {
-        return Ok(false);
-    }
-    let mut least = None;
-    narrowest(reader, criterion, first, &mut least)?;
-    Ok(least.is_some_and(|states| states > COMMON))
-}
-
-fn narrowest(
-    reader: &VaultReader,
-    criterion: &Criterion,
-    first: Field,
-    least: &mut Option<i64>,
-) -> Result<(), QueryError> {
-    match criterion {
-        Criterion::All(parts) => {
-            for part in parts {
-                narrowest(reader, part, first, least)?;
-            }
-        }
-        Criterion::In(field, values) => {
-            let total = |column: &str, values: &str| {
-                format!(
-                    "SELECT coalesce(sum(states), 0) FROM total WHERE {column} IN (SELECT id FROM {values} = ?)"
-                )
-            };
-            let counted = match field {
-                Field::Token => total("token", "token WHERE hash"),
-                Field::Symbol => total("token", "token WHERE symbol"),
-                Field::Issuer => total("token", "token WHERE issuer"),
-                // Their own indexes go by number as well.
-                _ if first == Field::Number => return Ok(()),
-                Field::Contract => total("contract", "contract WHERE name"),
-                Field::Owner => format!(
-                    "SELECT count(*) FROM (SELECT 1 FROM state INDEXED BY state_owner WHERE consumed_seq IS NULL \
-                     AND owner = (SELECT id FROM key WHERE bytes = ?) LIMIT {})",
-                    COMMON + 1
-                ),
-                Field::OwnerParty => format!(
-                    "SELECT CASE WHEN (SELECT count(*) FROM (SELECT 1 FROM key WHERE party = ?1 LIMIT {0})) = {0} THEN {0} \
-                     ELSE (SELECT count(*) FROM (SELECT 1 FROM key k CROSS JOIN state INDEXED BY state_owner \
-                     ON owner = k.id WHERE consumed_seq IS NULL AND k.party = ?1 LIMIT {0})) END",
-                    COMMON + 1
-                ),
-                _ => return Ok(()),
-            };
-            let mut states = 0i64;
-            for value in values {
-                let value = match value {
-                    Datum::Number(_) => continue,
-                    Datum::Text(text) => Value::Text(text.clone()),
-                    Datum::Bytes(bytes) => Value::Blob(bytes.clone()),
-                };
-                let found: i64 = reader.searched(|| {
-                    let mut select = reader.connection.prepare_cached(&counted)?;
-                    select.query_row([value], |row| row.get(0))
-                })?;
-                states = states.saturating_add(found);
-                if states > COMMON {
-                    break;
-                }
-            }
-            *least = Some(least.map_or(states, |least| least.min(states)));
-        }
-        _ => {}
-    }
-    Ok(())
+    matches!(
+        first,
+        Field::Number
+            | Field::RecordedAt
+            | Field::ConsumedAt
+            | Field::Quantity
+            | Field::LinearId
+            | Field::Column(_)
+    )
+    .then_some(first)
 }

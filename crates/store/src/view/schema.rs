@@ -6,7 +6,7 @@
 //! change, so that sums do not read the states.
 
 /// Changes with every change of the tables: a view of another version is dropped and filled again.
-pub(super) const VERSION: i64 = 4;
+pub(super) const VERSION: i64 = 5;
 /// "taly": marks the file as ours.
 pub(super) const APPLICATION_ID: i64 = 0x7461_6c79;
 
@@ -53,6 +53,9 @@ CREATE INDEX state_recorded ON state (recorded_at);
 
 -- Participants of states that have others than their owner; an owner alone is found by state.owner.
 CREATE TABLE participant (key INTEGER NOT NULL, state INTEGER NOT NULL, PRIMARY KEY (key, state)) STRICT, WITHOUT ROWID;
+
+-- Keys that were some state's only participant, as its owner: of others, the table above knows every state.
+CREATE TABLE sole_owner (key INTEGER PRIMARY KEY) STRICT;
 
 -- How many states there are and what their quantities sum up to: high * 2^32 + low. 0 stands for no token, no owner.
 CREATE TABLE total (

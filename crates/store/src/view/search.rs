@@ -5,9 +5,11 @@ use rusqlite::types::Value;
 use rusqlite::{InterruptHandle, params_from_iter};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::compile::{Sql, bad};
+use super::compile::{Sql, Way, bad};
 use super::failure::ViewError;
-use super::plan::{Key, Plan, Step, follow_order};
+use super::groups::in_totals;
+use super::narrow::{Source, flat};
+use super::plan::{Key, Plan, Step, order_of};
 use super::query::{
     Criterion, Datum, Field, QUERY_PAGE_MAX, QUERY_SORTS_MAX, QueryError, QueryPage, StateQuery,
 };
@@ -22,6 +24,21 @@ const ROW_COLUMNS: usize = 15;
 /// A row, and its values in the order.
 type Found = (StateRow, Vec<Value>);
 
+/// All coins, so that each token's piece of the index of quantities is entered.
+pub(super) const EVERY_TOKEN: &str = " AND s.token IN (SELECT id FROM token)";
+
+/// How the states of a query are found.
+struct Search {
+    criterion: Criterion,
+    plan: Plan,
+    /// Few states, among which all are that are wanted.
+    source: Option<Source>,
+    /// Whose index gives the order.
+    order: Option<Field>,
+    /// See [`EVERY_TOKEN`].
+    every_token: bool,
+}
+
 impl VaultReader {
     /// Stops what this reader is doing, from another thread.
     pub fn interrupt_handle(&self) -> InterruptHandle {
@@ -34,7 +51,8 @@ impl VaultReader {
             return bad(format!("more than {QUERY_SORTS_MAX} columns to sort by"));
         }
         let limit = query.limit.clamp(1, QUERY_PAGE_MAX);
-        let plan = Plan::of(&query.criterion, &query.sort)?;
+        let criterion = flat(&query.criterion);
+        let plan = Plan::of(&criterion, &query.sort)?;
         let print = fingerprint(&query.criterion, &plan.keys);
         let after = match &query.after {
             Some(mark) => Some(unmark(mark, print, plan.keys.len())?),
@@ -42,12 +60,24 @@ impl VaultReader {
         };
         // All of it at one point in time.
         let _moment = self.searched(|| self.connection.unchecked_transaction())?;
-        let by_order = follow_order(self, &query.criterion, &query.sort)?;
+        if self.none(&criterion)? {
+            // What is wrong is said all the same.
+            Sql::new(self, String::new()).criterion(&criterion, 0)?;
+            return Ok(QueryPage::default());
+        }
+        let search = Search {
+            source: self.source(&criterion, self.common)?,
+            order: order_of(&query.sort),
+            every_token: self.wants_every_token(&criterion, order_of(&query.sort))?,
+            criterion,
+            plan,
+        };
+        let plan = &search.plan;
         let mut found: Vec<Found> = Vec::new();
         for (step, goes_on) in plan.left(after.as_deref()) {
             let after = after.as_deref().filter(|_| goes_on);
             let wanted = limit + 1 - found.len();
-            found.extend(self.step(&query.criterion, &plan, step, after, wanted, by_order)?);
+            found.extend(self.step(&search, step, after, wanted)?);
             if found.len() > limit {
                 break;
             }
@@ -65,13 +95,12 @@ impl VaultReader {
     /// The first rows of one step. They are found by narrow rows first; what is shown is read of those alone.
     fn step(
         &self,
-        criterion: &Criterion,
-        plan: &Plan,
+        search: &Search,
         step: Step,
         after: Option<&[Value]>,
         wanted: usize,
-        by_order: bool,
     ) -> Result<Vec<Found>, QueryError> {
+        let plan = &search.plan;
         let keys = plan.keys.iter().enumerate();
         let names: String = keys
             .clone()
@@ -87,16 +116,28 @@ impl VaultReader {
             .map(|(i, key)| term(&format!("q.k{i}"), key))
             .collect();
         let outer: String = keys.map(|(i, _)| format!(", q.k{i}")).collect();
+        let source = search.source.as_ref().map(Source::table);
         let mut sql = Sql::new(
             self,
             format!(
                 "SELECT {COLUMNS}{outer} FROM (SELECT s.id AS place{names} FROM {} WHERE {}",
-                plan.from, plan.demands
+                plan.from(source.as_deref()),
+                plan.demands
             ),
         );
-        sql.by_order = by_order;
-        sql.criterion(criterion, 0)?;
+        sql.way = match (&search.source, search.order) {
+            (Some(source), _) => {
+                sql.values.extend(source.values.iter().cloned());
+                Way::Given
+            }
+            (None, Some(field)) => Way::Order(field),
+            (None, None) => Way::Free,
+        };
+        sql.criterion(&search.criterion, 0)?;
         plan.step(&mut sql, step);
+        if search.every_token && search.source.is_none() && step == Step::With {
+            sql.add(EVERY_TOKEN);
+        }
         if let Some(values) = after {
             plan.after(&mut sql, values);
         }
@@ -113,6 +154,29 @@ impl VaultReader {
             })?;
             rows.collect::<rusqlite::Result<Vec<_>>>()
         })
+    }
+
+    /// Whether the totals know that nothing meets the criterion.
+    fn none(&self, criterion: &Criterion) -> Result<bool, QueryError> {
+        let Criterion::All(parts) = criterion else {
+            return Ok(false);
+        };
+        let known = parts.iter().filter(|part| in_totals(part));
+        let known = Criterion::All(known.cloned().collect());
+        Ok(self.count(&known)?.states == 0)
+    }
+
+    /// Whether states come in the order of quantities, and no test says of which tokens.
+    pub(super) fn wants_every_token(
+        &self,
+        criterion: &Criterion,
+        order: Option<Field>,
+    ) -> Result<bool, QueryError> {
+        let Criterion::All(parts) = criterion else {
+            return Ok(false);
+        };
+        let open = parts.contains(&Criterion::Consumed(false));
+        Ok(open && order == Some(Field::Quantity) && self.tokens(parts)?.is_none())
     }
 
     fn add_columns(&self, rows: &mut [StateRow]) -> Result<(), QueryError> {

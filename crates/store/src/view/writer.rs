@@ -1,6 +1,6 @@
 //! The view's one writer.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use rusqlite::types::Value;
@@ -49,6 +49,7 @@ pub struct VaultView {
     contracts: Dictionary,
     keys: Dictionary,
     tokens: Dictionary,
+    sole_owners: HashSet<i64>,
     progress: ViewProgress,
     rebuilt: Option<String>,
 }
@@ -115,6 +116,7 @@ impl VaultView {
             contracts: Dictionary::contracts(),
             keys: Dictionary::keys(),
             tokens: Dictionary::tokens(),
+            sole_owners: HashSet::new(),
             progress,
             rebuilt: None,
         })
@@ -145,9 +147,12 @@ impl VaultView {
         let outcome = self.apply_all(upto, changes);
         match outcome {
             Ok(()) => self.progress.set(upto),
-            Err(_) => [&mut self.contracts, &mut self.keys, &mut self.tokens]
-                .into_iter()
-                .for_each(Dictionary::clear),
+            Err(_) => {
+                self.sole_owners.clear();
+                [&mut self.contracts, &mut self.keys, &mut self.tokens]
+                    .into_iter()
+                    .for_each(Dictionary::clear);
+            }
         }
         outcome
     }
@@ -170,6 +175,7 @@ impl VaultView {
             contracts: &mut self.contracts,
             keys: &mut self.keys,
             tokens: &mut self.tokens,
+            sole_owners: &mut self.sole_owners,
             columns: &self.options.columns,
             totals: HashMap::new(),
             holdings: HashMap::new(),

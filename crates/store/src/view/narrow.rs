@@ -1,0 +1,325 @@
+//! Which of a query's tests leads to few states: those are looked up first, and the other tests decide about each.
+//!
+//! SQLite plans without knowing how common a value is; here it is counted, up to a limit, before the statement is made.
+
+use rusqlite::params_from_iter;
+use rusqlite::types::Value;
+
+use super::query::{Criterion, Datum, Field, QueryError};
+use super::reader::VaultReader;
+use super::values::{bound, look_up, prefix_tests, set};
+
+/// A statement that finds no state. (An index that is named and a list without values do not go together.)
+const NOTHING: &str = "SELECT id FROM state WHERE 0";
+/// Tokens that are told apart when a query names them by symbol or issuer.
+pub(super) const TOKENS_MAX: usize = 1_000;
+/// Keys of owners and participants whose states are counted; a party may have many more.
+const KEYS_MAX: usize = 1_000;
+
+/// States among which all are that meet a criterion, and others perhaps; one may be there twice.
+#[derive(Clone, Debug)]
+pub(super) struct Source {
+    /// A statement that gives their places as `id`.
+    pub(super) text: String,
+    pub(super) values: Vec<Value>,
+    pub(super) states: u64,
+}
+
+impl Source {
+    /// As what a statement reads from.
+    pub(super) fn table(&self) -> String {
+        format!("(SELECT DISTINCT id FROM ({})) d", self.text)
+    }
+}
+
+/// What the tests around one say.
+#[derive(Clone, Copy)]
+struct Around<'a> {
+    /// Only unconsumed states count.
+    open: bool,
+    /// Only these tokens count.
+    tokens: Option<&'a [i64]>,
+}
+
+/// The same criterion without `All` inside `All`.
+pub(super) fn flat(criterion: &Criterion) -> Criterion {
+    fn add(criterion: &Criterion, parts: &mut Vec<Criterion>) {
+        match criterion {
+            Criterion::All(inner) => inner.iter().for_each(|part| add(part, parts)),
+            part => parts.push(part.clone()),
+        }
+    }
+    let mut parts = Vec::new();
+    add(criterion, &mut parts);
+    Criterion::All(parts)
+}
+
+impl VaultReader {
+    /// The test that the fewest states meet, if they are not more than `most`.
+    pub(super) fn source(
+        &self,
+        criterion: &Criterion,
+        most: u64,
+    ) -> Result<Option<Source>, QueryError> {
+        let around = Around {
+            open: false,
+            tokens: None,
+        };
+        self.best(criterion, around, most)
+    }
+
+    fn best(
+        &self,
+        criterion: &Criterion,
+        around: Around<'_>,
+        most: u64,
+    ) -> Result<Option<Source>, QueryError> {
+        match criterion {
+            Criterion::All(parts) => {
+                let tokens = self.tokens(parts)?;
+                let around = Around {
+                    open: around.open || parts.contains(&Criterion::Consumed(false)),
+                    tokens: tokens.as_deref().or(around.tokens),
+                };
+                let mut best: Option<Source> = None;
+                for part in parts {
+                    let found = self.best(part, around, most)?;
+                    let states = best.as_ref().map_or(u64::MAX, |best| best.states);
+                    best = found.filter(|found| found.states < states).or(best);
+                }
+                Ok(best)
+            }
+            Criterion::Any(parts) => {
+                let mut all = Source {
+                    text: NOTHING.to_owned(),
+                    values: Vec::new(),
+                    states: 0,
+                };
+                for part in parts {
+                    let Some(source) = self.best(part, around, most - all.states)? else {
+                        return Ok(None);
+                    };
+                    all.text.push_str(" UNION ALL ");
+                    all.text
+                        .push_str(&format!("SELECT id FROM ({})", source.text));
+                    all.values.extend(source.values);
+                    all.states += source.states;
+                }
+                Ok(Some(all))
+            }
+            leaf => match self.places(leaf, around)? {
+                Some((text, values)) => self.counted(text, values, most),
+                None => Ok(None),
+            },
+        }
+    }
+
+    fn counted(
+        &self,
+        text: String,
+        values: Vec<Value>,
+        most: u64,
+    ) -> Result<Option<Source>, QueryError> {
+        let limit = most.saturating_add(1);
+        let states: i64 = self.searched(|| {
+            let count = format!("SELECT count(*) FROM (SELECT 1 FROM ({text}) LIMIT {limit})");
+            let mut select = self.connection.prepare_cached(&count)?;
+            select.query_row(params_from_iter(&values), |row| row.get(0))
+        })?;
+        let states = u64::try_from(states).unwrap_or(u64::MAX);
+        Ok((states <= most).then_some(Source {
+            text,
+            values,
+            states,
+        }))
+    }
+
+    /// The tokens that all tests of tokens among these allow; none where there is no such test.
+    pub(super) fn tokens(&self, parts: &[Criterion]) -> Result<Option<Vec<i64>>, QueryError> {
+        let mut allowed: Option<Vec<i64>> = None;
+        for part in parts {
+            let Some(tokens) = self.tokens_of(part)? else {
+                continue;
+            };
+            allowed = Some(match allowed {
+                None => tokens,
+                Some(mut allowed) => {
+                    allowed.retain(|token| tokens.contains(token));
+                    allowed
+                }
+            });
+        }
+        Ok(allowed)
+    }
+
+    /// The tokens that one test allows; none where it tests something else, or they are too many.
+    pub(super) fn tokens_of(&self, part: &Criterion) -> Result<Option<Vec<i64>>, QueryError> {
+        let (text, values) = match part {
+            Criterion::In(field @ (Field::Token | Field::Symbol | Field::Issuer), values) => (
+                format!("{} {}", look_up(*field), set(values.len())),
+                bounds(*field, values)?,
+            ),
+            Criterion::Prefix(field @ (Field::Symbol | Field::Issuer), prefix) => {
+                prefix_tests(look_up(*field), prefix)
+            }
+            _ => return Ok(None),
+        };
+        let numbers = self.numbers(&text, &values, TOKENS_MAX + 1)?;
+        Ok((numbers.len() <= TOKENS_MAX).then_some(numbers))
+    }
+
+    pub(super) fn numbers(
+        &self,
+        select: &str,
+        values: &[Value],
+        limit: usize,
+    ) -> Result<Vec<i64>, QueryError> {
+        self.searched(|| {
+            let mut statement = self
+                .connection
+                .prepare_cached(&format!("{select} LIMIT {limit}"))?;
+            let rows = statement.query_map(params_from_iter(values), |row| row.get(0))?;
+            rows.collect()
+        })
+    }
+
+    /// Where an index finds what one test allows; none where there is no index for it.
+    fn places(
+        &self,
+        leaf: &Criterion,
+        around: Around<'_>,
+    ) -> Result<Option<(String, Vec<Value>)>, QueryError> {
+        let (field, test, values) = match leaf {
+            Criterion::In(field, values) => (*field, set(values.len()), bounds(*field, values)?),
+            Criterion::Between(field, None, None) => (*field, "IS NOT NULL".to_owned(), vec![]),
+            Criterion::Between(field, from, to) => match (from, to) {
+                (Some(from), Some(to)) => (
+                    *field,
+                    "BETWEEN ? AND ?".to_owned(),
+                    vec![bound(*field, from)?, bound(*field, to)?],
+                ),
+                (Some(from), None) => (*field, ">= ?".to_owned(), vec![bound(*field, from)?]),
+                (None, to) => (
+                    *field,
+                    "<= ?".to_owned(),
+                    to.iter()
+                        .map(|to| bound(*field, to))
+                        .collect::<Result<_, _>>()?,
+                ),
+            },
+            Criterion::Less(field, than) => (*field, "< ?".to_owned(), vec![bound(*field, than)?]),
+            Criterion::Greater(field, than) => {
+                (*field, "> ?".to_owned(), vec![bound(*field, than)?])
+            }
+            _ => return Ok(None),
+        };
+        let nothing = matches!(leaf, Criterion::In(_, values) if values.is_empty())
+            || around.tokens.is_some_and(<[i64]>::is_empty);
+        if nothing {
+            return Ok(Some((NOTHING.to_owned(), Vec::new())));
+        }
+        let open = "consumed_seq IS NULL";
+        let text = match field {
+            Field::LinearId => format!(
+                "SELECT id FROM state INDEXED BY state_linear WHERE linear_id IS NOT NULL AND linear_id {test}"
+            ),
+            Field::Number => format!("SELECT id FROM state WHERE id {test}"),
+            Field::RecordedAt => {
+                format!("SELECT id FROM state INDEXED BY state_recorded WHERE recorded_at {test}")
+            }
+            Field::ConsumedAt => format!(
+                "SELECT id FROM state INDEXED BY state_consumed WHERE consumed_at IS NOT NULL AND consumed_at {test}"
+            ),
+            Field::Column(id) => {
+                format!("SELECT state AS id FROM extra WHERE column = {id} AND value {test}")
+            }
+            Field::Contract if around.open => format!(
+                "SELECT id FROM state INDEXED BY state_contract WHERE {open} AND contract IN (SELECT id FROM contract WHERE name {test})"
+            ),
+            Field::Owner | Field::OwnerParty if around.open => {
+                let keys = format!("{} {test}", look_up(field));
+                let keys = self.numbers(&keys, &values, KEYS_MAX + 1)?;
+                if keys.len() > KEYS_MAX {
+                    return Ok(None);
+                }
+                let text = format!(
+                    "SELECT id FROM state INDEXED BY state_owner WHERE {open} AND owner IS NOT NULL AND owner IN ({})",
+                    list(&keys)
+                );
+                let text = if keys.is_empty() {
+                    NOTHING.to_owned()
+                } else {
+                    text
+                };
+                return Ok(Some((text, Vec::new())));
+            }
+            Field::Token | Field::Symbol | Field::Issuer if around.open => {
+                return Ok(around.tokens.map(|tokens| {
+                    let text = format!(
+                        "SELECT id FROM state INDEXED BY state_coin WHERE {open} AND token IS NOT NULL AND token IN ({})",
+                        list(tokens)
+                    );
+                    (text, Vec::new())
+                }));
+            }
+            Field::Quantity if around.open => {
+                let tokens = around
+                    .tokens
+                    .map_or_else(|| "SELECT id FROM token".to_owned(), list);
+                format!(
+                    "SELECT id FROM state INDEXED BY state_coin WHERE {open} AND token IS NOT NULL AND token IN ({tokens}) \
+                     AND quantity {test}"
+                )
+            }
+            Field::Participant | Field::ParticipantParty => {
+                return self.participants_places(field, &values, around.open);
+            }
+            _ => return Ok(None),
+        };
+        Ok(Some((text, values)))
+    }
+
+    fn participants_places(
+        &self,
+        field: Field,
+        values: &[Value],
+        open: bool,
+    ) -> Result<Option<(String, Vec<Value>)>, QueryError> {
+        let column = match field {
+            Field::ParticipantParty => "party",
+            _ => "bytes",
+        };
+        let keys = format!("SELECT id FROM key WHERE {column} {}", set(values.len()));
+        let keys = self.numbers(&keys, values, KEYS_MAX + 1)?;
+        if keys.len() > KEYS_MAX {
+            return Ok(None);
+        }
+        if keys.is_empty() {
+            return Ok(Some((NOTHING.to_owned(), Vec::new())));
+        }
+        let keys = list(&keys);
+        let mut text = format!("SELECT state AS id FROM participant WHERE key IN ({keys})");
+        let owners = format!("SELECT key FROM sole_owner WHERE key IN ({keys})");
+        if !self.numbers(&owners, &[], 1)?.is_empty() {
+            if !open {
+                // No index knows the consumed states of an owner.
+                return Ok(None);
+            }
+            text.push_str(&format!(
+                " UNION ALL SELECT id FROM state INDEXED BY state_owner WHERE consumed_seq IS NULL \
+                 AND owner IS NOT NULL AND owner IN ({keys})"
+            ));
+        }
+        Ok(Some((text, Vec::new())))
+    }
+}
+
+fn bounds(field: Field, values: &[Datum]) -> Result<Vec<Value>, QueryError> {
+    values.iter().map(|value| bound(field, value)).collect()
+}
+
+/// Numbers as a statement lists them.
+pub(super) fn list(numbers: &[i64]) -> String {
+    let numbers: Vec<String> = numbers.iter().map(i64::to_string).collect();
+    numbers.join(",")
+}
