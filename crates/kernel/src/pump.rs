@@ -241,16 +241,18 @@ impl Kernel {
             match back {
                 ReadBack::Outbox { peer, after, limit } => {
                     let bytes_max = self.options.outbox.window_bytes_max;
-                    let rows = rows_after(reads, Table::Outbox, &peer, after, limit, bytes_max)?;
+                    let (rows, more) =
+                        rows_after(reads, Table::Outbox, &peer, after, limit, bytes_max)?;
                     let now = self.now;
                     let links = &mut self.links;
                     links
                         .outbox
-                        .refilled(peer, rows, now, &mut links.outbox_out);
+                        .refilled(peer, rows, more, now, &mut links.outbox_out);
                 }
                 ReadBack::Deliveries { peer, after, limit } => {
                     let all = usize::MAX;
-                    let rows = rows_after(reads, Table::Deliveries, &peer, after, limit, all)?;
+                    let (rows, more) =
+                        rows_after(reads, Table::Deliveries, &peer, after, limit, all)?;
                     let rows = rows.into_iter().filter_map(|(seq, value)| {
                         let (transaction, bytes) = decode_delivery(&value)?;
                         Some(PendingDelivery {
@@ -259,7 +261,8 @@ impl Kernel {
                             bytes,
                         })
                     });
-                    self.links.deliveries.refilled(peer, rows.collect());
+                    let rows = rows.collect();
+                    self.links.deliveries.refilled(peer, rows, more);
                 }
             }
         }
@@ -267,8 +270,12 @@ impl Kernel {
     }
 }
 
+/// Rows with their numbers.
+type Numbered = Vec<(u64, Vec<u8>)>;
+
 /// Up to `limit` rows of a peer, but none after those that together pass `bytes_max`: more than that the machine that asked
-/// has no room for, and it sees by the one too many that there are more.
+/// has no room for. And whether there may be more: the machine may have been told meanwhile that the first of them are
+/// answered, and must not take the others for all.
 fn rows_after(
     reads: &dyn Reads,
     table: Table,
@@ -276,14 +283,13 @@ fn rows_after(
     after: u64,
     limit: usize,
     bytes_max: usize,
-) -> Result<Vec<(u64, Vec<u8>)>, StoreFailure> {
+) -> Result<(Numbered, bool), StoreFailure> {
     let to = prefix_end(peer.as_bytes());
     let from = peer_seq_key(peer, after.saturating_add(1));
     let page = row_page(reads, table, from, to.as_deref(), limit, bytes_max)?;
     let rows = page.rows.into_iter();
-    Ok(rows
-        .filter_map(|(key, value)| Some((seq_of(&key)?, value)))
-        .collect())
+    let rows = rows.filter_map(|(key, value)| Some((seq_of(&key)?, value)));
+    Ok((rows.collect(), page.more))
 }
 
 fn encode_delivery(id: &TxId, bytes: usize) -> Vec<u8> {

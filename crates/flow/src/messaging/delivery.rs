@@ -244,12 +244,13 @@ impl Deliveries {
         }
     }
 
-    /// Rows that were read for a refill, in order; also when there were none.
-    pub fn refilled(&mut self, peer: PartyId, rows: Vec<PendingDelivery>) {
+    /// Rows that were read for a refill, in order; also when there were none. `more`: there may be others after them that were
+    /// asked for as well.
+    pub fn refilled(&mut self, peer: PartyId, rows: Vec<PendingDelivery>, more: bool) {
         let rows = rows
             .into_iter()
             .map(|row| (row.seq, row.transaction, row.bytes));
-        self.peer(peer).stream.refilled(rows);
+        self.peer(peer).stream.refilled(rows, more);
         self.ready.insert(peer);
     }
 

@@ -190,11 +190,13 @@ impl Outbox {
         true
     }
 
-    /// Rows that were read for a refill, in order; also when there were none.
+    /// Rows that were read for a refill, in order; also when there were none. `more`: there may be others after them that were
+    /// asked for as well.
     pub fn refilled(
         &mut self,
         peer: PartyId,
         rows: Vec<(u64, Vec<u8>)>,
+        more: bool,
         now: Timestamp,
         out: &mut Vec<OutboxAction>,
     ) {
@@ -202,7 +204,7 @@ impl Outbox {
             let size = bytes.len();
             (seq, bytes, size)
         });
-        self.peer(peer).stream.refilled(rows);
+        self.peer(peer).stream.refilled(rows, more);
         self.go_on(peer, now, out);
     }
 

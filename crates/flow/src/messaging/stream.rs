@@ -167,15 +167,20 @@ impl<T: Clone> Stream<T> {
         Some((self.read, limit))
     }
 
-    /// Takes rows that were read, in order. Numbers that are missing between them have been answered.
-    pub(super) fn refilled(&mut self, rows: impl ExactSizeIterator<Item = (u64, T, usize)>) {
+    /// Takes rows that were read, in order. Numbers that are missing between them have been answered. With `more`, reading stopped
+    /// before all that were asked for: what comes after the last row is still in the store.
+    pub(super) fn refilled(
+        &mut self,
+        rows: impl ExactSizeIterator<Item = (u64, T, usize)>,
+        more: bool,
+    ) {
         let Some((asked_last, limit)) = self.refilling.take() else {
             return;
         };
         if std::mem::take(&mut self.stale) || !self.up {
             return;
         }
-        let mut complete = rows.len() < limit;
+        let mut complete = !more && rows.len() < limit;
         for (seq, item, bytes) in rows {
             if seq <= self.read {
                 continue;

@@ -29,7 +29,7 @@ fn check(bytes: usize, total: u64, per_round: u64, answers: usize) {
                 transaction: *transaction,
                 bytes,
             });
-            deliveries.refilled(peer, found.collect());
+            deliveries.refilled(peer, found.collect(), false);
         }
         for _ in 0..per_round.min(total - pushed) {
             pushed += 1;

@@ -71,7 +71,7 @@ impl Bench {
             bytes: 10,
         };
         self.deliveries
-            .refilled(peer(of), rows.iter().map(row).collect());
+            .refilled(peer(of), rows.iter().map(row).collect(), false);
         self.expect(expected);
     }
 

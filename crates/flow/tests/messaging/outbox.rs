@@ -63,7 +63,7 @@ impl Bench {
             .map(|(seq, text)| (*seq, text.as_bytes().to_vec()))
             .collect();
         self.outbox
-            .refilled(peer('B'), rows, at(self.now), &mut self.out);
+            .refilled(peer('B'), rows, false, at(self.now), &mut self.out);
         self.expect(expected);
     }
 

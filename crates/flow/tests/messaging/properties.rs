@@ -16,6 +16,9 @@ const RESEND: BackOff = BackOff {
     max_ms: 200,
 };
 
+/// Bytes of rows that are read at once.
+const READ_BYTES_MAX: usize = 15;
+
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Push,
@@ -168,9 +171,20 @@ impl Sessions {
             }
             Step::Refill => {
                 if let Some((after, limit)) = self.refills.pop_front() {
-                    let rows = self.rows.range(after + 1..).take(limit);
-                    let rows = rows.map(|(seq, bytes)| (*seq, bytes.clone())).collect();
-                    self.sender(|outbox, now, out| outbox.refilled(peer('B'), rows, at(now), out));
+                    // Like a store that reads no further than some bytes, and one row more.
+                    let mut bytes = 0;
+                    let there = self.rows.range(after + 1..).take(limit);
+                    let all = there.clone().count();
+                    let read = there.take_while(|(_, row)| {
+                        let further = bytes <= READ_BYTES_MAX;
+                        bytes += row.len();
+                        further
+                    });
+                    let rows: Vec<_> = read.map(|(seq, row)| (*seq, row.clone())).collect();
+                    let more = rows.len() < all;
+                    self.sender(|outbox, now, out| {
+                        outbox.refilled(peer('B'), rows, more, at(now), out);
+                    });
                 }
             }
             Step::Time => {
@@ -314,7 +328,7 @@ impl Finals {
                         bytes: 10,
                     };
                     let rows = rows.map(row).collect();
-                    self.act(|deliveries, _| deliveries.refilled(peer('B'), rows));
+                    self.act(|deliveries, _| deliveries.refilled(peer('B'), rows, false));
                 }
             }
             Step::Time => {
