@@ -11,6 +11,7 @@ mod chain_crashes;
 mod crashes;
 mod deliveries;
 mod drain;
+mod falls;
 mod forged;
 mod fresh_keys;
 mod garbage;

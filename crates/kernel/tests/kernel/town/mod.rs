@@ -10,6 +10,7 @@ mod forgers;
 mod performed;
 mod played;
 mod robbers;
+mod shaky;
 mod swaps;
 mod transactions;
 
@@ -31,6 +32,7 @@ pub use flows::{CODE_CHANGED, RING_MISSING, TROUBLE, Trouble, name};
 pub use performed::{Crash, Last, Scheduled};
 pub use played::part;
 pub use robbers::{PREY, ROBBER};
+pub use shaky::{FALL, Fall, POLLS, SHAKY};
 pub use transactions::badly_signed;
 
 /// One node.
@@ -157,9 +159,10 @@ impl Town {
             keys: vec![key(node)],
             network: Arc::clone(&self.network),
             contracts: Arc::new(contracts()),
-            flows: Arc::new(match ROBBER.get() {
-                true => robbers::registry(),
-                false => flows::registry(),
+            flows: Arc::new(match (ROBBER.get(), SHAKY.get()) {
+                (true, _) => robbers::registry(),
+                (_, true) => shaky::registry(),
+                _ => flows::registry(),
             }),
         };
         let entropy =

@@ -1,0 +1,171 @@
+//! A flow falls at any of its polls, by a panic or by a failure of the moment, and comes back by itself or by an operator's order:
+//! everything ends as it does where nothing falls.
+
+use kernel::port::Table;
+use kernel::{Event, FlowFilter, Order, Reply, Standing, Token};
+use ledger::StateRef;
+
+use crate::town::{FALL, Fall, POLLS, SHAKY, Town, name};
+
+const DUE_MS: u64 = 900_000_000;
+/// Orders of an operator in one start, at most.
+const ORDERS_MAX: usize = 4;
+
+/// The states of obligations that a node sees, in the order of their quantities.
+fn debts(town: &Town, node: usize) -> Vec<StateRef> {
+    let states = town.nodes[node].view.iter();
+    let mut debts: Vec<(Vec<u8>, StateRef)> = states
+        .filter(|(_, produced)| produced.facts.linear_id.is_some())
+        .map(|(reference, produced)| (produced.state.state.data.clone(), *reference))
+        .collect();
+    debts.sort();
+    debts.into_iter().map(|(_, reference)| reference).collect()
+}
+
+fn json(state: StateRef) -> String {
+    format!(r#"{{"tx":"{}","index":{}}}"#, state.tx, state.index)
+}
+
+fn owe(to: u64, quantity: u64) -> String {
+    format!(
+        r#"{{"to":"{}","quantity":{quantity},"tokens":[{{"currency":"GBP","issuer":"{}"}}],"due":{DUE_MS}}}"#,
+        name(to),
+        name(1)
+    )
+}
+
+type Line = (usize, &'static str, fn(&Town) -> String);
+
+/// Payments to fresh keys, cash that unlocks itself, debts that are netted and settled.
+const SCRIPT: [Line; 7] = [
+    (1, "cash.issue", |_| {
+        r#"{"currency":"GBP","quantity":100,"anonymous":true}"#.to_owned()
+    }),
+    (1, "cash.issue_and_pay", |_| {
+        let to = name(2);
+        format!(r#"{{"currency":"GBP","quantity":50,"recipient":"{to}","anonymous":true}}"#)
+    }),
+    (1, "cash.lock", |_| {
+        let to = name(2);
+        format!(
+            r#"{{"currency":"GBP","quantity":10,"until":1005000,"to":"{to}","anonymous":true}}"#
+        )
+    }),
+    (1, "obligation.issue", |_| owe(2, 20)),
+    (2, "obligation.issue", |_| owe(1, 5)),
+    (2, "obligation.net", |town| {
+        let debts: Vec<String> = debts(town, 2).into_iter().map(json).collect();
+        format!(r#"{{"obligations":[{}]}}"#, debts.join(","))
+    }),
+    (1, "obligation.settle", |town| {
+        let debts = debts(town, 1);
+        format!(r#"{{"obligation":{}}}"#, json(debts[0]))
+    }),
+];
+
+/// An operator has every flow of both banks tried again.
+fn retry_all(town: &mut Town) {
+    for node in [1, 2] {
+        let token = town.token();
+        let event = Event::Order {
+            order: Order::Retry,
+            filter: Box::new(FlowFilter::default()),
+            after: None,
+            dry_run: false,
+            token: Token(token),
+        };
+        town.tell(node, event);
+        town.settle();
+        town.replies.remove(&token).expect("an answer");
+    }
+    town.quiet();
+}
+
+/// What is left when all is over.
+#[derive(Debug, PartialEq)]
+struct Ending {
+    balances: Vec<u64>,
+    /// How many transactions each has recorded: their salts are others after a wait.
+    transactions: Vec<usize>,
+    notarised: [usize; 2],
+}
+
+/// Plays the script; with the rows about fresh keys, and the number of polls.
+fn play(fall: Option<(u64, Fall)>) -> (Ending, usize, u64) {
+    SHAKY.set(true);
+    POLLS.set(0);
+    FALL.set(fall);
+    let mut town = Town::new(2);
+    for (place, (node, flow, args)) in SCRIPT.into_iter().enumerate() {
+        let client_id = format!("line {place}");
+        let args = args(&town);
+        let mut orders = 0;
+        loop {
+            let token = town.start(node, flow, &args, Some(&client_id));
+            town.quiet();
+            match town.replies.remove(&token) {
+                Some(Reply::Ended { outcome, .. }) => {
+                    assert!(outcome.result.is_ok(), "{flow}, {fall:?}: {outcome:?}");
+                    break;
+                }
+                None
+                | Some(Reply::Running {
+                    standing: Standing::Parked | Standing::Retrying | Standing::Running,
+                    ..
+                }) if orders < ORDERS_MAX => {
+                    orders += 1;
+                    retry_all(&mut town);
+                }
+                other => panic!("{flow}, {fall:?}: {other:?}; {:#?}", town.logs),
+            }
+        }
+    }
+    // What a lock has started is nobody's that waits for it.
+    retry_all(&mut town);
+    SHAKY.set(false);
+    for (index, node) in town.nodes.iter().enumerate() {
+        for table in [
+            Table::Journal,
+            Table::Deliveries,
+            Table::Staging,
+            Table::Schedule,
+        ] {
+            let rows = node.disk.count(table);
+            assert_eq!(
+                rows, 0,
+                "{table:?} of node {index}, {fall:?}: {:#?}",
+                town.logs
+            );
+        }
+    }
+    let notary = &town.nodes[0].disk;
+    let ending = Ending {
+        balances: (0..3).map(|node| town.balance(node)).collect(),
+        transactions: town
+            .nodes
+            .iter()
+            .map(|node| node.disk.count(Table::Ledger))
+            .collect(),
+        notarised: [Table::NotaryStates, Table::NotaryTxs].map(|table| notary.count(table)),
+    };
+    let keys = town
+        .nodes
+        .iter()
+        .map(|node| node.disk.count(Table::OwnKeys));
+    (ending, keys.sum(), POLLS.get())
+}
+
+#[test]
+fn whichever_poll_a_flow_falls_at_everything_ends_as_if_it_had_not() {
+    let (expected, keys, polls) = play(None);
+    assert_eq!(expected.balances, [0, 75, 75]);
+    assert!(polls > 20, "{polls} polls");
+    for fall in [Fall::Moment, Fall::Panic] {
+        for at in 1..=polls {
+            let (ending, more, _) = play(Some((at, fall)));
+            assert_eq!(ending, expected, "{fall:?} at poll {at} of {polls}");
+            // One that was made, and not yet written down by the flow that asked: its row, and its place among those told.
+            assert!((keys..=keys + 2).contains(&more), "{more} for {keys} rows");
+        }
+    }
+}
