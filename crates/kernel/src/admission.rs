@@ -51,7 +51,7 @@ pub(crate) struct Weight {
 
 /// How fast flows end.
 #[derive(Debug, Default)]
-struct Pace {
+pub(crate) struct Pace {
     since: Timestamp,
     ended: u64,
     /// So many in so many milliseconds; neither is 0.
@@ -59,12 +59,20 @@ struct Pace {
 }
 
 impl Pace {
+    /// Measured from now on.
+    pub(crate) fn since(now: Timestamp) -> Self {
+        Self {
+            since: now,
+            ..Self::default()
+        }
+    }
+
     /// Nothing ran until now.
     fn begin(&mut self, now: Timestamp) {
         (self.since, self.ended) = (now, 0);
     }
 
-    fn ended(&mut self, now: Timestamp) {
+    pub(crate) fn ended(&mut self, now: Timestamp) {
         self.ended += 1;
         let ms = now.since_ms(self.since).unwrap_or(0);
         if ms >= PACE_MS {
@@ -74,7 +82,7 @@ impl Pace {
     }
 
     /// How long until so many have ended.
-    fn wait_ms(&self, count: usize) -> u64 {
+    pub(crate) fn wait_ms(&self, count: usize) -> u64 {
         match self.last {
             Some((ended, ms)) => (count as u64).saturating_mul(ms) / ended,
             None => RETRY_UNKNOWN_MS,
@@ -98,6 +106,8 @@ pub(crate) struct Admission {
     /// What flows of a name are expected to weigh.
     expected: HashMap<String, usize>,
     pace: Pace,
+    /// Whether peers have to catch up first.
+    held_up: bool,
 }
 
 impl Admission {
@@ -111,10 +121,21 @@ impl Admission {
         known.max(weight_of(args))
     }
 
-    /// Whether a flow may run now. One alone always may.
+    /// Whether peers have to catch up with deliveries before further flows are begun.
+    pub(crate) fn hold_up(&mut self, held_up: bool) {
+        self.held_up = held_up;
+    }
+
+    /// Whether no flow is begun although there may be a place.
+    pub(crate) fn is_held_up(&self) -> bool {
+        self.held_up
+    }
+
+    /// Whether a flow may run now. Whatever it weighs, one alone may.
     pub(crate) fn has_place(&self, name: &str, args: usize, options: &KernelOptions) -> bool {
         let bytes = self.bytes.saturating_add(self.expected(name, args));
-        self.running < options.live_flows_max
+        !self.held_up
+            && self.running < options.live_flows_max
             && (self.running == 0 || bytes <= options.live_bytes_max)
     }
 
@@ -176,7 +197,10 @@ impl Admission {
         let bytes_left = options.live_bytes_max.saturating_sub(self.bytes);
         let least = usize::from(self.running == 0);
         let running = options.live_flows_max.saturating_sub(self.running);
-        let running = running.min((bytes_left / FLOW_BYTES).max(least));
+        let running = match self.held_up {
+            true => 0,
+            false => running.min((bytes_left / FLOW_BYTES).max(least)),
+        };
         Room {
             places: match queued {
                 0 => waiting.saturating_add(running),
@@ -274,6 +298,17 @@ mod tests {
                 admission.room(200, &options).retry_after_ms,
             );
             assert_eq!(found, (waiting, retry_after_ms), "{ended} in {ms} ms");
+        }
+    }
+
+    #[test]
+    fn while_peers_have_to_catch_up_starts_wait_and_none_runs() {
+        let (mut admission, options) = (Admission::default(), options());
+        // Held up: whether a flow may run, and places.
+        for (held_up, has_place, places) in [(false, true, 1_004), (true, false, 1_000)] {
+            admission.hold_up(held_up);
+            assert_eq!(admission.has_place("a", 0, &options), has_place);
+            assert_eq!(admission.room(0, &options).places, places);
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use flow::{CHART_STEP, EffectRequest, EffectResult, EngineAction, FlowError, FlowId};
 use ledger::{PartyId, Rejection, SelectionRequest, SignedTransaction, StateAndRef, StateRef};
 
+use crate::ahead::AHEAD_MAX;
 use crate::errors;
 use crate::event::Action;
 use crate::intake::Goal;
@@ -304,6 +305,8 @@ impl Kernel {
             let out = self.selection.tick(self.now);
             self.on_selection(out);
         }
+        let ahead = self.links.ahead.rows(self.now);
+        self.starts.admission.hold_up(ahead >= AHEAD_MAX);
         self.start_scheduled(reads)?;
         self.revive(reads)?;
         self.start_queued(reads)?;

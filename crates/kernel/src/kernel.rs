@@ -303,6 +303,7 @@ impl Kernel {
             || self.desk.as_ref().is_some_and(Desk::can_decide);
         [
             at_once.then_some(self.now),
+            self.starts.look_again(self.now),
             self.waits.next_time(),
             self.links.next_wakeup(),
             self.selection.next_deadline(),

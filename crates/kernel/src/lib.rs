@@ -18,6 +18,7 @@ mod sizes;
 pub mod message;
 // The parts
 mod admission;
+mod ahead;
 mod book;
 mod cache;
 mod clients;

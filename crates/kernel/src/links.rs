@@ -12,6 +12,7 @@ use flow::{FlowId, Service, SessionBody, SessionMessage};
 use ledger::{PartyId, Rejection, TxId};
 use primitives::{Decode, Decoder, Encode, Hash, Timestamp};
 
+use crate::ahead::Ahead;
 use crate::errors;
 use crate::event::Priority;
 use crate::kernel::Kernel;
@@ -41,6 +42,8 @@ pub struct Links {
     pub(crate) request_out: Vec<RequestAction>,
     /// Who has not answered for a transaction.
     pub(crate) owed: Owed,
+    /// How far those who answer are behind.
+    pub(crate) ahead: Ahead,
     /// Sizes of the transactions owed since the machines' actions were last worked off.
     pub(crate) sizes: HashMap<TxId, usize>,
     /// Answers to deliveries, sent once the round is durable.
@@ -66,6 +69,7 @@ impl Links {
             delivery_out: Vec::new(),
             request_out: Vec::new(),
             owed: Owed::new(),
+            ahead: Ahead::default(),
             sizes: HashMap::new(),
             answers: BTreeMap::new(),
             read_backs: VecDeque::new(),
@@ -268,6 +272,7 @@ impl Kernel {
                 .deliveries
                 .push(*peer, id, bytes, &mut links.delivery_out);
             links.owed.add(*peer, id);
+            links.ahead.owe(*peer, self.now);
         }
     }
 
@@ -305,6 +310,7 @@ impl Kernel {
         if refused {
             self.clients.refused(id);
         }
+        self.links.ahead.answered(&peer, self.now);
         if self.links.owed.answered(&peer, id, refused) {
             self.on_all_delivered(id);
         }

@@ -19,6 +19,9 @@ use crate::rows::{ClientRow, client_key};
 /// takes to begin a thousand flows, and everything that needs several rounds, deliveries above all, would fall behind.
 pub const QUEUED_STARTS_PER_ROUND: usize = 128;
 
+/// Between two looks whether starts still have to wait for peers, in milliseconds.
+const LOOK_AGAIN_MS: u64 = 500;
+
 /// Starts that wait, and whether the node drains.
 #[derive(Debug, Default)]
 pub(crate) struct Starts {
@@ -53,7 +56,14 @@ impl Starts {
     }
 
     pub(crate) fn has_runnable(&self) -> bool {
-        self.may_run && self.queue.len() > 0
+        self.may_run && self.queue.len() > 0 && !self.admission.is_held_up()
+    }
+
+    /// When to look again whether peers have caught up, should nothing else happen: one of them may have gone silent.
+    pub(crate) fn look_again(&self, now: Timestamp) -> Option<Timestamp> {
+        (self.admission.is_held_up() && self.queue.len() > 0)
+            .then(|| now.plus_ms(LOOK_AGAIN_MS))
+            .flatten()
     }
 
     /// A flow gives up its place.
