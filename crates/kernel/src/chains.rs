@@ -181,7 +181,9 @@ impl Kernel {
         while let Some(number) = self.intake.resolutions.pop_abandoned() {
             self.end_chain(number, None);
         }
-        if let Some(number) = self.intake.resolutions.stalled(self.now) {
+        let resolutions = &self.intake.resolutions;
+        let giving_up = resolutions.stalled(self.now);
+        if let Some(number) = giving_up.or_else(|| resolutions.crowding()) {
             self.evict(number);
         }
         if let Some(item) = self.intake.resolutions.next_held() {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use flow::{CHART_STEP, EffectRequest, EffectResult, EngineAction, FlowError, FlowId};
 use ledger::{PartyId, Rejection, SelectionRequest, SignedTransaction, StateAndRef, StateRef};
+use primitives::ErrorInfo;
 
 use crate::ahead::AHEAD_MAX;
 use crate::errors;
@@ -105,6 +106,17 @@ impl Kernel {
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
         match request {
+            EffectRequest::Request { party, body, .. } if body.len() > self.room.content => {
+                let code = "flow.message_too_large";
+                let text = format!(
+                    "a request of {} bytes to {party}; a message of this network carries at most {}",
+                    body.len(),
+                    self.room.content
+                );
+                let hint = ErrorInfo::action_of(flow::ERRORS, code);
+                let error = FlowError::new(code, text, hint);
+                self.complete(flow, effect, EffectResult::Failed(error));
+            }
             EffectRequest::Request {
                 party,
                 service,

@@ -18,13 +18,14 @@ pub const FETCH_BYTES_MAX: usize = 1 << 20;
 /// Most transactions in one answer, whatever is asked for.
 pub const FETCH_TRANSACTIONS_MAX: usize = 1_000;
 
-/// Answers a fetch.
+/// Answers a fetch, in a message that has room for so many bytes.
 pub fn serve(
     request: &FetchRequest,
+    room: usize,
     book: &Book,
     reads: &dyn Reads,
 ) -> Result<FetchResponse, StoreFailure> {
-    let bytes_max = (request.bytes_max as usize).clamp(1, FETCH_BYTES_MAX);
+    let bytes_max = (request.bytes_max as usize).clamp(1, FETCH_BYTES_MAX.min(room.max(1)));
     let count_max = (request.transactions_max as usize).clamp(1, FETCH_TRANSACTIONS_MAX);
     let mut response = FetchResponse {
         transactions: Vec::new(),

@@ -11,7 +11,8 @@
 //!
 //! # Invariants
 //! - No peer's fault becomes another's: an item that waited for one that failed looks for itself again.
-//! - What peers deliver takes a bounded share each, and a bounded room together.
+//! - What peers deliver takes a bounded share each, and a bounded room together. A share is never more than what is left over
+//!   for others, so peers that fill theirs, however many, leave room for one more.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -159,11 +160,13 @@ impl Intake {
     /// Whether a peer may bring so much more.
     pub fn has_room(&self, peer: &PartyId, bytes: usize) -> bool {
         let load = self.loads.get(peer).copied().unwrap_or_default();
-        let fits = |held: usize, max: usize| held == 0 || held.saturating_add(bytes) <= max;
-        self.items.len() < ITEMS_MAX
-            && fits(self.bytes, ITEMS_BYTES_MAX)
-            && load.items < PEER_ITEMS_MAX
-            && fits(load.bytes, PEER_BYTES_MAX)
+        let items_left = ITEMS_MAX.saturating_sub(self.items.len());
+        let bytes_left = ITEMS_BYTES_MAX.saturating_sub(self.bytes);
+        let bytes_max = match load.items {
+            0 => bytes_left,
+            _ => PEER_BYTES_MAX.min(bytes_left),
+        };
+        load.items < PEER_ITEMS_MAX.min(items_left) && load.bytes.saturating_add(bytes) <= bytes_max
     }
 
     /// Adds a transaction. A second one that would be recorded twice joins the first: `None`.

@@ -35,6 +35,7 @@ use crate::options::KernelOptions;
 use crate::own_keys::KeyBook;
 use crate::port::{Reads, StoreFailure};
 use crate::resolutions::Resolutions;
+use crate::room::Room;
 use crate::round::{Commits, Round, Work};
 use crate::schedule::Schedule;
 use crate::served::FetchQueue;
@@ -60,6 +61,7 @@ pub struct Kernel {
     pub(crate) options: KernelOptions,
     pub(crate) identity: Identity,
     pub(crate) my_id: PartyId,
+    pub(crate) room: Room,
     pub(crate) keys: BTreeMap<PublicKey, usize>,
     pub(crate) key_book: KeyBook,
     pub(crate) now: Timestamp,
@@ -124,6 +126,7 @@ impl Kernel {
         let first_resolution = u64::from_be_bytes(first_resolution.unwrap_or_default());
         Self {
             my_id,
+            room: Room::of(identity.network.parameters()),
             keys,
             key_book,
             now,

@@ -52,6 +52,7 @@ mod notes;
 mod peers;
 mod pump;
 mod recover;
+mod room;
 mod round;
 mod scheduled;
 mod settle;

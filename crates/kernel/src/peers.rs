@@ -131,7 +131,7 @@ impl Kernel {
         while served < FETCHED_PER_ROUND
             && let Some((peer, id, request)) = self.fetches.pop()
         {
-            let response = fetch::serve(&request, &self.book, reads)?;
+            let response = fetch::serve(&request, self.room.part(), &self.book, reads)?;
             // Looking up what is asked for is work too.
             served += 1 + response.transactions.len() + request.wanted.len() / 16;
             let answer = Answer::Done(response.to_bytes());

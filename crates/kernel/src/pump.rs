@@ -179,6 +179,7 @@ impl Kernel {
         ids: &[TxId],
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
+        let along_max = ALONG_BYTES_MAX.min(self.room.part());
         for ids in ids.chunks(DELIVER_TRANSACTIONS_MAX) {
             let mut transactions = Vec::with_capacity(ids.len());
             let mut along = Vec::new();
@@ -188,11 +189,12 @@ impl Kernel {
                     continue;
                 };
                 for dependency in dependencies(&recorded.transaction) {
-                    if bytes < ALONG_BYTES_MAX
+                    if bytes < along_max
                         && along.len() < DELIVER_TRANSACTIONS_MAX
                         && !self.sent_along.holds(&(peer, dependency))
                         && self.unshared.holds(&dependency)
                         && let Some(unshared) = self.unshared.peek(&dependency)
+                        && bytes + unshared.wire().bytes().len() <= along_max
                     {
                         self.sent_along
                             .insert((peer, dependency), (), SENT_ALONG_WEIGHT);

@@ -15,6 +15,7 @@ use crate::links::Links;
 use crate::options::KernelOptions;
 use crate::pages::{after, row_page};
 use crate::port::{Reads, StoreFailure, Table};
+use crate::room::Room;
 use crate::rows::{META_QUARANTINE, prefix_end, split_journal_row, state_ref_of};
 use crate::schedule::Schedule;
 
@@ -82,12 +83,13 @@ impl Kernel {
     /// # Errors
     /// The store can't be read, or flows are in flight on versions that are not registered.
     pub fn open(
-        options: KernelOptions,
+        mut options: KernelOptions,
         identity: Identity,
         reads: &dyn Reads,
         now: Timestamp,
         out: &mut Vec<Action>,
     ) -> Result<Self, OpenError> {
+        Room::of(identity.network.parameters()).keep(&mut options);
         let book = Book::open(reads, options.transactions_bytes)?;
         let key_book = crate::own_keys::KeyBook::open(reads, options.fresh_keys_bytes)?;
         let links = Links::open(&options, reads)?;

@@ -70,15 +70,15 @@ impl Resolutions {
 
     /// Whether the peer could be asked for another chain now.
     pub fn has_place(&self, peer: &PartyId) -> bool {
-        let of_peer = self
-            .running
-            .values()
-            .filter(|r| r.resolution.peer == *peer)
-            .count();
         self.up.contains(peer)
             && self.running.len() < RESOLUTIONS_MAX
-            && of_peer < RESOLUTIONS_PER_PEER_MAX
+            && self.count_of(peer) < RESOLUTIONS_PER_PEER_MAX
             && self.missing_from(peer) <= FETCH_WANTED_MAX / 2
+    }
+
+    fn count_of(&self, peer: &PartyId) -> usize {
+        let of_peer = self.running.values();
+        of_peer.filter(|r| r.resolution.peer == *peer).count()
     }
 
     /// Begins one; the caller has asked for a place.
@@ -240,16 +240,20 @@ impl Resolutions {
         }
     }
 
-    /// A held item for which there is a place now, the oldest of its peer; peers take turns.
+    /// A held item for which there is a place now, the oldest of its peer; peers take turns, those that have none first.
     pub fn next_held(&mut self) -> Option<ItemId> {
         if self.held.is_empty() || self.running.len() >= RESOLUTIONS_MAX {
             return None;
         }
         let after = self.held_turn.map_or(Bound::Unbounded, Bound::Excluded);
         let later = self.held.range((after, Bound::Unbounded)).chain(&self.held);
-        let peer = *later
-            .map(|(peer, _)| peer)
-            .find(|peer| self.has_place(peer))?;
+        let later = later.map(|(peer, _)| *peer);
+        let mut later = later.filter(|peer| self.has_place(peer));
+        let first = later.next()?;
+        let peer = std::iter::once(first)
+            .chain(later)
+            .find(|peer| self.count_of(peer) == 0)
+            .unwrap_or(first);
         let held = self.held.get_mut(&peer)?;
         let item = held.pop_first();
         if held.is_empty() {
@@ -269,6 +273,25 @@ impl Resolutions {
             !self.up.contains(&running.resolution.peer) || stalls_at(running) <= now
         });
         stalled.map(|(number, _)| *number)
+    }
+
+    /// A resolution that gives up its place though it goes on, while a peer waits that has none: the newest of the peer that
+    /// has most. So no few peers take all places for as long as they like.
+    pub fn crowding(&self) -> Option<u64> {
+        if !self.is_short_of_places() {
+            return None;
+        }
+        let mut counts: BTreeMap<PartyId, (usize, u64)> = BTreeMap::new();
+        for (number, running) in &self.running {
+            let (count, newest) = counts.entry(running.resolution.peer).or_default();
+            (*count, *newest) = (*count + 1, *number);
+        }
+        let waits = |peer: &PartyId| self.up.contains(peer) && !counts.contains_key(peer);
+        if !self.held.keys().any(waits) {
+            return None;
+        }
+        let most = counts.into_values().max()?;
+        (most.0 > 1).then_some(most.1)
     }
 
     /// When [`Resolutions::stalled`] has to be asked again.

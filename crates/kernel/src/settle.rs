@@ -31,18 +31,17 @@ impl Kernel {
         from: Option<PartyId>,
         along: Vec<Arc<SignedTransaction>>,
     ) {
-        let checked = match &goal {
+        let missing = match &goal {
             Goal::Verify {
                 missing_allowed, ..
-            } => transaction.check_signatures(missing_allowed),
-            Goal::Notarise { .. } => {
-                let ours = self.signed_by_deciding(&transaction);
-                transaction.check_signatures(&ours)
-            }
-            Goal::Record { .. } | Goal::Deliver { .. } | Goal::Dependency => {
-                transaction.check_signatures(&[])
-            }
+            } => missing_allowed.clone(),
+            Goal::Notarise { .. } => self.signed_by_deciding(&transaction),
+            Goal::Record { .. } | Goal::Deliver { .. } | Goal::Dependency => Vec::new(),
         };
+        let checked = self.room.check(&transaction).and_then(|()| {
+            let checked = transaction.check_signatures(&missing);
+            checked.map_err(|error| Rejection::of(&error))
+        });
         let Some(item) = self.intake.add(transaction, goal, from, along) else {
             return;
         };
@@ -52,7 +51,7 @@ impl Kernel {
                     self.work.push_back(Work::Signed(item));
                 }
             }
-            Err(error) => self.refuse(item, Rejection::of(&error)),
+            Err(rejection) => self.refuse(item, rejection),
         }
     }
 

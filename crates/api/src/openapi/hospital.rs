@@ -1,7 +1,8 @@
 //! Operations on flows that do not finish.
 
-use super::model::{Kind, Operation, Parameter};
+use super::model::{Answer, Kind, Operation, Parameter};
 use super::parts::{LIMIT, READ, answer, json, parameter};
+use crate::codes::ErrorInfo;
 use crate::{FlowJournal, FlowOrder, FlowOrdered, Outcome, codes, paths};
 
 const FLOW_ID: Parameter = parameter("flow_id", Kind::Hex(32), "The flow.");
@@ -11,58 +12,98 @@ const ORDERED: &str =
     r#"{"matched":1,"done":0,"waiting":0,"flows":["5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c"]}"#;
 const JOURNAL: &str = r#"{"flow":{"flow_id":"5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c","status":"running","step":"running","started_here":true},"entries":[]}"#;
 
+const STANDS: &[Answer] = &[answer(200, "Where it stands.", json::<Outcome>(STARTED))];
+const HOW_MANY: &[Answer] = &[answer(200, "How many.", json::<FlowOrdered>(ORDERED))];
+
+/// An order for one flow; some are refused while the node drains.
+const fn for_one(
+    path: &'static str,
+    id: &'static str,
+    summary: &'static str,
+    codes: &'static [&'static ErrorInfo],
+) -> Operation {
+    Operation {
+        method: "post",
+        path,
+        id,
+        tag: "flows",
+        summary,
+        segments: &[FLOW_ID],
+        answers: STANDS,
+        codes,
+        others: true,
+        ..READ
+    }
+}
+
+const OF_ONE: &[&ErrorInfo] = &[
+    &codes::BAD_PARAMETER,
+    &codes::UNKNOWN_FLOW,
+    &codes::FLOW_STANDS_OTHERWISE,
+];
+const OF_ONE_RUNNING: &[&ErrorInfo] = &[
+    &codes::NODE_DRAINING,
+    &codes::BAD_PARAMETER,
+    &codes::UNKNOWN_FLOW,
+    &codes::FLOW_STANDS_OTHERWISE,
+];
+
+/// An order for all flows that meet a query.
+const fn for_many(
+    path: &'static str,
+    id: &'static str,
+    summary: &'static str,
+    codes: &'static [&'static ErrorInfo],
+) -> Operation {
+    Operation {
+        method: "post",
+        path,
+        id,
+        tag: "flows",
+        summary,
+        body: json::<FlowOrder>(ORDER),
+        answers: HOW_MANY,
+        codes,
+        ..READ
+    }
+}
+
+const OF_MANY: &[&ErrorInfo] = &[
+    &codes::BAD_JSON,
+    &codes::BAD_REQUEST,
+    &codes::BAD_PARAMETER,
+    &codes::BODY_TOO_LARGE,
+    &codes::BODY_TIMEOUT,
+];
+const OF_MANY_RUNNING: &[&ErrorInfo] = &[
+    &codes::NODE_DRAINING,
+    &codes::BAD_JSON,
+    &codes::BAD_REQUEST,
+    &codes::BAD_PARAMETER,
+    &codes::BODY_TOO_LARGE,
+    &codes::BODY_TIMEOUT,
+];
+
 /// In the order in which they are shown.
 pub(super) const OPERATIONS: &[Operation] = &[
-    Operation {
-        method: "post",
-        path: paths::FLOW_RETRY,
-        id: "retryFlow",
-        tag: "flows",
-        summary: "Tries a parked flow again, or one that waits for its next try, from its journal.",
-        segments: &[FLOW_ID],
-        answers: &[answer(200, "Where it stands.", json::<Outcome>(STARTED))],
-        codes: &[
-            &codes::NODE_DRAINING,
-            &codes::BAD_PARAMETER,
-            &codes::UNKNOWN_FLOW,
-            &codes::FLOW_STANDS_OTHERWISE,
-        ],
-        others: true,
-        ..READ
-    },
-    Operation {
-        method: "post",
-        path: paths::FLOW_PAUSE,
-        id: "pauseFlow",
-        tag: "flows",
-        summary: "Lets a flow take no step until it is resumed, also after a restart. One that has asked the notary goes on until it has dealt with the answer.",
-        segments: &[FLOW_ID],
-        answers: &[answer(200, "Where it stands.", json::<Outcome>(STARTED))],
-        codes: &[
-            &codes::BAD_PARAMETER,
-            &codes::UNKNOWN_FLOW,
-            &codes::FLOW_STANDS_OTHERWISE,
-        ],
-        others: true,
-        ..READ
-    },
-    Operation {
-        method: "post",
-        path: paths::FLOW_RESUME,
-        id: "resumeFlow",
-        tag: "flows",
-        summary: "Lets a paused flow go on.",
-        segments: &[FLOW_ID],
-        answers: &[answer(200, "Where it stands.", json::<Outcome>(STARTED))],
-        codes: &[
-            &codes::NODE_DRAINING,
-            &codes::BAD_PARAMETER,
-            &codes::UNKNOWN_FLOW,
-            &codes::FLOW_STANDS_OTHERWISE,
-        ],
-        others: true,
-        ..READ
-    },
+    for_one(
+        paths::FLOW_RETRY,
+        "retryFlow",
+        "Tries a parked flow again, or one that waits for its next try, from its journal.",
+        OF_ONE_RUNNING,
+    ),
+    for_one(
+        paths::FLOW_PAUSE,
+        "pauseFlow",
+        "Lets a flow take no step until it is resumed, also after a restart. One that has asked the notary goes on until it has dealt with the answer.",
+        OF_ONE,
+    ),
+    for_one(
+        paths::FLOW_RESUME,
+        "resumeFlow",
+        "Lets a paused flow go on.",
+        OF_ONE_RUNNING,
+    ),
     Operation {
         path: paths::FLOW_JOURNAL,
         id: "getFlowJournal",
@@ -78,74 +119,28 @@ pub(super) const OPERATIONS: &[Operation] = &[
         others: true,
         ..READ
     },
-    Operation {
-        method: "post",
-        path: paths::FLOWS_RETRY,
-        id: "retryFlows",
-        tag: "flows",
-        summary: "Tries flows again that meet a query, or counts them. At most 1,000 in one request; `next` says where to go on.",
-        body: json::<FlowOrder>(ORDER),
-        answers: &[answer(200, "How many.", json::<FlowOrdered>(ORDERED))],
-        codes: &[
-            &codes::NODE_DRAINING,
-            &codes::BAD_JSON,
-            &codes::BAD_REQUEST,
-            &codes::BAD_PARAMETER,
-            &codes::BODY_TOO_LARGE,
-            &codes::BODY_TIMEOUT,
-        ],
-        ..READ
-    },
-    Operation {
-        method: "post",
-        path: paths::FLOWS_PAUSE,
-        id: "pauseFlows",
-        tag: "flows",
-        summary: "Pauses flows that meet a query, or counts them. At most 1,000 in one request; `next` says where to go on.",
-        body: json::<FlowOrder>(ORDER),
-        answers: &[answer(200, "How many.", json::<FlowOrdered>(ORDERED))],
-        codes: &[
-            &codes::BAD_JSON,
-            &codes::BAD_REQUEST,
-            &codes::BAD_PARAMETER,
-            &codes::BODY_TOO_LARGE,
-            &codes::BODY_TIMEOUT,
-        ],
-        ..READ
-    },
-    Operation {
-        method: "post",
-        path: paths::FLOWS_RESUME,
-        id: "resumeFlows",
-        tag: "flows",
-        summary: "Resumes paused flows that meet a query, or counts them. At most 1,000 in one request; `next` says where to go on.",
-        body: json::<FlowOrder>(ORDER),
-        answers: &[answer(200, "How many.", json::<FlowOrdered>(ORDERED))],
-        codes: &[
-            &codes::NODE_DRAINING,
-            &codes::BAD_JSON,
-            &codes::BAD_REQUEST,
-            &codes::BAD_PARAMETER,
-            &codes::BODY_TOO_LARGE,
-            &codes::BODY_TIMEOUT,
-        ],
-        ..READ
-    },
-    Operation {
-        method: "post",
-        path: paths::FLOWS_KILL,
-        id: "killFlows",
-        tag: "flows",
-        summary: "Kills flows that meet a query, or counts them. At most 1,000 in one request; `next` says where to go on.",
-        body: json::<FlowOrder>(ORDER),
-        answers: &[answer(200, "How many.", json::<FlowOrdered>(ORDERED))],
-        codes: &[
-            &codes::BAD_JSON,
-            &codes::BAD_REQUEST,
-            &codes::BAD_PARAMETER,
-            &codes::BODY_TOO_LARGE,
-            &codes::BODY_TIMEOUT,
-        ],
-        ..READ
-    },
+    for_many(
+        paths::FLOWS_RETRY,
+        "retryFlows",
+        "Tries flows again that meet a query, or counts them. At most 1,000 in one request; `next` says where to go on.",
+        OF_MANY_RUNNING,
+    ),
+    for_many(
+        paths::FLOWS_PAUSE,
+        "pauseFlows",
+        "Pauses flows that meet a query, or counts them. At most 1,000 in one request; `next` says where to go on.",
+        OF_MANY,
+    ),
+    for_many(
+        paths::FLOWS_RESUME,
+        "resumeFlows",
+        "Resumes paused flows that meet a query, or counts them. At most 1,000 in one request; `next` says where to go on.",
+        OF_MANY_RUNNING,
+    ),
+    for_many(
+        paths::FLOWS_KILL,
+        "killFlows",
+        "Kills flows that meet a query, or counts them. At most 1,000 in one request; `next` says where to go on.",
+        OF_MANY,
+    ),
 ];

@@ -17,6 +17,7 @@ mod fresh_keys;
 mod garbage;
 mod hospital;
 mod identities;
+mod large;
 mod locks;
 mod messages;
 mod notes;

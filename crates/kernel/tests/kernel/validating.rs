@@ -357,6 +357,65 @@ fn a_requester_without_room_is_told_to_come_again_and_others_are_served() {
     assert_eq!(town.figures(0).intake_items, 0);
 }
 
+/// Nodes 1 and 6 pay each other.
+#[track_caller]
+fn others_are_served(town: &mut Town) {
+    for (node, flow, args) in [
+        (1, "cash.issue", issue(100)),
+        (1, "cash.pay", pay(60, 6)),
+        (6, "cash.pay", pay(60, 1)),
+    ] {
+        let started = town.start(node, flow, &args, None);
+        town.settle();
+        assert_eq!(town.ended(started), Ok(true), "{flow}: {:?}", town.logs);
+    }
+    assert_eq!(town.balance(1), 100);
+}
+
+#[test]
+fn requesters_that_fill_the_room_and_answer_nothing_leave_some_to_the_next() {
+    let mut town = town(6);
+    let mut held = Vec::new();
+    for node in 2..=5 {
+        town.play(node);
+        town.heard(node);
+        let coin = town.issued(node, node, 100_000);
+        let mut number = 0;
+        loop {
+            let payment = signed(town.split(&coin, node, 1_000), node);
+            let request = whole(&town, node, &payment);
+            ask(&mut town, node, number, &request);
+            let heard = town.heard(node);
+            let is_answer = |message: &PeerMessage| matches!(message, PeerMessage::Response { .. });
+            if heard.iter().any(is_answer) {
+                break;
+            }
+            number += 1;
+        }
+        held.push(number);
+    }
+    assert!(held.is_sorted_by(|a, b| a >= b) && held[3] > 0, "{held:?}");
+    others_are_served(&mut town);
+}
+
+#[test]
+fn requesters_that_take_all_places_and_answer_nothing_leave_one_to_the_next() {
+    let mut town = town(6);
+    for node in 2..=5 {
+        town.play(node);
+        town.heard(node);
+        for number in 0..20 {
+            // Each with a back chain of its own.
+            let coin = town.issued(node, node, 10);
+            let payment = signed(town.payment(&coin, node, 1, 0), node);
+            let request = whole(&town, node, &payment);
+            ask(&mut town, node, number, &request);
+        }
+        assert_eq!(town.heard(node).len(), 16, "fetches");
+    }
+    others_are_served(&mut town);
+}
+
 #[test]
 fn a_request_asked_twice_is_verified_once_and_forgotten_when_its_requester_goes() {
     let mut town = played();

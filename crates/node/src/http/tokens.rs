@@ -56,6 +56,11 @@ impl Tokens {
             })
     }
 
+    /// Whether one of these is of a user of this name: its flows and client ids are nobody else's.
+    pub(super) fn are_of(&self, name: &str) -> bool {
+        self.0.iter().any(|token| *token.user == *name)
+    }
+
     fn user(&self, hash: &Hash) -> Option<Arc<str>> {
         let mut found = None;
         for known in &self.0 {

@@ -10,6 +10,7 @@ use bytes::BytesMut;
 use super::events::event;
 use super::refusal::Refusal;
 use super::service::{NodeService, SeenChange};
+use crate::metrics::CacheMetrics;
 
 /// Ledger positions of a page. Followers who began at different positions stand at the same pages from their second piece
 /// on.
@@ -135,11 +136,13 @@ impl VaultPages {
     pub(super) async fn after(
         &self,
         service: &dyn NodeService,
+        metrics: &CacheMetrics,
         after: u64,
         reached: u64,
         sight: Sight<'_>,
     ) -> Result<Piece, Refusal> {
         if let Some(piece) = self.kept().after(after, sight) {
+            metrics.asked(true);
             return Ok(piece);
         }
         let _reading = self.reading.lock().await;
@@ -147,8 +150,10 @@ impl VaultPages {
         let begin = {
             let mut kept = self.kept();
             if let Some(piece) = kept.after(after, sight) {
+                metrics.asked(true);
                 return Ok(piece);
             }
+            metrics.asked(false);
             let page = kept.pages.get(&number);
             page.map_or(number * PAGE_POSITIONS, |page| page.upto)
         };
@@ -162,6 +167,7 @@ impl VaultPages {
         let mut kept = self.kept();
         // A reading that tells nothing would be asked for again without end.
         kept.add(number, events, read.upto.max(begin + 1));
+        metrics.set_bytes(kept.bytes as u64, KEPT_BYTES_MAX as u64);
         // What a large transaction has pushed out already is told by the next reading.
         Ok(kept.after(after, sight).unwrap_or(Piece {
             upto: after,

@@ -69,7 +69,11 @@ pub(super) async fn follow(
         let upto = *reached.borrow_and_update();
         while after < upto {
             let pages = &state.vault_pages;
-            match pages.after(&*state.service, after, upto, sight).await {
+            let metrics = &state.metrics.vault_events;
+            match pages
+                .after(&*state.service, metrics, after, upto, sight)
+                .await
+            {
                 Ok(piece) => {
                     after = piece.upto;
                     if piece.looked_at == 0 {

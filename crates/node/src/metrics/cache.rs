@@ -38,18 +38,31 @@ impl CacheMetrics {
             ),
             budget: registry.gauge(
                 "tally_cache_budget_bytes",
-                "Memory that the entries of the node's caches may take: the settings of section cache.",
+                "Memory that the entries of the node's caches may take: most are settings of section cache.",
                 &[("cache", name)],
             ),
         }
+    }
+
+    /// Something was looked up.
+    pub fn asked(&self, hit: bool) {
+        match hit {
+            true => self.hits.increment(),
+            false => self.misses.increment(),
+        }
+    }
+
+    /// What is held, and what may be, in bytes.
+    pub fn set_bytes(&self, bytes: u64, budget: u64) {
+        self.bytes.set_count(bytes);
+        self.budget.set_count(budget);
     }
 
     /// The store's cache of blocks now.
     pub fn set_blocks(&self, figures: BlockCacheFigures) {
         self.hits.set(figures.hits);
         self.misses.set(figures.misses);
-        self.bytes.set_count(figures.bytes);
-        self.budget.set_count(figures.budget_bytes);
+        self.set_bytes(figures.bytes, figures.budget_bytes);
     }
 }
 
@@ -69,8 +82,7 @@ impl KernelCacheMetrics {
     pub fn set(&self, figures: CacheFigures) {
         self.cache.hits.set(figures.hits);
         self.cache.misses.set(figures.misses);
-        self.cache.bytes.set_count(figures.bytes);
-        self.cache.budget.set_count(figures.budget_bytes);
+        self.cache.set_bytes(figures.bytes, figures.budget_bytes);
         self.evicted.set(figures.evicted);
     }
 }

@@ -34,6 +34,8 @@ macro_rules! node_metrics {
             pub caches: [KernelCacheMetrics; kernel::CACHES.len()],
             /// The store's cache of blocks.
             pub blocks: CacheMetrics,
+            /// Pages of the vault's events that followers share.
+            pub vault_events: CacheMetrics,
             $(#[doc = $help] $(#[doc = concat!("Those of ", $label, " ", $value, ".")])? pub $field: $kind,)*
         }
 
@@ -46,6 +48,7 @@ macro_rules! node_metrics {
                     $($field: registered!(r, $kind $($unit)?, $name, $help, &[$(($label, $value))?]),)*
                     caches: kernel::CACHES.map(|name| KernelCacheMetrics::new(r, name)),
                     blocks: CacheMetrics::new(r, "blocks"),
+                    vault_events: CacheMetrics::new(r, "vault_events"),
                     process: Process::new(r),
                     registry,
                 }

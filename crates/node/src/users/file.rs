@@ -204,6 +204,18 @@ impl UsersFile {
 }
 
 impl UserRecord {
+    /// What is shown of a user: no hashes.
+    pub fn view(&self) -> api::UserView {
+        let ends = self.tokens.iter().map(|token| token.expires_s);
+        api::UserView {
+            name: self.name.clone(),
+            enabled: self.enabled,
+            password: self.password.is_some(),
+            permissions: self.permissions.iter().map(ToString::to_string).collect(),
+            tokens_expire_ms: ends.map(|end| end.saturating_mul(1_000)).collect(),
+        }
+    }
+
     fn fault(&self) -> Option<String> {
         let good = |byte: u8| byte.is_ascii_alphanumeric() || b"._-@".contains(&byte);
         if self.name.is_empty() || self.name.len() > NAME_BYTES_MAX || !self.name.bytes().all(good)
@@ -231,7 +243,12 @@ fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut out = options.open(&new)?;
     out.write_all(bytes)?;
     out.sync_all()?;
-    fs::rename(&new, path)
+    fs::rename(&new, path)?;
+    // The name is durable with the folder only.
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => File::open(folder)?.sync_all(),
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]

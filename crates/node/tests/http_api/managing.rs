@@ -20,12 +20,21 @@ async fn users_are_managed_within_the_caller_s_own_permissions() {
     let fixture = with_users(folder.path()).await;
     let user = |name: &str| paths::with(paths::USER, name);
     let tokens = |name: &str| paths::with(paths::USER_TOKENS, name);
-    let bob = r#"{"name":"bob","password":"longer","permissions":["flow.start:echo"]}"#;
+    let bea = r#"{"name":"bea","password":"longer","permissions":["flow.start:echo"]}"#;
     for (whose, method, path, body, status, code) in [
         ("ann", "GET", paths::USERS, "", 403, "api.forbidden"),
-        ("ann", "POST", paths::USERS, bob, 403, "api.forbidden"),
-        ("boss", "POST", paths::USERS, bob, 201, ""),
-        ("boss", "POST", paths::USERS, bob, 409, "api.user_exists"),
+        ("ann", "POST", paths::USERS, bea, 403, "api.forbidden"),
+        ("boss", "POST", paths::USERS, bea, 201, ""),
+        ("boss", "POST", paths::USERS, bea, 409, "api.user_exists"),
+        // An administrator's token is of this name: its flows are no user's.
+        (
+            "boss",
+            "POST",
+            paths::USERS,
+            r#"{"name":"bob"}"#,
+            409,
+            "api.user_exists",
+        ),
         (
             "boss",
             "POST",
@@ -69,7 +78,7 @@ async fn users_are_managed_within_the_caller_s_own_permissions() {
         (
             "boss",
             "PATCH",
-            &user("bob"),
+            &user("bea"),
             r#"{"permissions":["flow.start"]}"#,
             403,
             "api.forbidden",
@@ -96,7 +105,7 @@ async fn users_are_managed_within_the_caller_s_own_permissions() {
         (
             "boss",
             "POST",
-            &tokens("bob"),
+            &tokens("bea"),
             r#"{"days":0}"#,
             422,
             "api.bad_user",
@@ -162,10 +171,10 @@ async fn users_are_managed_within_the_caller_s_own_permissions() {
     for (action, expected) in [
         (
             "POST /v1/users",
-            "refused api.forbidden, accepted, refused api.user_exists, refused api.forbidden, \
-             refused api.bad_user, refused api.bad_user, refused api.bad_user, refused api.bad_user",
+            "refused api.forbidden, accepted, refused api.user_exists, refused api.user_exists, \
+             refused api.forbidden, refused api.bad_user, refused api.bad_user, refused api.bad_user, refused api.bad_user",
         ),
-        ("PATCH /v1/users/bob", "refused api.forbidden"),
+        ("PATCH /v1/users/bea", "refused api.forbidden"),
         ("PATCH /v1/users/ann", "accepted, accepted"),
         ("DELETE /v1/users/x", "refused api.unknown_user"),
         ("DELETE /v1/users/ann", "accepted"),
@@ -174,19 +183,19 @@ async fn users_are_managed_within_the_caller_s_own_permissions() {
     }
 
     // A login works at once, and ends with the tokens.
-    let login = r#"{"user":"bob","password":"longer"}"#;
+    let login = r#"{"user":"bea","password":"longer"}"#;
     let reply = fixture.request("POST", paths::LOGIN, "", login).await;
     let reply = reply.json();
     let token = reply["token"].as_str().expect("a token");
     let start = r#"{"flow":"echo","args":1}"#;
     let started = call(&fixture, token, "POST", paths::FLOWS, start).await;
     assert_eq!(started.status, 200);
-    let given = call(&fixture, "boss", "POST", &tokens("bob"), r#"{"days":1}"#).await;
+    let given = call(&fixture, "boss", "POST", &tokens("bea"), r#"{"days":1}"#).await;
     let given = given.json();
     let long = given["token"].as_str().expect("a token");
     let started = call(&fixture, long, "POST", paths::FLOWS, start).await;
     assert_eq!(started.status, 200);
-    call(&fixture, "boss", "DELETE", &tokens("bob"), "").await;
+    call(&fixture, "boss", "DELETE", &tokens("bea"), "").await;
     for ended in [token, long] {
         let refused = call(&fixture, ended, "POST", paths::FLOWS, start).await;
         assert_eq!(refused.status, 401);
@@ -194,7 +203,7 @@ async fn users_are_managed_within_the_caller_s_own_permissions() {
 
     let file = UsersFile::read(folder.path()).expect("good");
     let names: Vec<&str> = file.users.iter().map(|user| user.name.as_str()).collect();
-    assert_eq!(names, ["root", "boss", "bob"]);
+    assert_eq!(names, ["root", "boss", "bea"]);
     let page = call(&fixture, "boss", "GET", "/v1/users?limit=2", "").await;
     let page = page.json();
     assert_eq!(

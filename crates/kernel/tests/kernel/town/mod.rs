@@ -35,6 +35,9 @@ pub use robbers::{PREY, ROBBER};
 pub use shaky::{FALL, Fall, POLLS, SHAKY};
 pub use transactions::badly_signed;
 
+/// The largest message, unless a test says otherwise.
+const MESSAGE_BYTES: u64 = 10 << 20;
+
 /// One node.
 pub struct Citizen {
     pub id: PartyId,
@@ -93,17 +96,40 @@ impl Town {
         Town::with(others, false, KernelOptions::default())
     }
 
+    /// Like [`Town::with`], in a network whose messages are not larger than this.
+    pub fn with_messages(others: u8, validating: bool, bytes_max: u64) -> Town {
+        Town::assemble(
+            others,
+            &[0],
+            validating,
+            KernelOptions::default(),
+            bytes_max,
+        )
+    }
+
     /// Two notaries (node 0 and the last one), which may validate, and so many others between them, all up.
     pub fn with_two_notaries(others: u8, validating: bool, options: KernelOptions) -> Town {
-        Town::assemble(others + 1, &[0, others + 1], validating, options)
+        Town::assemble(
+            others + 1,
+            &[0, others + 1],
+            validating,
+            options,
+            MESSAGE_BYTES,
+        )
     }
 
     /// A notary (node 0), which may validate, and so many others, all up.
     pub fn with(others: u8, validating: bool, options: KernelOptions) -> Town {
-        Town::assemble(others, &[0], validating, options)
+        Town::assemble(others, &[0], validating, options, MESSAGE_BYTES)
     }
 
-    fn assemble(others: u8, notaries: &[u8], validating: bool, options: KernelOptions) -> Town {
+    fn assemble(
+        others: u8,
+        notaries: &[u8],
+        validating: bool,
+        options: KernelOptions,
+        message_bytes: u64,
+    ) -> Town {
         let party = |node: u8| Party {
             name: flows::name(node.into()),
             key: key(node.into()).public().clone(),
@@ -117,7 +143,8 @@ impl Town {
             notary: notaries.contains(&i).then_some(NotaryInfo { validating }),
         });
         let named = notaries.iter().map(|i| parties[usize::from(*i)].clone());
-        let parameters = NetworkParameters::new(named.collect(), Timestamp::from_ms(1));
+        let mut parameters = NetworkParameters::new(named.collect(), Timestamp::from_ms(1));
+        parameters.max_message_bytes = message_bytes;
         let network = Arc::new(NetworkMap::new(parameters, infos));
         let nodes = parties.iter().map(|party| Citizen {
             id: party.id(),

@@ -99,6 +99,8 @@ impl Town {
                     self.tell(node, Event::Committed { number });
                 }
                 Action::Send { peer, bytes, .. } => {
+                    let most = self.network.parameters().max_message_bytes;
+                    assert!(bytes.len() as u64 <= most, "a message that can't travel");
                     let from = self.nodes[node].id;
                     let to = self.nodes.iter().position(|other| other.id == peer);
                     let to = to.expect("a known peer");

@@ -51,6 +51,23 @@ impl Town {
         self.built(self.spending(before, from, to, more))
     }
 
+    /// A payment of a node to itself in so many states, that nobody has signed.
+    pub fn split(&self, before: &SignedTransaction, from: usize, states: u32) -> WireTransaction {
+        let state = before.wire().output(0).expect("an output").clone();
+        let cash = CashState::from_bytes(&state.data).expect("cash");
+        let input = StateAndRef {
+            state,
+            reference: StateRef::new(before.id(), 0),
+        };
+        let portion = Portion {
+            states,
+            ..self.portion(from, cash.quantity)
+        };
+        let (notary, key) = (self.nodes[0].party.clone(), key(from));
+        let spending = cash_builder::pay(notary, &[input], &[portion], key.public());
+        self.built(spending.expect("a payment").builder)
+    }
+
     /// A payment that nobody has signed, to be notarised before a time.
     pub fn payment_until(
         &self,

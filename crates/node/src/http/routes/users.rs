@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use api::codes::{BAD_USER, FORBIDDEN, NODE_STOPPING, UNKNOWN_USER, USER_EXISTS, USERS_FILE};
-use api::{LoggedIn, NewToken, NewUser, UserChange, UserPage, UserView};
+use api::{LoggedIn, NewToken, NewUser, UserChange, UserPage};
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::rejection::{PathRejection, QueryRejection};
@@ -45,7 +45,7 @@ pub(in crate::http) async fn list(
     let more = users.len() > limit;
     users.truncate(limit);
     let next = users.last().filter(|_| more).map(|user| user.name.clone());
-    let users = users.iter().map(view).collect();
+    let users = users.iter().map(UserRecord::view).collect();
     json(StatusCode::OK, &UserPage { users, next })
 }
 
@@ -60,6 +60,9 @@ pub(in crate::http) async fn add(
         from_json(&body)?
     };
     let permissions = granted(&caller, new.permissions)?;
+    if state.options.tokens.are_of(&new.name) {
+        return Err(refusal(ManageError::Exists));
+    }
     let users = users(&state)?;
     let password = match new.password {
         Some(password) => Some(users.hash(password).await.map_err(refusal)?),
@@ -72,7 +75,7 @@ pub(in crate::http) async fn add(
         enabled: true,
         tokens: Vec::new(),
     };
-    let shown = view(&user);
+    let shown = user.view();
     users.add(user).await.map_err(refusal)?;
     json(StatusCode::CREATED, &shown)
 }
@@ -86,7 +89,7 @@ pub(in crate::http) async fn show(
     let users = users(&state)?.records().await.map_err(refusal)?;
     let user = users.iter().find(|user| user.name == name);
     let user = user.ok_or_else(|| refusal(ManageError::Unknown))?;
-    json(StatusCode::OK, &view(user))
+    json(StatusCode::OK, &user.view())
 }
 
 /// `PATCH /v1/users/{user}`
@@ -121,7 +124,7 @@ pub(in crate::http) async fn change(
             }
         })
         .await;
-    json(StatusCode::OK, &view(&changed.map_err(refusal)?))
+    json(StatusCode::OK, &changed.map_err(refusal)?.view())
 }
 
 /// `DELETE /v1/users/{user}`
@@ -173,7 +176,7 @@ pub(in crate::http) async fn revoke_tokens(
         .await;
     let changed = changed.map_err(refusal)?;
     users.end_logins(&name);
-    json(StatusCode::OK, &view(&changed))
+    json(StatusCode::OK, &changed.view())
 }
 
 /// What a caller grants: they must hold it themselves.
@@ -196,17 +199,6 @@ fn granted(caller: &Caller, texts: Vec<String>) -> Result<Vec<Permission>, Refus
 fn users(state: &ApiState) -> Result<&Arc<Users>, Refusal> {
     let none = || Refusal::listed(&USERS_FILE, "the node keeps no users");
     state.options.users.as_ref().ok_or_else(none)
-}
-
-fn view(user: &UserRecord) -> UserView {
-    let ends = user.tokens.iter().map(|token| token.expires_s);
-    UserView {
-        name: user.name.clone(),
-        enabled: user.enabled,
-        password: user.password.is_some(),
-        permissions: user.permissions.iter().map(ToString::to_string).collect(),
-        tokens_expire_ms: ends.map(|end| end.saturating_mul(1_000)).collect(),
-    }
 }
 
 fn refusal(error: ManageError) -> Refusal {

@@ -68,7 +68,7 @@ impl<'a> Book<'a> {
         match self {
             Self::Folder(folder) => {
                 let mut file = UsersFile::read(folder)?;
-                let user = file.user_mut(name).map(|user| view(user));
+                let user = file.user_mut(name).map(|user| user.view());
                 user.ok_or_else(|| unknown(name))
             }
             Self::Api(target) => target.with_client(async |client| Ok(client.user(name).await?)),
@@ -90,7 +90,7 @@ impl<'a> Book<'a> {
                     file.users.push(user.clone());
                     Ok::<_, Failure>(())
                 })?;
-                Ok(view(&user))
+                Ok(user.view())
             }
             Self::Api(target) => {
                 target.with_client(async |client| Ok(client.add_user(&new).await?))
@@ -210,7 +210,7 @@ fn change_record(
     UsersFile::change(folder, |file| {
         let user = file.user_mut(name).ok_or_else(|| unknown(name))?;
         change(user)?;
-        Ok::<_, Failure>(view(user))
+        Ok::<_, Failure>(user.view())
     })
 }
 
@@ -218,18 +218,6 @@ fn parsed(texts: &[String]) -> Result<Vec<Permission>, Failure> {
     let parsed: Result<Vec<Permission>, BadPermission> =
         texts.iter().map(|text| text.parse()).collect();
     Ok(parsed?)
-}
-
-/// Without hashes.
-fn view(user: &UserRecord) -> UserView {
-    let ends = user.tokens.iter().map(|token| token.expires_s);
-    UserView {
-        name: user.name.clone(),
-        enabled: user.enabled,
-        password: user.password.is_some(),
-        permissions: user.permissions.iter().map(ToString::to_string).collect(),
-        tokens_expire_ms: ends.map(|end| end.saturating_mul(1_000)).collect(),
-    }
 }
 
 fn unknown(name: &str) -> Failure {

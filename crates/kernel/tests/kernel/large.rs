@@ -1,0 +1,85 @@
+//! Transactions near the largest message of the network: they travel, or are refused where they are built, and nothing waits
+//! in an outbox for ever.
+
+use kernel::message::PeerMessage;
+use kernel::port::Table;
+
+use primitives::Encode;
+
+use crate::pay::{issue, pay};
+use crate::town::Town;
+use crate::trades::name;
+
+/// The largest message.
+const MESSAGE_BYTES: u64 = 100_000;
+
+/// Arguments of a payment of node 1 to node 2 in so many states.
+fn pay_in(states: u64) -> String {
+    format!(
+        r#"{{"currency":"GBP","issuer":"{}","payments":[{{"to":"{}","quantity":1000,"states":{states}}}]}}"#,
+        name(1),
+        name(2)
+    )
+}
+
+#[track_caller]
+fn ended(town: &mut Town, node: usize, flow: &str, args: &str) -> Result<bool, String> {
+    let started = town.start(node, flow, args, None);
+    town.settle();
+    let ended = town.ended(started);
+    for (index, node) in town.nodes.iter().enumerate() {
+        for table in [Table::Outbox, Table::Deliveries, Table::Journal] {
+            assert_eq!(node.disk.count(table), 0, "{table:?} of node {index}");
+        }
+    }
+    ended
+}
+
+#[test]
+fn what_fits_no_message_is_refused_where_it_is_built_and_the_rest_travels() {
+    for validating in [false, true] {
+        let mut town = Town::with_messages(3, validating, MESSAGE_BYTES);
+        assert_eq!(ended(&mut town, 1, "cash.issue", &issue(100_000)), Ok(true));
+        // Each as large as it can be: by bisection, the largest that is built is also the largest that travels.
+        let (mut fits, mut too_many) = (1, 1_000);
+        while too_many - fits > 1 {
+            let states = (fits + too_many) / 2;
+            match ended(&mut town, 1, "cash.pay", &pay_in(states)) {
+                Ok(delivered) => {
+                    assert!(delivered);
+                    fits = states;
+                }
+                Err(code) => {
+                    assert_eq!(code, "tx.too_large");
+                    too_many = states;
+                }
+            }
+        }
+        assert!(fits > 100, "{fits} states");
+        // What was received is paid on, to a node that has to fetch the large one.
+        assert_eq!(ended(&mut town, 2, "cash.pay", &pay(1, 3)), Ok(true));
+        assert_eq!(town.balance(3), 1);
+    }
+}
+
+#[test]
+fn what_a_peer_brings_and_could_not_be_passed_on_is_refused() {
+    // It fits a delivery just so, and not every other message.
+    let size = Town::new(2).issued(2, 1, 10).to_bytes().len() as u64;
+    let mut town = Town::with_messages(2, false, size + 20);
+    town.play(2);
+    town.heard(2);
+    let coin = town.issued(2, 1, 10);
+    town.deliver(2, 1, &[&coin]);
+    town.settle();
+    let heard = town.heard(2);
+    let codes: Vec<&str> = heard
+        .iter()
+        .filter_map(|message| match message {
+            PeerMessage::Refused { rejection, .. } => Some(rejection.code.as_ref()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(codes, ["tx.too_large"], "{heard:?}");
+    assert_eq!(town.balance(1), 0);
+}
