@@ -48,7 +48,11 @@ impl<'a> Book<'a> {
 
     pub fn list(&self) -> Result<Vec<UserView>, Failure> {
         match self {
-            Self::Folder(folder) => Ok(UsersFile::read(folder)?.users.iter().map(view).collect()),
+            Self::Folder(folder) => Ok(UsersFile::read(folder)?
+                .users
+                .iter()
+                .map(UserRecord::view)
+                .collect()),
             Self::Api(target) => target.with_client(async |client| {
                 let mut users = Vec::new();
                 let mut after: Option<String> = None;
