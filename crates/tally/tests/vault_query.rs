@@ -169,14 +169,16 @@ async fn the_command_line_and_http_find_the_same_states() {
     }
 }
 
+/// Folder, flags, what is printed in this order, what is not printed.
+type Line<'a> = (&'a Path, &'a [&'a str], &'a [&'a str], &'a [&'a str]);
+
 #[tokio::test]
 async fn orders_pages_counts_and_groups_on_the_command_line() {
     let network = stage::network(&["A", "B"]);
     some_business(&network).await;
     let (a, b) = (network.folder(A), network.folder(B));
-    // Folder, flags, what is printed in this order, what is not printed.
     #[rustfmt::skip]
-    let table: [(&Path, &[&str], &[&str], &[&str]); 9] = [
+    let table: [Line; 9] = [
         (a, &["--symbol", "GBP", "--sort", "-quantity"], &["quantity", "status", "400", "300", "200", "unconsumed"], &["more:", "columns", "locked by"]),
         (a, &["--symbol", "GBP", "--sort", "symbol,quantity", "--limit", "2"], &["200", "300", "more: --after "], &["400"]),
         (a, &["--symbol", "GBP", "--limit", "1", "--count"], &["3 in all", "more: --after "], &[]),

@@ -74,6 +74,9 @@ fn quantity(state: &FoundState) -> u64 {
     state.fungible.as_ref().expect("cash").quantity
 }
 
+/// A state's quantity, and the flow that holds it.
+type Found<'a> = (u64, Option<&'a str>);
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn queries_find_what_flows_hold_and_say_which_flow() {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -124,7 +127,7 @@ async fn queries_find_what_flows_hold_and_say_which_flow() {
             ),
         ]
     };
-    let check = async |client: &Client, table: &[(Value, Vec<(u64, Option<&str>)>)]| {
+    let check = async |client: &Client, table: &[(Value, Vec<Found<'_>>)]| {
         for (criterion, expected) in table {
             let mut asked = json!({ "where": criterion, "sort": [{ "field": "quantity" }] });
             let states = found(client, &asked).await;
