@@ -6,7 +6,7 @@
 //! ```
 //! # Invariants
 //! - Memory holds the first rows of the table, at most [`WINDOW`], whether they are durable yet or not. Cost does not depend
-//!   on how many rows there are.
+//!   on how many rows there are, nor on how many there were: what was deleted is not walked over again.
 //! - A row is deleted in the batch that holds the started flow's first journal row, or in the one that consumes the state.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -49,6 +49,8 @@ pub(crate) struct Schedule {
     next: BTreeMap<Due, String>,
     /// The table may hold more than `next`.
     more: bool,
+    /// The table holds nothing before this that waits; unknown until rows were found.
+    from: Option<Due>,
     /// What the store may not show yet, with the commit that writes it.
     undurable: BTreeMap<Due, (u64, Option<String>)>,
     /// Those in the order of commits.
@@ -85,6 +87,7 @@ impl Schedule {
         };
         let key = schedule_key(SCHEDULE_WAITING, due.0, &due.1);
         batch.put(Table::Schedule, key, row.to_bytes());
+        self.from = self.from.map(|from| from.min(due));
         self.note(due, Some(flow.to_owned()), commit);
         let within = self.next.last_key_value().is_some_and(|(at, _)| due < *at);
         if !self.more || within {
@@ -196,18 +199,31 @@ impl Schedule {
     fn refill(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
         // So many may have to be left out.
         let limit = WINDOW + self.queued.len() + self.undurable.len();
-        let (from, to) = ([SCHEDULE_WAITING], [SCHEDULE_WAITING + 1]);
+        // A store walks over what was deleted before the first row that is there, and after a while that is very much.
+        let from = match &self.from {
+            Some((at, state)) => schedule_key(SCHEDULE_WAITING, *at, state),
+            None => vec![SCHEDULE_WAITING],
+        };
+        let to = [SCHEDULE_WAITING + 1];
         let rows = reads.scan(Table::Schedule, &from, Some(&to), limit)?;
         let all = rows.len() < limit;
-        let mut last = None;
+        let (mut first, mut last) = (None, None);
         for (key, value) in rows {
             let row = ScheduleRow::from_bytes(&value);
             let (Some((_, at, state)), Ok(row)) = (schedule_key_of(&key), row) else {
                 return Err(damaged("a row of the schedule does not decode"));
             };
+            first = first.or(Some((at, state)));
             last = Some((at, state));
             self.next.insert((at, state), row.flow);
         }
+        let mut undurable = self.undurable.iter();
+        let coming = undurable.find(|(_, (_, flow))| flow.is_some());
+        let coming = coming.map(|(due, _)| *due);
+        self.from = match (first, coming) {
+            (Some(first), Some(coming)) => Some(first.min(coming)),
+            (first, coming) => first.or(coming).or(self.from),
+        };
         for (due, (_, flow)) in &self.undurable {
             match flow {
                 None => drop(self.next.remove(due)),
@@ -226,5 +242,125 @@ impl Schedule {
             self.more = true;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::collections::BTreeSet;
+
+    use ledger::TxId;
+
+    use super::*;
+
+    /// What is durable, and from where it was last asked for rows that wait.
+    #[derive(Default)]
+    struct Disk {
+        rows: BTreeMap<Vec<u8>, Vec<u8>>,
+        asked_from: RefCell<Vec<u8>>,
+    }
+
+    impl Reads for Disk {
+        fn get(&self, _: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StoreFailure> {
+            Ok(self.rows.get(key).cloned())
+        }
+
+        fn scan(
+            &self,
+            _: Table,
+            from: &[u8],
+            to: Option<&[u8]>,
+            limit: usize,
+        ) -> Result<Vec<(Vec<u8>, Vec<u8>)>, StoreFailure> {
+            if from[0] == SCHEDULE_WAITING {
+                *self.asked_from.borrow_mut() = from.to_vec();
+            }
+            let rows = self.rows.range(from.to_vec()..);
+            let rows = rows.take_while(|(key, _)| to.is_none_or(|to| key.as_slice() < to));
+            let rows = rows.map(|(key, value)| (key.clone(), value.clone()));
+            Ok(rows.take(limit).collect())
+        }
+
+        fn last(&self, _: Table) -> Result<Option<(Vec<u8>, Vec<u8>)>, StoreFailure> {
+            let last = self.rows.last_key_value();
+            Ok(last.map(|(key, value)| (key.clone(), value.clone())))
+        }
+    }
+
+    impl Disk {
+        fn write(&mut self, batch: WriteBatch) {
+            for write in batch.writes {
+                match write.value {
+                    Some(value) => drop(self.rows.insert(write.key, value)),
+                    None => drop(self.rows.remove(&write.key)),
+                }
+            }
+        }
+    }
+
+    fn due(at: u64, number: u64) -> Due {
+        let mut id = [0; 32];
+        id[..8].copy_from_slice(&number.to_be_bytes());
+        (
+            Timestamp::from_ms(at),
+            StateRef::new(TxId::from_array(id), 0),
+        )
+    }
+
+    /// Rows come at any time, also before those that were there, and are durable some commits later; each falls due once, in
+    /// order, and nothing that was deleted is walked over.
+    #[test]
+    fn rows_fall_due_in_order_whatever_comes_between_and_what_is_gone_is_not_looked_for() {
+        const TURNS: u64 = 20_000;
+        const LAG: u64 = 3;
+        let mut disk = Disk::default();
+        let mut schedule = Schedule::open(&disk).expect("it is empty");
+        let mut model: BTreeSet<Due> = BTreeSet::new();
+        let mut on_their_way: VecDeque<(u64, WriteBatch)> = VecDeque::new();
+        let (mut random, mut now, mut most) = (7_u64, 0, 0);
+        for commit in 1..=TURNS {
+            let mut batch = WriteBatch::default();
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            let number = random >> 33;
+            // At first many more come than go; some of them are for the past.
+            let come = if commit < TURNS / 4 {
+                1 + number % 3
+            } else {
+                number % 2
+            };
+            for more in 0..come {
+                let at = (now + number % 50_000).saturating_sub(500 * more);
+                let due = due(at, commit * 10 + more);
+                model.insert(due);
+                schedule.put(due, "a.flow", commit, &mut batch);
+            }
+            now += if commit < TURNS / 4 { 1 } else { 7 };
+            let time = Timestamp::from_ms(now);
+            while let Some((found, _)) = schedule.due(time, &disk).expect("readable") {
+                assert_eq!(model.pop_first(), Some(found), "at {now}");
+                assert!(schedule.remove(found, commit, &mut batch).is_none());
+            }
+            let left = model.first().is_none_or(|first| first.0 > time);
+            assert!(left, "at {now} nothing more is due");
+            most = most.max(model.len());
+            on_their_way.push_back((commit, batch));
+            if on_their_way.len() as u64 > LAG
+                && let Some((upto, batch)) = on_their_way.pop_front()
+            {
+                disk.write(batch);
+                schedule.committed(upto);
+            }
+        }
+        assert!(most > 3 * WINDOW, "{most} at most");
+        let asked = schedule_key_of(&disk.asked_from.borrow())
+            .expect("a row's key")
+            .1;
+        assert!(
+            asked.as_ms() + 60_000 > now,
+            "the last look began at {asked}, it was {now}"
+        );
     }
 }
