@@ -88,6 +88,10 @@ pub(super) fn no_place(what: &str) -> Refusal {
 #[derive(Clone, Debug)]
 pub(super) struct User(pub(super) Arc<str>);
 
+/// What the audit log says that a change was about, beside its answer.
+#[derive(Clone, Debug)]
+pub(super) struct About(pub(super) String);
+
 /// All routes.
 pub(super) fn router(state: Arc<ApiState>) -> Router {
     let with_token = Router::new()
@@ -187,7 +191,10 @@ async fn authenticate(
                 .insert(User(Arc::clone(&caller.name)));
             request.extensions_mut().insert(caller);
             let response = next.run(request).await;
-            if let Some(note) = note {
+            if let Some(mut note) = note {
+                if let Some(About(text)) = response.extensions().get() {
+                    note.about(text.clone());
+                }
                 note.end(refused_with(&response).as_deref());
             }
             Ok(response)

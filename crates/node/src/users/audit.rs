@@ -49,6 +49,9 @@ pub struct AuditLine {
     /// The start's client id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_id: Option<String>,
+    /// What it is about, where the path does not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
     /// `accepted`, `refused` (by the answer, whatever the reason), or `unknown` when nobody waited for the answer.
     pub outcome: &'static str,
     /// Why it was refused.
@@ -75,6 +78,7 @@ impl AuditLine {
             flow: None,
             flow_id: None,
             client_id: None,
+            about: None,
             outcome: "accepted",
             code: None,
             count: None,
@@ -116,6 +120,13 @@ impl AuditNote {
         Self {
             log: Arc::clone(log),
             line: Some(line),
+        }
+    }
+
+    /// Says what the line is about.
+    pub fn about(&mut self, text: String) {
+        if let Some(line) = &mut self.line {
+            line.about = Some(text);
         }
     }
 

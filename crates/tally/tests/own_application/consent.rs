@@ -126,6 +126,9 @@ pub fn code_is_upgraded_with_consent_only() {
     }));
     let refused = lines.iter().filter(|line| line.contains("\"refused\""));
     assert_eq!((lines.len(), refused.count()), (4, 2), "{lines:?}");
+    let new = hash(2).as_str().expect("a hash").to_owned();
+    let about = lines.iter().filter(|line| line.contains(&new));
+    assert_eq!(about.count(), 2, "what was authorised: {lines:?}");
 
     // What the configuration says is withdrawn there.
     network.kill(B);

@@ -14,7 +14,7 @@ use primitives::Hash;
 use super::parameters::{from_json, parsed, whole};
 use super::{Answered, json};
 use crate::http::refusal::Refusal;
-use crate::http::router::ApiState;
+use crate::http::router::{About, ApiState};
 use crate::users::Caller;
 
 /// `GET /v1/contracts`
@@ -82,8 +82,19 @@ async fn answer(
     caller: &Caller,
     change: Option<kernel::ConsentChange>,
 ) -> Answered {
+    let about = change.map(|change| match change {
+        kernel::ConsentChange::Authorise { from, to }
+        | kernel::ConsentChange::Withdraw { from, to } => format!("{from} {to}"),
+        kernel::ConsentChange::NotaryChanges(Some(true)) => "accept".to_owned(),
+        kernel::ConsentChange::NotaryChanges(Some(false)) => "refuse".to_owned(),
+        kernel::ConsentChange::NotaryChanges(None) => "configured".to_owned(),
+    });
     let consents = state.service.consents(change, &caller.name).await?;
-    json(StatusCode::OK, &consents)
+    let mut response = json(StatusCode::OK, &consents)?;
+    if let Some(about) = about {
+        response.extensions_mut().insert(About(about));
+    }
+    Ok(response)
 }
 
 fn descriptor(text: &str) -> Result<Hash, Refusal> {
