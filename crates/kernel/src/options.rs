@@ -61,7 +61,7 @@ impl Default for KernelOptions {
             live_flows_max: 1_000,
             live_bytes_max: 48 << 20,
             start_queue_max: 1_000,
-            start_wait_ms_max: 2_000,
+            start_wait_ms_max: 10_000,
             kept_flows_max: 10_000,
             flow: FlowLimits::default(),
             selection: SelectionOptions::default(),
