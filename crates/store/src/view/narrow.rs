@@ -190,6 +190,11 @@ impl VaultReader {
         around: Around<'_>,
     ) -> Result<Option<(String, Vec<Value>)>, QueryError> {
         let (field, test, values) = match leaf {
+            Criterion::At(places) => {
+                let text = "SELECT value AS id FROM json_each(?)".to_owned();
+                let values = vec![Value::Text(places.json().to_owned())];
+                return Ok(Some((text, values)));
+            }
             Criterion::In(field, values) => (*field, set(values.len()), bounds(*field, values)?),
             Criterion::Between(field, None, None) => (*field, "IS NOT NULL".to_owned(), vec![]),
             Criterion::Between(field, from, to) => match (from, to) {
