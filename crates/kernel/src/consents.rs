@@ -73,7 +73,7 @@ pub enum ConsentChange {
 pub struct Consents {
     /// What the configuration says.
     pub configured: ConsentOptions,
-    /// Upgrades authorised at run time, at most [`UPGRADES_MAX`].
+    /// Upgrades authorised at run time, at most `UPGRADES_MAX`.
     pub upgrades: BTreeMap<(Hash, Hash), ConsentRow>,
     /// What an operator said about changes of notary.
     pub notary_changes: Option<NotaryConsentRow>,
