@@ -2,7 +2,7 @@
 
 use kernel::message::PeerMessage;
 use kernel::port::Table;
-use ledger::{SignedTransaction, TransactionSignature};
+use ledger::{ContractName, SignedTransaction, TransactionBuilder, TransactionSignature};
 use primitives::Encode;
 
 use crate::pay::{issue, pay};
@@ -44,6 +44,12 @@ fn each_delivery_gets_its_answer() {
     let lacks_the_notary = lacks_the_notary.signed_by(&key(1));
     let batch = TransactionSignature::sign_batch(&[spent.id()], &key(1)).remove(0);
     let batch = spent.clone().with(batch);
+    let constraint = coin.wire().output(0).expect("a coin").constraint.clone();
+    let unknown = ContractName::new("test.elsewhere").expect("a name");
+    let elsewhere = TransactionBuilder::new(town.nodes[0].party.clone())
+        .output_data(unknown.clone(), constraint, vec![1])
+        .command(unknown, vec![], vec![key(2).public().clone()]);
+    let elsewhere = SignedTransaction::new(town.built(elsewhere), []).signed_by(&key(2));
     let table: &[(&str, &SignedTransaction, Result<(), &str>)] = &[
         ("makes a state of ours", &coin, Ok(())),
         ("the same again", &coin, Ok(())),
@@ -53,6 +59,11 @@ fn each_delivery_gets_its_answer() {
             "is between others",
             &town.issued(2, 3, 10),
             Err("node.not_a_participant"),
+        ),
+        (
+            "is of a contract unknown here",
+            &elsewhere,
+            Err("contract.unknown"),
         ),
         (
             "makes value of nothing",
@@ -83,7 +94,7 @@ fn each_delivery_gets_its_answer() {
         assert_eq!(found, *expected, "{what}");
     }
     assert_eq!(town.nodes[1].disk.count(Table::Ledger), 3);
-    assert_eq!(town.figures(1).transactions_refused, 6);
+    assert_eq!(town.figures(1).transactions_refused, 7);
 }
 
 #[test]
