@@ -98,6 +98,11 @@ const COMMAND_LINE: &[(&str, &str, &str)] = &[
         "Check the state, and that the node asked is its notary: 'tally tx show' names it.",
     ),
     (
+        "tally.not_delivered",
+        "What a flow recorded is final, but a participant refuses to record it, or the node does not know that all have.",
+        "Read in the node's log who refuses and why (node.delivery_refused); settle it with that participant's operator.",
+    ),
+    (
         "tally.not_yet",
         "The flow goes on, but has not got as far as was waited for.",
         "Ask again with 'tally flow get'.",

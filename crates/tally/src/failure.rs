@@ -56,6 +56,16 @@ impl Failure {
         }
     }
 
+    /// The flow has ended well, and somebody will not record what it recorded.
+    pub fn not_delivered() -> Self {
+        Self {
+            code: "tally.not_delivered".to_owned(),
+            message: "what the flow recorded is final, but not every participant is known to have recorded it".to_owned(),
+            hint: "The node's log says who refused a transaction and why (node.delivery_refused); settle it with that participant's operator.".to_owned(),
+            exit: REFUSED,
+        }
+    }
+
     /// An error of ours that knows its code.
     pub fn coded(error: &(impl Coded + ?Sized)) -> Self {
         Self::local(error.code(), error.to_string(), error.hint())

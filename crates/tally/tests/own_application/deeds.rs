@@ -8,7 +8,8 @@ use flow::library::{
 use flow::{Flow, FlowContext, FlowError, FlowRegistry, Responder, Session};
 use ledger::{
     Constraint, Contract, ContractName, ContractRef, ContractRegistry, ContractRejection,
-    LedgerTransaction, LegalName, RegistryError, StateFacts, TransactionBuilder, TxId,
+    LedgerTransaction, LegalName, Party, RegistryError, SignedTransaction, StateFacts,
+    TransactionBuilder, TxId,
 };
 use primitives::{Decode, DecodeError, Encode, Hash, PublicKey};
 
@@ -72,6 +73,48 @@ fn first() -> Hash {
     registry.register(contract).expect("the only one")
 }
 
+fn party(ctx: &FlowContext, name: &LegalName) -> Result<Party, FlowError> {
+    let other = ctx.network().by_name(name).cloned();
+    other.ok_or_else(|| FlowError::new("trial.party", "unknown", "name another"))
+}
+
+/// A deed of the first version between this node and another, signed by this one.
+async fn proposed(
+    ctx: &FlowContext,
+    other: &Party,
+    signers: Vec<PublicKey>,
+) -> Result<SignedTransaction, FlowError> {
+    let deed = Deed {
+        version: 1,
+        parties: vec![ctx.me().key.clone(), other.key.clone()],
+    };
+    let name = ContractName::new(NAME).expect("a name");
+    let code = first();
+    let builder = TransactionBuilder::new(ctx.notary()?.clone())
+        .attachment(code)
+        .output_data(name.clone(), Constraint::Descriptor(code), deed.to_bytes())
+        .command(name, Vec::new(), signers);
+    build_and_sign(ctx, builder, &[ctx.me().key.clone()]).await
+}
+
+/// Makes a deed of the first version between this node and another, without asking the other.
+struct GiveDeed;
+
+impl Flow for GiveDeed {
+    const NAME: &'static str = "trial.give_deed";
+    const VERSION: u32 = 1;
+    type Args = LegalName;
+    type Output = TxId;
+
+    async fn run(ctx: FlowContext, other: LegalName) -> Result<TxId, FlowError> {
+        let other = party(&ctx, &other)?;
+        let signed = proposed(&ctx, &other, vec![ctx.me().key.clone()]).await?;
+        let id = signed.id();
+        finality(&ctx, signed, &[other.id()]).await?;
+        Ok(id)
+    }
+}
+
 /// Makes a deed of the first version between this node and another.
 struct MakeDeed;
 
@@ -82,21 +125,9 @@ impl Flow for MakeDeed {
     type Output = TxId;
 
     async fn run(ctx: FlowContext, other: LegalName) -> Result<TxId, FlowError> {
-        let other = ctx.network().by_name(&other).cloned();
-        let other =
-            other.ok_or_else(|| FlowError::new("trial.party", "unknown", "name another"))?;
-        let parties = vec![ctx.me().key.clone(), other.key.clone()];
-        let deed = Deed {
-            version: 1,
-            parties: parties.clone(),
-        };
-        let name = ContractName::new(NAME).expect("a name");
-        let code = first();
-        let builder = TransactionBuilder::new(ctx.notary()?.clone())
-            .attachment(code)
-            .output_data(name.clone(), Constraint::Descriptor(code), deed.to_bytes())
-            .command(name, Vec::new(), parties);
-        let proposal = build_and_sign(&ctx, builder, &[ctx.me().key.clone()]).await?;
+        let other = party(&ctx, &other)?;
+        let signers = vec![ctx.me().key.clone(), other.key.clone()];
+        let proposal = proposed(&ctx, &other, signers).await?;
         let session = ctx.open_session(&other.id())?;
         let signed = collect_signatures(&ctx, proposal, &[session]).await?;
         let id = signed.id();
@@ -127,6 +158,7 @@ pub fn register(
         contracts.register(Arc::new(DeedContract(version)))?;
     }
     flows
+        .register::<GiveDeed>()
         .register::<MakeDeed>()
         .register_responder::<SignDeed>();
     Ok(())

@@ -11,6 +11,7 @@ mod consent;
 mod deeds;
 mod failing;
 mod frail;
+mod missing;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -22,7 +23,7 @@ const COMMANDS: [&str; 2] = ["network", "node"];
 
 type Test = (&'static str, fn());
 
-const TESTS: [Test; 4] = [
+const TESTS: [Test; 5] = [
     (
         "failing_flows_are_kept_retried_and_killed",
         failing::flows_are_kept_retried_and_killed,
@@ -38,6 +39,10 @@ const TESTS: [Test; 4] = [
     (
         "a_notary_is_changed_with_consent_only",
         consent::a_notary_is_changed_with_consent_only,
+    ),
+    (
+        "who_waits_for_a_delivery_that_is_refused_is_told",
+        missing::who_waits_for_a_delivery_that_is_refused_is_told,
     ),
 ];
 

@@ -8,6 +8,8 @@ mod order;
 mod scheduled;
 mod start;
 
+use std::time::{Duration, Instant};
+
 use api::{FlowStatus, Outcome, Wait};
 use clap::{Subcommand, ValueEnum};
 use client::{Client, FlowAction};
@@ -100,36 +102,57 @@ impl From<WaitFor> for Wait {
 /// One request waits so long at most; then the next one goes on.
 const TURN_MS: u64 = 30_000;
 
-/// Waits until a flow is where `wait` wants it, or the time is over.
+/// A node that answers sooner than this, when it may take longer, does not wait.
+const AT_ONCE_MS: u64 = 1_000;
+
+/// What waiting for a flow came to.
+struct Waited {
+    outcome: Outcome,
+    /// It has ended, and the node expects no delivery any more: waiting longer is in vain.
+    undeliverable: bool,
+}
+
+/// Waits until a flow is where `wait` wants it, or the time is over, or it will not get there.
 async fn wait_on(
     client: &Client,
     mut outcome: Outcome,
     wait: Wait,
-    deadline: Option<std::time::Instant>,
-) -> Result<Outcome, Failure> {
-    while !is_there(outcome.status, wait) {
+    deadline: Option<Instant>,
+) -> Result<Waited, Failure> {
+    let mut undeliverable = false;
+    while !is_there(outcome.status, wait) && !undeliverable {
         let left = turn_ms(deadline);
         if left == 0 {
             break;
         }
+        let asked = Instant::now();
         outcome = client.flow(&outcome.flow_id, wait, Some(left)).await?;
+        let at_once = asked.elapsed() < Duration::from_millis(AT_ONCE_MS.min(left / 2));
+        undeliverable = outcome.status == FlowStatus::Completed && at_once;
     }
-    Ok(outcome)
+    Ok(Waited {
+        undeliverable: undeliverable && !is_there(outcome.status, wait),
+        outcome,
+    })
 }
 
 /// How long the next request may wait.
-fn turn_ms(deadline: Option<std::time::Instant>) -> u64 {
+fn turn_ms(deadline: Option<Instant>) -> u64 {
     deadline.map_or(TURN_MS, |deadline| {
         let left = deadline
-            .saturating_duration_since(std::time::Instant::now())
+            .saturating_duration_since(Instant::now())
             .as_millis();
         u64::try_from(left).unwrap_or(TURN_MS).min(TURN_MS)
     })
 }
 
 /// Shows an outcome. A flow that failed, or is not yet where `wait` wants it, is a failure of the command.
-fn show(output: Output, outcome: Outcome, wait: Wait) -> Result<(), Failure> {
+fn show(output: Output, waited: Waited, wait: Wait) -> Result<(), Failure> {
+    let outcome = waited.outcome;
     output.show(&outcome, people)?;
+    if waited.undeliverable {
+        return Err(Failure::not_delivered());
+    }
     if !is_there(outcome.status, wait) {
         let (id, status) = (&outcome.flow_id, outcome.status.as_str());
         return Err(Failure::not_yet(id, status, wait.as_str()));

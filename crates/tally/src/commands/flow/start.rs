@@ -55,8 +55,8 @@ impl Args {
                 timeout_ms: Some(turn_ms(deadline)),
             };
             let outcome = client.start(&start).await?;
-            let outcome = wait_on(&client, outcome, wait, deadline).await?;
-            show(output, outcome, wait)
+            let waited = wait_on(&client, outcome, wait, deadline).await?;
+            show(output, waited, wait)
         })
     }
 }
