@@ -24,8 +24,9 @@ pub(crate) fn from_json<T: DeserializeOwned>(json: &[u8]) -> Result<T, String> {
         && let Some(unknown) = object.keys().find(|key| !fields.contains(&key.as_str()))
     {
         let mut text = format!("unknown field '{unknown}'");
-        if let Some(near) = nearest(unknown, fields) {
-            text.push_str(&format!(", did you mean '{near}'?"));
+        match nearest(unknown, fields) {
+            Some(near) => text.push_str(&format!(", did you mean '{near}'?")),
+            None => text.push('.'),
         }
         text.push_str(&format!(" The fields are: {}", fields.join(", ")));
         return Err(text);

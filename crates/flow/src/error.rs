@@ -125,10 +125,10 @@ errors! {
         "start it again if the work is still wanted";
     UNKNOWN_FLOW = "flow.unknown",
         "No flow of this name is registered on the node.",
-        "list the registered flows and check the spelling";
+        "check the spelling; 'tally node info' lists the registered flows";
     BAD_ARGUMENTS = "flow.bad_arguments",
         "The arguments do not fit the flow's argument type.",
-        "compare the fields with the flow's description";
+        "compare the fields with those that 'tally node info' lists for the flow";
     BAD_OUTPUT = "flow.bad_output",
         "A stored result does not decode as the flow's output type.",
         "start the binary that the flow ran on";

@@ -30,7 +30,7 @@ fn arguments() {
     );
     check(
         r#"{"amount": 5, "currency": "GBP", "zzzzz": 1}"#,
-        "unknown field 'zzzzz' The fields are",
+        "unknown field 'zzzzz'. The fields are",
     );
     check(r#"{"amount": 5}"#, "missing field `currency`");
     check(
