@@ -135,10 +135,7 @@ impl Service {
         after: Option<StateRef>,
         limit: usize,
     ) -> Result<ConsumedPage, Refusal> {
-        if self.info.notary.is_none() {
-            let text = "this node is no notary";
-            return Err(Refusal::listed(&api::codes::NOT_A_NOTARY, text));
-        }
+        self.must_be_a_notary()?;
         let store = self.store.clone();
         let found = tokio::task::spawn_blocking(move || {
             let from = match after {

@@ -10,16 +10,24 @@ use super::service::{Service, joined, store_refusal};
 use crate::http::Refusal;
 
 impl Service {
+    /// Refuses what only a notary can answer.
+    pub(super) fn must_be_a_notary(&self) -> Result<(), Refusal> {
+        match self.info.notary {
+            Some(_) => Ok(()),
+            None => Err(Refusal::listed(
+                &api::codes::NOT_A_NOTARY,
+                "this node is no notary",
+            )),
+        }
+    }
+
     /// A page of granted requests in the order of their transactions' ids, after one of them.
     pub(super) async fn read_notary_requests(
         &self,
         after: Option<TxId>,
         limit: usize,
     ) -> Result<RequestPage, Refusal> {
-        if self.info.notary.is_none() {
-            let text = "this node is no notary";
-            return Err(Refusal::listed(&api::codes::NOT_A_NOTARY, text));
-        }
+        self.must_be_a_notary()?;
         let store = self.store.clone();
         let found = tokio::task::spawn_blocking(move || {
             let from = match after {
