@@ -9,6 +9,8 @@ pub mod audit;
 pub mod load;
 pub mod machine;
 pub mod measure;
+pub mod plan;
 pub mod report;
+pub mod results;
 pub mod scenario;
 pub mod topology;

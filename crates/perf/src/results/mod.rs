@@ -1,0 +1,11 @@
+//! What a run of the laboratory gave: the one document that every report, table and comparison is made of, and its JSON.
+
+mod model;
+mod samples;
+
+pub use model::{
+    AuditResult, CaseResult, Estimate, Fault, Finding, Generator, Limits, Machine, MetricSeries,
+    Point, Process, ProcessSample, Published, Report, SCHEMA, Scenario, Second, Stretch, Summary,
+    WorkResult,
+};
+pub use samples::Histogram;

@@ -1,0 +1,342 @@
+//! The document's parts. Times are milliseconds since the start of the scenario unless a name says otherwise; sizes are bytes.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::samples::Histogram;
+
+/// Which form of document this program writes; a reader refuses newer ones.
+pub const SCHEMA: u32 = 1;
+
+/// Everything that one `tally lab run` gave.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// [`SCHEMA`] of who wrote it.
+    pub schema: u32,
+    /// One line for people.
+    pub title: String,
+    /// When it began, milliseconds since 1970.
+    pub started_unix_ms: u64,
+    /// How long it took, seconds.
+    pub seconds: f64,
+    /// The version of `tally`, of generator and nodes.
+    pub version: String,
+    /// Where it ran.
+    pub machine: Machine,
+    /// The scenarios, in the order in which they ran.
+    pub scenarios: Vec<Scenario>,
+    /// Whether somebody ended it early.
+    pub interrupted: bool,
+}
+
+/// A machine.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Machine {
+    /// As the processor calls itself.
+    pub processor: String,
+    /// Cores that this program may use.
+    pub cores: u32,
+    /// Memory.
+    pub memory_bytes: u64,
+    /// Name and version of the operating system's kernel.
+    pub system: String,
+    /// The one-minute load average before the run: what else ran.
+    pub load_average_before: f64,
+    /// And after it.
+    pub load_average_after: f64,
+    /// What it could do at most, if that was measured.
+    pub limits: Option<Limits>,
+}
+
+/// A machine's own limits, each measured alone on one core unless a name says otherwise.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Ed25519 signatures made a second.
+    pub signs_per_s: f64,
+    /// Ed25519 signatures checked a second, in batches.
+    pub checks_per_s: f64,
+    /// SHA-256, megabytes (10^6) a second.
+    pub hash_mb_per_s: f64,
+    /// Durable commits of 4 KiB a second, one after the other.
+    pub commits_per_s: f64,
+    /// The median time of one, microseconds.
+    pub commit_us: f64,
+    /// One TLS connection over loopback, Mbit/s one way, both ends on this machine.
+    pub tls_mbit_per_s: f64,
+    /// A round trip of one small message over it, microseconds, the median.
+    pub loopback_us: f64,
+}
+
+/// What one scenario gave.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Scenario {
+    /// Its short name.
+    pub name: String,
+    /// One line for people.
+    pub title: String,
+    /// What it shows.
+    pub about: String,
+    /// The exact scenario, as TOML that runs again.
+    pub source: String,
+    /// The seed.
+    pub seed: u64,
+    /// Whether it ran at its published size.
+    pub full: bool,
+    /// When it began, milliseconds since 1970.
+    pub started_unix_ms: u64,
+    /// How long it took, seconds, with preparation and audit.
+    pub seconds: f64,
+    /// What its axes are called; empty without a sweep.
+    pub axes: Vec<String>,
+    /// Its points, in order.
+    pub points: Vec<Point>,
+    /// Published figures beside it.
+    pub published: Vec<Published>,
+    /// The metric that stands for it.
+    pub main_metric: String,
+    /// What people should know before they believe it: alarms of the generator, failed audits, short windows.
+    pub findings: Vec<Finding>,
+    /// Why it went no further, as `code: words`; `None` if it ran to its end.
+    pub failure: Option<String>,
+}
+
+impl Scenario {
+    /// Whether it ran to its end and nothing is wrong with what it left.
+    pub fn is_good(&self) -> bool {
+        let audits = || self.points.iter().flat_map(|point| &point.audits);
+        self.failure.is_none() && audits().all(|audit| audit.clean)
+    }
+}
+
+/// Something that people should know.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// A stable code, `lab.generator_limit`.
+    pub code: String,
+    /// In words, with what to do.
+    pub message: String,
+}
+
+/// One point of a sweep, or the whole of a scenario without one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// Where it is on each axis.
+    pub at: Vec<CaseResult>,
+    /// What was measured, once for each repeat.
+    pub stretches: Vec<Stretch>,
+    /// Over all repeats.
+    pub summary: Summary,
+    /// What the audits after it said; the points of one network may share an audit, which then stands at the last.
+    pub audits: Vec<AuditResult>,
+}
+
+/// A place on an axis.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CaseResult {
+    /// The axis.
+    pub axis: String,
+    /// The case, as shown.
+    pub name: String,
+    /// Where it is on a numeric axis.
+    pub number: Option<f64>,
+}
+
+/// One measured stretch of load.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Stretch {
+    /// When its measuring began.
+    pub started_ms: u64,
+    /// Measured seconds: from its first start until everything started had ended and every view had caught up.
+    pub seconds: f64,
+    /// Units that were due (open loop), or started (closed).
+    pub due: u64,
+    /// Units completed: delivered to all.
+    pub done: u64,
+    /// Units that failed, by code.
+    pub faults: Vec<Fault>,
+    /// Units never started, because too many were outstanding (open loop).
+    pub dropped: u64,
+    /// Units started more than [`Generator::late_after_ms`] after they were due (open loop).
+    pub late: u64,
+    /// Tries beyond the first of each unit. A unit counts once, however often it was tried.
+    pub retries: u64,
+    /// Latencies of completed units: from when one was due (open loop) or started (closed) to its delivery.
+    pub latencies: Histogram,
+    /// The same by kind of work, where there are several.
+    pub works: Vec<WorkResult>,
+    /// Second by second.
+    pub series: Vec<Second>,
+    /// How the load generator itself did.
+    pub generator: Generator,
+    /// Processes over time.
+    pub processes: Vec<Process>,
+    /// Metrics of nodes over time.
+    pub metrics: Vec<MetricSeries>,
+    /// Growth of all nodes' files over the stretch.
+    pub disk_bytes: u64,
+    /// Units a second that were tried, in a search for the knee, with whether each met the target.
+    pub tried: Vec<(f64, bool)>,
+}
+
+impl Stretch {
+    /// Completed units a second.
+    pub fn per_s(&self) -> f64 {
+        if self.seconds > 0.0 {
+            self.done as f64 / self.seconds
+        } else {
+            0.0
+        }
+    }
+
+    /// How many failed.
+    pub fn failed(&self) -> u64 {
+        self.faults.iter().map(|fault| fault.count).sum()
+    }
+}
+
+/// Failures of one code.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fault {
+    /// The code.
+    pub code: String,
+    /// How many.
+    pub count: u64,
+    /// One of them in words.
+    pub message: String,
+}
+
+/// What one kind of work gave among others.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WorkResult {
+    /// Its label.
+    pub label: String,
+    /// Units completed.
+    pub done: u64,
+    /// Units failed.
+    pub failed: u64,
+    /// Latencies of the completed ones.
+    pub latencies: Histogram,
+}
+
+/// One second of a stretch.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Second {
+    /// When it began.
+    pub at_ms: u64,
+    /// Units completed in it.
+    pub done: u64,
+    /// Units failed in it.
+    pub failed: u64,
+    /// The median of those completed, milliseconds; 0 if there were none.
+    pub p50_ms: f64,
+    /// The 99th percentile.
+    pub p99_ms: f64,
+    /// Units outstanding at its end.
+    pub outstanding: u64,
+}
+
+/// The load generator: whether what it measured can be itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Generator {
+    /// Its processor use, in cores.
+    pub cpu_cores: f64,
+    /// How late its timers woke it: the 99th percentile, milliseconds.
+    pub lag_p99_ms: f64,
+    /// At worst.
+    pub lag_max_ms: f64,
+    /// From when a unit was due until it was started, at worst, milliseconds (open loop).
+    pub behind_max_ms: f64,
+    /// A unit that starts so much after it was due is late, milliseconds.
+    pub late_after_ms: f64,
+    /// Processes that generated, agents included.
+    pub agents: u32,
+    /// Agents that died on the way; what they had done until then counts.
+    pub agents_lost: u32,
+}
+
+/// A process over time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Process {
+    /// `notary`, `bank-1`, `generator`.
+    pub name: String,
+    /// Looks at it.
+    pub samples: Vec<ProcessSample>,
+}
+
+/// One look at a process. Counters count from the process's start.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ProcessSample {
+    /// When.
+    pub at_ms: u64,
+    /// Processor time so far, milliseconds.
+    pub cpu_ms: u64,
+    /// Resident memory.
+    pub rss_bytes: u64,
+    /// Bytes it has caused to be read from disks.
+    pub read_bytes: u64,
+    /// Bytes it has caused to be written to disks.
+    pub written_bytes: u64,
+    /// Durable commits so far, as the node counts them.
+    pub commits: u64,
+    /// Bytes sent to other nodes so far, on the wire.
+    pub sent_bytes: u64,
+    /// Bytes received from other nodes so far.
+    pub received_bytes: u64,
+}
+
+/// A node's metric over time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MetricSeries {
+    /// Whose.
+    pub node: String,
+    /// Its Prometheus name, with labels.
+    pub name: String,
+    /// When, and what it said.
+    pub values: Vec<(u64, f64)>,
+}
+
+/// A figure with its uncertainty.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// The estimate: the mean of the repeats, or the figure of the only one.
+    pub value: f64,
+    /// The lower end of its 95 % confidence interval; `None` where one repeat tells nothing.
+    pub low: Option<f64>,
+    /// The upper end.
+    pub high: Option<f64>,
+}
+
+/// A point in figures. `metrics` holds, each as an estimate over the repeats: `rate_per_s`, `mean_ms`, `p50_ms`, `p90_ms`,
+/// `p95_ms`, `p99_ms`, `max_ms`, `error_share`, `states_per_s` where the workload says how many a unit makes,
+/// `cpu_us_per_unit` (nodes together), `rss_mb_max`, `disk_bytes_per_unit`, `sent_mbit_per_s` (the first bank),
+/// `knee_per_s` of a search.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// By name.
+    pub metrics: BTreeMap<String, Estimate>,
+}
+
+/// What an audit said.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuditResult {
+    /// Whether nothing is wrong.
+    pub clean: bool,
+    /// In words: what was compared, or what is wrong.
+    pub words: String,
+    /// Acknowledged transactions checked.
+    pub transactions: u64,
+}
+
+/// A line of published figures.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Published {
+    /// What it is called.
+    pub label: String,
+    /// Where it was published, on what machines.
+    pub source: String,
+    /// Which metric it stands beside.
+    pub metric: String,
+    /// Values by case of the first axis.
+    pub values: BTreeMap<String, f64>,
+}
