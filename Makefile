@@ -7,7 +7,7 @@ BENCHES := ledger
 # Seconds for each pure crate's properties and each fuzz target.
 FUZZ_SECONDS ?= 60
 
-.PHONY: help setup demo test bench bench-ledger bench-load bench-node check fmt-check clippy doc layering deps docs docs-check fuzz api-check clean
+.PHONY: help setup demo test bench bench-ledger bench-load bench-node check fmt-check clippy doc layering deps docs docs-check fuzz api-check interop clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,6 +63,10 @@ fuzz: setup ## the pure crates' properties and every fuzz target, FUZZ_SECONDS (
 api-check: setup ## schemathesis against a real node's API; EXAMPLES=40 a check, SEED to repeat a run
 	@$(CARGO) build --release --locked --package tally
 	@scripts/api-check
+
+interop: setup ## JMeter and k6 drive a real node, and its books must say the same; JTL=.. is read by JMeter's dashboard too
+	@$(CARGO) build --release --locked --package tally
+	@scripts/interop
 
 clean: ## remove what was built
 	$(CARGO) clean
