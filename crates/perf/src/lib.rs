@@ -13,4 +13,5 @@ pub mod plan;
 pub mod report;
 pub mod results;
 pub mod scenario;
+pub mod stats;
 pub mod topology;

@@ -283,6 +283,9 @@ pub struct ProcessSample {
     pub sent_bytes: u64,
     /// Bytes received from other nodes so far.
     pub received_bytes: u64,
+    /// What its folder holds, looked at now and then; 0 if nobody looked.
+    #[serde(default)]
+    pub disk_bytes: u64,
 }
 
 /// A node's metric over time.
@@ -308,9 +311,11 @@ pub struct Estimate {
 }
 
 /// A point in figures. `metrics` holds, each as an estimate over the repeats: `rate_per_s`, `mean_ms`, `p50_ms`, `p90_ms`,
-/// `p95_ms`, `p99_ms`, `max_ms`, `error_share`, `states_per_s` where the workload says how many a unit makes,
-/// `cpu_us_per_unit` (nodes together), `rss_mb_max`, `disk_bytes_per_unit`, `sent_mbit_per_s` (the first bank),
-/// `knee_per_s` of a search.
+/// `p95_ms`, `p99_ms`, `max_ms`, `error_share`, `retries_per_unit`, `dropped_share` and `late_share` of an open loop, `states_per_s`
+/// where the workload says how many a unit makes, `cpu_us_per_unit`, `commits_per_unit`, `written_bytes_per_unit` and
+/// `disk_bytes_per_unit` (nodes together), `rss_mb_max` (the largest node), `sent_mbit_per_s` (the first bank), `generator_cpu_cores`,
+/// `knee_per_s` of a search; of stretches of a minute and more also `rate_drift_percent_per_h`, `p50_drift_percent_per_h`,
+/// `rss_drift_mb_per_h` and `disk_mb_per_h` (nodes together).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// By name.

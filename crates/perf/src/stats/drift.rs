@@ -1,0 +1,156 @@
+//! Whether something creeps in a long stretch: rate, latency, memory and disk by lines through block means.
+
+use std::collections::BTreeMap;
+
+use super::line::{Line, block_means, fit};
+use super::summary::is_generator;
+use crate::results::{Estimate, Stretch};
+
+/// Shorter stretches have no drift worth a line.
+const SECONDS_MIN: f64 = 60.0;
+/// Parts that a stretch is averaged over before a line is fitted.
+const BLOCKS: usize = 20;
+/// Fewer parts with values allow no line.
+const BLOCKS_MIN: usize = 8;
+const MS_PER_H: f64 = 3_600_000.0;
+const MB: f64 = 1e6;
+
+/// The drifts of one stretch by metric's name; none of a short one.
+pub(super) fn drifts(stretch: &Stretch) -> BTreeMap<&'static str, Estimate> {
+    let mut found = BTreeMap::new();
+    if stretch.seconds < SECONDS_MIN {
+        return found;
+    }
+    // The last second is a part of one.
+    let whole = &stretch.series[..stretch.series.len().saturating_sub(1)];
+    let rate: Vec<_> = whole
+        .iter()
+        .map(|second| (second.at_ms as f64, second.done as f64))
+        .collect();
+    let latency: Vec<_> = whole
+        .iter()
+        .filter(|second| second.done > 0)
+        .map(|second| (second.at_ms as f64, second.p50_ms))
+        .collect();
+    for (name, points) in [
+        ("rate_drift_percent_per_h", rate),
+        ("p50_drift_percent_per_h", latency),
+    ] {
+        let mean = points.iter().map(|point| point.1).sum::<f64>() / points.len().max(1) as f64;
+        if let Some(line) = line(&points).filter(|_| mean > 0.0) {
+            found.insert(name, scaled(&line, 100.0 * MS_PER_H / mean));
+        }
+    }
+    for (name, of) in [
+        ("rss_drift_mb_per_h", Of::Memory),
+        ("disk_mb_per_h", Of::Disk),
+    ] {
+        if let Some(line) = line(&together(stretch, of)) {
+            found.insert(name, scaled(&line, MS_PER_H / MB));
+        }
+    }
+    found
+}
+
+#[derive(Clone, Copy)]
+enum Of {
+    Memory,
+    Disk,
+}
+
+/// The nodes' sum over time. Looks of one round have one time; a round in which a node was missing is left out.
+fn together(stretch: &Stretch, of: Of) -> Vec<(f64, f64)> {
+    let mut rounds: BTreeMap<u64, (usize, u64)> = BTreeMap::new();
+    let nodes = stretch
+        .processes
+        .iter()
+        .filter(|process| !is_generator(&process.name));
+    let mut count = 0;
+    for node in nodes {
+        count += 1;
+        for sample in &node.samples {
+            let value = match of {
+                Of::Memory => sample.rss_bytes,
+                Of::Disk => sample.disk_bytes,
+            };
+            if value > 0 {
+                let round = rounds.entry(sample.at_ms).or_default();
+                round.0 += 1;
+                round.1 = round.1.saturating_add(value);
+            }
+        }
+    }
+    let full = rounds.iter().filter(|(_, (nodes, _))| *nodes == count);
+    full.map(|(at, (_, sum))| (*at as f64, *sum as f64))
+        .collect()
+}
+
+fn line(points: &[(f64, f64)]) -> Option<Line> {
+    let blocks = block_means(points, BLOCKS);
+    (blocks.len() >= BLOCKS_MIN).then(|| fit(&blocks)).flatten()
+}
+
+fn scaled(line: &Line, factor: f64) -> Estimate {
+    Estimate {
+        value: line.slope.value * factor,
+        low: line.slope.low.map(|low| low * factor),
+        high: line.slope.high.map(|high| high * factor),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::{Process, ProcessSample, Second};
+
+    fn soak(seconds: u64, rate: impl Fn(u64) -> u64, rss: impl Fn(u64) -> u64) -> Stretch {
+        Stretch {
+            seconds: seconds as f64,
+            series: (0..=seconds)
+                .map(|at| Second {
+                    at_ms: at * 1000,
+                    done: rate(at),
+                    p50_ms: 4.0,
+                    ..Second::default()
+                })
+                .collect(),
+            processes: ["notary", "bank-1", "generator"]
+                .map(|name| Process {
+                    name: name.to_owned(),
+                    samples: (0..=seconds)
+                        .map(|at| ProcessSample {
+                            at_ms: at * 1000,
+                            rss_bytes: rss(at),
+                            ..ProcessSample::default()
+                        })
+                        .collect(),
+                })
+                .into(),
+            ..Stretch::default()
+        }
+    }
+
+    #[test]
+    fn a_leak_is_a_slope_of_the_nodes_together() {
+        let drifts = drifts(&soak(600, |_| 100, |at| 50_000_000 + at * 1000));
+        let memory = &drifts["rss_drift_mb_per_h"];
+        assert!((memory.value - 7.2).abs() < 1e-6, "{memory:?}");
+        assert!(memory.low > Some(7.1));
+        assert!(drifts["rate_drift_percent_per_h"].value.abs() < 1e-9);
+        assert!(!drifts.contains_key("disk_mb_per_h"), "nobody looked");
+    }
+
+    #[test]
+    fn a_falling_rate_is_found_and_a_noisy_one_is_not() {
+        let falling = drifts(&soak(600, |at| 1000 - at / 4 + at * 7 % 13, |_| 1));
+        let rate = &falling["rate_drift_percent_per_h"];
+        assert!(rate.high < Some(0.0), "{rate:?}");
+        let noisy = drifts(&soak(600, |at| 1000 + at * at * 7919 % 101, |_| 1));
+        let rate = &noisy["rate_drift_percent_per_h"];
+        assert!(rate.low < Some(0.0) && rate.high > Some(0.0), "{rate:?}");
+        assert!(
+            drifts(&soak(30, |at| 1000 - at, |_| 1)).is_empty(),
+            "too short"
+        );
+    }
+}

@@ -1,0 +1,15 @@
+//! What measurements allow to be said: estimates with intervals, drifts, comparisons with tests. Pure: no clock, and chance only from a seed.
+//!
+//! Everywhere the independent observation is a *stretch* of load, never a unit within one: units of one stretch share queues, commits
+//! and caches, so that an interval that counts them as independent would be far too narrow.
+
+mod drift;
+mod interval;
+mod line;
+mod student;
+mod summary;
+
+pub use interval::{geometric_mean, mean_interval, quantile_interval_ms};
+pub use line::{Line, block_means, fit};
+pub use student::{t_below, t_quantile};
+pub use summary::{growth, is_generator, summarise};

@@ -1,0 +1,258 @@
+//! Stretches in figures: what stands in tables and curves.
+
+use std::collections::BTreeMap;
+
+use super::drift::drifts;
+use super::interval::mean_interval;
+use crate::results::{Estimate, Process, ProcessSample, Stretch, Summary};
+
+/// The figures of the repeats of one point, each the mean over the repeats with its 95 % interval by Student's t (none for one repeat).
+/// `states_per_unit` is what the workload says of its output states, 0 if nothing. A figure that some stretches lack is made of the
+/// others; one that all lack is left out. Drifts of long stretches have the interval of their lines where there is but one repeat.
+pub fn summarise(stretches: &[Stretch], states_per_unit: f64) -> Summary {
+    let mut values: BTreeMap<&'static str, Vec<f64>> = BTreeMap::new();
+    let mut alone: BTreeMap<&'static str, Estimate> = BTreeMap::new();
+    for stretch in stretches {
+        for (name, value) in figures(stretch, states_per_unit) {
+            if value.is_finite() {
+                values.entry(name).or_default().push(value);
+            }
+        }
+        for (name, drift) in drifts(stretch) {
+            values.entry(name).or_default().push(drift.value);
+            alone.insert(name, drift);
+        }
+    }
+    let metrics = values.into_iter().filter_map(|(name, values)| {
+        let line = alone.remove(name).filter(|_| values.len() == 1);
+        let estimate = line.or_else(|| mean_interval(&values))?;
+        Some((name.to_owned(), estimate))
+    });
+    Summary {
+        metrics: metrics.collect(),
+    }
+}
+
+/// Whether a process makes the load and is no part of what is measured.
+pub fn is_generator(name: &str) -> bool {
+    name == "generator" || name.starts_with("agent")
+}
+
+/// The figures of one stretch by metric's name.
+pub(super) fn figures(stretch: &Stretch, states_per_unit: f64) -> Vec<(&'static str, f64)> {
+    let mut found = vec![("rate_per_s", stretch.per_s())];
+    let latencies = &stretch.latencies;
+    if latencies.count() > 0 {
+        found.push(("mean_ms", latencies.mean_ms()));
+        for (name, share) in [
+            ("p50_ms", 0.5),
+            ("p90_ms", 0.9),
+            ("p95_ms", 0.95),
+            ("p99_ms", 0.99),
+            ("max_ms", 1.0),
+        ] {
+            found.push((name, latencies.quantile_ms(share)));
+        }
+    }
+    if states_per_unit > 0.0 {
+        found.push(("states_per_s", stretch.per_s() * states_per_unit));
+    }
+    found.extend(shares(stretch));
+    found.extend(resources(stretch));
+    let met = stretch.tried.iter().filter(|(_, met)| *met);
+    if let Some(knee) = met.map(|(rate, _)| *rate).reduce(f64::max) {
+        found.push(("knee_per_s", knee));
+    }
+    found
+}
+
+/// What went otherwise than it should, as shares.
+fn shares(stretch: &Stretch) -> Vec<(&'static str, f64)> {
+    let mut found = Vec::new();
+    let failed = stretch.failed();
+    let ended = stretch.done.saturating_add(failed);
+    if ended > 0 {
+        found.push(("error_share", failed as f64 / ended as f64));
+        found.push(("retries_per_unit", stretch.retries as f64 / ended as f64));
+    }
+    // Only an open loop says what is late.
+    if stretch.generator.late_after_ms > 0.0 && stretch.due > 0 {
+        found.push(("dropped_share", stretch.dropped as f64 / stretch.due as f64));
+        found.push(("late_share", stretch.late as f64 / stretch.due as f64));
+    }
+    found
+}
+
+/// What the nodes used.
+fn resources(stretch: &Stretch) -> Vec<(&'static str, f64)> {
+    let mut found = vec![("generator_cpu_cores", stretch.generator.cpu_cores)];
+    let nodes = || {
+        stretch
+            .processes
+            .iter()
+            .filter(|process| !is_generator(&process.name))
+    };
+    let sum = |of: fn(&ProcessSample) -> u64| -> u64 {
+        let grown = nodes().map(|node| growth(&node.samples, of));
+        grown.fold(0, u64::saturating_add)
+    };
+    if nodes().next().is_some() && stretch.done > 0 {
+        let units = stretch.done as f64;
+        found.push((
+            "cpu_us_per_unit",
+            sum(|sample| sample.cpu_ms) as f64 * 1000.0 / units,
+        ));
+        found.push((
+            "commits_per_unit",
+            sum(|sample| sample.commits) as f64 / units,
+        ));
+        found.push((
+            "written_bytes_per_unit",
+            sum(|sample| sample.written_bytes) as f64 / units,
+        ));
+        found.push(("disk_bytes_per_unit", stretch.disk_bytes as f64 / units));
+    }
+    let memory = nodes()
+        .flat_map(|node| &node.samples)
+        .map(|sample| sample.rss_bytes);
+    if let Some(most) = memory.max() {
+        found.push(("rss_mb_max", most as f64 / 1e6));
+    }
+    let first_bank = nodes()
+        .find(|node| node.name == "bank-1")
+        .or_else(|| nodes().find(|node| node.name != "notary"));
+    if let Some(rate) = first_bank.and_then(sent_per_s) {
+        found.push(("sent_mbit_per_s", rate * 8.0 / 1e6));
+    }
+    found
+}
+
+/// Bytes a second that a node sent between the first and the last look at it.
+fn sent_per_s(node: &Process) -> Option<f64> {
+    let (first, last) = (node.samples.first()?, node.samples.last()?);
+    let ms = last.at_ms.checked_sub(first.at_ms).filter(|ms| *ms > 0)?;
+    Some(growth(&node.samples, |sample| sample.sent_bytes) as f64 * 1000.0 / ms as f64)
+}
+
+/// How much a counter grew from the first look to the last. A process that was restarted meanwhile counts from 0 again.
+pub fn growth(samples: &[ProcessSample], of: fn(&ProcessSample) -> u64) -> u64 {
+    let steps = samples.windows(2).map(|pair| {
+        let (before, after) = (of(&pair[0]), of(&pair[1]));
+        after.checked_sub(before).unwrap_or(after)
+    });
+    steps.fold(0, u64::saturating_add)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::{Fault, Generator, Histogram};
+
+    fn stretch(done: u64) -> Stretch {
+        let sample = |at_ms, cpu_ms, rss_bytes, sent_bytes, commits| ProcessSample {
+            at_ms,
+            cpu_ms,
+            rss_bytes,
+            sent_bytes,
+            commits,
+            ..ProcessSample::default()
+        };
+        let process = |name: &str, samples| Process {
+            name: name.to_owned(),
+            samples,
+        };
+        Stretch {
+            seconds: 2.0,
+            due: done + 50,
+            done,
+            faults: vec![Fault {
+                code: "x.y".to_owned(),
+                count: done,
+                message: String::new(),
+            }],
+            dropped: 5,
+            retries: done,
+            latencies: Histogram {
+                buckets: [(1000, done / 2), (3000, done / 2)].into(),
+            },
+            generator: Generator {
+                cpu_cores: 0.25,
+                late_after_ms: 10.0,
+                ..Generator::default()
+            },
+            processes: vec![
+                process(
+                    "generator",
+                    vec![
+                        sample(0, 0, 9_000_000, 0, 0),
+                        sample(2000, 9999, 9_000_000, 0, 0),
+                    ],
+                ),
+                process(
+                    "notary",
+                    vec![
+                        sample(0, 100, 5_000_000, 0, 10),
+                        sample(2000, 150, 6_000_000, 0, 60),
+                    ],
+                ),
+                process(
+                    "bank-1",
+                    vec![
+                        sample(0, 100, 7_000_000, 0, 0),
+                        sample(1000, 150, 8_000_000, 250_000, 100),
+                        sample(2000, 10, 1_000_000, 250_000, 50),
+                    ],
+                ),
+            ],
+            disk_bytes: 5000,
+            tried: vec![(100.0, true), (400.0, false), (200.0, true)],
+            ..Stretch::default()
+        }
+    }
+
+    #[test]
+    fn every_figure_of_a_stretch() {
+        let summary = summarise(&[stretch(100)], 3.0);
+        for (name, value) in [
+            ("rate_per_s", 50.0),
+            ("mean_ms", 2.0),
+            ("p50_ms", 1.0),
+            ("p99_ms", 3.0),
+            ("max_ms", 3.0),
+            ("states_per_s", 150.0),
+            ("error_share", 0.5),
+            ("retries_per_unit", 0.5),
+            ("dropped_share", 5.0 / 150.0),
+            // The notary 50 ms; the bank 50 ms, and 10 ms after its restart.
+            ("cpu_us_per_unit", 1100.0),
+            ("commits_per_unit", 2.0),
+            ("rss_mb_max", 8.0),
+            ("disk_bytes_per_unit", 50.0),
+            ("sent_mbit_per_s", 1.0),
+            ("knee_per_s", 200.0),
+            ("generator_cpu_cores", 0.25),
+        ] {
+            let found = &summary.metrics[name];
+            assert!((found.value - value).abs() < 1e-9, "{name}: {found:?}");
+            assert_eq!(found.low, None, "one repeat tells nothing of {name}");
+        }
+    }
+
+    #[test]
+    fn repeats_give_intervals_and_what_is_missing_is_left_out() {
+        let empty = Stretch {
+            seconds: 2.0,
+            ..Stretch::default()
+        };
+        let summary = summarise(&[stretch(100), stretch(120), empty], 0.0);
+        let rate = &summary.metrics["rate_per_s"];
+        assert!((rate.value - 110.0 / 3.0).abs() < 1e-9);
+        assert!(rate.low.is_some_and(|low| low < rate.value));
+        assert!(!summary.metrics.contains_key("states_per_s"));
+        assert_eq!(
+            summary.metrics["p50_ms"].value, 1.0,
+            "of the stretches with samples"
+        );
+        assert!(summarise(&[], 1.0).metrics.is_empty());
+    }
+}
