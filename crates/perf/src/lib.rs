@@ -9,6 +9,7 @@ pub mod audit;
 pub mod load;
 pub mod machine;
 pub mod measure;
+pub mod monitor;
 pub mod plan;
 pub mod report;
 pub mod results;

@@ -1,0 +1,155 @@
+//! Looks kept on one time axis, thinned out when they become many.
+
+use std::collections::BTreeMap;
+
+use super::scrape::Counters;
+use crate::results::{MetricSeries, Process, ProcessSample};
+
+/// Looks kept of each series at most. Beyond, every second one is dropped and from then on every second one taken.
+pub(super) const LOOKS_MAX: usize = 1200;
+
+/// All that was seen so far.
+#[derive(Debug, Default)]
+pub(super) struct Looks {
+    times: Vec<u64>,
+    processes: Vec<Process>,
+    metrics: BTreeMap<(String, String), Vec<(u64, f64)>>,
+}
+
+impl Looks {
+    /// Nothing seen yet of these processes.
+    pub fn of(names: impl IntoIterator<Item = String>) -> Self {
+        let processes = names.into_iter().map(|name| Process {
+            name,
+            samples: Vec::new(),
+        });
+        Self {
+            processes: processes.collect(),
+            ..Self::default()
+        }
+    }
+
+    /// Begins a round of looks. True if there were so many that they were thinned out: rounds should be twice as far apart from now on.
+    pub fn round(&mut self, at_ms: u64) -> bool {
+        let full = self.times.len() >= LOOKS_MAX;
+        if full {
+            self.times = self.times.iter().copied().step_by(2).collect();
+            let times = &self.times;
+            let kept = |at: &u64| times.binary_search(at).is_ok();
+            for process in &mut self.processes {
+                process.samples.retain(|sample| kept(&sample.at_ms));
+            }
+            for values in self.metrics.values_mut() {
+                values.retain(|(at, _)| kept(at));
+            }
+        }
+        self.times.push(at_ms);
+        full
+    }
+
+    /// Adds what the round saw of a process.
+    pub fn process(&mut self, position: usize, sample: ProcessSample) {
+        if let Some(process) = self.processes.get_mut(position) {
+            process.samples.push(sample);
+        }
+    }
+
+    /// Says what a node counted when it first answered: looks before that had nothing, and take this, so that no growth is seen where
+    /// nobody knows.
+    pub fn counted_from(&mut self, position: usize, counters: Counters) {
+        let samples = self.processes.get_mut(position).into_iter();
+        for sample in samples.flat_map(|process| &mut process.samples) {
+            sample.commits = counters.commits;
+            sample.sent_bytes = counters.sent_bytes;
+            sample.received_bytes = counters.received_bytes;
+        }
+    }
+
+    /// Adds what the round saw of a node's metric.
+    pub fn metric(&mut self, node: &str, name: String, at_ms: u64, value: f64) {
+        let values = self.metrics.entry((node.to_owned(), name)).or_default();
+        values.push((at_ms, value));
+    }
+
+    /// Everything seen; processes that were never seen are left out.
+    pub fn into_results(self) -> (Vec<Process>, Vec<MetricSeries>) {
+        let seen = |process: &Process| !process.samples.is_empty();
+        let processes = self.processes.into_iter().filter(seen).collect();
+        let metrics = self
+            .metrics
+            .into_iter()
+            .map(|((node, name), values)| MetricSeries { node, name, values });
+        (processes, metrics.collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_that_answers_late_has_not_grown_before() {
+        let mut looks = Looks::of(["bank-1".to_owned()]);
+        for at_ms in [0, 500] {
+            looks.round(at_ms);
+            looks.process(
+                0,
+                ProcessSample {
+                    at_ms,
+                    cpu_ms: 7,
+                    ..ProcessSample::default()
+                },
+            );
+        }
+        looks.counted_from(
+            0,
+            Counters {
+                commits: 90,
+                ..Counters::default()
+            },
+        );
+        let (processes, _) = looks.into_results();
+        let seen = processes[0]
+            .samples
+            .iter()
+            .map(|sample| (sample.cpu_ms, sample.commits));
+        assert_eq!(seen.collect::<Vec<_>>(), [(7, 90), (7, 90)]);
+    }
+
+    #[test]
+    fn hours_of_looks_stay_bounded_and_evenly_spread() {
+        let mut looks = Looks::of(["bank-1".to_owned(), "gone".to_owned()]);
+        let (mut at_ms, mut step, mut rounds) = (0, 500, 0);
+        while at_ms < 24 * 3_600_000 {
+            if looks.round(at_ms) {
+                step *= 2;
+            }
+            looks.process(
+                0,
+                ProcessSample {
+                    at_ms,
+                    ..ProcessSample::default()
+                },
+            );
+            looks.metric("bank-1", "x".to_owned(), at_ms, 1.0);
+            at_ms += step;
+            rounds += 1;
+        }
+        assert!(rounds < 12_000, "{rounds}");
+        let (processes, metrics) = looks.into_results();
+        assert_eq!(processes.len(), 1, "who was never seen is left out");
+        let times: Vec<u64> = processes[0]
+            .samples
+            .iter()
+            .map(|sample| sample.at_ms)
+            .collect();
+        assert!(
+            times.len() <= LOOKS_MAX && times.len() > LOOKS_MAX / 3,
+            "{}",
+            times.len()
+        );
+        assert_eq!(times[0], 0, "the first look stays");
+        assert!(times.windows(2).all(|pair| pair[1] - pair[0] <= step));
+        assert_eq!(metrics[0].values.len(), times.len());
+    }
+}

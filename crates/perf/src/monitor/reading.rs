@@ -1,0 +1,110 @@
+//! One look at a process by what the operating system says of it.
+
+use std::fs;
+
+use crate::measure::ProcessReading;
+
+/// A process that is told from a later one with the same id by when it started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Known {
+    pid: u32,
+    started: u64,
+}
+
+/// What one look saw.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Look {
+    pub cpu_ms: u64,
+    pub rss_bytes: u64,
+    pub read_bytes: u64,
+    pub written_bytes: u64,
+}
+
+impl Known {
+    /// The process that has this id now; `None` if there is none.
+    pub fn of(pid: u32) -> Option<Self> {
+        let started = started(pid)?;
+        Some(Self { pid, started })
+    }
+
+    /// Looks at it; `None` once it has ended.
+    pub fn look(self) -> Option<Look> {
+        if started(self.pid)? != self.started {
+            return None;
+        }
+        let reading = ProcessReading::of(self.pid).ok()?;
+        // Of somebody else's process this is not to be read.
+        let io = fs::read_to_string(format!("/proc/{}/io", self.pid)).unwrap_or_default();
+        Some(Look {
+            cpu_ms: u64::try_from(reading.cpu.as_millis()).unwrap_or(u64::MAX),
+            rss_bytes: reading.rss_bytes,
+            read_bytes: field(&io, "read_bytes:"),
+            written_bytes: field(&io, "write_bytes:"),
+        })
+    }
+}
+
+/// Ticks from the machine's start to the process's (field 22 of `stat`); `None` if it has ended, waited for or not.
+fn started(pid: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, rest) = stat.rsplit_once(')')?;
+    let mut fields = rest.split_whitespace();
+    if matches!(fields.next()?, "Z" | "X") {
+        return None;
+    }
+    fields.nth(18)?.parse().ok()
+}
+
+fn field(text: &str, name: &str) -> u64 {
+    let line = text.lines().find_map(|line| line.strip_prefix(name));
+    line.and_then(|value| value.trim().parse().ok())
+        .unwrap_or(0)
+}
+
+/// Processor time of the calling thread so far, nanoseconds; 0 where the system does not say.
+pub(super) fn own_cpu_ns() -> u64 {
+    let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let first = text.split_whitespace().next();
+    first.and_then(|ns| ns.parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn a_process_is_seen_until_it_ends_and_never_taken_for_another() {
+        let known = Known::of(std::process::id()).expect("this process runs");
+        assert!(known.look().expect("it still does").rss_bytes > 0);
+        let other = Known {
+            started: known.started + 1,
+            ..known
+        };
+        assert_eq!(other.look(), None, "the id belongs to another now");
+        let mut child = Command::new("cat")
+            .stdin(Stdio::piped())
+            .spawn()
+            .expect("cat is there");
+        let known = Known::of(child.id()).expect("it runs");
+        child.kill().expect("it runs");
+        // Ended and not waited for, at some moment soon.
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+        while known.look().is_some() && std::time::Instant::now() < deadline {
+            std::thread::yield_now();
+        }
+        assert_eq!(known.look(), None);
+        child.wait().expect("it ended");
+        assert_eq!(Known::of(child.id()), None);
+    }
+
+    #[test]
+    fn fields_of_io() {
+        let io = "rchar: 5\nread_bytes: 12\nwrite_bytes: 4096\ncancelled_write_bytes: 7\n";
+        assert_eq!(
+            (field(io, "read_bytes:"), field(io, "write_bytes:")),
+            (12, 4096)
+        );
+        assert_eq!(field("", "read_bytes:"), 0);
+    }
+}

@@ -1,0 +1,117 @@
+//! What is taken from a node's `/metrics`: the few lines that are wanted, the rest is passed over.
+
+use std::collections::HashSet;
+
+/// Series of one node at most: a wanted name brings all its labels.
+const SERIES_MAX: usize = 96;
+
+/// Counters of a node that stand beside its process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counters {
+    pub commits: u64,
+    pub sent_bytes: u64,
+    pub received_bytes: u64,
+    pub cpu_ms: u64,
+    pub rss_bytes: u64,
+}
+
+/// One answer of a node.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Scrape {
+    pub counters: Counters,
+    /// The wanted series with their values, by name with labels.
+    pub series: Vec<(String, f64)>,
+}
+
+/// Reads an answer. Lines that make no sense are passed over.
+pub(super) fn read(text: &str, wanted: &HashSet<String>) -> Scrape {
+    let mut scrape = Scrape::default();
+    let counters = &mut scrape.counters;
+    for line in text.lines() {
+        if line.starts_with('#') {
+            continue;
+        }
+        let Some((series, value)) = line.rsplit_once(' ') else {
+            continue;
+        };
+        let name = series.split('{').next().unwrap_or(series);
+        let place = match name {
+            "tally_commit_seconds_count" => Some(&mut counters.commits),
+            "tally_wire_sent_bytes_total" => Some(&mut counters.sent_bytes),
+            "tally_wire_received_bytes_total" => Some(&mut counters.received_bytes),
+            "tally_process_cpu_milliseconds_total" => Some(&mut counters.cpu_ms),
+            "process_resident_memory_bytes" => Some(&mut counters.rss_bytes),
+            _ => None,
+        };
+        if let Some(place) = place {
+            *place = value.parse().unwrap_or(*place);
+        }
+        if scrape.series.len() < SERIES_MAX
+            && (wanted.contains(name) || wanted.contains(series))
+            && let Ok(value) = value.parse::<f64>()
+            && value.is_finite()
+        {
+            scrape.series.push((series.to_owned(), value));
+        }
+    }
+    scrape
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_wanted_lines_are_read_and_nothing_else() {
+        let text = "# HELP tally_commit_seconds x\n# TYPE tally_commit_seconds histogram\n\
+            tally_commit_seconds_bucket{le=\"0.001\"} 5\ntally_commit_seconds_sum 0.25\n\
+            tally_commit_seconds_count 17\ntally_wire_sent_bytes_total 1000\n\
+            tally_process_cpu_milliseconds_total 42\nprocess_resident_memory_bytes 4096\n\
+            tally_flows_done_total{side=\"initiating\"} 3\ntally_flows_done_total{side=\"responding\"} 4\n\
+            nonsense\ntally_odd{x=\"a b\"} NaN\ntally_odd 1 2\n";
+        let wanted = [
+            "tally_flows_done_total",
+            "tally_commit_seconds_sum",
+            "tally_odd",
+        ];
+        let scrape = read(text, &wanted.map(str::to_owned).into());
+        assert_eq!(
+            scrape.counters,
+            Counters {
+                commits: 17,
+                sent_bytes: 1000,
+                received_bytes: 0,
+                cpu_ms: 42,
+                rss_bytes: 4096,
+            }
+        );
+        let series: Vec<_> = scrape
+            .series
+            .iter()
+            .map(|(name, value)| (name.as_str(), *value))
+            .collect();
+        assert_eq!(
+            series,
+            [
+                ("tally_commit_seconds_sum", 0.25),
+                ("tally_flows_done_total{side=\"initiating\"}", 3.0),
+                ("tally_flows_done_total{side=\"responding\"}", 4.0),
+            ]
+        );
+        let one = read(
+            text,
+            &["tally_flows_done_total{side=\"responding\"}".to_owned()].into(),
+        );
+        assert_eq!(one.series.len(), 1, "one label of several");
+    }
+
+    #[test]
+    fn series_are_bounded() {
+        let text: String = (0..500).map(|at| format!("x{{n=\"{at}\"}} 1\n")).collect();
+        assert_eq!(
+            read(&text, &["x".to_owned()].into()).series.len(),
+            SERIES_MAX
+        );
+        assert_eq!(read("", &HashSet::new()), Scrape::default());
+    }
+}

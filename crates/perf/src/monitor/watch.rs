@@ -1,0 +1,357 @@
+//! The thread that looks.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use client::{Client, Endpoint, Limits};
+use tokio::sync::oneshot;
+use tokio::task::JoinSet;
+use tokio::time::{MissedTickBehavior, timeout};
+
+use super::looks::Looks;
+use super::reading::{Known, Look, own_cpu_ns};
+use super::scrape::{Counters, Scrape, read};
+use crate::measure::DiskUse;
+use crate::results::{MetricSeries, Process, ProcessSample};
+
+/// Metrics that are always kept, for charts and for the distance to the machine's limits.
+pub const METRICS: [&str; 8] = [
+    "tally_flows_in_flight",
+    "tally_flows_queued",
+    "tally_transactions_recorded_total",
+    "tally_signature_batch_checks_sum",
+    "tally_commit_seconds_count",
+    "tally_commit_seconds_sum",
+    "tally_deliveries_pending",
+    "tally_outbox_pending",
+];
+/// The least time between two looks.
+const EVERY_MIN: Duration = Duration::from_millis(20);
+/// A node that does not answer within this leaves a gap.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Folders are added up so often at most: there may be many files.
+const DISK_EVERY: Duration = Duration::from_secs(5);
+/// The largest answer that is read.
+const ANSWER_BYTES_MAX: usize = 4 << 20;
+
+/// Something to look at: what is `None` is not looked at.
+#[derive(Clone, Debug, Default)]
+pub struct Subject {
+    /// As in results: `notary`, `bank-1`.
+    pub name: String,
+    /// A process of this machine.
+    pub pid: Option<u32>,
+    /// Its folder, whose size is looked at every few seconds.
+    pub folder: Option<PathBuf>,
+    /// The API of a node. Without a process its processor time and memory come from its metrics, too.
+    pub endpoint: Option<Endpoint>,
+}
+
+/// How to look.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Time between two looks.
+    pub every: Duration,
+    /// Further metrics to keep beside [`METRICS`], by their Prometheus names; with labels, one series of several.
+    pub metrics: Vec<String>,
+    /// Where the time axis begins.
+    pub epoch: Instant,
+}
+
+/// What was seen.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Watched {
+    /// Processes over time. The counters of a node that did not answer stand still for that look.
+    pub processes: Vec<Process>,
+    /// Metrics over time; a node that did not answer has no value for that look.
+    pub metrics: Vec<MetricSeries>,
+    /// Processor time that looking took.
+    pub cost: Duration,
+}
+
+/// A running monitor. Dropping it ends it.
+#[derive(Debug)]
+pub struct Monitor {
+    stop: oneshot::Sender<()>,
+    seen: oneshot::Receiver<Watched>,
+}
+
+impl Monitor {
+    /// Begins to look at `subjects` and at this program itself, which is called `generator`. Returns after a first look, or when a
+    /// second has shown that some do not answer.
+    pub async fn start(subjects: Vec<Subject>, options: Options) -> Self {
+        let (stop, stopped) = oneshot::channel();
+        let (ready, first) = oneshot::channel();
+        let (give, seen) = oneshot::channel();
+        let spawned = std::thread::Builder::new()
+            .name("monitor".to_owned())
+            .spawn(move || {
+                let runtime = tokio::runtime::Builder::new_current_thread()
+                    .enable_all()
+                    .build();
+                if let Ok(runtime) = runtime {
+                    let watched = runtime.block_on(watch(subjects, options, ready, stopped));
+                    // Nobody asks any more if the monitor was dropped.
+                    let _ = give.send(watched);
+                }
+            });
+        // Without a thread there is nothing to wait for, and nothing will have been seen.
+        if spawned.is_ok() {
+            let _ = first.await;
+        }
+        Self { stop, seen }
+    }
+
+    /// Looks a last time and returns all that was seen.
+    pub async fn stop(self) -> Watched {
+        // Either end may be gone if the thread could not be had: then nothing was seen.
+        let _ = self.stop.send(());
+        self.seen.await.unwrap_or_default()
+    }
+}
+
+/// What is known of a subject from look to look.
+struct Watch {
+    subject: Subject,
+    process: Option<Known>,
+    client: Option<Client>,
+    /// As last answered; `None` before the first answer.
+    counters: Option<Counters>,
+    disk_bytes: u64,
+}
+
+impl Watch {
+    fn of(subject: Subject) -> Self {
+        let limits = Limits {
+            connect_timeout: PATIENCE,
+            call_timeout: PATIENCE,
+            answer_bytes_max: ANSWER_BYTES_MAX,
+            ..Limits::default()
+        };
+        // What cannot be asked is a gap from the first look on.
+        let endpoint = subject.endpoint.clone();
+        Self {
+            process: subject.pid.and_then(Known::of),
+            client: endpoint.and_then(|endpoint| Client::with_limits(endpoint, limits).ok()),
+            counters: None,
+            disk_bytes: 0,
+            subject,
+        }
+    }
+
+    fn look_at_folder(&mut self) {
+        if let Some(folder) = &self.subject.folder {
+            // A folder that cannot be read keeps the size that it had.
+            let size = DiskUse::of(folder).map(|size| size.live_bytes);
+            self.disk_bytes = size.unwrap_or(self.disk_bytes);
+        }
+    }
+
+    /// The sample of a round; `None` if there was nothing to see.
+    fn sample(
+        &mut self,
+        at_ms: u64,
+        look: Option<Look>,
+        scrape: Option<&Scrape>,
+    ) -> Option<ProcessSample> {
+        let counters = scrape.map(|scrape| scrape.counters).or(self.counters);
+        self.counters = counters;
+        let of_metrics = || {
+            let counters = scrape.filter(|_| self.subject.pid.is_none())?.counters;
+            Some(Look {
+                cpu_ms: counters.cpu_ms,
+                rss_bytes: counters.rss_bytes,
+                ..Look::default()
+            })
+        };
+        let look = look.or_else(of_metrics)?;
+        let counters = counters.unwrap_or_default();
+        Some(ProcessSample {
+            at_ms,
+            cpu_ms: look.cpu_ms,
+            rss_bytes: look.rss_bytes,
+            read_bytes: look.read_bytes,
+            written_bytes: look.written_bytes,
+            commits: counters.commits,
+            sent_bytes: counters.sent_bytes,
+            received_bytes: counters.received_bytes,
+            disk_bytes: self.disk_bytes,
+        })
+    }
+}
+
+async fn watch(
+    mut subjects: Vec<Subject>,
+    options: Options,
+    ready: oneshot::Sender<()>,
+    mut stopped: oneshot::Receiver<()>,
+) -> Watched {
+    let cost_before = own_cpu_ns();
+    subjects.push(Subject {
+        name: "generator".to_owned(),
+        pid: Some(std::process::id()),
+        ..Subject::default()
+    });
+    let wanted: HashSet<String> = METRICS
+        .into_iter()
+        .map(str::to_owned)
+        .chain(options.metrics)
+        .collect();
+    let mut looks = Looks::of(subjects.iter().map(|subject| subject.name.clone()));
+    let mut watches: Vec<Watch> = subjects.into_iter().map(Watch::of).collect();
+    let mut ready = Some(ready);
+    let mut every = options.every.max(EVERY_MIN);
+    let mut folders_next = Instant::now();
+    let mut ticks = ticks(every);
+    loop {
+        let last = tokio::select! {
+            biased;
+            _ = &mut stopped => true,
+            _ = ticks.tick() => false,
+        };
+        if last || Instant::now() >= folders_next {
+            watches.iter_mut().for_each(Watch::look_at_folder);
+            folders_next = Instant::now() + DISK_EVERY;
+        }
+        let at_ms = u64::try_from(options.epoch.elapsed().as_millis()).unwrap_or(u64::MAX);
+        if looks.round(at_ms) {
+            every *= 2;
+            ticks = self::ticks(every);
+            // The first tick of these is at once, and this is its round.
+            ticks.reset();
+        }
+        round(&mut watches, &mut looks, at_ms, &wanted).await;
+        if let Some(ready) = ready.take() {
+            // Whoever waited may have given up.
+            let _ = ready.send(());
+        }
+        if last {
+            break;
+        }
+    }
+    let (processes, metrics) = looks.into_results();
+    Watched {
+        processes,
+        metrics,
+        cost: Duration::from_nanos(own_cpu_ns().saturating_sub(cost_before)),
+    }
+}
+
+fn ticks(every: Duration) -> tokio::time::Interval {
+    let mut ticks = tokio::time::interval(every);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    ticks
+}
+
+/// Looks at everything once: at the processes at once, then at the nodes, all together.
+async fn round(watches: &mut [Watch], looks: &mut Looks, at_ms: u64, wanted: &HashSet<String>) {
+    let seen: Vec<Option<Look>> = watches
+        .iter()
+        .map(|watch| watch.process.and_then(Known::look))
+        .collect();
+    let mut asked = JoinSet::new();
+    for (position, watch) in watches.iter().enumerate() {
+        // A process that has ended does not answer.
+        let ended = watch.subject.pid.is_some() && seen[position].is_none();
+        if let Some(client) = watch.client.clone().filter(|_| !ended) {
+            asked.spawn(async move {
+                let answer = timeout(PATIENCE, client.metrics()).await;
+                (position, answer.ok().and_then(Result::ok))
+            });
+        }
+    }
+    let mut scrapes: Vec<Option<Scrape>> = vec![None; watches.len()];
+    while let Some(answer) = asked.join_next().await {
+        if let Ok((position, Some(text))) = answer {
+            scrapes[position] = Some(read(&text, wanted));
+        }
+    }
+    for (position, ((watch, look), scrape)) in watches.iter_mut().zip(seen).zip(scrapes).enumerate()
+    {
+        if let (None, Some(scrape)) = (watch.counters, &scrape) {
+            looks.counted_from(position, scrape.counters);
+        }
+        if let Some(sample) = watch.sample(at_ms, look, scrape.as_ref()) {
+            looks.process(position, sample);
+        }
+        for (name, value) in scrape.into_iter().flat_map(|scrape| scrape.series) {
+            looks.metric(&watch.subject.name, name, at_ms, value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    #[tokio::test]
+    async fn what_dies_or_does_not_answer_leaves_a_gap() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        std::fs::write(folder.path().join("file"), vec![1; 5000]).expect("written");
+        let file = std::fs::File::open(folder.path().join("file")).expect("it is there");
+        // Blocks are given when the file is synced.
+        file.sync_all().expect("synced");
+        let mut child = Command::new("cat")
+            .stdin(Stdio::piped())
+            .spawn()
+            .expect("cat is there");
+        let nobody = Endpoint {
+            address: "127.0.0.1:1".to_owned(),
+            server_name: "localhost".to_owned(),
+            root_pem: "no certificate".to_owned(),
+            token: "x".to_owned(),
+        };
+        let subjects = vec![
+            Subject {
+                name: "bank-1".to_owned(),
+                pid: Some(child.id()),
+                folder: Some(folder.path().to_owned()),
+                endpoint: Some(nobody),
+            },
+            Subject {
+                name: "nobody".to_owned(),
+                ..Subject::default()
+            },
+        ];
+        let options = Options {
+            every: Duration::ZERO,
+            metrics: Vec::new(),
+            epoch: Instant::now(),
+        };
+        let monitor = Monitor::start(subjects, options).await;
+        child.kill().expect("it runs");
+        child.wait().expect("it ended");
+        let watched = monitor.stop().await;
+        let names: Vec<&str> = watched
+            .processes
+            .iter()
+            .map(|process| process.name.as_str())
+            .collect();
+        assert_eq!(names, ["bank-1", "generator"]);
+        let [bank, generator] = &watched.processes[..] else {
+            panic!("two processes were seen");
+        };
+        assert_eq!(bank.samples[0].disk_bytes, 5000);
+        assert!(
+            generator.samples.len() > bank.samples.len(),
+            "the last look did not see the bank"
+        );
+        assert!(generator.samples.iter().all(|sample| sample.rss_bytes > 0));
+        assert!(watched.metrics.is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_dropped_monitor_ends() {
+        let options = Options {
+            every: Duration::from_secs(3600),
+            metrics: Vec::new(),
+            epoch: Instant::now(),
+        };
+        let monitor = Monitor::start(Vec::new(), options).await;
+        let Monitor { stop, seen } = monitor;
+        drop(stop);
+        assert!(seen.await.is_ok(), "its thread came to an end by itself");
+    }
+}
