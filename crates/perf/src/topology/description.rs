@@ -34,6 +34,14 @@ impl NetworkOptions {
             second_notary: false,
         }
     }
+
+    /// So many banks, `Bank 1` and so on: their folders are `bank-1` and so on.
+    pub fn numbered(binary: PathBuf, banks: u32) -> Self {
+        Self {
+            banks: (1..=banks).map(|bank| format!("Bank {bank}")).collect(),
+            ..Self::two_banks(binary)
+        }
+    }
 }
 
 impl NetworkOptions {

@@ -1,11 +1,21 @@
 //! Networks brought up for a run: real processes in a temporary folder.
 
+mod affinity;
+mod care;
+mod codes;
+mod config_file;
+mod copy;
 mod description;
+mod external;
 mod network;
 mod ports;
 mod process;
 
+pub use care::NodeCare;
+pub use codes::ERRORS;
+pub use config_file::Settings;
 pub use description::NetworkOptions;
+pub use external::ExternalNode;
 pub use network::{Network, NetworkError, Who};
 pub use ports::free_ports;
 pub use process::{NodeProcess, ProcessError, Program};

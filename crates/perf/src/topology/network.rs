@@ -1,5 +1,6 @@
 //! A network of real processes on this machine: bootstrapped into a folder, on free ports, ready, restartable, removed at the end.
 
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,6 +10,7 @@ use client::{Client, ClientError, Endpoint};
 use tempfile::TempDir;
 use thiserror::Error;
 
+use super::config_file::ConfigFile;
 use super::description::{NOTARY, NetworkOptions, legal_name};
 use super::ports::free_ports;
 use super::process::{NodeProcess, ProcessError, Program, tail};
@@ -17,16 +19,18 @@ use crate::measure::{DiskUse, ProcessReading};
 /// What a node prints on standard output when it takes work.
 const READY: &str = "\"ready\":";
 /// How long a node may take to become ready.
-const READY_MAX: Duration = Duration::from_secs(60);
+pub(super) const READY_MAX: Duration = Duration::from_secs(60);
 /// How long a node may take to finish what it has.
-const STOP_MAX: Duration = Duration::from_secs(30);
+pub(super) const STOP_MAX: Duration = Duration::from_secs(30);
 
 /// In a node's folder: the certificate that its API chains to.
-const ROOT_FILE: &str = "root.pem";
+pub(super) const ROOT_FILE: &str = "root.pem";
+/// In a node's folder: its configuration.
+const CONFIG_FILE: &str = "node.toml";
 /// In a node's folder: its data.
 const DATA: &str = "data";
 /// In a node's folder: the token of its API.
-const TOKEN_FILE: &str = "api-token";
+pub(super) const TOKEN_FILE: &str = "api-token";
 
 /// A notary and banks. Dropping it kills its processes and removes its temporary folder.
 #[derive(Debug)]
@@ -39,11 +43,12 @@ pub struct Network {
 }
 
 #[derive(Debug)]
-struct Member {
+pub(super) struct Member {
     name: String,
     folder: PathBuf,
     api_port: u16,
-    process: NodeProcess,
+    pub(super) config: ConfigFile,
+    pub(super) process: NodeProcess,
 }
 
 /// One of a network's processes.
@@ -53,6 +58,16 @@ pub enum Who {
     Notary,
     /// A bank by position.
     Bank(usize),
+}
+
+impl fmt::Display for Who {
+    /// As results and scenarios name it: `notary`, `bank-1`.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Who::Notary => out.write_str("notary"),
+            Who::Bank(at) => write!(out, "bank-{}", at + 1),
+        }
+    }
 }
 
 /// Why a network does not stand.
@@ -69,6 +84,14 @@ pub enum NetworkError {
     /// Bootstrapping failed.
     #[error("tally network bootstrap failed:\n{0}")]
     Bootstrap(String),
+    /// A setting of a node, or a file of them.
+    #[error("{name}: {message}")]
+    Setting {
+        /// The setting, or the file.
+        name: String,
+        /// What is wrong.
+        message: String,
+    },
     /// A process.
     #[error(transparent)]
     Process(#[from] ProcessError),
@@ -117,7 +140,8 @@ impl Network {
         }
         let member = |position: usize, name: String| {
             let folder = nodes.join(options.folder_name(position));
-            Member {
+            Ok::<Member, NetworkError>(Member {
+                config: ConfigFile::read(folder.join(CONFIG_FILE))?,
                 process: NodeProcess::new(Program {
                     name: name.clone(),
                     binary: options.binary.clone(),
@@ -133,16 +157,17 @@ impl Network {
                 name,
                 folder,
                 api_port: ports[2 * position + 1],
-            }
+            })
         };
+        let banks: Result<Vec<Member>, NetworkError> = options
+            .banks
+            .iter()
+            .enumerate()
+            .map(|(at, bank)| member(at + 1, legal_name(bank)))
+            .collect();
         Ok(Self {
-            notary: member(0, legal_name(NOTARY)),
-            banks: options
-                .banks
-                .iter()
-                .enumerate()
-                .map(|(at, bank)| member(at + 1, legal_name(bank)))
-                .collect(),
+            notary: member(0, legal_name(NOTARY))?,
+            banks: banks?,
             root,
             temporary,
         })
@@ -313,7 +338,7 @@ impl Network {
         }
     }
 
-    fn member_mut(&mut self, who: Who) -> &mut Member {
+    pub(super) fn member_mut(&mut self, who: Who) -> &mut Member {
         match who {
             Who::Notary => &mut self.notary,
             Who::Bank(at) => &mut self.banks[at],
@@ -340,7 +365,7 @@ impl Drop for Network {
     }
 }
 
-fn system(what: &str, source: std::io::Error) -> NetworkError {
+pub(super) fn system(what: &str, source: std::io::Error) -> NetworkError {
     NetworkError::System {
         what: what.to_owned(),
         source,

@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
+use super::affinity::spawn_on;
+
 /// How often an exit is looked for while stopping.
 const POLL: Duration = Duration::from_millis(2);
 
@@ -34,12 +36,15 @@ pub struct Program {
 #[derive(Debug)]
 pub struct NodeProcess {
     program: Program,
+    cores: Option<u32>,
     running: Option<Running>,
 }
 
 #[derive(Debug)]
 struct Running {
     child: Child,
+    /// Whether it was asked to end: a node that is asked twice ends at once.
+    asked: bool,
     started: Instant,
     ready: Receiver<Instant>,
 }
@@ -102,8 +107,14 @@ impl NodeProcess {
     pub fn new(program: Program) -> Self {
         Self {
             program,
+            cores: None,
             running: None,
         }
+    }
+
+    /// Binds the starts to come to so many cores, or to none in particular; says whether that is another number than before.
+    pub fn set_cores(&mut self, cores: Option<u32>) -> bool {
+        std::mem::replace(&mut self.cores, cores) != cores
     }
 
     /// Its name.
@@ -156,14 +167,18 @@ impl NodeProcess {
             .open(&program.log)?;
         let copy = log.try_clone()?;
         let started = Instant::now();
-        let mut child = Command::new(&program.binary)
+        let mut command = Command::new(&program.binary);
+        command
             .args(&program.arguments)
             .envs(program.environment.iter().cloned())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(log)
-            .process_group(0)
-            .spawn()?;
+            .process_group(0);
+        let mut child = match self.cores {
+            Some(cores) => spawn_on(command, cores)?,
+            None => command.spawn()?,
+        };
         let stdout = child.stdout.take();
         let (sender, ready) = channel();
         let marker = program.ready_marker.clone();
@@ -177,6 +192,7 @@ impl NodeProcess {
         });
         Ok(Running {
             child,
+            asked: false,
             started,
             ready,
         })
@@ -215,14 +231,23 @@ impl NodeProcess {
         }
     }
 
+    /// Asks it to finish what it has and end (SIGTERM), without waiting for that; [`stop`](Self::stop) waits.
+    pub fn ask_to_stop(&mut self) {
+        if let Some(running) = &mut self.running
+            && !std::mem::replace(&mut running.asked, true)
+        {
+            terminate(running.child.id());
+        }
+    }
+
     /// Asks it to finish what it has and end (SIGTERM); after `patience` it is killed. Returns its exit status.
     pub fn stop(&mut self, patience: Duration) -> Result<ExitStatus, ProcessError> {
         let name = self.program.name.clone();
+        self.ask_to_stop();
         let Some(mut running) = self.running.take() else {
             return Err(self.state("not running"));
         };
         let failed = |source| ProcessError::Stop { name, source };
-        terminate(running.child.id());
         let start = Instant::now();
         while start.elapsed() < patience {
             match running.child.try_wait() {

@@ -1,0 +1,71 @@
+//! The codes of what goes wrong with a network of the laboratory.
+
+use primitives::{Coded, ErrorInfo};
+
+use super::network::NetworkError;
+use super::process::ProcessError;
+
+/// The codes of this module.
+pub const ERRORS: &[ErrorInfo] = &[
+    ErrorInfo {
+        code: "lab.bad_endpoint",
+        cause: "A node's folder holds an address, a root certificate or a token that no client can be made of.",
+        action: "Check api.listen in its node.toml, and its root.pem and api-token.",
+    },
+    ErrorInfo {
+        code: "lab.bad_setting",
+        cause: "A scenario sets something of a node's configuration that cannot be set, or a node's folder has a configuration that makes no sense.",
+        action: "Correct the setting under [network]; docs/reference/config.md lists every field of a node's configuration.",
+    },
+    ErrorInfo {
+        code: "lab.bootstrap",
+        cause: "The folders of a network for a run could not be made.",
+        action: "Read the message of 'tally network bootstrap' that stands with it.",
+    },
+    ErrorInfo {
+        code: "lab.node_not_ready",
+        cause: "A node of a run did not start, or ended or hung before it took work.",
+        action: "Read the end of its log, which stands with the message: most often it is a setting that the node refuses, or a port or memory that is missing.",
+    },
+    ErrorInfo {
+        code: "lab.node_not_stopped",
+        cause: "A node of a run could not be stopped.",
+        action: "Look whether its process is still there, and end it.",
+    },
+    ErrorInfo {
+        code: "lab.system",
+        cause: "A file, a folder or a port that a run needs could not be had.",
+        action: "Check the path that the message names, its permissions, and the room on its disk; TMPDIR says where networks are kept.",
+    },
+];
+
+impl Coded for NetworkError {
+    fn code(&self) -> &'static str {
+        match self {
+            NetworkError::System { .. } => "lab.system",
+            NetworkError::Bootstrap(_) => "lab.bootstrap",
+            NetworkError::Setting { .. } => "lab.bad_setting",
+            NetworkError::Process(error) => error.code(),
+            NetworkError::Client(_) => "lab.bad_endpoint",
+        }
+    }
+
+    fn hint(&self) -> &'static str {
+        ErrorInfo::action_of(ERRORS, self.code())
+    }
+}
+
+impl Coded for ProcessError {
+    fn code(&self) -> &'static str {
+        match self {
+            ProcessError::Start { .. }
+            | ProcessError::Ended { .. }
+            | ProcessError::NotReady { .. } => "lab.node_not_ready",
+            ProcessError::State { .. } | ProcessError::Stop { .. } => "lab.node_not_stopped",
+        }
+    }
+
+    fn hint(&self) -> &'static str {
+        ErrorInfo::action_of(ERRORS, self.code())
+    }
+}

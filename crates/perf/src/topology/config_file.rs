@@ -1,0 +1,167 @@
+//! A node's `node.toml` as bootstrap wrote it, with the laboratory's settings laid over it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::network::{NetworkError, system};
+
+/// Settings by dotted name, as `limits.live_flows`.
+pub type Settings = BTreeMap<String, toml::Value>;
+
+/// What a network stands on: another value would be another network.
+const FIXED: &[&str] = &[
+    "node.name",
+    "node.data_dir",
+    "p2p.listen",
+    "p2p.advertised",
+    "api.listen",
+    "api.tokens",
+    "notary.validating",
+];
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct ConfigFile {
+    path: PathBuf,
+    base: toml::Table,
+    /// What the file holds now.
+    now: String,
+}
+
+impl ConfigFile {
+    /// Reads what bootstrap wrote.
+    pub(super) fn read(path: PathBuf) -> Result<Self, NetworkError> {
+        let now = fs::read_to_string(&path)
+            .map_err(|source| system(&path.display().to_string(), source))?;
+        let base = now
+            .parse()
+            .map_err(|error: toml::de::Error| NetworkError::Setting {
+                name: path.display().to_string(),
+                message: error.to_string(),
+            })?;
+        Ok(Self { path, base, now })
+    }
+
+    /// Makes the file hold these settings and no others beside bootstrap's; says whether that changed it.
+    pub(super) fn lay(&mut self, settings: &Settings) -> Result<bool, NetworkError> {
+        let mut table = self.base.clone();
+        for (name, value) in settings {
+            set(&mut table, name, value).map_err(|message| NetworkError::Setting {
+                name: name.clone(),
+                message,
+            })?;
+        }
+        let text = toml::to_string(&table).map_err(|error| NetworkError::Setting {
+            name: self.path.display().to_string(),
+            message: error.to_string(),
+        })?;
+        // What bootstrap wrote has a comment; only the values count.
+        if self.now.parse::<toml::Table>().ok().as_ref() == Some(&table) {
+            return Ok(false);
+        }
+        write(&self.path, &text)?;
+        self.now = text;
+        Ok(true)
+    }
+}
+
+/// Whole or not at all, so that a node never reads half a file.
+fn write(path: &Path, text: &str) -> Result<(), NetworkError> {
+    let new = path.with_extension("toml.new");
+    fs::write(&new, text)
+        .and_then(|()| fs::rename(&new, path))
+        .map_err(|source| system(&path.display().to_string(), source))
+}
+
+fn set(table: &mut toml::Table, name: &str, value: &toml::Value) -> Result<(), String> {
+    if FIXED
+        .iter()
+        .any(|fixed| name == *fixed || fixed.starts_with(&format!("{name}.")))
+    {
+        return Err("it belongs to the network itself and cannot be set".to_owned());
+    }
+    let mut parts: Vec<&str> = name.split('.').collect();
+    let last = parts.pop().filter(|last| !last.is_empty());
+    let last = last.ok_or("a setting has a name such as limits.live_flows")?;
+    let mut inner = table;
+    for part in parts {
+        let entry = inner
+            .entry(part)
+            .or_insert_with(|| toml::Value::Table(toml::Table::new()));
+        inner = entry
+            .as_table_mut()
+            .ok_or_else(|| format!("{part} is a value and has no settings within"))?;
+    }
+    inner.insert(last.to_owned(), value.clone());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(pairs: &[(&str, i64)]) -> Settings {
+        pairs
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).into()))
+            .collect()
+    }
+
+    #[test]
+    fn settings_are_laid_over_what_bootstrap_wrote_and_taken_away_again() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("node.toml");
+        fs::write(
+            &path,
+            "# words\n[node]\nname = \"x\"\n[limits]\nresponders = 7\n",
+        )
+        .expect("written");
+        let mut file = ConfigFile::read(path.clone()).expect("it parses");
+        for (laid, changed, expected) in [
+            (&[][..], false, None),
+            (
+                &[("limits.live_flows", 3), ("store.linger_us", 0)][..],
+                true,
+                Some(3),
+            ),
+            (
+                &[("limits.live_flows", 3), ("store.linger_us", 0)][..],
+                false,
+                Some(3),
+            ),
+            (&[("limits.live_flows", 4)][..], true, Some(4)),
+            (&[][..], true, None),
+        ] {
+            assert_eq!(
+                file.lay(&settings(laid)).expect("good"),
+                changed,
+                "{laid:?}"
+            );
+            let text = fs::read_to_string(&path).expect("there");
+            let table: toml::Table = text.parse().expect("TOML");
+            let live = table["limits"].get("live_flows");
+            assert_eq!(live.and_then(toml::Value::as_integer), expected, "{text}");
+            assert_eq!(table["limits"]["responders"].as_integer(), Some(7));
+            assert_eq!(table.contains_key("store"), laid.len() == 2, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_a_network_stands_on_is_refused() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("node.toml");
+        fs::write(&path, "[limits]\nlive_flows = 7\n").expect("written");
+        let mut file = ConfigFile::read(path).expect("it parses");
+        for (name, words) in [
+            ("node.name", "belongs to the network"),
+            ("api", "belongs to the network"),
+            ("", "has a name"),
+            ("limits.", "has a name"),
+            ("limits.live_flows.x", "no settings within"),
+        ] {
+            let error = file.lay(&settings(&[(name, 1)])).expect_err(name);
+            assert!(error.to_string().contains(words), "{name}: {error}");
+        }
+    }
+}

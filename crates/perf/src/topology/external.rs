@@ -1,0 +1,91 @@
+//! A node that somebody else runs, by its folder.
+
+use std::fs;
+use std::path::Path;
+
+use client::Endpoint;
+
+use super::network::{NetworkError, ROOT_FILE, TOKEN_FILE, system};
+
+/// In a node's folder: its configuration.
+const CONFIG_FILE: &str = "node.toml";
+
+/// A node's name and where its API is, as its folder says.
+#[derive(Clone, Debug)]
+pub struct ExternalNode {
+    /// The legal name.
+    pub name: String,
+    /// Its API, with the folder's token.
+    pub endpoint: Endpoint,
+}
+
+impl ExternalNode {
+    /// Reads configuration, root certificate and token; nothing is asked of the node.
+    pub fn of_folder(folder: &Path) -> Result<Self, NetworkError> {
+        let read = |name: &str| {
+            let path = folder.join(name);
+            fs::read_to_string(&path).map_err(|source| system(&path.display().to_string(), source))
+        };
+        let bad = |message: String| NetworkError::Setting {
+            name: folder.join(CONFIG_FILE).display().to_string(),
+            message,
+        };
+        let config: toml::Table = read(CONFIG_FILE)?
+            .parse()
+            .map_err(|error: toml::de::Error| bad(error.to_string()))?;
+        let text = |section: &str, name: &str| {
+            config
+                .get(section)
+                .and_then(|section| section.get(name))
+                .and_then(toml::Value::as_str)
+                .ok_or_else(|| bad(format!("no {section}.{name} is in it")))
+        };
+        Ok(Self {
+            name: text("node", "name")?.to_owned(),
+            endpoint: Endpoint {
+                address: reachable(text("api", "listen")?),
+                server_name: "localhost".into(),
+                root_pem: read(ROOT_FILE)?,
+                token: read(TOKEN_FILE)?.trim().to_owned(),
+            },
+        })
+    }
+}
+
+/// What listens everywhere is reached here.
+fn reachable(listen: &str) -> String {
+    for (everywhere, here) in [("0.0.0.0:", "127.0.0.1:"), ("[::]:", "[::1]:")] {
+        if let Some(port) = listen.strip_prefix(everywhere) {
+            return format!("{here}{port}");
+        }
+    }
+    listen.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_says_where_its_node_is() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let write = |name: &str, text: &str| {
+            fs::write(folder.path().join(name), text).expect("written");
+        };
+        let missing = ExternalNode::of_folder(folder.path()).expect_err("empty");
+        assert!(missing.to_string().contains(CONFIG_FILE), "{missing}");
+        write(
+            CONFIG_FILE,
+            "[node]\nname = \"O=X, L=London, C=GB\"\n[api]\nlisten = \"0.0.0.0:5\"\n",
+        );
+        write(ROOT_FILE, "root");
+        write(TOKEN_FILE, "token\n");
+        let node = ExternalNode::of_folder(folder.path()).expect("all is there");
+        assert_eq!(node.name, "O=X, L=London, C=GB");
+        assert_eq!(node.endpoint.address, "127.0.0.1:5");
+        assert_eq!(node.endpoint.token, "token");
+        write(CONFIG_FILE, "[node]\nname = \"x\"\n");
+        let bad = ExternalNode::of_folder(folder.path()).expect_err("no address");
+        assert!(bad.to_string().contains("api.listen"), "{bad}");
+    }
+}
