@@ -3,14 +3,25 @@
 use std::fs::OpenOptions;
 use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const COMMIT_BYTES: usize = 4096;
 /// The file is written once before, so that a commit changes data only, as in a log that reuses its files.
 const FILE_COMMITS: usize = 1024;
+/// Times kept for the median at most.
+const TIMES_MAX: usize = 100_000;
+
+/// What a disk takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Commits {
+    /// A second.
+    pub per_s: f64,
+    /// The median time of one, microseconds.
+    pub median_us: f64,
+}
 
 /// Writes 4 KiB and syncs, again and again, through a file written before; the file is removed at the end.
-pub(super) fn commits_per_s(folder: &Path, slice: Duration) -> std::io::Result<f64> {
+pub(super) fn commits(folder: &Path, slice: Duration) -> std::io::Result<Commits> {
     let path = folder.join("commit-probe");
     let mut file = OpenOptions::new()
         .create(true)
@@ -22,7 +33,9 @@ pub(super) fn commits_per_s(folder: &Path, slice: Duration) -> std::io::Result<f
     let block = [0x5a; COMMIT_BYTES];
     let mut next = 0;
     let mut failure = None;
-    let rate = super::rate(slice, || {
+    let mut times_us = Vec::new();
+    let per_s = super::rate(slice, || {
+        let start = Instant::now();
         let written = (|| {
             if next % FILE_COMMITS == 0 {
                 file.seek(SeekFrom::Start(0))?;
@@ -31,6 +44,9 @@ pub(super) fn commits_per_s(folder: &Path, slice: Duration) -> std::io::Result<f
             file.sync_data()
         })();
         next += 1;
+        if times_us.len() < TIMES_MAX {
+            times_us.push(start.elapsed().as_secs_f64() * 1e6);
+        }
         match written {
             Ok(()) => 1,
             Err(error) => {
@@ -41,5 +57,6 @@ pub(super) fn commits_per_s(folder: &Path, slice: Duration) -> std::io::Result<f
     });
     drop(file);
     std::fs::remove_file(&path)?;
-    failure.map_or(Ok(rate), Err)
+    let median_us = crate::measure::median(&times_us);
+    failure.map_or(Ok(Commits { per_s, median_us }), Err)
 }

@@ -1,7 +1,10 @@
 //! The machine's own limits, measured in the same run as a result, so that a reader can tell how far the result is from them.
 
+mod connection;
+mod distance;
 mod durable;
 mod hashing;
+mod limits;
 mod signing;
 
 use std::path::Path;
@@ -11,6 +14,8 @@ use serde::Serialize;
 
 use crate::measure::load_average;
 
+pub use distance::{Distance, distance};
+pub use limits::{describe, finish, limits};
 pub use signing::SignatureRates;
 
 /// What one core of this machine can do (durable commits: the disk under a folder).
@@ -49,7 +54,7 @@ impl Machine {
             verifications_per_s: rates.verify_per_s,
             verifications_batch_per_s: rates.verify_batch_64_per_s,
             sha256_mb_per_s: hashing::megabytes_per_s(slice),
-            durable_commits_per_s: durable::commits_per_s(folder, slice * 3)?,
+            durable_commits_per_s: durable::commits(folder, slice * 3)?.per_s,
             load_before,
             load_after: load_before,
         })

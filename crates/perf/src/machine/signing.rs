@@ -29,9 +29,37 @@ pub struct SignatureRates {
 impl SignatureRates {
     /// Measures each operation for `slice`, with messages of `signers` keys in turn.
     pub fn measure(signers: usize, slice: Duration) -> Self {
+        let prepared = Prepared::of(signers);
+        Self {
+            signers,
+            sign_per_s: prepared.sign(slice),
+            verify_per_s: verify(&prepared.messages, 1, slice),
+            verify_batch_64_per_s: verify(&prepared.messages, BATCH, slice),
+            verify_batch_1024_per_s: verify(&prepared.messages, LARGE_BATCH, slice),
+        }
+    }
+}
+
+/// Signatures made a second, and checked a second in batches of 64, each measured for `slice`.
+pub(super) fn sign_and_check(signers: usize, slice: Duration) -> (f64, f64) {
+    let prepared = Prepared::of(signers);
+    (
+        prepared.sign(slice),
+        verify(&prepared.messages, BATCH, slice),
+    )
+}
+
+/// Keys, and messages that they signed in turn.
+struct Prepared {
+    keys: Vec<KeyPair>,
+    messages: Vec<SignedMessage>,
+}
+
+impl Prepared {
+    fn of(signers: usize) -> Self {
         let keys: Vec<KeyPair> = (0..signers.max(1)).map(key).collect();
         let count = signers.max(LARGE_BATCH).next_multiple_of(LARGE_BATCH);
-        let messages: Vec<SignedMessage> = (0..count)
+        let messages = (0..count)
             .map(|at| {
                 let key = &keys[at % keys.len()];
                 let message = Hash::of(Domain::TransactionId, &[&at.to_be_bytes()]);
@@ -43,20 +71,18 @@ impl SignatureRates {
                 }
             })
             .collect();
+        Self { keys, messages }
+    }
+
+    fn sign(&self, slice: Duration) -> f64 {
+        let count = self.messages.len();
         let mut turn = 0usize;
-        let sign_per_s = super::rate(slice, || {
+        super::rate(slice, || {
             turn = (turn + 1) % count;
-            let key = &keys[turn % keys.len()];
-            black_box(key.sign(SignatureContext::Transaction, &messages[turn].message));
+            let key = &self.keys[turn % self.keys.len()];
+            black_box(key.sign(SignatureContext::Transaction, &self.messages[turn].message));
             1
-        });
-        Self {
-            signers,
-            sign_per_s,
-            verify_per_s: verify(&messages, 1, slice),
-            verify_batch_64_per_s: verify(&messages, BATCH, slice),
-            verify_batch_1024_per_s: verify(&messages, LARGE_BATCH, slice),
-        }
+        })
     }
 }
 

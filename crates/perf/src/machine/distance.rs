@@ -1,0 +1,216 @@
+//! How far a result is from what this machine could do at most.
+
+use crate::results::{Machine, MetricSeries, Point, Process, Stretch};
+use crate::stats::{growth, is_generator};
+
+/// Signatures that a node checked, by its own count.
+const CHECKS: &str = "tally_signature_batch_checks_sum";
+
+/// What a point used of one limit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Distance {
+    /// Of what, in words that follow a number: `signature checks a second`.
+    pub what: &'static str,
+    /// How much the point used, all its nodes together unless `what` says otherwise.
+    pub used: f64,
+    /// What the machine can do at most.
+    pub limit: f64,
+    /// What that limit means.
+    pub note: &'static str,
+}
+
+impl Distance {
+    /// The part of the limit that was used, 0 to 1 and above where the limit is one core's and more worked.
+    pub fn share(&self) -> f64 {
+        self.used / self.limit
+    }
+}
+
+/// What a point used of the machine: only what nodes and the operating system have counted; what nobody counted is left out, and
+/// everything if the limits were not measured.
+pub fn distance(point: &Point, machine: &Machine) -> Vec<Distance> {
+    let Some(limits) = &machine.limits else {
+        return Vec::new();
+    };
+    let stretches = &point.stretches;
+    let nodes = |process: &Process| !is_generator(&process.name);
+    let of_nodes = |of| per_s(stretches, nodes, of);
+    let cpu_ms = |sample: &crate::results::ProcessSample| sample.cpu_ms;
+    let found = [
+        Distance {
+            what: "cores, nodes",
+            used: of_nodes(cpu_ms) / 1000.0,
+            limit: f64::from(machine.cores),
+            note: "processor time of all nodes",
+        },
+        Distance {
+            what: "cores, load generator",
+            used: per_s(stretches, |process| is_generator(&process.name), cpu_ms) / 1000.0,
+            limit: f64::from(machine.cores),
+            note: "processor time of the laboratory itself",
+        },
+        Distance {
+            what: "signature checks a second",
+            used: checks_per_s(stretches),
+            limit: limits.checks_per_s,
+            note: "one core that does nothing else, in batches of 64",
+        },
+        Distance {
+            what: "durable commits a second",
+            used: of_nodes(|sample| sample.commits),
+            limit: limits.commits_per_s,
+            note: "4 KiB each, one after the other",
+        },
+        Distance {
+            what: "Mbit/s, the node that sends most",
+            used: sent_mbit_per_s(stretches),
+            limit: limits.tls_mbit_per_s,
+            note: "one TLS connection over loopback, both ends here",
+        },
+    ];
+    let counted = |distance: &Distance| distance.used > 0.0 && distance.limit > 0.0;
+    found.into_iter().filter(counted).collect()
+}
+
+/// Growth a second of a counter of the processes that `which` picks, over all stretches.
+fn per_s(
+    stretches: &[Stretch],
+    which: impl Fn(&Process) -> bool,
+    of: fn(&crate::results::ProcessSample) -> u64,
+) -> f64 {
+    let (mut sum, mut seconds) = (0.0, 0.0);
+    for stretch in stretches {
+        let picked = || stretch.processes.iter().filter(|process| which(process));
+        sum += picked()
+            .map(|process| growth(&process.samples, of) as f64)
+            .sum::<f64>();
+        seconds += picked().map(watched_s).fold(0.0, f64::max);
+    }
+    if seconds > 0.0 { sum / seconds } else { 0.0 }
+}
+
+fn watched_s(process: &Process) -> f64 {
+    let times = || process.samples.iter().map(|sample| sample.at_ms);
+    let span = times()
+        .max()
+        .unwrap_or(0)
+        .saturating_sub(times().min().unwrap_or(0));
+    span as f64 / 1000.0
+}
+
+fn checks_per_s(stretches: &[Stretch]) -> f64 {
+    let (mut sum, mut seconds) = (0.0, 0.0);
+    for stretch in stretches {
+        let counted = || {
+            stretch
+                .metrics
+                .iter()
+                .filter(|series| series.name == CHECKS)
+        };
+        sum += counted().map(grown).sum::<f64>();
+        seconds += counted()
+            .map(|series| {
+                let times = || series.values.iter().map(|(at, _)| *at);
+                times()
+                    .max()
+                    .unwrap_or(0)
+                    .saturating_sub(times().min().unwrap_or(0)) as f64
+                    / 1000.0
+            })
+            .fold(0.0, f64::max);
+    }
+    if seconds > 0.0 { sum / seconds } else { 0.0 }
+}
+
+/// Growth of a counter; one that falls was restarted and counts from 0.
+fn grown(series: &MetricSeries) -> f64 {
+    let steps = series.values.windows(2).map(|pair| {
+        let (before, after) = (pair[0].1, pair[1].1);
+        if after >= before {
+            after - before
+        } else {
+            after
+        }
+    });
+    steps.sum()
+}
+
+fn sent_mbit_per_s(stretches: &[Stretch]) -> f64 {
+    let names = stretches.iter().flat_map(|stretch| &stretch.processes);
+    let names: std::collections::BTreeSet<&str> =
+        names.map(|process| process.name.as_str()).collect();
+    let rates = names.into_iter().map(|name| {
+        per_s(
+            stretches,
+            |process| process.name == name,
+            |sample| sample.sent_bytes,
+        ) * 8.0
+            / 1e6
+    });
+    rates.fold(0.0, f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::{Limits, ProcessSample};
+
+    fn process(name: &str, cpu_ms: u64, commits: u64, sent_bytes: u64) -> Process {
+        let sample = |at_ms, times| ProcessSample {
+            at_ms,
+            cpu_ms: cpu_ms * times,
+            commits: commits * times,
+            sent_bytes: sent_bytes * times,
+            ..ProcessSample::default()
+        };
+        Process {
+            name: name.to_owned(),
+            samples: vec![sample(1000, 1), sample(3000, 3)],
+        }
+    }
+
+    #[test]
+    fn what_was_counted_stands_beside_its_limit() {
+        let stretch = Stretch {
+            processes: vec![
+                process("notary", 300, 40, 10_000),
+                process("bank-1", 700, 60, 250_000),
+                process("generator", 100, 0, 0),
+            ],
+            metrics: ["notary", "bank-1"]
+                .map(|node| MetricSeries {
+                    node: node.to_owned(),
+                    name: CHECKS.to_owned(),
+                    values: vec![(1000, 100.0), (2000, 600.0), (3000, 500.0)],
+                })
+                .into(),
+            ..Stretch::default()
+        };
+        let point = Point {
+            stretches: vec![stretch.clone(), stretch],
+            ..Point::default()
+        };
+        let mut machine = Machine {
+            cores: 2,
+            ..Machine::default()
+        };
+        assert!(
+            distance(&point, &machine).is_empty(),
+            "no limits were measured"
+        );
+        machine.limits = Some(Limits {
+            checks_per_s: 10_000.0,
+            commits_per_s: 1000.0,
+            tls_mbit_per_s: 100.0,
+            ..Limits::default()
+        });
+        let found = distance(&point, &machine);
+        let used: Vec<f64> = found.iter().map(|distance| distance.used).collect();
+        // Each node checked 500, was restarted, and checked 500 more, in two seconds.
+        assert_eq!(used, [1.0, 0.1, 1000.0, 100.0, 2.0]);
+        let shares: Vec<f64> = found.iter().map(Distance::share).collect();
+        assert_eq!(shares, [0.5, 0.05, 0.1, 0.1, 0.02]);
+        let nothing = Point::default();
+        assert!(distance(&nothing, &machine).is_empty());
+    }
+}
