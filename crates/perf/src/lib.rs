@@ -3,7 +3,7 @@
 //! It sees a node only as its users do: through the public API, its process and its files. It never links a node's code.
 //!
 //! Modules in reading order: [`topology`] (what runs), [`load`] (what drives it), [`measure`] (instruments),
-//! [`machine`] (the machine's own limits).
+//! [`machine`] (the machine's own limits); [`workload`] (what a unit of load is, and how to add one).
 
 pub mod audit;
 pub mod load;
@@ -16,3 +16,4 @@ pub mod results;
 pub mod scenario;
 pub mod stats;
 pub mod topology;
+pub mod workload;

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use primitives::Hash;
 
+use super::sample::Sample;
+
 /// A state, by the transaction that made it and its index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StateId {
@@ -33,27 +35,20 @@ impl std::str::FromStr for StateId {
     }
 }
 
-/// One unconsumed fungible state of a vault.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Coin {
-    /// The state.
-    pub state: StateId,
-    /// The currency, or another token by its symbol.
-    pub token: String,
-    /// Minor units.
-    pub quantity: u64,
-}
-
 /// What one node's public API says.
 #[derive(Clone, Debug, Default)]
 pub struct NodeBooks {
     /// The node's name.
     pub name: String,
-    /// Every recorded transaction, in order.
+    /// Recorded transactions, those of the sample.
     pub ledger: Vec<Hash>,
-    /// Every unconsumed fungible state.
-    pub coins: Vec<Coin>,
-    /// Sums by symbol.
+    /// Unconsumed fungible states, those that transactions of the sample made.
+    pub coins: Vec<StateId>,
+    /// How many unconsumed fungible states there are in all.
+    pub states: u64,
+    /// What all of them sum to, by token.
+    pub sums: BTreeMap<String, u128>,
+    /// What the node says that they sum to, by token.
     pub balances: BTreeMap<String, u128>,
 }
 
@@ -71,16 +66,23 @@ pub struct Spend {
 pub struct Books {
     /// The nodes, notary aside.
     pub nodes: Vec<NodeBooks>,
-    /// The notary: consumed state to consuming transaction.
-    pub consumed: HashMap<StateId, Hash>,
+    /// The notary: consumed state to consuming transaction, where one of both transactions is of the sample; `None` if
+    /// nobody can read it.
+    pub consumed: Option<HashMap<StateId, Hash>>,
     /// Transactions read in full: all, or a sample.
     pub spends: Vec<Spend>,
     /// What the load was told.
     pub acknowledged: Vec<Acknowledged>,
-    /// What must exist, by symbol: issued less redeemed.
+    /// What must exist, by token: issued less redeemed.
     pub in_circulation: BTreeMap<String, u128>,
+    /// What may exist beside it: issues that failed in a way that leaves open whether they took effect.
+    pub in_doubt: BTreeMap<String, u128>,
+    /// Whether these nodes are the whole network, and their ledgers were read from the beginning.
+    pub whole: bool,
     /// Whether every recorded transaction must have been acknowledged (nothing else ran).
     pub nothing_else_ran: bool,
+    /// Which transactions are looked at one by one. Sums are over everything.
+    pub sample: Sample,
 }
 
 /// A flow that the load was told is delivered.

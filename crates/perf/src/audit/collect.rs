@@ -6,7 +6,8 @@ use client::{Client, ClientError};
 use primitives::Hash;
 use thiserror::Error;
 
-use super::books::{Coin, NodeBooks, Spend, StateId};
+use super::books::{NodeBooks, Spend, StateId};
+use super::sample::Sample;
 
 /// Entries asked for at a time.
 const PAGE: u32 = 5_000;
@@ -35,8 +36,19 @@ pub enum CollectError {
     },
 }
 
-/// A node's ledger, unconsumed states and balances.
-pub async fn node_books(name: &str, client: &Client) -> Result<NodeBooks, CollectError> {
+/// How the audit names a token; issuers' references make no difference.
+pub fn token_label(symbol: &str, issuer: &str) -> String {
+    format!("{symbol} of {issuer}")
+}
+
+/// A node's ledger after a position (all of it, if `None`), unconsumed states and balances. Of single transactions and
+/// states only the sample is kept.
+pub async fn node_books(
+    name: &str,
+    client: &Client,
+    sample: Sample,
+    after: Option<u64>,
+) -> Result<NodeBooks, CollectError> {
     let call = |source| CollectError::Call {
         name: name.to_owned(),
         source,
@@ -56,31 +68,37 @@ pub async fn node_books(name: &str, client: &Client) -> Result<NodeBooks, Collec
             .quantity
             .parse()
             .map_err(|_| malformed(format!("a balance of {:?}", balance.quantity)))?;
-        *books.balances.entry(balance.symbol).or_default() += sum;
+        let token = token_label(&balance.symbol, &balance.issuer);
+        *books.balances.entry(token).or_default() += sum;
     }
-    let mut after = None;
+    let mut number = None;
     loop {
-        let page = client.states(after, PAGE).await.map_err(call)?;
+        let page = client.states(number, PAGE).await.map_err(call)?;
         for entry in page.states {
-            let state = entry.state_ref.parse().map_err(malformed)?;
-            if let Some(fungible) = entry.fungible {
-                books.coins.push(Coin {
-                    state,
-                    token: fungible.symbol,
-                    quantity: fungible.quantity,
-                });
+            let Some(fungible) = entry.fungible else {
+                continue;
+            };
+            books.states += 1;
+            let token = token_label(&fungible.symbol, &fungible.issuer);
+            *books.sums.entry(token).or_default() += u128::from(fungible.quantity);
+            let state: StateId = entry.state_ref.parse().map_err(malformed)?;
+            if sample.has(&state.transaction) {
+                books.coins.push(state);
             }
         }
-        after = page.next;
-        if after.is_none() {
+        number = page.next;
+        if number.is_none() {
             break;
         }
     }
-    let mut after = None;
+    let mut after = after;
     loop {
         let page = client.ledger(after, PAGE).await.map_err(call)?;
         for entry in page.entries {
-            books.ledger.push(hash(&entry.id).map_err(malformed)?);
+            let id = hash(&entry.id).map_err(malformed)?;
+            if sample.has(&id) {
+                books.ledger.push(id);
+            }
         }
         after = page.next;
         if after.is_none() {
@@ -90,8 +108,12 @@ pub async fn node_books(name: &str, client: &Client) -> Result<NodeBooks, Collec
     Ok(books)
 }
 
-/// Everything a notary has seen consumed.
-pub async fn consumed(name: &str, client: &Client) -> Result<HashMap<StateId, Hash>, CollectError> {
+/// What a notary has seen consumed: states that a transaction of the sample made or consumed.
+pub async fn consumed(
+    name: &str,
+    client: &Client,
+    sample: Sample,
+) -> Result<HashMap<StateId, Hash>, CollectError> {
     let malformed = |what: String| CollectError::Malformed {
         name: name.to_owned(),
         what,
@@ -107,8 +129,11 @@ pub async fn consumed(name: &str, client: &Client) -> Result<HashMap<StateId, Ha
                 source,
             })?;
         for entry in page.entries {
-            let state = entry.state_ref.parse().map_err(malformed)?;
-            all.insert(state, hash(&entry.consumed_by).map_err(malformed)?);
+            let state: StateId = entry.state_ref.parse().map_err(malformed)?;
+            let consumer = hash(&entry.consumed_by).map_err(malformed)?;
+            if sample.has(&consumer) || sample.has(&state.transaction) {
+                all.insert(state, consumer);
+            }
         }
         after = page.next;
         if after.is_none() {

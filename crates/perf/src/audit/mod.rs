@@ -4,7 +4,9 @@
 mod books;
 mod collect;
 mod judge;
+mod sample;
 
-pub use books::{Acknowledged, Books, Coin, NodeBooks, Spend, StateId};
-pub use collect::{CollectError, consumed, node_books, spends};
+pub use books::{Acknowledged, Books, NodeBooks, Spend, StateId};
+pub use collect::{CollectError, consumed, node_books, spends, token_label};
 pub use judge::{Verdict, judge};
+pub use sample::Sample;

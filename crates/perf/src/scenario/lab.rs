@@ -9,7 +9,7 @@ use client::{Client, Stream};
 use primitives::Hash;
 use thiserror::Error;
 
-use crate::audit::{self, Acknowledged, Books, CollectError, Verdict};
+use crate::audit::{self, Acknowledged, Books, CollectError, Sample, Verdict};
 use crate::load::{
     Arrivals, Arrived, FlowWork, Live, Load, SingleStarts, Window, Work, arrivals, window,
 };
@@ -163,7 +163,9 @@ impl CashLab {
     }
 
     fn note_issued(&mut self, currency: &str, quantity: u64, flows: usize) {
-        let sum = self.issued.entry(currency.to_owned()).or_default();
+        let issuer = self.network.name(Who::Bank(PAYER));
+        let token = audit::token_label(currency, issuer);
+        let sum = self.issued.entry(token).or_default();
         *sum += u128::from(quantity) * flows as u128;
     }
 
@@ -271,14 +273,18 @@ impl CashLab {
         let mut books = Books {
             acknowledged: self.acknowledged.clone(),
             in_circulation: self.issued.clone(),
+            whole: true,
             nothing_else_ran: self.unknown == 0,
             ..Books::default()
         };
         for (bank, client) in self.clients.iter().enumerate() {
             let name = self.network.name(Who::Bank(bank));
-            books.nodes.push(audit::node_books(name, client).await?);
+            books
+                .nodes
+                .push(audit::node_books(name, client, Sample::ALL, None).await?);
         }
-        books.consumed = audit::consumed(self.network.name(Who::Notary), &self.notary).await?;
+        let notary = self.network.name(Who::Notary);
+        books.consumed = Some(audit::consumed(notary, &self.notary, Sample::ALL).await?);
         let payee_ledger = &books.nodes[PAYEE].ledger;
         let step = payee_ledger.len().div_ceil(SPENDS_READ_MAX).max(1);
         let sample: Vec<_> = payee_ledger.iter().step_by(step).copied().collect();

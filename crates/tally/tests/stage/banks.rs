@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use api::{FlowStatus, Outcome, StartFlow, Wait};
 use client::{Client, Stream};
-use perf::audit::{self, Acknowledged, Books};
+use perf::audit::{self, Acknowledged, Books, Sample};
 use perf::scenario::cash;
 use perf::topology::{Network, Who};
 use tokio::sync::Mutex;
@@ -219,6 +219,7 @@ fn told(outcome: &Outcome) -> Vec<String> {
 
 async fn reckon(banks: &[Arc<Bank>; 2], network: &Network) -> u64 {
     let mut books = Books {
+        whole: true,
         nothing_else_ran: true,
         ..Books::default()
     };
@@ -227,7 +228,8 @@ async fn reckon(banks: &[Arc<Bank>; 2], network: &Network) -> u64 {
         println!("{}: {} flows", network.name(bank.who), done.len());
         assert!(done.len() as u64 > COINS, "no load, no test");
         for (id, flow) in done.iter() {
-            note(&mut books, bank.currency, position, flow);
+            let token = audit::token_label(bank.currency, network.name(bank.who));
+            note(&mut books, &token, position, flow);
             // Asked again, the same client id gives the same flow: it ran once.
             let again = bank.until_answered(&flow.start).await;
             assert_eq!(again.flow_id, flow.flow_id, "{id}");
@@ -236,7 +238,7 @@ async fn reckon(banks: &[Arc<Bank>; 2], network: &Network) -> u64 {
     }
     for bank in banks {
         let name = network.name(bank.who);
-        let node = audit::node_books(name, &bank.client)
+        let node = audit::node_books(name, &bank.client, Sample::ALL, None)
             .await
             .expect("readable");
         let spends = audit::spends(name, &bank.client, &node.ledger).await;
@@ -244,9 +246,8 @@ async fn reckon(banks: &[Arc<Bank>; 2], network: &Network) -> u64 {
         books.nodes.push(node);
     }
     let notary = super::client(network, Who::Notary);
-    books.consumed = audit::consumed("the notary", &notary)
-        .await
-        .expect("readable");
+    let consumed = audit::consumed("the notary", &notary, Sample::ALL).await;
+    books.consumed = Some(consumed.expect("readable"));
     let verdict = audit::judge(&books);
     assert!(verdict.is_clean(), "{verdict}");
     println!("{verdict}");
@@ -258,11 +259,11 @@ async fn reckon(banks: &[Arc<Bank>; 2], network: &Network) -> u64 {
 }
 
 /// What one flow adds to what the books must show.
-fn note(books: &mut Books, currency: &str, position: usize, flow: &Done) {
+fn note(books: &mut Books, token: &str, position: usize, flow: &Done) {
     let expected = if flow.kind == Kind::IssueAndPay { 2 } else { 1 };
     assert_eq!(flow.transactions.len(), expected, "{flow:?}");
     if flow.kind != Kind::Pay {
-        let sum = books.in_circulation.entry(currency.to_owned()).or_default();
+        let sum = books.in_circulation.entry(token.to_owned()).or_default();
         *sum += u128::from(flow.quantity);
     }
     for (at, id) in flow.transactions.iter().enumerate() {

@@ -1,0 +1,94 @@
+//! A part of all transactions, chosen by their ids: the same part wherever one looks.
+
+use primitives::Hash;
+use serde::{Deserialize, Serialize};
+
+/// The transactions whose ids begin with so many zero bits: ids are hashes, so that is one in 2^bits, at random, and the
+/// same ones in every ledger, at the notary and among what was acknowledged. What holds for all holds for these.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Sample {
+    zero_bits: u32,
+}
+
+/// The ids' first bits that a sample looks at; one in 2^32 is none.
+const BITS_MAX: u32 = 32;
+
+impl Sample {
+    /// All of them.
+    pub const ALL: Self = Self { zero_bits: 0 };
+
+    /// The largest one that holds about so many, of so many in all.
+    pub fn of_at_most(most: u64, all: u64) -> Self {
+        let mut sample = Self::ALL;
+        while sample.zero_bits < BITS_MAX && all >> sample.zero_bits > most.max(1) {
+            sample = sample.halved();
+        }
+        sample
+    }
+
+    /// Half of this one.
+    #[must_use]
+    pub fn halved(self) -> Self {
+        Self {
+            zero_bits: (self.zero_bits + 1).min(BITS_MAX),
+        }
+    }
+
+    /// Whether a transaction belongs to it.
+    pub fn has(self, id: &Hash) -> bool {
+        let [a, b, c, d, ..] = *id.as_bytes();
+        u32::from_be_bytes([a, b, c, d]).leading_zeros() >= self.zero_bits
+    }
+
+    /// It holds one of so many.
+    pub fn one_in(self) -> u64 {
+        1 << self.zero_bits
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_is_a_part_of_every_larger_one() {
+        let ids: Vec<Hash> = (0..4_096u32)
+            .map(|number| Hash::plain(&number.to_be_bytes()))
+            .collect();
+        let mut sample = Sample::ALL;
+        let mut within = ids.clone();
+        for bits in 0..5 {
+            assert_eq!(sample.one_in(), 1 << bits);
+            let now: Vec<Hash> = ids.iter().filter(|id| sample.has(id)).copied().collect();
+            assert!(now.iter().all(|id| within.contains(id)));
+            let expected = ids.len() >> bits;
+            assert!(
+                now.len().abs_diff(expected) <= expected / 4,
+                "{bits}: {}",
+                now.len()
+            );
+            within = now;
+            sample = sample.halved();
+        }
+    }
+
+    #[test]
+    fn a_sample_is_as_large_as_it_may_be() {
+        for (most, all, one_in) in [
+            (100, 0, 1),
+            (100, 100, 1),
+            (100, 101, 2),
+            (100, 202, 4),
+            (100, 1_000, 16),
+            (0, 8, 8),
+        ] {
+            assert_eq!(
+                Sample::of_at_most(most, all).one_in(),
+                one_in,
+                "{most} of {all}"
+            );
+        }
+        assert_eq!(Sample::of_at_most(1, u64::MAX).one_in(), 1 << 32);
+    }
+}

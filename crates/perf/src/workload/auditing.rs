@@ -1,0 +1,151 @@
+//! The audit of a site: everybody's books, through the public API, against the site's own.
+//!
+//! A site may be audited any number of times. What one audit keeps in memory is bounded: once there are too many
+//! transactions, it looks at a sample of them one by one (all that begin with so many zero bits, the same ones everywhere),
+//! and still sums up every state. How many it looked at is part of its words.
+
+use std::collections::{BTreeMap, HashSet};
+
+use primitives::Hash;
+
+use super::Site;
+use super::books::SiteBooks;
+use super::site::{SiteError, SiteNode};
+use crate::audit::{self, Acknowledged, Books, NodeBooks, Sample, Verdict};
+
+/// Transactions and states of all banks that an audit keeps, about.
+const ENTRIES_MAX: u64 = 4_000_000;
+
+/// Where a network of others stood when our work began.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub(super) struct Before {
+    /// The last position of each bank's ledger.
+    positions: Vec<u64>,
+    /// What the banks held together, by token, as text: it may not fit a number of JSON.
+    sums: BTreeMap<String, String>,
+}
+
+impl Site {
+    /// Notes where the network stands, before the first unit: for one that somebody else runs, and that has a past, other
+    /// members or other work. The audit then judges what happens from here on, and only what this site's work does: no
+    /// strange transaction is a finding, and sums are compared for the tokens that the work issues. Nobody else should
+    /// issue or pay those meanwhile.
+    pub async fn begin_among_others(&self) -> Result<(), SiteError> {
+        let mut before = Before::default();
+        let mut sums: BTreeMap<String, u128> = BTreeMap::new();
+        for node in &self.banks {
+            let failed = |source| SiteError::Client {
+                name: node.name().to_owned(),
+                source,
+            };
+            let health = node.client().health().await.map_err(failed)?;
+            before.positions.push(health.ledger_seq);
+            let balances = node.client().balances().await.map_err(failed)?;
+            for balance in balances.balances {
+                let token = audit::token_label(&balance.symbol, &balance.issuer);
+                let sum = sums.entry(token).or_default();
+                *sum = sum.saturating_add(balance.quantity.parse().unwrap_or(0));
+            }
+        }
+        let as_text = sums
+            .into_iter()
+            .map(|(token, sum)| (token, sum.to_string()));
+        before.sums = as_text.collect();
+        self.lock().begin(before);
+        Ok(())
+    }
+
+    /// Reads everybody's books and judges them, at most `read_max` transactions in full. The load must have come to rest,
+    /// and the views must have caught up.
+    pub async fn audit(&self, read_max: u32) -> Result<Verdict, SiteError> {
+        let own = self.books();
+        let sample = own.sample().max(self.affordable(own.before()).await?);
+        let mut books = expected(&own, sample);
+        for (at, node) in self.banks.iter().enumerate() {
+            let after = own.before().and_then(|before| before.positions.get(at));
+            let read = audit::node_books(node.name(), node.client(), sample, after.copied());
+            books.nodes.push(read.await?);
+        }
+        if let Some(notary) = &self.notary {
+            let consumed = audit::consumed(notary.name(), notary.client(), sample).await?;
+            books.consumed = Some(consumed);
+        }
+        for (reader, ids) in shared_out(&self.banks, &books.nodes, read_max) {
+            let spends = audit::spends(reader.name(), reader.client(), &ids).await?;
+            books.spends.extend(spends);
+        }
+        Ok(audit::judge(&books))
+    }
+
+    /// The largest sample that fits into memory.
+    async fn affordable(&self, before: Option<&Before>) -> Result<Sample, SiteError> {
+        let mut entries = 0u64;
+        for (at, node) in self.banks.iter().enumerate() {
+            let failed = |source| SiteError::Client {
+                name: node.name().to_owned(),
+                source,
+            };
+            let health = node.client().health().await.map_err(failed)?;
+            let from = before.and_then(|before| before.positions.get(at));
+            let recorded = health.ledger_seq.saturating_sub(from.copied().unwrap_or(0));
+            let balances = node.client().balances().await.map_err(failed)?;
+            let states: u64 = balances.balances.iter().map(|balance| balance.states).sum();
+            entries = entries.saturating_add(recorded).saturating_add(states);
+        }
+        Ok(Sample::of_at_most(ENTRIES_MAX, entries))
+    }
+}
+
+/// What the site's own books say must be found.
+fn expected(own: &SiteBooks, sample: Sample) -> Books {
+    let mut books = Books {
+        in_circulation: own.in_circulation().clone(),
+        in_doubt: own.possibly().clone(),
+        whole: own.before().is_none(),
+        nothing_else_ran: own.before().is_none() && own.unknown_units() == 0,
+        sample,
+        ..Books::default()
+    };
+    if let Some(before) = own.before() {
+        for (token, sum) in &mut books.in_circulation {
+            let had = before.sums.get(token).and_then(|text| text.parse().ok());
+            *sum = sum.saturating_add(had.unwrap_or(0));
+        }
+    }
+    for (participants, ids) in own.acknowledged() {
+        let positions: Vec<usize> = participants.iter().map(|at| *at as usize).collect();
+        let kept = ids.iter().filter(|id| sample.has(id));
+        books.acknowledged.extend(kept.map(|id| Acknowledged {
+            transactions: vec![*id],
+            participants: positions.clone(),
+        }));
+    }
+    books
+}
+
+/// Which transactions are read in full, evenly over all, each at one bank that has it. Those who are paid are asked first:
+/// what they tell is not what the payer told them.
+fn shared_out<'a>(
+    banks: &'a [SiteNode],
+    nodes: &[NodeBooks],
+    read_max: u32,
+) -> Vec<(&'a SiteNode, Vec<Hash>)> {
+    let mut seen: HashSet<Hash> = HashSet::new();
+    let mut all: Vec<(usize, Hash)> = Vec::new();
+    for (at, node) in nodes.iter().enumerate().rev() {
+        let new = node.ledger.iter().filter(|id| seen.insert(**id));
+        all.extend(new.map(|id| (at, *id)));
+    }
+    if read_max == 0 {
+        return Vec::new();
+    }
+    let step = all.len().div_ceil(read_max as usize).max(1);
+    let mut by_reader: BTreeMap<usize, Vec<Hash>> = BTreeMap::new();
+    for (at, id) in all.into_iter().step_by(step) {
+        by_reader.entry(at).or_default().push(id);
+    }
+    let readers = by_reader.into_iter();
+    readers
+        .filter_map(|(at, ids)| banks.get(at).map(|node| (node, ids)))
+        .collect()
+}

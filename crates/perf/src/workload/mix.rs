@@ -1,0 +1,350 @@
+//! Several kinds of work by weight, as one thing that the load engine drives.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::task::Poll;
+
+use thiserror::Error;
+
+use super::traits::{Boxed, Failed, Tried, Worker, Workload};
+use super::{KnobError, Site, Workloads};
+use crate::plan::Work;
+
+/// The code of a unit whose worker panicked.
+const PANICKED: &str = "lab.worker_panicked";
+
+/// Work that a mix cannot be made of.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("work {}: {error}", .at + 1)]
+pub struct MixError {
+    /// Which of the scenario's, from 0.
+    pub at: usize,
+    /// The knob, and what is allowed.
+    #[source]
+    pub error: KnobError,
+}
+
+/// See the module. Which work a unit is follows from the seed and the unit's number.
+pub struct Mix {
+    parts: Vec<Part>,
+    weights: u64,
+    seed: u64,
+    workers: RwLock<Vec<Arc<Slot>>>,
+}
+
+struct Part {
+    label: String,
+    weight: u64,
+    workload: Arc<dyn Workload>,
+}
+
+/// One worker of each kind.
+struct Slot {
+    site: Arc<Site>,
+    workers: Vec<Box<dyn Worker>>,
+}
+
+impl Mix {
+    /// Of a scenario's work, at least one.
+    pub fn new(workloads: &Workloads, work: &[Work], seed: u64) -> Result<Self, MixError> {
+        if work.is_empty() {
+            let error = KnobError::new("work", "at least one kind of work is needed");
+            return Err(MixError { at: 0, error });
+        }
+        let parts = work.iter().enumerate().map(|(at, work)| {
+            let workload = workloads
+                .make(&work.kind, &work.knobs)
+                .map_err(|error| MixError { at, error })?;
+            Ok(Part {
+                label: work.label.clone(),
+                weight: u64::from(work.weight.max(1)),
+                workload,
+            })
+        });
+        let parts: Vec<Part> = parts.collect::<Result<_, MixError>>()?;
+        Ok(Self {
+            weights: parts.iter().map(|part| part.weight).sum(),
+            parts,
+            seed,
+            workers: RwLock::default(),
+        })
+    }
+
+    /// Banks that it needs at least.
+    pub fn banks_min(&self) -> u32 {
+        let needs = self.parts.iter().map(|part| part.workload.banks_min());
+        needs.max().unwrap_or(0)
+    }
+
+    /// What its works are called, in order.
+    pub fn labels(&self) -> Vec<String> {
+        self.parts.iter().map(|part| part.label.clone()).collect()
+    }
+
+    /// New states of one unit, on average.
+    pub fn states_per_unit(&self) -> f64 {
+        let states = self
+            .parts
+            .iter()
+            .map(|part| part.workload.states_per_unit() * part.weight as f64);
+        states.sum::<f64>() / self.weights as f64
+    }
+
+    /// Prepares a network for so many units in all, each kind for its share.
+    pub async fn prepare(&self, site: &Arc<Site>, units_expected: u64) -> Result<(), Failed> {
+        for part in &self.parts {
+            // A share at random may be somewhat larger than its weight says.
+            let share = if self.parts.len() == 1 {
+                units_expected
+            } else {
+                let even = u128::from(units_expected) * u128::from(part.weight);
+                let even = u64::try_from(even / u128::from(self.weights)).unwrap_or(u64::MAX);
+                even.saturating_add(even / 4).saturating_add(100)
+            };
+            guarded(part.workload.prepare(site, share)).await?;
+        }
+        Ok(())
+    }
+
+    /// Sets up so many workers of each kind. If one cannot be, those that were are torn down again.
+    pub async fn set_up(&self, site: &Arc<Site>, workers: u32) -> Result<(), Failed> {
+        for number in 0..workers.max(1) {
+            let mut slot = Slot {
+                site: Arc::clone(site),
+                workers: Vec::with_capacity(self.parts.len()),
+            };
+            let mut failed = None;
+            for part in &self.parts {
+                match guarded(part.workload.worker(site, number)).await {
+                    Ok(worker) => slot.workers.push(worker),
+                    Err(reason) => {
+                        failed = Some(reason);
+                        break;
+                    }
+                }
+            }
+            self.workers
+                .write()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(Arc::new(slot));
+            if let Some(failed) = failed {
+                // Why the set-up failed says more than what its undoing says.
+                let _ = self.tear_down().await;
+                return Err(failed);
+            }
+        }
+        Ok(())
+    }
+
+    /// Tears every worker down, all of them even if one fails; the first failure is told. Nothing may be running.
+    pub async fn tear_down(&self) -> Result<(), Failed> {
+        let slots =
+            std::mem::take(&mut *self.workers.write().unwrap_or_else(PoisonError::into_inner));
+        let mut first = Ok(());
+        for worker in slots.iter().flat_map(|slot| slot.workers.iter()) {
+            let undone = guarded(worker.teardown()).await;
+            first = first.and(undone);
+        }
+        first
+    }
+
+    /// Which work a unit is.
+    pub fn work_of(&self, unit: u64) -> usize {
+        let mut left = mixed(self.seed, unit) % self.weights;
+        for (at, part) in self.parts.iter().enumerate() {
+            match left.checked_sub(part.weight) {
+                Some(rest) => left = rest,
+                None => return at,
+            }
+        }
+        0
+    }
+
+    /// Runs a unit on the worker of a slot; which work it was, and how it went. A panic is a failure of this unit.
+    pub async fn invoke(&self, slot: u32, unit: u64) -> (usize, Result<Tried, Failed>) {
+        let work = self.work_of(unit);
+        let slot = {
+            let workers = self.workers.read().unwrap_or_else(PoisonError::into_inner);
+            // A slot beyond the workers is one of them by turns.
+            let at = slot as usize % workers.len().max(1);
+            workers.get(at).map(Arc::clone)
+        };
+        let Some(slot) = slot else {
+            let missing = Failed::new("lab.no_worker", "no worker is set up");
+            return (work, Err(missing));
+        };
+        let ended = guarded(slot.workers[work].invoke(unit)).await;
+        if ended
+            .as_ref()
+            .is_err_and(|failed| failed.fault.code == PANICKED)
+        {
+            // What it had begun nobody knows.
+            slot.site.unknown();
+        }
+        (work, ended)
+    }
+}
+
+/// A future whose panic is a failure.
+async fn guarded<T>(mut future: Boxed<'_, Result<T, Failed>>) -> Result<T, Failed> {
+    std::future::poll_fn(move |context| {
+        let polled = std::panic::catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
+        polled.unwrap_or_else(|panic| {
+            let said = panic
+                .downcast_ref::<&str>()
+                .map(|text| (*text).to_owned())
+                .or_else(|| panic.downcast_ref::<String>().cloned())
+                .unwrap_or_else(|| "without a word".to_owned());
+            Poll::Ready(Err(Failed::new(PANICKED, said)))
+        })
+    })
+    .await
+}
+
+/// A number that looks like chance and is the same for the same seed and unit (splitmix64, Steele et al. 2014).
+fn mixed(seed: u64, unit: u64) -> u64 {
+    let x = seed.wrapping_add((unit.wrapping_add(1)).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicI64, Ordering};
+
+    use super::*;
+    use crate::workload::{Knobs, done};
+
+    /// Set-ups less tear-downs of all odd workers in this process: each test has a kind of its own, so one counter each.
+    static UP: AtomicI64 = AtomicI64::new(0);
+
+    struct Odd {
+        refuses: u64,
+    }
+
+    impl Odd {
+        fn make(knobs: &mut Knobs) -> Result<Arc<dyn Workload>, KnobError> {
+            let refuses = knobs.number("refuses", u64::MAX, 0..=u64::MAX)?;
+            Ok(Arc::new(Self { refuses }))
+        }
+    }
+
+    impl Workload for Odd {
+        fn kind(&self) -> &str {
+            "odd"
+        }
+
+        fn worker<'a>(
+            &'a self,
+            _: &'a Arc<Site>,
+            number: u32,
+        ) -> Boxed<'a, Result<Box<dyn Worker>, Failed>> {
+            if u64::from(number) == self.refuses {
+                return done(Err(Failed::new("odd.refused", "no")));
+            }
+            UP.fetch_add(1, Ordering::SeqCst);
+            done(Ok(Box::new(OddWorker) as Box<dyn Worker>))
+        }
+    }
+
+    struct OddWorker;
+
+    impl Worker for OddWorker {
+        fn invoke(&self, unit: u64) -> Boxed<'_, Result<Tried, Failed>> {
+            Box::pin(async move {
+                tokio::task::yield_now().await;
+                match unit % 3 {
+                    0 => Ok(Tried { retries: 2 }),
+                    1 => Err(Failed::new("odd.failed", "one in three")),
+                    _ => panic!("unit {unit}"),
+                }
+            })
+        }
+
+        fn teardown(&self) -> Boxed<'_, Result<(), Failed>> {
+            UP.fetch_sub(1, Ordering::SeqCst);
+            done(Err(Failed::new("odd.undone", "badly")))
+        }
+    }
+
+    fn work(kind: &str, weight: u32, knobs: &str) -> Work {
+        Work {
+            kind: kind.into(),
+            label: kind.into(),
+            weight,
+            knobs: toml::from_str(knobs).expect("TOML"),
+        }
+    }
+
+    fn site() -> Arc<Site> {
+        Arc::new(Site::new(Vec::new(), None, 1))
+    }
+
+    fn odd() -> Workloads {
+        let mut all = Workloads::shipped();
+        all.register("odd", "Fails in every way.", Odd::make);
+        all
+    }
+
+    #[tokio::test]
+    async fn every_worker_is_torn_down_whatever_its_units_did() {
+        let mix = Mix::new(&odd(), &[work("odd", 1, "")], 7).expect("a mix");
+        let site = site();
+        mix.set_up(&site, 3).await.expect("set up");
+        assert_eq!(UP.load(Ordering::SeqCst), 3);
+        let mut said = Vec::new();
+        for unit in 0..3 {
+            let (at, ended) = mix.invoke(unit as u32, unit).await;
+            assert_eq!(at, 0);
+            said.push(ended.map_err(|failed| failed.fault.to_string()));
+        }
+        assert_eq!(
+            said,
+            [
+                Ok(Tried { retries: 2 }),
+                Err("odd.failed: one in three".to_owned()),
+                Err("lab.worker_panicked: unit 2".to_owned()),
+            ]
+        );
+        assert_eq!(site.books().unknown_units(), 1);
+        // A slot beyond the workers is one of them.
+        assert!(mix.invoke(3, 0).await.1.is_ok());
+        let undone = mix.tear_down().await.expect_err("it says so");
+        assert_eq!(undone.fault.code, "odd.undone");
+        assert_eq!(UP.load(Ordering::SeqCst), 0);
+        let code = |ended: Result<Tried, Failed>| ended.expect_err("no worker").fault.code;
+        assert_eq!(code(mix.invoke(0, 0).await.1), "lab.no_worker");
+
+        // The third of four cannot be set up: the two before it are undone.
+        let mix = Mix::new(&odd(), &[work("odd", 1, "refuses = 2")], 7).expect("a mix");
+        let refused = mix.set_up(&site, 4).await.expect_err("it refuses");
+        assert_eq!(refused.fault.code, "odd.refused");
+        assert_eq!(UP.load(Ordering::SeqCst), 0);
+    }
+
+    #[test]
+    fn units_are_shared_out_by_weight_and_the_seed_alone() {
+        let works = [work("issue", 1, ""), work("pay", 3, "states = 3")];
+        let all = Workloads::shipped();
+        let mix = Mix::new(&all, &works, 7).expect("a mix");
+        assert_eq!((mix.banks_min(), mix.states_per_unit()), (2, 13.0 / 4.0));
+        let of = |mix: &Mix| -> Vec<usize> { (0..10_000).map(|unit| mix.work_of(unit)).collect() };
+        let share = of(&mix).iter().sum::<usize>();
+        assert!((7_300..7_700).contains(&share), "{share} of 10000");
+        assert_eq!(of(&mix), of(&Mix::new(&all, &works, 7).expect("the same")));
+        assert_ne!(of(&mix), of(&Mix::new(&all, &works, 8).expect("another")));
+    }
+
+    #[test]
+    fn an_error_says_which_work_it_is_about() {
+        let works = [work("issue", 1, ""), work("pay", 1, "stats = 3")];
+        let error = Mix::new(&Workloads::shipped(), &works, 7).err();
+        let said = error.map(|error| (error.at, error.to_string()));
+        let expected = "work 2: stats: no such knob; there are \
+                        anonymous, coins, currency, quantity, retry, states";
+        assert_eq!(said, Some((1, expected.to_owned())));
+        let none = Mix::new(&Workloads::shipped(), &[], 7).err();
+        assert!(none.is_some());
+    }
+}

@@ -1,0 +1,62 @@
+//! Workloads: what a unit of load is. The shipped ones, and the trait that makes one of your own.
+//!
+//! A [`Workload`] is a kind of work with its knobs set. It prepares a network once, gives each [`Worker`] its set-up, and
+//! a worker runs unit after unit; in the end every worker is torn down, also after a failure. It reaches the network
+//! through a [`Site`] alone, which also keeps the books that the audit judges: what was issued, and what was acknowledged
+//! to whom. [`Workloads`] knows the kinds by name, and [`Mix`] drives several of them by weight.
+//!
+//! ```no_run
+//! use std::sync::Arc;
+//! use perf::workload::{Boxed, Failed, Knobs, KnobError, Site, Tried, Worker, Workload, Workloads, done};
+//!
+//! struct Ping { retry: bool }
+//! impl Ping {
+//!     fn make(knobs: &mut Knobs) -> Result<Arc<dyn Workload>, KnobError> {
+//!         Ok(Arc::new(Self { retry: knobs.flag("retry", false)? }))
+//!     }
+//! }
+//! impl Workload for Ping {
+//!     fn kind(&self) -> &str { "ping" }
+//!     fn worker<'a>(&'a self, site: &'a Arc<Site>, _: u32) -> Boxed<'a, Result<Box<dyn Worker>, Failed>> {
+//!         done(Ok(Box::new(Pinging { site: Arc::clone(site), retry: self.retry })))
+//!     }
+//! }
+//! struct Pinging { site: Arc<Site>, retry: bool }
+//! impl Worker for Pinging {
+//!     fn invoke(&self, _unit: u64) -> Boxed<'_, Result<Tried, Failed>> {
+//!         Box::pin(async move {
+//!             let start = self.site.start_of("my.ping", &serde_json::json!({}))?;
+//!             let delivered = self.site.run(0, &start, self.retry).await?;
+//!             self.site.acknowledge(&delivered.transactions, &[0]);
+//!             Ok(delivered.tried())
+//!         })
+//!     }
+//! }
+//! let mut workloads = Workloads::shipped();
+//! workloads.register("ping", "Starts my.ping on the first bank.", Ping::make);
+//! ```
+//!
+//! `docs/guides/own-workload.md` walks through a complete one, with a preparation and books.
+//!
+//! Modules in reading order: `traits`, `knobs`, `registry`; `site` with its `books`; `mix`; the shipped kinds.
+
+mod auditing;
+mod books;
+mod cash;
+mod issue;
+mod issue_and_pay;
+mod knobs;
+mod mix;
+mod pay;
+mod progress;
+mod registry;
+mod site;
+mod traits;
+
+pub use books::{SiteBooks, Token};
+pub use knobs::{KnobError, Knobs};
+pub use mix::{Mix, MixError};
+pub use progress::{Preparation, PreparationReading};
+pub use registry::{Make, Workloads};
+pub use site::{Delivered, Site, SiteError, SiteNode};
+pub use traits::{Boxed, Failed, Tried, Worker, Workload, done};

@@ -1,0 +1,137 @@
+//! `pay`: a bank pays another one again and again, from large coins that were made before. One transaction, with change.
+
+use std::sync::Arc;
+
+use api::StartFlow;
+
+use super::cash::{Issue, PAYEE, PAYER, Pay as Arguments, Payment, QUANTITY, QUANTITY_MAX};
+use super::issue::states;
+use super::registry::Make;
+use super::traits::{Boxed, Failed, Tried, Worker, Workload};
+use super::{KnobError, Knobs, Site};
+
+/// The kind, a line about it, and how it is made.
+pub(super) const REGISTERED: (&str, &str, Make) = (
+    "pay",
+    "The first bank pays the second from coins made before: one transaction, with change.",
+    Pay::make,
+);
+
+/// Coins, unless somebody says otherwise: as many as flows that are usually outstanding.
+const COINS: u64 = 800;
+/// Coins at most.
+const COINS_MAX: u64 = 100_000;
+/// Each coin is good for so many payments.
+const PAYMENTS_PER_COIN: u64 = 1_000_000;
+/// Coins of one issue.
+const COINS_AT_ONCE: u64 = 100;
+
+struct Pay {
+    currency: String,
+    quantity: u64,
+    states: u64,
+    coins: u64,
+    anonymous: bool,
+    retry: bool,
+}
+
+impl Pay {
+    fn make(knobs: &mut Knobs) -> Result<Arc<dyn Workload>, KnobError> {
+        let quantity = knobs.number("quantity", QUANTITY, 1..=QUANTITY_MAX)?;
+        Ok(Arc::new(Self {
+            currency: knobs.currency("CHF")?,
+            quantity,
+            states: states(knobs, quantity)?,
+            coins: knobs.number("coins", COINS, 1..=COINS_MAX)?,
+            anonymous: knobs.flag("anonymous", false)?,
+            retry: knobs.flag("retry", false)?,
+        }))
+    }
+}
+
+impl Workload for Pay {
+    fn kind(&self) -> &str {
+        REGISTERED.0
+    }
+
+    fn banks_min(&self) -> u32 {
+        2
+    }
+
+    /// `coins` coins, few to a transaction.
+    fn prepare<'a>(&'a self, site: &'a Arc<Site>, _: u64) -> Boxed<'a, Result<(), Failed>> {
+        Box::pin(async move {
+            let token = site.token(&self.currency, PAYER as usize)?;
+            let issues = self.coins.div_ceil(COINS_AT_ONCE);
+            site.preparation().begin("coins", issues);
+            let coins_of = |number: u64| {
+                let made = number * COINS_AT_ONCE;
+                (self.coins - made).min(COINS_AT_ONCE)
+            };
+            let quantity_of = |number: u64| coins_of(number) * self.quantity * PAYMENTS_PER_COIN;
+            let make = |number: u64| {
+                let arguments = Issue {
+                    currency: &self.currency,
+                    quantity: quantity_of(number),
+                    outputs: coins_of(number),
+                    reference: None,
+                };
+                site.start_of("cash.issue", &arguments)
+            };
+            site.prepare_with(PAYER as usize, issues, make, |site, number, delivered| {
+                site.issued(&token, quantity_of(number));
+                site.acknowledge(&delivered.transactions, &[PAYER]);
+                Ok(())
+            })
+            .await
+        })
+    }
+
+    fn worker<'a>(
+        &'a self,
+        site: &'a Arc<Site>,
+        _number: u32,
+    ) -> Boxed<'a, Result<Box<dyn Worker>, Failed>> {
+        Box::pin(async move {
+            let arguments = Arguments {
+                currency: &self.currency,
+                reference: None,
+                payments: [Payment {
+                    to: site.name(PAYEE as usize)?,
+                    quantity: self.quantity,
+                    states: self.states,
+                }],
+                anonymous: self.anonymous,
+            };
+            Ok(Box::new(Paying {
+                start: site.start_of("cash.pay", &arguments)?,
+                retry: self.retry,
+                site: Arc::clone(site),
+            }) as Box<dyn Worker>)
+        })
+    }
+
+    /// The payee's, and the change.
+    fn states_per_unit(&self) -> f64 {
+        self.states as f64 + 1.0
+    }
+}
+
+/// Also of the `transfer` kind: a start whose transactions concern payer and payee.
+pub(super) struct Paying {
+    pub site: Arc<Site>,
+    pub start: StartFlow,
+    pub retry: bool,
+}
+
+impl Worker for Paying {
+    fn invoke(&self, _unit: u64) -> Boxed<'_, Result<Tried, Failed>> {
+        Box::pin(async move {
+            let paid = self.site.run(PAYER as usize, &self.start, self.retry);
+            let delivered = paid.await?;
+            self.site
+                .acknowledge(&delivered.transactions, &[PAYER, PAYEE]);
+            Ok(delivered.tried())
+        })
+    }
+}

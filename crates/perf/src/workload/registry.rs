@@ -1,0 +1,125 @@
+//! The kinds of work, by name.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{KnobError, Knobs, Workload};
+use super::{issue, issue_and_pay, pay};
+
+/// Makes a workload from its knobs. It asks for every knob that it has; what is left over is refused by the registry.
+pub type Make = fn(&mut Knobs) -> Result<Arc<dyn Workload>, KnobError>;
+
+/// See the module.
+#[derive(Clone)]
+pub struct Workloads {
+    kinds: BTreeMap<String, Kind>,
+}
+
+#[derive(Clone)]
+struct Kind {
+    about: String,
+    make: Make,
+}
+
+impl Workloads {
+    /// Nothing.
+    pub fn none() -> Self {
+        let kinds = BTreeMap::new();
+        Self { kinds }
+    }
+
+    /// What comes with `tally`.
+    pub fn shipped() -> Self {
+        let mut all = Self::none();
+        for (kind, about, make) in [
+            issue::REGISTERED,
+            issue_and_pay::REGISTERED,
+            pay::REGISTERED,
+        ] {
+            all.register(kind, about, make);
+        }
+        all
+    }
+
+    /// Adds a kind under a name, with one line about it; replaces one that has this name.
+    pub fn register(&mut self, kind: &str, about: &str, make: Make) {
+        let about = about.to_owned();
+        self.kinds.insert(kind.to_owned(), Kind { about, make });
+    }
+
+    /// Names, with a line about each.
+    pub fn kinds(&self) -> impl Iterator<Item = (&str, &str)> {
+        let kinds = self.kinds.iter();
+        kinds.map(|(kind, known)| (kind.as_str(), known.about.as_str()))
+    }
+
+    /// A workload of a kind, with its knobs set; an error names the knob, or `kind`, and what is allowed.
+    pub fn make(
+        &self,
+        kind: &str,
+        knobs: &BTreeMap<String, toml::Value>,
+    ) -> Result<Arc<dyn Workload>, KnobError> {
+        let known = self.kinds.get(kind).ok_or_else(|| {
+            let names: Vec<&str> = self.kinds.keys().map(String::as_str).collect();
+            let message = format!("no kind of work {kind:?}; there are {}", names.join(", "));
+            KnobError::new("kind", message)
+        })?;
+        let mut knobs = Knobs::new(knobs.clone());
+        let workload = (known.make)(&mut knobs)?;
+        knobs.end()?;
+        Ok(workload)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a kind says to knobs: nothing if it takes them.
+    fn check(kind: &str, knobs: &str, expected: &str) {
+        let set: BTreeMap<String, toml::Value> = toml::from_str(knobs).expect("TOML");
+        let said = match Workloads::shipped().make(kind, &set) {
+            Ok(workload) => {
+                assert_eq!(workload.kind(), kind);
+                String::new()
+            }
+            Err(error) => error.to_string(),
+        };
+        assert_eq!(said, expected, "{kind}: {knobs}");
+    }
+
+    #[test]
+    fn every_kind_takes_its_knobs_and_names_what_it_does_not_take() {
+        for (kind, _) in Workloads::shipped().kinds() {
+            check(kind, "", "");
+        }
+        check("issue", "currency = 'CHF'\nquantity = 5\nstates = 5", "");
+        check(
+            "issue",
+            "quantity = 4\nstates = 5",
+            "states: no more states than minor units (4) are allowed",
+        );
+        check("issue_and_pay", "selection = true\nanonymous = true", "");
+        check("pay", "states = 160\ncoins = 10\nretry = true", "");
+        check(
+            "pay",
+            "states = 2000",
+            "states: 2000: a whole number from 1 to 1000 is allowed",
+        );
+    }
+
+    #[test]
+    fn an_unknown_kind_is_told_what_there_is() {
+        let mut all = Workloads::none();
+        all.register("a", "", issue::REGISTERED.2);
+        all.register("b", "", issue::REGISTERED.2);
+        let said = all.make("c", &BTreeMap::new()).err();
+        assert_eq!(
+            said,
+            Some(KnobError::new(
+                "kind",
+                "no kind of work \"c\"; there are a, b"
+            ))
+        );
+    }
+}
