@@ -1,0 +1,194 @@
+//! Every key of a scenario: what it means, its unit, its default, what it may be. The checks and the reference page are made of it.
+
+use super::limits::{
+    BANKS_MAX, LABEL_CHARS_MAX, LINE_CHARS_MAX, OUTSTANDING_MAX, RATE_MAX, SECONDS_MAX,
+    TEXT_CHARS_MAX,
+};
+
+/// A key.
+#[derive(Clone, Copy, Debug)]
+pub struct Field {
+    /// Dotted, with `NAME` where people choose: `run.seconds`, `network.nodes.NAME.cores`.
+    pub name: &'static str,
+    /// What it may be.
+    pub kind: Kind,
+    /// What it is if it is left out, as TOML or in words; `required` where it can't be.
+    pub default: &'static str,
+    /// Its unit, if any.
+    pub unit: &'static str,
+    /// What it is for.
+    pub meaning: &'static str,
+}
+
+/// What a key may be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// A text of so many characters at most.
+    Text(u64),
+    /// `true` or `false`.
+    Flag,
+    /// A whole number within a range, both ends in it.
+    Whole(u64, u64),
+    /// A number within a range, both ends in it.
+    Number(f64, f64),
+    /// One of some words.
+    OneOf(&'static [&'static str]),
+    /// A table, or a list of tables, whose keys are fields of their own.
+    Tables,
+    /// Anything: what it holds is checked by whoever it is for.
+    Free,
+}
+
+/// Metrics that a point's summary may have, by which figures are published and charted.
+pub const METRICS: &[&str] = &[
+    "commits_per_unit",
+    "cpu_us_per_unit",
+    "disk_bytes_per_unit",
+    "disk_mb_per_h",
+    "dropped_share",
+    "error_share",
+    "generator_cpu_cores",
+    "knee_per_s",
+    "late_share",
+    "max_ms",
+    "mean_ms",
+    "p50_drift_percent_per_h",
+    "p50_ms",
+    "p90_ms",
+    "p95_ms",
+    "p99_ms",
+    "rate_drift_percent_per_h",
+    "rate_per_s",
+    "retries_per_unit",
+    "rss_drift_mb_per_h",
+    "rss_mb_max",
+    "sent_mbit_per_s",
+    "states_per_s",
+    "written_bytes_per_unit",
+];
+
+/// Whole numbers of TOML go so far.
+const WHOLE_MAX: u64 = i64::MAX as u64;
+/// Milliseconds in the longest time.
+const MS_MAX: f64 = SECONDS_MAX * 1_000.0;
+/// A thousandth of a unit a second is one in 17 minutes.
+const RATE_MIN: f64 = 0.001;
+
+const LABEL: Kind = Kind::Text(LABEL_CHARS_MAX);
+const LINE: Kind = Kind::Text(LINE_CHARS_MAX);
+const TEXT: Kind = Kind::Text(TEXT_CHARS_MAX);
+const RATE: Kind = Kind::Number(RATE_MIN, RATE_MAX);
+const OUTSTANDING: Kind = Kind::Whole(1, OUTSTANDING_MAX);
+
+macro_rules! fields {
+    ($($name:literal $kind:expr, $default:literal [$unit:literal] $meaning:literal;)*) => {
+        &[$(Field { name: $name, kind: $kind, default: $default, unit: $unit, meaning: $meaning }),*]
+    };
+}
+
+/// Every key, in the order of the page.
+#[rustfmt::skip]
+pub const FIELDS: &[Field] = fields! {
+    "name" LABEL, "the file's name" [""] "What the scenario is called in results: small letters, digits and dashes.";
+    "title" LINE, "the name" [""] "One line for people.";
+    "about" TEXT, "\"\"" [""] "What it shows, in a few sentences.";
+    "seed" Kind::Whole(0, WHOLE_MAX), "1" [""] "All that is random comes from it: the same seed asks for the same work at the same times.";
+    "main_metric" Kind::OneOf(METRICS), "\"rate_per_s\", for a search `\"knee_per_s\"`" [""] "The figure that stands for the scenario in a line of JSON.";
+    "network" Kind::Tables, "a notary and two banks" [""] "What to bring up, or what runs already.";
+    "network.banks" Kind::Whole(0, BANKS_MAX as u64), "2" [""] "Nodes beside the notary: `bank-1`, `bank-2` and so on. 0 only for work that needs no network, such as `fake`.";
+    "network.notary" Kind::OneOf(&["single", "validating"]), "\"single\"" [""] "What notary: one that sees tear-offs only, or one that verifies whole transactions.";
+    "network.settings" Kind::Free, "none" [""] "Settings of every node's configuration by dotted name, such as `network.settings.store.linger_us = 500`; [all of them](config.md).";
+    "network.nodes" Kind::Tables, "none" [""] "What is one node's own: `network.nodes.notary`, `network.nodes.bank-1`, ...";
+    "network.nodes.NAME.settings" Kind::Free, "none" [""] "Settings of this node; they replace those of all.";
+    "network.nodes.NAME.cores" Kind::Whole(1, 4_096), "all" [""] "Processor cores that the node may use: the first so many of the machine's.";
+    "network.target" Kind::Tables, "none" [""] "A network that somebody runs already. Nothing is brought up, wiped or restarted then.";
+    "network.target.banks" Kind::Free, "required" [""] "Folders of its banks, as `tally network bootstrap` makes them, or copies with `node.toml`, `root.pem` and `api-token`; relative to where `tally` is started.";
+    "network.target.notary" LINE, "none" [""] "The notary's folder; without it the audit does without the notary's books.";
+    "work" Kind::Tables, "required" [""] "What is done: one table, or several as `[[work]]`, which are mixed by weight. Keys beside these are knobs of the kind: [workloads](../guides/own-workload.md).";
+    "work.kind" LABEL, "required" [""] "Which workload.";
+    "work.label" LABEL, "the kind" [""] "What it is called in results; no two may be called the same.";
+    "work.weight" Kind::Whole(1, 1_000_000), "1" [""] "Its share among the others.";
+    "load" Kind::Tables, "one outstanding" [""] "How hard: exactly one of `outstanding`, `rate`, `ramp`, `steps` and `knee`.";
+    "load.outstanding" OUTSTANDING, "1" [""] "Closed loop: so many units are outstanding at any moment.";
+    "load.think_ms" Kind::Number(0.0, MS_MAX), "0" ["milliseconds"] "What each of them waits between two units (closed loop).";
+    "load.think" Kind::OneOf(&["fixed", "random"]), "\"fixed\"" [""] "Whether that is always the same, or exponentially distributed around it.";
+    "load.rate" RATE, "none" ["units a second"] "Open loop: units are due at this rate, whether or not the system keeps up; latency counts from when one was due.";
+    "load.ramp" Kind::Tables, "none" [""] "Open loop: the rate goes evenly from one to another over the measured time.";
+    "load.ramp.from" Kind::Number(0.0, RATE_MAX), "required" ["units a second"] "At the beginning.";
+    "load.ramp.to" Kind::Number(0.0, RATE_MAX), "required" ["units a second"] "At the end; one of the two is above 0.";
+    "load.steps" Kind::Tables, "none" [""] "Open loop: one rate after another, a list of `{ per_s = ..., seconds = ... }`.";
+    "load.steps.per_s" Kind::Number(0.0, RATE_MAX), "required" ["units a second"] "The step's rate.";
+    "load.steps.seconds" Kind::Number(0.1, SECONDS_MAX), "required" ["seconds"] "How long it lasts.";
+    "load.poisson" Kind::Flag, "false" [""] "Whether units are due at random around the rate (a Poisson process), not evenly (open loop).";
+    "load.outstanding_max" OUTSTANDING, "10000" [""] "Units outstanding at most; one that is due beyond is dropped and counted (open loop and search).";
+    "load.knee" Kind::Tables, "none" [""] "A search for the highest rate of an open loop that still meets a latency target; each rate is tried for `run.seconds`.";
+    "load.knee.from_per_s" RATE, "required" ["units a second"] "The lowest rate tried.";
+    "load.knee.to_per_s" RATE, "required" ["units a second"] "The highest; above the lowest.";
+    "load.knee.percentile" Kind::Number(1.0, 99.99), "99" ["percent"] "Which percentile of latency has to meet the target.";
+    "load.knee.latency_ms" Kind::Number(0.01, MS_MAX), "required" ["milliseconds"] "The target.";
+    "load.knee.within" Kind::Number(0.001, 0.5), "0.05" ["share"] "The search ends when the rates left are so close: 0.05 is 5 %.";
+    "run" Kind::Tables, "5 stretches of 5 s" [""] "How long and how often.";
+    "run.warm_up_s" Kind::Number(0.0, SECONDS_MAX), "1" ["seconds"] "The same load before each point, not counted.";
+    "run.seconds" Kind::Number(0.1, SECONDS_MAX), "5; with `count` 3600" ["seconds"] "What is measured of each stretch; with `count`, whichever ends first; with `load.steps` always what they take together.";
+    "run.count" Kind::Whole(1, 1_000_000_000_000), "none" ["units"] "Units of each stretch, if they are counted.";
+    "run.repeats" Kind::Whole(1, 1_000), "5" [""] "Measured stretches of each point; confidence intervals come from them, so one alone has none.";
+    "run.interleave" Kind::Flag, "false" [""] "Whether stretches of different points take turns (ABAB), as comparisons should, or follow each other (AABB).";
+    "run.restart" Kind::OneOf(&["needed", "points", "repeats"]), "\"needed\"" [""] "When nodes are restarted: only where a point's settings call for it, before each point, or before each stretch.";
+    "run.fresh" Kind::Flag, "false" [""] "Whether every point begins with a network as prepared, without what earlier points left.";
+    "sweep" Kind::Tables, "none" [""] "What is varied: each `[[sweep]]` is an axis, and every combination is a point, the last axis fastest.";
+    "sweep.label" LABEL, "the last word of `set`" [""] "What the axis is called in charts.";
+    "sweep.set" LINE, "none" [""] "The setting that is varied, by dotted name: any of this page, a node's setting or a knob. With several kinds of work, `work.LABEL.knob`.";
+    "sweep.values" Kind::Free, "none" [""] "What it is set to, one after the other: a list of numbers, texts or flags.";
+    "sweep.only" Kind::Free, "all" [""] "Names of the cases that are run, where not all of them are.";
+    "sweep.case" Kind::Tables, "none" [""] "Instead of `set` and `values`: cases that set several things, as `[[sweep.case]]`.";
+    "sweep.case.name" LABEL, "required" [""] "What the case is called; no two of an axis the same.";
+    "sweep.case.number" Kind::Number(-1e15, 1e15), "the name, if it is a number" [""] "Where it is on a numeric axis; the axis is numeric if all its cases have one.";
+    "sweep.case.set" Kind::Free, "none" [""] "What it sets, by dotted name: `set.work.sessions = \"sequential\"`.";
+    "monitors" Kind::Tables, "as below" [""] "What is watched meanwhile.";
+    "monitors.every_ms" Kind::Whole(0, 3_600_000), "500" ["milliseconds"] "Between two looks at processes and metrics, at least 50; 0 watches nothing.";
+    "monitors.metrics" Kind::Free, "[]" [""] "Further metrics of the nodes to keep, by name; [all of them](metrics.md).";
+    "monitors.machine" Kind::Flag, "true" [""] "Whether the machine's own limits are measured before the run.";
+    "audit" Kind::Tables, "as below" [""] "What is checked after each run. It can't be left out.";
+    "audit.read_max" Kind::Whole(1, 10_000_000), "20000" ["transactions"] "Transactions that are read in full at every node; of more, as many are sampled evenly.";
+    "published" Kind::Tables, "none" [""] "Figures published elsewhere, shown beside one's own: each `[[published]]` is a line of a chart.";
+    "published.label" LABEL, "required" [""] "What the line is called.";
+    "published.source" TEXT, "required" [""] "Where the figures were published, and on what machines.";
+    "published.metric" Kind::OneOf(METRICS), "the main metric" [""] "Which metric they stand beside.";
+    "published.value" Kind::Number(0.0, 1e15), "none" [""] "The figure, without a sweep.";
+    "published.values" Kind::Free, "none" [""] "The figures by case of the first axis: `values = { 4 = 1100, 6 = 1650 }`.";
+    "full" Kind::Free, "none" [""] "Settings that `--full` lays over all these: `run.seconds = 1200` below `[full]`.";
+};
+
+/// The field of a name.
+pub(super) fn field(name: &str) -> Option<&'static Field> {
+    FIELDS.iter().find(|field| field.name == name)
+}
+
+/// Keys of a section, such as `run` or, for the top, the empty one.
+pub(super) fn keys_of(section: &str) -> impl Iterator<Item = &'static str> {
+    FIELDS.iter().filter_map(move |field| {
+        let (before, key) = field.name.rsplit_once('.').unwrap_or(("", field.name));
+        (before == section).then_some(key)
+    })
+}
+
+impl Kind {
+    /// What it may be, in words: `from 1 to 64`.
+    pub(super) fn words(&self) -> String {
+        match self {
+            Kind::Text(chars) => format!("a text of at most {chars} characters"),
+            Kind::Flag => "true or false".to_owned(),
+            Kind::Whole(least, most) => format!("a whole number from {least} to {most}"),
+            Kind::Number(least, most) => format!("a number from {least} to {most}"),
+            Kind::OneOf(words) => format!("one of {}", quoted(words)),
+            Kind::Tables => "a table".to_owned(),
+            Kind::Free => "a value".to_owned(),
+        }
+    }
+}
+
+/// Words with quotes and commas.
+pub(super) fn quoted(words: &[&str]) -> String {
+    let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+    quoted.join(", ")
+}

@@ -1,0 +1,176 @@
+//! Opening a scenario: a file, or the name of a shipped one.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use super::checks::Checks;
+use super::error::{BAD, PlanError, UNKNOWN, UNREADABLE, suggestion};
+use super::limits::FILE_BYTES_MAX;
+use super::model::Plan;
+use super::overlay;
+use super::points::{self, PointPlan};
+use super::read;
+use super::reader::Reader;
+use super::shipped::{SHIPPED, shipped};
+use super::source::{At, Sources};
+use super::tree::{self, Table, Tree};
+
+/// How a scenario is opened.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Whether its `[full]` is laid over it.
+    pub full: bool,
+    /// Settings laid over that, each `key=value`.
+    pub set: Vec<String>,
+}
+
+/// Opens a scenario by the path of its file or by the name of a shipped one. Everything about it is checked, each of its
+/// points too.
+///
+/// # Errors
+/// Everything that is wrong with it, each with its place.
+pub fn open(file_or_name: &str, options: &Options, checks: &dyn Checks) -> Result<Plan, PlanError> {
+    let is_path = file_or_name.contains(['/', '\\']) || file_or_name.ends_with(".toml");
+    if !is_path && let Some(shipped) = shipped(file_or_name) {
+        let label = format!("{file_or_name} (shipped)");
+        return parse(
+            file_or_name,
+            &label,
+            shipped.text.as_bytes(),
+            options,
+            checks,
+        );
+    }
+    let path = Path::new(file_or_name);
+    if !is_path && !path.exists() {
+        let names = SHIPPED.iter().map(|shipped| shipped.name);
+        let near = suggestion(file_or_name, names);
+        let message = format!("there is no file and no shipped scenario `{file_or_name}`{near}");
+        return Err(PlanError::plain(UNKNOWN, message));
+    }
+    let bytes = read_file(path)
+        .map_err(|error| PlanError::plain(UNREADABLE, format!("{}: {error}", path.display())))?;
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    parse(&stem, file_or_name, &bytes, options, checks)
+}
+
+/// At most one byte more than may be: enough to tell.
+fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let most = u64::try_from(FILE_BYTES_MAX).unwrap_or(u64::MAX);
+    File::open(path)?
+        .take(most.saturating_add(1))
+        .read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Reads a scenario's text. `name` is what it is called unless it says so itself, `source` what messages call the text.
+///
+/// # Errors
+/// Everything that is wrong with it, each with its place.
+pub fn parse(
+    name: &str,
+    source: &str,
+    bytes: &[u8],
+    options: &Options,
+    checks: &dyn Checks,
+) -> Result<Plan, PlanError> {
+    if bytes.len() > FILE_BYTES_MAX {
+        let message = format!("{source}: longer than {FILE_BYTES_MAX} bytes");
+        return Err(PlanError::plain(UNREADABLE, message));
+    }
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let good = &bytes[..error.valid_up_to()];
+        let line = good.iter().filter(|byte| **byte == b'\n').count() + 1;
+        PlanError::plain(UNREADABLE, format!("{source}:{line}: not UTF-8"))
+    })?;
+    let mut sources = Sources::default();
+    let file = sources.add(source, text, true);
+    let overrides = overlay::read(&mut sources, &options.set);
+    let mut reader = Reader::new(&sources);
+    let plan = document(&mut reader, text, file).and_then(|(table, full)| {
+        if !options.full
+            && let Some(full) = &full
+        {
+            // What only --full runs is judged now, not on the day when it matters.
+            let table = laid(&mut reader, table.clone(), Some(full.clone()), &[]);
+            read_all(&mut reader, &table, name, checks, &[]);
+        }
+        let full = full.filter(|_| options.full);
+        let table = laid(&mut reader, table, full, &overrides);
+        read_all(&mut reader, &table, name, checks, &overrides)
+    });
+    match plan {
+        Some(plan) if reader.problems.is_empty() => Ok(plan),
+        _ if reader.problems.is_empty() => Err(PlanError::plain(BAD, source.to_owned())),
+        _ => Err(PlanError {
+            problems: reader.problems,
+        }),
+    }
+}
+
+/// The document without its `[full]`, and that.
+fn document(reader: &mut Reader<'_>, text: &str, file: u32) -> Option<(Table, Option<Table>)> {
+    let parsed = tree::parse(text, file).and_then(|mut table| {
+        tree::make_lists(&mut table);
+        tree::unquote_settings(&mut table)?;
+        let full = match table.remove("full").map(|entry| entry.node) {
+            None => None,
+            Some(node) => match node.tree {
+                Tree::Table(mut full) => {
+                    tree::unquote_settings(&mut full)?;
+                    if let Some(entry) = full.get("full") {
+                        return Err((entry.key_at, "`full` within `full`".to_owned()));
+                    }
+                    Some(full)
+                }
+                _ => return Err((node.at, "`full` has to be a table".to_owned())),
+            },
+        };
+        Ok((table, full))
+    });
+    parsed
+        .map_err(|(at, message)| reader.wrong(at, message))
+        .ok()
+}
+
+/// The document with everything laid over it.
+fn laid(
+    reader: &mut Reader<'_>,
+    mut table: Table,
+    full: Option<Table>,
+    overrides: &[Result<overlay::Override, tree::Wrong>],
+) -> Table {
+    if let Some(full) = full
+        && let Err((at, message)) = tree::lay(&mut table, full)
+    {
+        reader.wrong(at, message);
+    }
+    tree::make_lists(&mut table);
+    overlay::lay(reader, &mut table, overrides);
+    table
+}
+
+/// Reads a document and all points of its sweep.
+fn read_all(
+    reader: &mut Reader<'_>,
+    table: &Table,
+    name: &str,
+    checks: &dyn Checks,
+    overrides: &[Result<overlay::Override, tree::Wrong>],
+) -> Option<Plan> {
+    let plan = read::plan(reader, table, name, checks);
+    overlay::check(reader, overrides, &plan.sweep);
+    if !reader.problems.is_empty() {
+        return None;
+    }
+    if !plan.sweep.is_empty() {
+        let top = reader.open_top(table, At::NOWHERE);
+        let places = read::sweep::places(reader, top);
+        let mut made = tree::made_table(plan.to_table(), At::NOWHERE);
+        tree::borrow_places(&mut made, table);
+        let _: Vec<PointPlan> = points::expand(reader, made, &plan, &places, checks);
+    }
+    Some(plan)
+}

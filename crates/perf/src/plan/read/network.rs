@@ -1,0 +1,120 @@
+//! `[network]`.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use toml::Value;
+
+use crate::plan::checks::Checks;
+use crate::plan::limits::{BANKS_MAX, SETTINGS_MAX};
+use crate::plan::model::{Network, NodeSettings, NotaryKind, Target};
+use crate::plan::reader::{Reader, Section};
+use crate::plan::tree::Tree;
+
+/// Banks if nobody says.
+const BANKS: u32 = 2;
+/// What the notary is called among nodes.
+const NOTARY: &str = "notary";
+
+pub(super) fn read(reader: &mut Reader<'_>, top: Section<'_>, checks: &dyn Checks) -> Network {
+    let mut network = Network {
+        banks: BANKS,
+        notary: NotaryKind::Single,
+        settings: BTreeMap::new(),
+        nodes: BTreeMap::new(),
+        target: None,
+    };
+    let Some(section) = reader.sub(top, "network") else {
+        return network;
+    };
+    if let Some(banks) = reader.small(section, "banks") {
+        network.banks = banks;
+    }
+    if reader.one_of(section, "notary") == Some("validating") {
+        network.notary = NotaryKind::Validating;
+    }
+    if let Some(target) = reader.sub(section, "target") {
+        let target = self::target(reader, target);
+        let why = "makes no sense with a target, whose nodes are somebody's own";
+        reader.forbid(section, &["settings", "nodes", "notary"], why);
+        let count = u32::try_from(target.banks.len()).unwrap_or(u32::MAX);
+        if section.has("banks") && network.banks != count {
+            let message = format!(
+                "`network.banks` is {}; the target has {count}",
+                network.banks
+            );
+            reader.wrong(section.at_of("banks"), message);
+        }
+        network.banks = count;
+        network.target = Some(target);
+        return network;
+    }
+    network.settings = settings(reader, section, checks, false);
+    nodes(reader, section, checks, &mut network);
+    network
+}
+
+fn target(reader: &mut Reader<'_>, section: Section<'_>) -> Target {
+    reader.missing(section, "banks");
+    let banks = reader.texts(section, "banks", BANKS_MAX as usize);
+    if section.has("banks") && banks.is_empty() {
+        reader.wrong(section.at_of("banks"), "a target has at least one bank");
+    }
+    Target {
+        banks: banks.into_iter().map(PathBuf::from).collect(),
+        notary: reader.words(section, "notary").map(PathBuf::from),
+    }
+}
+
+fn nodes(
+    reader: &mut Reader<'_>,
+    section: Section<'_>,
+    checks: &dyn Checks,
+    network: &mut Network,
+) {
+    let Some(node) = section.node("nodes") else {
+        return;
+    };
+    let Tree::Table(table) = &node.tree else {
+        let message = format!(
+            "`network.nodes` is {}; it has to be a table",
+            node.type_name()
+        );
+        return reader.wrong(node.at, message);
+    };
+    let mut names = vec![NOTARY.to_owned()];
+    names.extend((1..=network.banks).map(|bank| format!("bank-{bank}")));
+    for (name, entry) in table {
+        if !names.contains(name) {
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            reader.not_one_of(entry.key_at, "node", name, &names);
+            continue;
+        }
+        let Some(own) = reader.open(&entry.node, "network.nodes.NAME") else {
+            continue;
+        };
+        let own = NodeSettings {
+            settings: settings(reader, own, checks, name == NOTARY),
+            cores: reader.small(own, "cores"),
+        };
+        network.nodes.insert(name.clone(), own);
+    }
+}
+
+fn settings(
+    reader: &mut Reader<'_>,
+    section: Section<'_>,
+    checks: &dyn Checks,
+    notary: bool,
+) -> BTreeMap<String, Value> {
+    let found = reader.dotted(section, "settings", SETTINGS_MAX);
+    let mut settings = BTreeMap::new();
+    for (name, entry) in found {
+        let value = entry.node.value();
+        if let Err(message) = checks.setting(&name, &value, notary) {
+            reader.wrong(entry.node.at, message);
+        }
+        settings.insert(name, value);
+    }
+    settings
+}

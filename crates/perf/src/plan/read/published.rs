@@ -1,0 +1,80 @@
+//! `[[published]]`.
+
+use std::collections::BTreeMap;
+
+use crate::plan::fields::{Kind, field};
+use crate::plan::limits::{PUBLISHED_MAX, PUBLISHED_VALUES_MAX};
+use crate::plan::model::PublishedLine;
+use crate::plan::reader::{Reader, Section, plain_number};
+use crate::plan::tree::Tree;
+
+pub(super) fn read(
+    reader: &mut Reader<'_>,
+    top: Section<'_>,
+    main_metric: &str,
+) -> Vec<PublishedLine> {
+    let mut lines = Vec::new();
+    for node in reader.list(top, "published", PUBLISHED_MAX) {
+        let Some(section) = reader.open(node, "published") else {
+            continue;
+        };
+        for key in ["label", "source"] {
+            reader.missing(section, key);
+        }
+        let mut values = values(reader, section);
+        if let Some(value) = reader.number(section, "value") {
+            if section.has("values") {
+                reader.forbid(section, &["value"], "contradicts `values`; take one");
+            }
+            values.insert(String::new(), value);
+        } else if !section.has("values") && !section.has("value") {
+            reader.wrong(section.at, "published figures need `value` or `values`");
+        }
+        let metric = reader.one_of(section, "metric").unwrap_or(main_metric);
+        lines.push(PublishedLine {
+            label: reader.words(section, "label").unwrap_or_default(),
+            source: reader.words(section, "source").unwrap_or_default(),
+            metric: metric.to_owned(),
+            values,
+        });
+    }
+    lines
+}
+
+fn values(reader: &mut Reader<'_>, section: Section<'_>) -> BTreeMap<String, f64> {
+    let mut values = BTreeMap::new();
+    let Some(node) = section.node("values") else {
+        return values;
+    };
+    let table = match &node.tree {
+        Tree::Table(table) if (1..=PUBLISHED_VALUES_MAX).contains(&table.len()) => table,
+        _ => {
+            let message = format!(
+                "`published.values` has to be a table of 1 to {PUBLISHED_VALUES_MAX} figures by case, such as {{ 4 = 1100 }}"
+            );
+            reader.wrong(node.at, message);
+            return values;
+        }
+    };
+    let range = field("published.value").map_or(Kind::Free, |field| field.kind);
+    for (case, entry) in table {
+        let number = plain_number(&entry.node);
+        let fits = |number: &f64| match range {
+            Kind::Number(least, most) => (least..=most).contains(number),
+            _ => true,
+        };
+        match number.filter(fits) {
+            Some(number) => {
+                values.insert(case.clone(), number);
+            }
+            None => {
+                let message = format!(
+                    "the figure of `{case}` has to be {} (quote a case with a dot in it)",
+                    range.words()
+                );
+                reader.wrong(entry.node.at, message);
+            }
+        }
+    }
+    values
+}

@@ -1,0 +1,75 @@
+//! `[run]`.
+
+use crate::plan::limits::SECONDS_MAX;
+use crate::plan::model::{Load, Restart, Run, Shape};
+use crate::plan::reader::{Reader, Section};
+
+/// Measured seconds of a stretch if nobody says.
+const SECONDS: f64 = 5.0;
+/// The same where units are counted: long enough not to be what ends it.
+const SECONDS_COUNTED: f64 = 3_600.0;
+/// Warm-up before a point if nobody says.
+const WARM_UP_S: f64 = 1.0;
+/// Stretches of each point if nobody says.
+const REPEATS: u32 = 5;
+
+pub(super) fn read(reader: &mut Reader<'_>, top: Section<'_>, load: &Load, target: bool) -> Run {
+    let steps_s = steps_s(load);
+    if steps_s.is_some_and(|sum| sum > SECONDS_MAX) {
+        let message = format!("the steps of `load` take more than {SECONDS_MAX} seconds together");
+        reader.wrong(top.at_of("load"), message);
+    }
+    let mut run = Run {
+        warm_up_s: WARM_UP_S,
+        seconds: steps_s.unwrap_or(SECONDS),
+        count: None,
+        repeats: REPEATS,
+        interleave: false,
+        restart: Restart::Needed,
+        fresh: false,
+    };
+    let Some(section) = reader.sub(top, "run") else {
+        return run;
+    };
+    run.warm_up_s = reader.number(section, "warm_up_s").unwrap_or(WARM_UP_S);
+    run.count = reader.whole(section, "count");
+    if run.count.is_some() {
+        run.seconds = SECONDS_COUNTED;
+    }
+    let seconds = reader.number(section, "seconds");
+    // Steps say themselves how long they are.
+    run.seconds = steps_s.or(seconds).unwrap_or(run.seconds);
+    run.repeats = reader.small(section, "repeats").unwrap_or(REPEATS);
+    run.interleave = reader.flag(section, "interleave").unwrap_or(false);
+    run.restart = match reader.one_of(section, "restart") {
+        Some("points") => Restart::Points,
+        Some("repeats") => Restart::Repeats,
+        _ => Restart::Needed,
+    };
+    run.fresh = reader.flag(section, "fresh").unwrap_or(false);
+    if target {
+        let why = "would change the target, which is somebody's own";
+        if run.restart != Restart::Needed {
+            reader.forbid(section, &["restart"], why);
+        }
+        if run.fresh {
+            reader.forbid(section, &["fresh"], why);
+        }
+    }
+    if run.fresh && run.interleave {
+        let why = "would wipe the network between turns of `interleave`; take one of the two";
+        reader.forbid(section, &["fresh"], why);
+    }
+    run
+}
+
+/// What the steps of a rate take together.
+fn steps_s(load: &Load) -> Option<f64> {
+    match load {
+        Load::Open(open) => match &open.shape {
+            Shape::Steps(steps) => Some(steps.iter().map(|step| step.seconds).sum()),
+            Shape::Constant(_) | Shape::Ramp { .. } => None,
+        },
+        Load::Closed(_) | Load::Knee(_) => None,
+    }
+}

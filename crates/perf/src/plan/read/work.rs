@@ -1,0 +1,88 @@
+//! `[work]`, or several `[[work]]`.
+
+use crate::plan::checks::Checks;
+use crate::plan::limits::{KNOBS_MAX, WORKS_MAX};
+use crate::plan::model::{Network, Work};
+use crate::plan::reader::{Reader, Section};
+
+/// Keys of a work that are no knobs.
+const OWN: [&str; 3] = ["kind", "label", "weight"];
+/// The only kind that is done without a network.
+const FAKE: &str = "fake";
+
+pub(super) fn read(reader: &mut Reader<'_>, top: Section<'_>) -> Vec<Work> {
+    reader.missing(top, "work");
+    let mut works: Vec<Work> = Vec::new();
+    let nodes = reader.list(top, "work", WORKS_MAX);
+    if nodes.is_empty() && top.has("work") {
+        reader.wrong(top.at_of("work"), "there has to be some work");
+    }
+    for node in nodes {
+        let Some(section) = reader.open_any(node, "work") else {
+            continue;
+        };
+        reader.missing(section, "kind");
+        let kind = reader.words(section, "kind").unwrap_or_default();
+        let label = reader
+            .words(section, "label")
+            .unwrap_or_else(|| kind.clone());
+        if works.iter().any(|work| work.label == label) {
+            let key = if section.has("label") {
+                "label"
+            } else {
+                "kind"
+            };
+            let message = format!("two kinds of work are called `{label}`; give each a label");
+            reader.wrong(section.at_of(key), message);
+        }
+        let knobs = section
+            .table
+            .iter()
+            .filter(|(key, _)| !OWN.contains(&key.as_str()))
+            .map(|(key, entry)| (key.clone(), entry.node.value()));
+        let work = Work {
+            kind,
+            label,
+            weight: reader.small(section, "weight").unwrap_or(1),
+            knobs: knobs.collect(),
+        };
+        if work.knobs.len() > KNOBS_MAX {
+            let message = format!("{} knobs; at most {KNOBS_MAX}", work.knobs.len());
+            reader.wrong(section.at, message);
+        }
+        works.push(work);
+    }
+    works
+}
+
+/// Whether somebody can do it. Works and their tables are in the same order unless there is a problem already.
+pub(super) fn check(
+    reader: &mut Reader<'_>,
+    top: Section<'_>,
+    works: &[Work],
+    network: &Network,
+    checks: &dyn Checks,
+) {
+    let nodes = reader.list(top, "work", WORKS_MAX);
+    for (work, node) in works.iter().zip(nodes) {
+        let Some(section) = reader.open_any(node, "work") else {
+            continue;
+        };
+        if (network.banks == 0) != (work.kind == FAKE) {
+            let message = match work.kind.as_str() {
+                FAKE => "work of the kind `fake` needs `network.banks = 0`",
+                _ => "only work of the kind `fake` can be done with `network.banks = 0`",
+            };
+            reader.wrong(section.at_of("kind"), message);
+        }
+        if let Err(error) = checks.work(work, network) {
+            let key = error.key.as_deref().unwrap_or("kind");
+            let at = match section.node(key) {
+                Some(node) => node.at,
+                None => section.at_of("kind"),
+            };
+            let label = &work.label;
+            reader.wrong(at, format!("work `{label}`: {}", error.message));
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! The scenarios that come with the program.
+
+/// A scenario that is shipped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shipped {
+    /// What `tally lab run` calls it.
+    pub name: &'static str,
+    /// Its file.
+    pub text: &'static str,
+}
+
+macro_rules! shipped {
+    ($($name:literal,)*) => {
+        &[$(Shipped { name: $name, text: include_str!(concat!("../../scenarios/", $name, ".toml")) }),*]
+    };
+}
+
+/// All of them, in the order in which `make lab` runs them.
+pub const SHIPPED: &[Shipped] = shipped!["issue",];
+
+/// The one of a name.
+pub fn shipped(name: &str) -> Option<&'static Shipped> {
+    SHIPPED.iter().find(|shipped| shipped.name == name)
+}

@@ -1,0 +1,277 @@
+//! A plan written is the same plan when it is read.
+
+use std::collections::BTreeMap;
+
+use proptest::collection::{btree_map, vec};
+use proptest::option;
+use proptest::prelude::*;
+use toml::Value;
+
+use super::SWAP;
+use crate::plan::{
+    Audit, Axis, Case, Closed, Knee, Load, METRICS, Monitors, Network, NoChecks, NodeSettings,
+    NotaryKind, Open, Options, Plan, PublishedLine, Restart, Run, Shape, Step, Target, Think, Work,
+    parse,
+};
+
+fn again(plan: &Plan) -> Plan {
+    let text = plan.to_toml();
+    parse(
+        "other",
+        "x.toml",
+        text.as_bytes(),
+        &Options::default(),
+        &NoChecks,
+    )
+    .unwrap_or_else(|error| panic!("{error}\nin\n{text}"))
+}
+
+#[test]
+fn a_file_and_what_is_written_of_it() {
+    for full in [false, true] {
+        let plan = super::read(SWAP, full, &[]).expect("reads");
+        assert_eq!(again(&plan), plan);
+        for point in plan.points().expect("points") {
+            assert_eq!(again(&point.plan), point.plan);
+        }
+    }
+}
+
+fn value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        any::<i64>().prop_map(Value::Integer),
+        (-1e9..1e9f64).prop_map(Value::Float),
+        any::<bool>().prop_map(Value::Boolean),
+        ".{0,20}".prop_map(Value::String),
+    ];
+    prop_oneof![
+        leaf.clone(),
+        vec(leaf.clone(), 0..3).prop_map(Value::Array),
+        btree_map("[a-z]{1,4}", leaf, 0..3)
+            .prop_map(|table| Value::Table(table.into_iter().collect())),
+    ]
+}
+
+fn leaf() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        any::<i64>().prop_map(Value::Integer),
+        "[a-z ]{0,9}".prop_map(Value::String)
+    ]
+}
+
+fn settings() -> impl Strategy<Value = BTreeMap<String, Value>> {
+    // Never one within another: `a.b` is no name beside `a`.
+    btree_map("[a-z_]{1,5}\\.[a-z_]{1,8}", leaf(), 0..4)
+}
+
+fn words() -> impl Strategy<Value = String> {
+    "[a-zA-Z\"'\\\\#=\n ]{0,20}x"
+}
+
+fn seconds() -> impl Strategy<Value = f64> {
+    prop_oneof![0.1..1e6f64, (1..1000u32).prop_map(f64::from)]
+}
+
+fn network() -> impl Strategy<Value = Network> {
+    let own = (settings(), option::of(1..9u32))
+        .prop_map(|(settings, cores)| NodeSettings { settings, cores });
+    let nodes = btree_map("notary|bank-[1-3]", own, 0..3);
+    let target =
+        (vec("[a-z/]{1,9}", 1..4), option::of("[a-z/]{1,9}")).prop_map(|(banks, notary)| Target {
+            banks: banks.into_iter().map(Into::into).collect(),
+            notary: notary.map(Into::into),
+        });
+    let free = (3..65u32, any::<bool>(), settings(), nodes).prop_map(
+        |(banks, validating, settings, nodes)| Network {
+            banks,
+            notary: if validating {
+                NotaryKind::Validating
+            } else {
+                NotaryKind::Single
+            },
+            settings,
+            nodes,
+            target: None,
+        },
+    );
+    prop_oneof![
+        4 => free,
+        1 => target.prop_map(|target| Network {
+            banks: u32::try_from(target.banks.len()).expect("few"),
+            notary: NotaryKind::Single,
+            settings: BTreeMap::new(),
+            nodes: BTreeMap::new(),
+            target: Some(target),
+        }),
+    ]
+}
+
+fn works() -> impl Strategy<Value = Vec<Work>> {
+    let knobs = btree_map("[a-j]{1,6}", value(), 0..4);
+    let one = (words(), 1..99u32, knobs).prop_map(|(kind, weight, knobs)| (kind, weight, knobs));
+    vec(one, 1..4).prop_map(|works| {
+        let numbered = works.into_iter().enumerate();
+        numbered
+            .map(|(at, (kind, weight, knobs))| Work {
+                kind,
+                label: format!("work {at}"),
+                weight,
+                knobs,
+            })
+            .collect()
+    })
+}
+
+fn load() -> impl Strategy<Value = Load> {
+    let think = prop_oneof![
+        (0.0..1e6f64).prop_map(Think::Fixed),
+        (0.0..1e6f64).prop_map(Think::Random)
+    ];
+    let closed = (1..100_000u32, think)
+        .prop_map(|(outstanding, think)| Load::Closed(Closed { outstanding, think }));
+    let step = (0.5..1e5f64, seconds()).prop_map(|(per_s, seconds)| Step { per_s, seconds });
+    let shape = prop_oneof![
+        (0.001..1e6f64).prop_map(Shape::Constant),
+        (0.5..1e6f64, 0.0..1e6f64).prop_map(|(from, to)| Shape::Ramp { from, to }),
+        vec(step, 1..4).prop_map(Shape::Steps),
+    ];
+    let open =
+        (shape, any::<bool>(), 1..100_000u32).prop_map(|(shape, poisson, outstanding_max)| {
+            Load::Open(Open {
+                shape,
+                poisson,
+                outstanding_max,
+            })
+        });
+    let knee = (
+        0.001..1e3f64,
+        2e3..1e6f64,
+        1.0..99.9f64,
+        0.01..1e6f64,
+        0.001..0.5f64,
+    )
+        .prop_map(|(from_per_s, to_per_s, percentile, latency_ms, within)| {
+            Load::Knee(Knee {
+                from_per_s,
+                to_per_s,
+                percentile,
+                latency_ms,
+                within,
+                outstanding_max: 7,
+            })
+        });
+    prop_oneof![closed, open, knee]
+}
+
+fn run() -> impl Strategy<Value = Run> {
+    (
+        0.0..1e6f64,
+        seconds(),
+        option::of(1..1_000_000u64),
+        1..1000u32,
+        0..4u8,
+    )
+        .prop_map(|(warm_up_s, seconds, count, repeats, flags)| Run {
+            warm_up_s,
+            seconds,
+            count,
+            repeats,
+            interleave: flags == 1,
+            restart: Restart::Needed,
+            fresh: flags == 2,
+        })
+}
+
+fn sweep() -> impl Strategy<Value = Vec<Axis>> {
+    let set = btree_map("(work\\.[a-j]{1,6}|run\\.x)", leaf(), 0..3);
+    vec(vec((option::of(-1e6..1e6f64), set), 1..4), 0..3).prop_map(|axes| {
+        let case = |(at, (number, set)): (usize, (Option<f64>, _))| Case {
+            name: format!("case {at}"),
+            number,
+            set,
+        };
+        let axis = |(at, cases): (usize, Vec<(Option<f64>, _)>)| {
+            let mut cases: Vec<Case> = cases.into_iter().enumerate().map(case).collect();
+            if cases.iter().any(|case| case.number.is_none()) {
+                cases.iter_mut().for_each(|case| case.number = None);
+            }
+            Axis {
+                label: format!("axis {at}"),
+                cases,
+            }
+        };
+        axes.into_iter().enumerate().map(axis).collect()
+    })
+}
+
+fn published() -> impl Strategy<Value = Vec<PublishedLine>> {
+    let values = prop_oneof![
+        btree_map("[0-9a-z. ]{1,6}", 0.0..1e9f64, 1..4),
+        (0.0..1e9f64).prop_map(|value| BTreeMap::from([(String::new(), value)])),
+    ];
+    let line =
+        (words(), words(), 0..METRICS.len(), values).prop_map(|(label, source, metric, values)| {
+            PublishedLine {
+                label,
+                source,
+                metric: METRICS[metric].to_owned(),
+                values,
+            }
+        });
+    vec(line, 0..3)
+}
+
+prop_compose! {
+    fn plan()(
+        name in "[a-z][a-z0-9]{0,9}",
+        (title, about) in (words(), ".{0,40}"),
+        seed in 0..i64::MAX as u64,
+        network in network(),
+        work in works(),
+        load in load(),
+        run in run(),
+        (every_ms, metrics, machine) in (prop_oneof![Just(0u64), 50..9_999u64], vec("[a-z_]{1,9}", 0..3), any::<bool>()),
+        read_max in 1..10_000u32,
+        published in published(),
+        metric in 0..METRICS.len(),
+    ) -> Plan {
+        let mut run = run;
+        if network.target.is_some() {
+            run.fresh = false;
+        }
+        if let Load::Open(Open { shape: Shape::Steps(steps), .. }) = &load {
+            run.seconds = steps.iter().map(|step| step.seconds).sum();
+        }
+        Plan {
+            name, title, about, seed, network, work, load, run,
+            sweep: Vec::new(),
+            monitors: Monitors { every_ms, metrics, machine },
+            audit: Audit { read_max },
+            published,
+            main_metric: METRICS[metric].to_owned(),
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_plan(plan in plan()) {
+        prop_assert_eq!(again(&plan), plan);
+    }
+
+    #[test]
+    fn any_sweep(mut plan in plan(), sweep in sweep()) {
+        // One kind of work: a case that sets a knob has to say whose otherwise. `run.x` is none, and told.
+        plan.work.truncate(1);
+        plan.sweep = sweep;
+        let good = plan.points();
+        let text = plan.to_toml();
+        match parse("other", "x.toml", text.as_bytes(), &Options::default(), &NoChecks) {
+            Ok(read) => {
+                prop_assert_eq!(&read, &plan);
+                prop_assert_eq!(read.points(), good);
+            }
+            Err(error) => prop_assert!(good.is_err(), "{}", error),
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! A plan as TOML that gives the same plan again.
+
+use std::collections::BTreeMap;
+
+use toml::{Table, Value};
+
+use super::model::{
+    Axis, Load, Network, NodeSettings, NotaryKind, Plan, PublishedLine, Restart, Run, Shape, Step,
+    Think, Work,
+};
+
+/// Below, every whole number is a number of its own as a float too.
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
+impl Plan {
+    /// The exact scenario with every default filled in: reading it gives this plan again.
+    pub fn to_toml(&self) -> String {
+        self.to_table().to_string()
+    }
+
+    /// Likewise, as a table.
+    pub(super) fn to_table(&self) -> Table {
+        let mut table = Table::new();
+        put(&mut table, "name", self.name.as_str());
+        put(&mut table, "title", self.title.as_str());
+        put(&mut table, "about", self.about.as_str());
+        put(&mut table, "seed", whole(self.seed));
+        put(&mut table, "main_metric", self.main_metric.as_str());
+        put(&mut table, "network", network(&self.network));
+        put(&mut table, "work", list(&self.work, work));
+        put(&mut table, "load", load(&self.load));
+        put(&mut table, "run", run(&self.run));
+        put_list(&mut table, "sweep", &self.sweep, axis);
+        let mut monitors = Table::new();
+        put(&mut monitors, "every_ms", whole(self.monitors.every_ms));
+        put(&mut monitors, "metrics", self.monitors.metrics.clone());
+        put(&mut monitors, "machine", self.monitors.machine);
+        put(&mut table, "monitors", monitors);
+        let mut audit = Table::new();
+        put(&mut audit, "read_max", i64::from(self.audit.read_max));
+        put(&mut table, "audit", audit);
+        put_list(&mut table, "published", &self.published, published);
+        table
+    }
+}
+
+fn put(table: &mut Table, key: &str, value: impl Into<Value>) {
+    table.insert(key.to_owned(), value.into());
+}
+
+fn put_list<T>(table: &mut Table, key: &str, things: &[T], one: impl Fn(&T) -> Table) {
+    if !things.is_empty() {
+        put(table, key, list(things, one));
+    }
+}
+
+fn list<T>(things: &[T], one: impl Fn(&T) -> Table) -> Value {
+    Value::Array(
+        things
+            .iter()
+            .map(|thing| Value::Table(one(thing)))
+            .collect(),
+    )
+}
+
+/// TOML's whole numbers have a sign.
+fn whole(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// Whole where it is: `5`, not `5.0`.
+fn number(number: f64) -> Value {
+    if number.fract() == 0.0 && number.abs() < EXACT {
+        Value::Integer(number as i64)
+    } else {
+        Value::Float(number)
+    }
+}
+
+fn network(network: &Network) -> Table {
+    let mut table = Table::new();
+    if let Some(target) = &network.target {
+        let path = |path: &std::path::PathBuf| path.display().to_string();
+        let mut inner = Table::new();
+        let banks: Vec<String> = target.banks.iter().map(path).collect();
+        put(&mut inner, "banks", banks);
+        if let Some(notary) = &target.notary {
+            put(&mut inner, "notary", path(notary));
+        }
+        put(&mut table, "target", inner);
+        return table;
+    }
+    put(&mut table, "banks", i64::from(network.banks));
+    let notary = match network.notary {
+        NotaryKind::Single => "single",
+        NotaryKind::Validating => "validating",
+    };
+    put(&mut table, "notary", notary);
+    settings(&mut table, &network.settings);
+    let nodes: Table = network
+        .nodes
+        .iter()
+        .map(|(name, own)| (name.clone(), Value::Table(node(own))))
+        .collect();
+    if !nodes.is_empty() {
+        put(&mut table, "nodes", nodes);
+    }
+    table
+}
+
+fn node(node: &NodeSettings) -> Table {
+    let mut table = Table::new();
+    settings(&mut table, &node.settings);
+    if let Some(cores) = node.cores {
+        put(&mut table, "cores", i64::from(cores));
+    }
+    table
+}
+
+fn settings(table: &mut Table, settings: &BTreeMap<String, Value>) {
+    if settings.is_empty() {
+        return;
+    }
+    let settings: Table = settings.clone().into_iter().collect();
+    put(table, "settings", settings);
+}
+
+fn work(work: &Work) -> Table {
+    let mut table: Table = work.knobs.clone().into_iter().collect();
+    put(&mut table, "kind", work.kind.as_str());
+    // A case that sets another kind has another label then.
+    if work.label != work.kind {
+        put(&mut table, "label", work.label.as_str());
+    }
+    put(&mut table, "weight", i64::from(work.weight));
+    table
+}
+
+fn load(load: &Load) -> Table {
+    let mut table = Table::new();
+    match load {
+        Load::Closed(closed) => {
+            put(&mut table, "outstanding", i64::from(closed.outstanding));
+            let (think, ms) = match closed.think {
+                Think::Fixed(ms) => ("fixed", ms),
+                Think::Random(ms) => ("random", ms),
+            };
+            put(&mut table, "think", think);
+            put(&mut table, "think_ms", number(ms));
+        }
+        Load::Open(open) => {
+            match &open.shape {
+                Shape::Constant(rate) => put(&mut table, "rate", number(*rate)),
+                Shape::Ramp { from, to } => {
+                    let mut ramp = Table::new();
+                    put(&mut ramp, "from", number(*from));
+                    put(&mut ramp, "to", number(*to));
+                    put(&mut table, "ramp", ramp);
+                }
+                Shape::Steps(steps) => put(&mut table, "steps", list(steps, step)),
+            }
+            put(&mut table, "poisson", open.poisson);
+            put(
+                &mut table,
+                "outstanding_max",
+                i64::from(open.outstanding_max),
+            );
+        }
+        Load::Knee(knee) => {
+            let mut inner = Table::new();
+            put(&mut inner, "from_per_s", number(knee.from_per_s));
+            put(&mut inner, "to_per_s", number(knee.to_per_s));
+            put(&mut inner, "percentile", number(knee.percentile));
+            put(&mut inner, "latency_ms", number(knee.latency_ms));
+            put(&mut inner, "within", number(knee.within));
+            put(&mut table, "knee", inner);
+            put(
+                &mut table,
+                "outstanding_max",
+                i64::from(knee.outstanding_max),
+            );
+        }
+    }
+    table
+}
+
+fn step(step: &Step) -> Table {
+    let mut table = Table::new();
+    put(&mut table, "per_s", number(step.per_s));
+    put(&mut table, "seconds", number(step.seconds));
+    table
+}
+
+fn run(run: &Run) -> Table {
+    let mut table = Table::new();
+    put(&mut table, "warm_up_s", number(run.warm_up_s));
+    put(&mut table, "seconds", number(run.seconds));
+    if let Some(count) = run.count {
+        put(&mut table, "count", whole(count));
+    }
+    put(&mut table, "repeats", i64::from(run.repeats));
+    put(&mut table, "interleave", run.interleave);
+    let restart = match run.restart {
+        Restart::Needed => "needed",
+        Restart::Points => "points",
+        Restart::Repeats => "repeats",
+    };
+    put(&mut table, "restart", restart);
+    put(&mut table, "fresh", run.fresh);
+    table
+}
+
+fn axis(axis: &Axis) -> Table {
+    let mut table = Table::new();
+    put(&mut table, "label", axis.label.as_str());
+    let cases = list(&axis.cases, |case| {
+        let mut table = Table::new();
+        put(&mut table, "name", case.name.as_str());
+        if let Some(at) = case.number {
+            put(&mut table, "number", number(at));
+        }
+        if !case.set.is_empty() {
+            let set: Table = case.set.clone().into_iter().collect();
+            put(&mut table, "set", set);
+        }
+        table
+    });
+    put(&mut table, "case", cases);
+    table
+}
+
+fn published(line: &PublishedLine) -> Table {
+    let mut table = Table::new();
+    put(&mut table, "label", line.label.as_str());
+    put(&mut table, "source", line.source.as_str());
+    put(&mut table, "metric", line.metric.as_str());
+    match line.values.get("") {
+        Some(value) => put(&mut table, "value", number(*value)),
+        None => {
+            let values = line.values.iter();
+            let values: Table = values
+                .map(|(case, value)| (case.clone(), number(*value)))
+                .collect();
+            put(&mut table, "values", values);
+        }
+    }
+    table
+}
