@@ -158,7 +158,7 @@ mod tests {
         let mut sources = Sources::default();
         let text = format!("{}ü\u{7}", "ü".repeat(500));
         let file = sources.add("a.toml", &text, true);
-        for span in [0..0, 1..2, 1001..1002, 999..5000, 7000..9000, 900..3] {
+        for span in [0..0, 1..2, 1001..1002, 999..5000, 7000..9000] {
             let place = sources.place(At::of(file, &span)).expect("a place");
             assert!(place.shown.chars().count() < 300, "{place:?}");
             assert!(!place.shown.contains('\u{7}'), "{place:?}");
