@@ -11,7 +11,15 @@ use crate::measure::Latencies;
 pub struct Live {
     completed: AtomicU64,
     failed: AtomicU64,
-    recent: Mutex<Latencies>,
+    outstanding: AtomicU64,
+    recent: Mutex<Recent>,
+}
+
+#[derive(Debug, Default)]
+struct Recent {
+    latencies: Latencies,
+    /// Median and 99th percentile of the last whole second, if they come second by second.
+    second: Option<(f64, f64)>,
 }
 
 /// A reading of [`Live`].
@@ -21,24 +29,29 @@ pub struct LiveReading {
     pub completed: u64,
     /// Failed since the load began.
     pub failed: u64,
-    /// Median latency since the previous reading, in milliseconds.
+    /// Median latency since the previous reading (of the last whole second under [`super::engine`]), in milliseconds.
     pub p50_ms: f64,
     /// 99th percentile since the previous reading, in milliseconds.
     pub p99_ms: f64,
+    /// Units outstanding, where the driver says so.
+    pub outstanding: u64,
 }
 
 impl Live {
     /// The counters now; the percentiles start afresh.
     pub fn read(&self) -> LiveReading {
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
-        let reading = LiveReading {
+        let (p50_ms, p99_ms) = recent
+            .second
+            .unwrap_or_else(|| (recent.latencies.p50_ms(), recent.latencies.p99_ms()));
+        recent.latencies.clear();
+        LiveReading {
             completed: self.completed.load(Ordering::Relaxed),
             failed: self.failed.load(Ordering::Relaxed),
-            p50_ms: recent.p50_ms(),
-            p99_ms: recent.p99_ms(),
-        };
-        recent.clear();
-        reading
+            p50_ms,
+            p99_ms,
+            outstanding: self.outstanding.load(Ordering::Relaxed),
+        }
     }
 
     pub(super) fn completed(&self, took: Duration) {
@@ -46,7 +59,24 @@ impl Live {
         self.recent
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
+            .latencies
             .record(took);
+    }
+
+    /// Counts a unit whose latency comes with its second.
+    pub(super) fn ended(&self, ok: bool) {
+        let counter = if ok { &self.completed } else { &self.failed };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn outstanding(&self, now: u64) {
+        self.outstanding.store(now, Ordering::Relaxed);
+    }
+
+    /// What the last whole second gave.
+    pub(super) fn second(&self, p50_ms: f64, p99_ms: f64) {
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        recent.second = Some((p50_ms, p99_ms));
     }
 
     pub(super) fn failed(&self) {

@@ -1,6 +1,7 @@
 //! Load: how work is driven and what a stretch of it gave.
 
 mod driver;
+pub mod engine;
 mod flows;
 mod followers;
 mod live;

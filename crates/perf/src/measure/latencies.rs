@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
+use crate::results;
+
 /// The longest latency that is told apart; a longer one counts as this long.
 const LONGEST_US: u64 = 3_600_000_000;
 
@@ -31,6 +33,29 @@ impl Latencies {
     pub fn record(&mut self, took: Duration) {
         let micros = u64::try_from(took.as_micros()).unwrap_or(LONGEST_US);
         self.micros.saturating_record(micros.clamp(1, LONGEST_US));
+    }
+
+    /// Adds a delay of something that should happen at every `interval`: those that it delayed as well count too.
+    pub fn record_with_missed(&mut self, took: Duration, interval: Duration) {
+        let micros = |time: Duration| {
+            let micros = u64::try_from(time.as_micros()).unwrap_or(LONGEST_US);
+            micros.clamp(1, LONGEST_US)
+        };
+        self.micros
+            .record_correct(micros(took), micros(interval))
+            .expect("the value is within the histogram's bounds");
+    }
+
+    /// The samples as a document holds them, by the upper bounds of buckets.
+    pub fn histogram(&self) -> results::Histogram {
+        let recorded = self.micros.iter_recorded();
+        let buckets = recorded.map(|step| {
+            let bucket = self.micros.highest_equivalent(step.value_iterated_to());
+            (bucket, step.count_at_value())
+        });
+        results::Histogram {
+            buckets: buckets.collect(),
+        }
     }
 
     /// Adds every sample of another histogram.

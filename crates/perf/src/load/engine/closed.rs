@@ -1,0 +1,137 @@
+//! The closed loop: a set number of workers, each with one unit at a time.
+//!
+//! Its blindness: while the system stands still, it asks for nothing, so that a stall shows in as many latencies as there are
+//! workers and in the rate, but not in the percentiles. The open loop is for that.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use super::chance::Chance;
+use super::clock::Clock;
+use super::generator::Gauge;
+use super::schedule::seconds;
+use super::stage::Stage;
+use super::{Around, Driven, Settings};
+use crate::plan::{Closed, Think};
+use crate::results::Stretch;
+
+/// How long a worker rests after a failure, so that a busy node is not asked again at once.
+const REST_AFTER_FAULT: Duration = Duration::from_millis(20);
+
+/// What workers share beside the stage.
+struct Workers {
+    think: Think,
+    seed: u64,
+    /// Nothing starts at or after.
+    until: Duration,
+    /// Units started so far, and at most.
+    started: AtomicU64,
+    most: u64,
+}
+
+/// A warm-up that is let end, then the measured load.
+pub(super) async fn run<C: Clock, D: Driven>(
+    clock: &C,
+    driven: &Arc<D>,
+    load: &Closed,
+    settings: &Settings,
+    around: &Around,
+) -> Stretch {
+    if settings.warm_up > Duration::ZERO && !around.stop.is_asked() {
+        let warm_up = Settings {
+            measured: settings.warm_up,
+            count: None,
+            ..settings.clone()
+        };
+        // Begins to measure after its end: never.
+        let around = Around {
+            samples: None,
+            ..around.clone()
+        };
+        part(clock, driven, load, &warm_up, &around, Duration::MAX).await;
+    }
+    part(clock, driven, load, settings, around, Duration::ZERO).await
+}
+
+async fn part<C: Clock, D: Driven>(
+    clock: &C,
+    driven: &Arc<D>,
+    load: &Closed,
+    settings: &Settings,
+    around: &Around,
+    measured_after: Duration,
+) -> Stretch {
+    let mut ticks = clock.ticks();
+    let start = clock.now();
+    let begin = start.max(measured_after);
+    let stage = Stage::new(clock, driven, settings, around, begin);
+    let mut gauge = Gauge::begin(clock);
+    let workers = Arc::new(Workers {
+        think: load.think,
+        seed: settings.seed,
+        until: start.saturating_add(settings.measured),
+        started: AtomicU64::new(0),
+        most: settings.count.unwrap_or(u64::MAX),
+    });
+    for slot in 0..load.outstanding {
+        clock.spawn(worker(Arc::clone(&stage), Arc::clone(&workers), slot));
+    }
+    let mut end;
+    loop {
+        end = stage.tick(&mut ticks, &mut gauge).await;
+        if end >= workers.until || around.stop.is_asked() {
+            end = end.min(workers.until);
+            break;
+        }
+        if workers.started.load(Ordering::Acquire) >= workers.most {
+            // It ends with its last unit.
+            end = start;
+            break;
+        }
+    }
+    stage.over.store(true, Ordering::SeqCst);
+    stage.drain(settings, around, &mut ticks, &mut gauge).await;
+    let started = workers.started.load(Ordering::Acquire).min(workers.most);
+    stage.finish(settings, gauge, started, 0, end)
+}
+
+async fn worker<C: Clock, D: Driven>(stage: Arc<Stage<C, D>>, workers: Arc<Workers>, slot: u32) {
+    let mut chance = Chance::new(workers.seed, 1_000 + u64::from(slot));
+    loop {
+        // Outstanding first: who sees that starts are over and none outstanding, sees the last count too.
+        stage.outstanding.fetch_add(1, Ordering::SeqCst);
+        let now = stage.clock.now();
+        let may_start = !stage.over.load(Ordering::SeqCst) && now < workers.until;
+        if !may_start || !workers.take_place() {
+            stage.outstanding.fetch_sub(1, Ordering::SeqCst);
+            return;
+        }
+        let ok = stage.unit(slot, now).await;
+        let mut rest = match workers.think {
+            Think::Fixed(ms) => seconds(ms / 1000.0),
+            Think::Random(ms) => seconds(chance.exponential(ms / 1000.0)),
+        };
+        if !ok {
+            rest = rest.max(REST_AFTER_FAULT);
+        }
+        if rest > Duration::ZERO {
+            let until = stage.clock.now().saturating_add(rest);
+            if until >= workers.until {
+                return;
+            }
+            stage.clock.sleep_until(until).await;
+        }
+    }
+}
+
+impl Workers {
+    /// Whether there is one more to start.
+    fn take_place(&self) -> bool {
+        self.started
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |started| {
+                (started < self.most).then(|| started + 1)
+            })
+            .is_ok()
+    }
+}

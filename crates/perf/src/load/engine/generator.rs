@@ -1,0 +1,103 @@
+//! The generator watches itself: its processor use and how late it wakes, so that its own limits are not taken for the system's.
+
+use std::time::Duration;
+
+use super::clock::{Clock, TICK};
+use crate::measure::Latencies;
+use crate::results::{Finding, Generator, Stretch};
+
+/// A unit that starts so long after it was due is late: ten ticks.
+pub(super) const LATE_AFTER: Duration = Duration::from_millis(10);
+/// Of the cores of its machine, what generators may use before they are in doubt.
+const CPU_SHARE_MAX: f64 = 0.7;
+/// Late wake-ups that say nothing yet, milliseconds.
+const LAG_MIN_MS: f64 = 10.0;
+/// Beyond that, late wake-ups matter when they are such a share of the median latency.
+const LAG_SHARE_MAX: f64 = 0.1;
+/// Of the units due, how many may start late or never because of the generator.
+const LATE_SHARE_MAX: f64 = 0.01;
+
+/// Measures while a stretch runs.
+pub(super) struct Gauge {
+    begun: Duration,
+    processor: Duration,
+    lags: Latencies,
+}
+
+impl Gauge {
+    pub fn begin<C: Clock>(clock: &C) -> Self {
+        Self {
+            begun: clock.now(),
+            processor: clock.processor_time(),
+            lags: Latencies::new(),
+        }
+    }
+
+    /// Notes that a tick came so late. The ticks that it made miss were late too.
+    pub fn lag(&mut self, lag: Duration) {
+        self.lags.record_with_missed(lag, TICK);
+    }
+
+    pub fn end<C: Clock>(self, clock: &C, behind_max: Duration) -> Generator {
+        let processor = clock.processor_time().saturating_sub(self.processor);
+        let seconds = clock.now().saturating_sub(self.begun).as_secs_f64();
+        Generator {
+            cpu_cores: if seconds > 0.0 {
+                processor.as_secs_f64() / seconds
+            } else {
+                0.0
+            },
+            lag_p99_ms: self.lags.p99_ms(),
+            lag_max_ms: self.lags.quantile_ms(1.0),
+            behind_max_ms: behind_max.as_secs_f64() * 1000.0,
+            late_after_ms: LATE_AFTER.as_secs_f64() * 1000.0,
+            agents: 1,
+            agents_lost: 0,
+        }
+    }
+}
+
+/// What people should know about how a stretch was generated, before they believe it.
+pub fn findings(stretch: &Stretch) -> Vec<Finding> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    findings_on(stretch, cores)
+}
+
+/// The same on a machine (or each of several alike) with so many cores.
+pub fn findings_on(stretch: &Stretch, cores: usize) -> Vec<Finding> {
+    let generator = &stretch.generator;
+    let mut findings = Vec::new();
+    let mut limit = |message: String| {
+        findings.push(Finding {
+            code: "lab.generator_limit".to_owned(),
+            message,
+        });
+    };
+    let all_cores = cores as f64 * f64::from(generator.agents.max(1));
+    if generator.cpu_cores > CPU_SHARE_MAX * all_cores {
+        limit(format!(
+            "the load generator used {:.2} of {all_cores} cores: what was measured may be its own limit; \
+             lower the load, or generate it from other machines (`tally lab agent`)",
+            generator.cpu_cores
+        ));
+    }
+    let lag_max = (stretch.latencies.quantile_ms(0.5) * LAG_SHARE_MAX).max(LAG_MIN_MS);
+    if generator.lag_p99_ms > lag_max {
+        limit(format!(
+            "the load generator woke up to {:.1} ms late (99th percentile; at worst {:.1} ms), which is part of the latencies: \
+             leave it a core of its own (`nodes.NAME.cores`), lower the load, or generate it from another machine",
+            generator.lag_p99_ms, generator.lag_max_ms
+        ));
+    }
+    let late = stretch.late as f64 / (stretch.due.max(1)) as f64;
+    if late > LATE_SHARE_MAX {
+        limit(format!(
+            "{:.1} % of the units started more than {} ms after they were due: the rate asked for was not generated; \
+             lower it, or generate it from several machines",
+            late * 100.0,
+            generator.late_after_ms
+        ));
+    }
+    findings.extend(super::knee::finding(&stretch.tried));
+    findings
+}

@@ -1,0 +1,169 @@
+//! Load control: closed loop, open loop, and the search for the knee, over anything that can be driven.
+//!
+//! The engine knows nothing of nodes or flows, and never retries: what it drives says how each unit ended, and how often it
+//! was tried. Everything it measures is in one [`Stretch`].
+//!
+//! ```text
+//! clock ticks (1 ms) -> schedule or workers -> Driven::run -> recorder (a shard a thread) -> Stretch
+//! ```
+//!
+//! Modules in reading order: `schedule` (when units are due), `closed`, `open`, `knee` (the loops), `stage` (a unit's way),
+//! `recorder` (what ended how), `generator` (whether the generator itself is the limit), `clock`, `virtual_time`.
+
+mod chance;
+mod clock;
+mod closed;
+mod faults;
+mod generator;
+mod knee;
+mod open;
+mod recorder;
+mod samples;
+mod schedule;
+mod stage;
+mod virtual_time;
+
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use super::{Fault, Live};
+use crate::plan::{Knee, Load, Open, Shape};
+use crate::results::Stretch;
+
+pub use chance::Chance;
+pub use clock::{Clock, Pacer, Real, TICK, Ticks};
+pub use generator::{findings, findings_on};
+pub use samples::{BATCH_ROWS, SampleRow, SampleSink};
+pub use schedule::Schedule;
+pub use virtual_time::{Virtual, VirtualTicks};
+
+/// How long a load waits at its end for what is outstanding, unless its settings say otherwise.
+pub const UNFINISHED_AFTER: Duration = Duration::from_secs(120);
+
+/// Something that can be driven unit by unit.
+pub trait Driven: Send + Sync + 'static {
+    /// Runs one unit to its end. `slot` is the worker in a closed loop, in an open one a number that goes up by one with
+    /// each start; `unit` is never the same twice in a run.
+    fn run(&self, slot: u32, unit: u64) -> impl Future<Output = Ended> + Send;
+}
+
+/// How a unit ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// Which kind of work it was, as a place among [`Settings::labels`].
+    pub work: usize,
+    /// Whether it was completed.
+    pub outcome: Result<(), Fault>,
+    /// Tries beyond the first.
+    pub retries: u32,
+}
+
+/// How long, and what is the same for all loads.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Of the same load before, not counted.
+    pub warm_up: Duration,
+    /// Nothing is due, or started, after so long; with `count`, whichever ends first.
+    pub measured: Duration,
+    /// Units measured at most.
+    pub count: Option<u64>,
+    /// All that is random comes from it.
+    pub seed: u64,
+    /// The kinds of work; latencies are told apart if there are several.
+    pub labels: Vec<String>,
+    /// How long to wait at the end for what is outstanding; what is left then failed with `load.unfinished`.
+    pub unfinished_after: Duration,
+}
+
+/// What a load shares with those around it.
+#[derive(Clone, Default)]
+pub struct Around {
+    /// For progress bars.
+    pub live: Arc<Live>,
+    /// To end it early.
+    pub stop: Stop,
+    /// Where a row for each measured unit goes.
+    pub samples: Option<SampleSink>,
+    /// The next unit's number, which goes on from stretch to stretch.
+    pub units: Arc<AtomicU64>,
+}
+
+/// Asks a load to start nothing more. Clones ask the same.
+#[derive(Clone, Debug, Default)]
+pub struct Stop {
+    asked: Arc<AtomicBool>,
+}
+
+impl Stop {
+    /// Asks.
+    pub fn ask(&self) {
+        self.asked.store(true, Ordering::Release);
+    }
+
+    /// Whether somebody asked.
+    pub fn is_asked(&self) -> bool {
+        self.asked.load(Ordering::Acquire)
+    }
+}
+
+/// Puts a load on `driven`, lets everything that it started end, then waits for `caught_up`, whose time counts too.
+/// A search for the knee makes several trials, of which the last, at the knee, is the one returned; each lasts what
+/// `settings` say, warm-up included.
+pub async fn stretch<C: Clock, D: Driven>(
+    clock: &C,
+    driven: &Arc<D>,
+    load: &Load,
+    settings: &Settings,
+    around: &Around,
+    caught_up: impl Future<Output = ()>,
+) -> Stretch {
+    let mut stretch = match load {
+        Load::Closed(closed) => closed::run(clock, driven, closed, settings, around).await,
+        Load::Open(open) => open::run(clock, driven, open, settings, around).await,
+        Load::Knee(knee) => search(clock, driven, knee, settings, around).await,
+    };
+    let ended = clock.now();
+    caught_up.await;
+    stretch.seconds += clock.now().saturating_sub(ended).as_secs_f64();
+    stretch
+}
+
+async fn search<C: Clock, D: Driven>(
+    clock: &C,
+    driven: &Arc<D>,
+    knee: &Knee,
+    settings: &Settings,
+    around: &Around,
+) -> Stretch {
+    let mut search = knee::Search::new(knee);
+    let without_rows = Around {
+        samples: None,
+        ..around.clone()
+    };
+    let mut last = Stretch::default();
+    for trial in 0u64.. {
+        let (per_s, around) = match search.next() {
+            knee::Next::Try(per_s) => (per_s, &without_rows),
+            knee::Next::Confirm(per_s) => (per_s, around),
+            knee::Next::Below => break,
+        };
+        let open = Open {
+            shape: Shape::Constant(per_s),
+            poisson: true,
+            outstanding_max: knee.outstanding_max,
+        };
+        let settings = Settings {
+            seed: settings.seed.wrapping_add(trial),
+            ..settings.clone()
+        };
+        last = open::run(clock, driven, &open, &settings, around).await;
+        // A trial that was cut short tells nothing.
+        if around.stop.is_asked() || search.tell(knee::meets(knee, &last)) {
+            break;
+        }
+    }
+    last.tried = search.tried().to_vec();
+    last
+}

@@ -1,0 +1,206 @@
+//! A load in progress: what its units share.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use super::clock::{Clock, Ticks};
+use super::generator::Gauge;
+use super::recorder::{Merged, Noted, Recorder, millis};
+use super::{Around, Driven, Ended, Settings};
+use crate::load::{Fault, Live};
+use crate::results::Stretch;
+
+/// How long, once it was asked to stop, a load waits for what is outstanding.
+const STOPPED_WAIT_MAX: Duration = Duration::from_secs(15);
+/// The code of units that had not ended when waiting ended.
+const UNFINISHED: &str = "load.unfinished";
+/// The code of units whose code gave up.
+const PANICKED: &str = "load.panicked";
+
+/// Shared by all units of a stretch, or of its warm-up.
+pub(super) struct Stage<C, D> {
+    pub clock: C,
+    driven: Arc<D>,
+    recorder: Recorder,
+    live: Arc<Live>,
+    units: Arc<AtomicU64>,
+    /// When measuring begins; what is due before is not noted.
+    pub begin: Duration,
+    /// Units started or about to, that have not ended.
+    pub outstanding: AtomicU64,
+    /// Nothing starts any more.
+    pub over: AtomicBool,
+}
+
+impl<C: Clock, D: Driven> Stage<C, D> {
+    pub fn new(
+        clock: &C,
+        driven: &Arc<D>,
+        settings: &Settings,
+        around: &Around,
+        begin: Duration,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            clock: clock.clone(),
+            driven: Arc::clone(driven),
+            recorder: Recorder::new(
+                settings.labels.len(),
+                super::generator::LATE_AFTER,
+                clock.unix_ms(begin),
+                around.samples.clone(),
+            ),
+            live: Arc::clone(&around.live),
+            units: Arc::clone(&around.units),
+            begin,
+            outstanding: AtomicU64::new(0),
+            over: AtomicBool::new(false),
+        })
+    }
+
+    /// Runs one unit that counts as outstanding already, and notes it if it was due while measuring. Whether it went well.
+    pub async fn unit(&self, slot: u32, due: Duration) -> bool {
+        let mut running = Running {
+            stage: self,
+            slot,
+            due,
+            started: self.clock.now(),
+            ended: false,
+        };
+        let unit = self.units.fetch_add(1, Ordering::Relaxed);
+        let ended = self.driven.run(slot, unit).await;
+        running.ended = true;
+        running.note(ended)
+    }
+
+    /// Waits until nothing is outstanding, or for too long.
+    pub async fn drain(
+        &self,
+        settings: &Settings,
+        around: &Around,
+        ticks: &mut C::Ticks,
+        gauge: &mut Gauge,
+    ) {
+        let begun = self.clock.now();
+        let mut stopped = None;
+        while self.outstanding.load(Ordering::SeqCst) > 0 {
+            let now = self.tick(ticks, gauge).await;
+            if around.stop.is_asked() {
+                stopped.get_or_insert(now);
+            }
+            let waited = |since: Duration, most: Duration| now.saturating_sub(since) >= most;
+            if waited(begun, settings.unfinished_after)
+                || stopped.is_some_and(|since| waited(since, STOPPED_WAIT_MAX))
+            {
+                break;
+            }
+        }
+    }
+
+    /// Waits for a tick, and does what is regularly done. Gives the time then.
+    pub async fn tick(&self, ticks: &mut C::Ticks, gauge: &mut Gauge) -> Duration {
+        let due = ticks.next().await;
+        let now = self.clock.now();
+        gauge.lag(now.saturating_sub(due));
+        let outstanding = self.outstanding.load(Ordering::Relaxed);
+        self.live.outstanding(outstanding);
+        let measured = now.saturating_sub(self.begin);
+        self.recorder
+            .collect(measured, millis(self.begin), outstanding, &self.live);
+        now
+    }
+
+    /// Everything that ended, as a document has it. `due` is how many were due or started while measuring, `end` when
+    /// measuring was over at the earliest.
+    pub fn finish(
+        &self,
+        settings: &Settings,
+        gauge: Gauge,
+        due: u64,
+        dropped: u64,
+        end: Duration,
+    ) -> Stretch {
+        let outstanding = self.outstanding.load(Ordering::Relaxed);
+        let measured = self.clock.now().saturating_sub(self.begin);
+        let mut merged: Merged =
+            self.recorder
+                .finish(measured, millis(self.begin), outstanding, &self.live);
+        let unfinished = due.saturating_sub(dropped + merged.done + merged.failed);
+        if unfinished > 0 {
+            let words = format!(
+                "not ended when the wait for what was outstanding ended ({unfinished} units)"
+            );
+            merged
+                .faults
+                .add_many(UNFINISHED.to_owned(), unfinished, words);
+        }
+        let last = if unfinished > 0 {
+            measured
+        } else {
+            merged.last_end
+        };
+        let seconds = last.max(end.saturating_sub(self.begin)).as_secs_f64();
+        Stretch {
+            started_ms: millis(self.begin),
+            seconds,
+            due,
+            done: merged.done,
+            dropped,
+            late: merged.late,
+            retries: merged.retries,
+            latencies: merged.total.histogram(),
+            works: merged.work_results(&settings.labels),
+            series: std::mem::take(&mut merged.series),
+            generator: gauge.end(&self.clock, merged.behind_max),
+            faults: merged.faults.results(),
+            ..Stretch::default()
+        }
+    }
+}
+
+/// A unit on its way; dropped before its end, it failed.
+struct Running<'a, C: Clock, D: Driven> {
+    stage: &'a Stage<C, D>,
+    slot: u32,
+    due: Duration,
+    started: Duration,
+    ended: bool,
+}
+
+impl<C: Clock, D: Driven> Running<'_, C, D> {
+    fn note(&self, ended: Ended) -> bool {
+        let stage = self.stage;
+        let ok = ended.outcome.is_ok();
+        if self.due < stage.begin {
+            return ok;
+        }
+        let since = |at: Duration| at.saturating_sub(stage.begin);
+        stage.recorder.note(Noted {
+            due: since(self.due),
+            started: since(self.started),
+            ended: since(stage.clock.now()),
+            slot: self.slot,
+            work: ended.work,
+            retries: ended.retries,
+            outcome: ended.outcome,
+        });
+        stage.live.ended(ok);
+        ok
+    }
+}
+
+impl<C: Clock, D: Driven> Drop for Running<'_, C, D> {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.note(Ended {
+                work: 0,
+                outcome: Err(Fault {
+                    code: PANICKED.to_owned(),
+                    message: "the workload's code gave up in the middle of a unit".to_owned(),
+                }),
+                retries: 0,
+            });
+        }
+        self.stage.outstanding.fetch_sub(1, Ordering::SeqCst);
+    }
+}
