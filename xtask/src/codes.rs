@@ -18,8 +18,10 @@ const NO_CODES: &[&str] = &[
     "tally.bid",
     "tally.cash",
     "tally.lock",
+    "tally.mandate",
     "tally.obligation",
     "tally.paper",
+    "tally.stock",
     "audit.lost",
     "toml.new",
 ];

@@ -215,6 +215,37 @@ pub const ERRORS: &[ErrorInfo] = catalogue! {
     "trade.price_over_bid": "The seller asks for more than the buyer's limit." => "sell for less, or ask the buyer for another bid";
     "trade.not_the_owner": "The asset is owned by another party." => "have its owner sell it";
     "trade.proposal_differs": "The buyer's transaction is not what the seller offered." => "report it to the buyer: its node makes transactions that nobody agreed on";
+    "stock.state_malformed": "The data of a stock state does not decode, or its quantity is zero." => "encode it as [token, quantity, owner] with a quantity of at least 1";
+    "stock.command_malformed": "The value of a command to the stock contract does not decode." => "encode an issue, a move or an exit";
+    "stock.zero_quantity": "A quantity of stock is zero." => "give at least 1 unit";
+    "stock.overflow": "A sum of quantities does not fit 64 bits." => "split the transaction; quantities add up to at most 18446744073709551615 units";
+    "stock.not_conserved": "Of some stock, what is consumed and issued is not what is made and exited." => "make the outputs of each issuer and symbol equal to its inputs, plus what is issued, less what is exited";
+    "stock.issuer_must_sign": "An issue or exit of stock does not name the issuer as a signer." => "add the issuer's key to the signers of the command";
+    "stock.owner_must_sign": "Stock is consumed, and no move or exit names its owner as a signer." => "add the owners of all stock consumed to the signers of the move, or of the exit of that stock";
+    "stock.command_repeated": "A transaction has two moves, or two issues or exits of one stock." => "use one command for all of it";
+    "stock.command_without_stock": "A command is about stock that the transaction does not have." => "remove the command, or add the stock";
+    "stock.symbol_invalid": "A symbol is not 1 to 16 capital letters, digits, dots and hyphens, a letter first." => "give a symbol like TLY or BRK.B";
+    "stock.split_impossible": "A quantity of stock can't be split into so many states." => "ask for 1 to 1000 states, and not for more states than there are units";
+    "stock.mixed": "The states to be moved are of different stocks, or bound to different versions of the contract." => "move each stock by itself; upgrade older states first";
+    "stock.too_little": "The states hold less than is to be moved." => "move less, or name more states";
+    "mandate.state_malformed": "The data of a mandate does not decode, or its price or quantity is zero." => "encode it as [owner, coordinator, market, price, quantity_max, until]";
+    "mandate.command_malformed": "The value of a command to the contract of mandates does not decode." => "encode a giving or a revoking";
+    "mandate.command_repeated": "A transaction has two commands that give, or two that revoke mandates." => "use one command for all mandates, and name all owners";
+    "mandate.command_without_mandate": "A command is about mandates that the transaction does not have." => "remove the command, or add the mandates";
+    "mandate.owner_must_sign": "A mandate is made or consumed, and no command for that names its owner as a signer." => "add the owners' keys to the signers of the command";
+    "mandate.not_a_mandate": "The state that is to be revoked is no mandate of this node." => "give the state that swap.mandate returned";
+    "swap.zero": "A price or a quantity is zero." => "give at least 1 minor unit of cash and 1 unit of stock; use cash.pay or stock.transfer to give for nothing";
+    "swap.count": "A swap has no pair, or more than 5." => "give 1 to 5 pairs";
+    "swap.party_twice": "A party is in a swap twice." => "let each party be the buyer or the seller of one pair; settle the others in another swap";
+    "swap.states": "A party is to give more than 64 states, or one of them twice." => "name each state once and at most 64; merge small states by paying them to yourself";
+    "swap.no_mandate": "A party has not said that this coordinator may settle such swaps for it." => "have the party start swap.mandate for this coordinator, side, cash and stock; issuer and reference count";
+    "swap.mandate_ended": "The party's mandate no longer stands." => "ask the party for a new mandate";
+    "swap.over_mandate": "The price or the quantity is beyond the party's mandate." => "offer a better price or less, or ask the party for another mandate";
+    "swap.state_not_given": "A state that a party is to give is of something else, of another notary, bound to another state, or another party's." => "name unconsumed states of that party, of the token and the notary of the swap";
+    "swap.too_little": "The states that a party gives hold less than it is to give." => "name more states, or let the party select them";
+    "swap.overflow": "A sum does not fit 64 bits." => "swap less at a time";
+    "swap.answer_invalid": "A party answered the coordinator with something else than it was asked for." => "report it to the party: its node does not keep to the flow";
+    "swap.proposal_differs": "The transaction that a party was asked to sign is not the swap that it agreed to." => "report it to the coordinator: its node makes transactions that nobody agreed on";
 };
 
 #[cfg(test)]
@@ -226,7 +257,18 @@ mod tests {
         for (index, info) in ERRORS.iter().enumerate() {
             let domain = info.code.split('.').next().unwrap_or_default();
             assert!(
-                ["bid", "cash", "lock", "obligation", "paper", "trade"].contains(&domain)
+                [
+                    "bid",
+                    "cash",
+                    "lock",
+                    "mandate",
+                    "obligation",
+                    "paper",
+                    "stock",
+                    "swap",
+                    "trade"
+                ]
+                .contains(&domain)
                     && !info.cause.is_empty()
                     && !info.action.is_empty()
             );

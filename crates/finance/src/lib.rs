@@ -1,4 +1,5 @@
-//! Contracts and flows of finance: cash, time locks, commercial paper, obligations, and trades of these against cash.
+//! Contracts and flows of finance: cash, stock, time locks, commercial paper, obligations, trades of these against cash, and swaps of
+//! cash for stock among many.
 //!
 //! Pure: contracts decide from a transaction alone, flows ask the world through their context.
 
@@ -14,6 +15,8 @@ pub mod flows;
 pub mod lock;
 pub mod obligation;
 pub mod paper;
+pub mod stock;
+pub mod swap;
 pub mod trade;
 
 use std::sync::Arc;
@@ -36,6 +39,8 @@ pub fn register_contracts(registry: &mut ContractRegistry) -> Result<(), Registr
     registry.register(Arc::new(obligation::ObligationContract))?;
     registry.register(Arc::new(trade::BidContract))?;
     registry.register(Arc::new(lock::LockContract))?;
+    registry.register(Arc::new(stock::StockContract))?;
+    registry.register(Arc::new(swap::MandateContract))?;
     Ok(())
 }
 

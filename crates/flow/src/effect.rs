@@ -23,6 +23,16 @@ pub enum Service {
 
 primitives::variants!(Service { 1 => Notarise, 2 => Transactions, 3 => Attachments });
 
+/// How the missing ancestors of a transaction are asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Fetching {
+    /// Many with one request.
+    #[default]
+    InBulk,
+    /// Each with a request of its own: for comparison with systems that do so.
+    OneByOne,
+}
+
 /// What a flow asks for. The number of the effect and the flow's id name it for good, across restarts.
 #[derive(Clone, Debug)]
 pub enum EffectRequest {
@@ -47,6 +57,8 @@ pub enum EffectRequest {
         from: Option<PartyId>,
         /// Keys whose signatures may still be missing.
         missing_allowed: Vec<PublicKey>,
+        /// How its back chain is fetched. Not a part of the digest: it changes nothing but how long that takes.
+        fetching: Fetching,
     },
     /// Check signatures, gathered with those of other flows. Answered by [`EffectResult::Done`].
     CheckSignatures(Vec<SignedMessage>),
@@ -315,6 +327,7 @@ impl EffectRequest {
                 transaction,
                 from,
                 missing_allowed,
+                fetching: _,
             } => {
                 let from = from.as_ref().map_or(&[][..], |p| p.as_bytes());
                 d.bytes(transaction.id().as_bytes())

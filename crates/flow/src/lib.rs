@@ -12,6 +12,7 @@ mod cell;
 mod context;
 mod digest;
 mod effect;
+pub mod empty;
 mod engine;
 mod error;
 mod flow;
@@ -32,7 +33,7 @@ pub mod transitions;
 
 pub use arguments::ArgumentField;
 pub use context::FlowContext;
-pub use effect::{EffectKind, EffectRequest, EffectResult, Rehydrate, Service};
+pub use effect::{EffectKind, EffectRequest, EffectResult, Fetching, Rehydrate, Service};
 pub use engine::{
     EngineAction, FlowEngine, FlowStatus, Kill, Loaded, MissingVersion, Pause, Stage, Waiting,
     WaitsFor,

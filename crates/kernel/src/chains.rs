@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use flow::messaging::RequestId;
-use flow::{FlowId, Service};
+use flow::{Fetching, FlowId, Service};
 use ledger::{PartyId, Rejection, SignedTransaction, TxId};
 use primitives::{Decode, Encode, SignedMessage};
 
@@ -51,6 +51,11 @@ impl Kernel {
         }
         let bytes_max = self.options.back_chain_bytes_max;
         let number = resolutions.begin(item, peer, root, missing, bytes_max, self.now);
+        let goal = self.intake.get(item).map(|item| &item.goal);
+        let one_by_one = goal.is_some_and(|goal| goal.fetching() == Fetching::OneByOne);
+        if one_by_one && let Some(resolution) = self.intake.resolutions.get_mut(number) {
+            resolution.fetch_one_by_one();
+        }
         self.intake.waits_for_chain(item, number);
         self.figures.resolutions += 1;
         self.ask_for_chain(number);

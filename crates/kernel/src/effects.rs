@@ -130,12 +130,14 @@ impl Kernel {
                 transaction,
                 from,
                 missing_allowed,
+                fetching,
             } => {
                 self.weigh(&flow, transaction.wire().bytes().len());
                 let goal = Goal::Verify {
                     flow,
                     effect,
                     missing_allowed,
+                    fetching,
                 };
                 self.take_in(Arc::new(transaction), goal, from, Vec::new());
             }

@@ -18,13 +18,13 @@ pub const FETCH_BYTES_MAX: usize = 1 << 20;
 /// Most transactions in one answer, whatever is asked for.
 pub const FETCH_TRANSACTIONS_MAX: usize = 1_000;
 
-/// Answers a fetch, in a message that has room for so many bytes.
+/// Answers a fetch, in a message that has room for so many bytes. Also says which transactions the answer holds, in its order.
 pub fn serve(
     request: &FetchRequest,
     room: usize,
     book: &Book,
     reads: &dyn Reads,
-) -> Result<FetchResponse, StoreFailure> {
+) -> Result<(FetchResponse, Vec<TxId>), StoreFailure> {
     let bytes_max = (request.bytes_max as usize).clamp(1, FETCH_BYTES_MAX.min(room.max(1)));
     let count_max = (request.transactions_max as usize).clamp(1, FETCH_TRANSACTIONS_MAX);
     let mut response = FetchResponse {
@@ -43,6 +43,7 @@ pub fn serve(
             }
         }
     }
+    let mut served = Vec::new();
     let mut bytes = 0usize;
     while let Some((seq, id)) = by_position.pop_last() {
         let Some(recorded) = book.read(&id, reads)? else {
@@ -55,6 +56,7 @@ pub fn serve(
         }
         bytes += encoded.len();
         response.transactions.push((seq, encoded));
+        served.push(id);
         if response.transactions.len() >= count_max {
             break;
         }
@@ -73,7 +75,7 @@ pub fn serve(
             break;
         }
     }
-    Ok(response)
+    Ok((response, served))
 }
 
 /// The transactions whose outputs this one consumes or refers to, each once, in order of id.

@@ -17,7 +17,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use flow::FlowId;
+use flow::{Fetching, FlowId};
 use ledger::{PartyId, SignedTransaction, TxId};
 use primitives::PublicKey;
 
@@ -48,6 +48,8 @@ pub enum Goal {
         effect: u32,
         /// Keys that may be missing.
         missing_allowed: Vec<PublicKey>,
+        /// How its back chain is fetched.
+        fetching: Fetching,
     },
     /// Record it for a flow of ours and owe it to others.
     Record {
@@ -81,6 +83,14 @@ impl Goal {
     /// Whether it came from a peer, which has a bounded share.
     fn is_counted(&self) -> bool {
         self.is_peers() || matches!(self, Goal::Notarise { .. })
+    }
+
+    /// How its back chain is fetched.
+    pub fn fetching(&self) -> Fetching {
+        match self {
+            Goal::Verify { fetching, .. } => *fetching,
+            _ => Fetching::InBulk,
+        }
     }
 
     /// The effect of a flow that waits for it.

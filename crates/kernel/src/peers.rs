@@ -18,6 +18,7 @@ use crate::intake::Goal;
 use crate::kernel::Kernel;
 use crate::message::{Answer, FetchRequest, PeerMessage, ServiceId};
 use crate::port::{Reads, StoreFailure, Table};
+use crate::pump::SENT_ALONG_WEIGHT;
 use crate::round::CheckOwner;
 use crate::rows::{META_QUARANTINE, meta_key, state_ref_key};
 use crate::served::{FETCH_WAIT_MS, FETCHED_PER_ROUND};
@@ -133,7 +134,11 @@ impl Kernel {
         while served < FETCHED_PER_ROUND
             && let Some((peer, id, request)) = self.fetches.pop()
         {
-            let response = fetch::serve(&request, self.room.part(), &self.book, reads)?;
+            let (response, ids) = fetch::serve(&request, self.room.part(), &self.book, reads)?;
+            // What a peer has fetched need not go along with a later delivery.
+            for id in ids.into_iter().filter(|id| self.unshared.contains(id)) {
+                self.sent_along.insert((peer, id), (), SENT_ALONG_WEIGHT);
+            }
             // Looking up what is asked for is work too.
             served += 1 + response.transactions.len() + request.wanted.len() / 16;
             let answer = Answer::Done(response.to_bytes());

@@ -17,7 +17,7 @@ use crate::rows::{META_INBOUND, meta_key, peer_seq_key, prefix_end, seq_of};
 /// Bytes of dependencies sent along with a delivery.
 const ALONG_BYTES_MAX: usize = 512 << 10;
 /// What a note costs that a dependency went along.
-const SENT_ALONG_WEIGHT: usize = 128;
+pub(crate) const SENT_ALONG_WEIGHT: usize = 128;
 /// Rows to be read back once a commit is durable.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ReadBack {

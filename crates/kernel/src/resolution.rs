@@ -59,6 +59,8 @@ pub struct Resolution {
     undurable: Option<u64>,
     last_position: u64,
     transactions_max: u32,
+    /// Answers grow no further than to so many transactions.
+    answer_max: u32,
     steps: u32,
     fetched_bytes: u64,
     bytes_max: u64,
@@ -84,10 +86,16 @@ impl Resolution {
             undurable: None,
             last_position: u64::MAX,
             transactions_max: FIRST_TRANSACTIONS,
+            answer_max: FETCH_TRANSACTIONS_MAX as u32,
             steps: 0,
             fetched_bytes: 0,
             bytes_max,
         }
+    }
+
+    /// From now on each request asks for one transaction.
+    pub fn fetch_one_by_one(&mut self) {
+        (self.transactions_max, self.answer_max) = (1, 1);
     }
 
     /// The next request, or `None` when all is fetched.
@@ -178,7 +186,7 @@ impl Resolution {
             self.staged.insert(position, (id, bytes));
         }
         let more = self.transactions_max.saturating_mul(2);
-        self.transactions_max = more.min(FETCH_TRANSACTIONS_MAX as u32);
+        self.transactions_max = more.min(self.answer_max);
         Ok(Ok(found))
     }
 

@@ -1,8 +1,10 @@
-//! The flows of cash, commercial paper, obligations and trades. Their arguments are JSON objects: party names are strings like `O=Bank A, L=London, C=GB`, quantities
+//! The flows of cash, stock, commercial paper, obligations, trades and swaps. Their arguments are JSON objects: party names are strings like `O=Bank A, L=London, C=GB`, quantities
 //! whole numbers of minor units.
 
 pub mod obligation;
 pub mod paper;
+pub mod stock;
+pub mod swap;
 pub mod trade;
 
 mod agreed;
@@ -59,4 +61,13 @@ pub(crate) fn register(registry: &mut FlowRegistry) {
     registry.register::<trade::WithdrawBid>();
     registry.register::<trade::Sell>();
     registry.register_responder::<trade::BuyByBid>();
+    registry.register::<stock::IssueStock>();
+    registry.register_responder::<OffersKey<stock::IssueStock>>();
+    registry.register::<stock::TransferStock>();
+    registry.register_responder::<OffersKey<stock::TransferStock>>();
+    registry.register::<stock::ExitStock>();
+    registry.register::<swap::GiveMandate>();
+    registry.register::<swap::RevokeMandate>();
+    registry.register::<swap::Swap>();
+    registry.register_responder::<swap::TakesPart>();
 }

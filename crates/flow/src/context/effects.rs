@@ -9,7 +9,7 @@ use primitives::{Decode, Hash, PublicKey, Signature, SignatureContext, SignedMes
 use super::FlowContext;
 use super::effect_future::EffectFuture;
 use crate::error::EFFECT_MISMATCHED;
-use crate::{EffectKind, EffectRequest, EffectResult, FlowError, Service};
+use crate::{EffectKind, EffectRequest, EffectResult, Fetching, FlowError, Service};
 
 impl FlowContext {
     /// Waits for a time, in milliseconds; a restart waits for the rest of it.
@@ -65,10 +65,23 @@ impl FlowContext {
         from: Option<PartyId>,
         missing_allowed: &[PublicKey],
     ) -> Result<(), FlowError> {
+        self.verify_fetching(transaction, from, missing_allowed, Fetching::InBulk)
+            .await
+    }
+
+    /// The same as [`FlowContext::verify`]; says how the back chain is fetched.
+    pub async fn verify_fetching(
+        &self,
+        transaction: &SignedTransaction,
+        from: Option<PartyId>,
+        missing_allowed: &[PublicKey],
+        fetching: Fetching,
+    ) -> Result<(), FlowError> {
         let request = EffectRequest::Verify {
             transaction: transaction.clone(),
             from,
             missing_allowed: missing_allowed.to_vec(),
+            fetching,
         };
         self.effect(request).await.and_then(done)
     }

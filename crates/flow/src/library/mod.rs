@@ -9,11 +9,13 @@ mod finality;
 mod identities;
 mod references;
 mod signatures;
+mod turns;
 
 pub use build::build_and_sign;
 pub use finality::{finality, notarise, receive_finality};
 pub use identities::{Identities, offer_key, request_key, swap_identities};
 pub use references::{receive_state, show_state};
 pub use signatures::{
-    Asked, collect_signatures, receive_proposal, sign_proposal, sign_transaction,
+    Asked, collect_signatures, receive_proposal, sign_proposal, sign_transaction, verify_proposal,
 };
+pub use turns::{Turns, collect_signatures_by, finality_by, receive_final};

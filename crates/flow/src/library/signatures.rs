@@ -8,7 +8,7 @@ use ledger::{Command, SignedTransaction, TransactionSignature, TxId};
 use primitives::{Decode, DecodeError, Decoder, Encode, Encoder, PublicKey, SignatureContext};
 
 use crate::error::{PROPOSAL_REFUSED, SIGNATURE_MISSING, UNEXPECTED_SIGNER};
-use crate::{FlowContext, FlowError, Session};
+use crate::{Fetching, FlowContext, FlowError, Session};
 
 /// Sends the transaction on every session and collects their signatures, all in parallel. The result has the signatures
 /// of all required signers; the notary's comes with [`finality`](super::finality).
@@ -20,6 +20,16 @@ pub async fn collect_signatures(
     ctx.progress("collecting signatures");
     ctx.send_all(sessions, &transaction).await?;
     let collected: Vec<Given> = ctx.receive_all(sessions).await?;
+    take_signatures(ctx, transaction, sessions, collected).await
+}
+
+/// Takes what the parties gave, session by session: signatures of those keys that have to sign, once each, and in the end all.
+pub(super) async fn take_signatures(
+    ctx: &FlowContext,
+    transaction: SignedTransaction,
+    sessions: &[Session],
+    collected: Vec<Given>,
+) -> Result<SignedTransaction, FlowError> {
     let mut expected = unsigned_keys(&transaction);
     let mut messages = Vec::with_capacity(collected.len());
     let mut signed = transaction;
@@ -81,7 +91,7 @@ impl Asked {
 }
 
 /// The signatures that a party gives. Encoded as a list of 1 to [`SIGNATURES_MAX`].
-struct Given(Vec<TransactionSignature>);
+pub(super) struct Given(Vec<TransactionSignature>);
 
 impl Encode for Given {
     fn encode(&self, e: &mut Encoder) {
@@ -116,12 +126,23 @@ pub async fn receive_proposal(
 ) -> Result<SignedTransaction, FlowError> {
     ctx.progress("receiving a proposal");
     let transaction: SignedTransaction = session.receive().await?;
+    verify_proposal(ctx, session, &transaction, Fetching::InBulk).await?;
+    Ok(transaction)
+}
+
+/// Resolves a proposed transaction from the proposer and verifies it, as [`receive_proposal`] does with what it receives; for
+/// proposals that come within another message.
+pub async fn verify_proposal(
+    ctx: &FlowContext,
+    session: &Session,
+    transaction: &SignedTransaction,
+    fetching: Fetching,
+) -> Result<(), FlowError> {
     let mut missing = transaction.missing_parties();
     missing.extend(transaction.wire().notary().map(|notary| notary.key.clone()));
     ctx.progress("verifying the proposal");
-    ctx.verify(&transaction, Some(session.peer()), &missing)
-        .await?;
-    Ok(transaction)
+    ctx.verify_fetching(transaction, Some(session.peer()), &missing, fetching)
+        .await
 }
 
 /// Signs a proposed transaction whose terms are accepted, by what it asks of this node, and sends the signatures. No other

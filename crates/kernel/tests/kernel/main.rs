@@ -25,6 +25,7 @@ mod pay;
 mod references;
 mod reissue;
 mod scheduled;
+mod settlement;
 mod trades;
 mod transitions;
 mod validating;

@@ -257,7 +257,7 @@ fn a_buyer_that_is_away_is_waited_for() {
 }
 
 /// Repeats a start under a client id until it is answered, with whatever is down brought up again.
-fn persist(town: &mut Town, node: usize, flow: &str, args: &str) -> Result<bool, String> {
+pub fn persist(town: &mut Town, node: usize, flow: &str, args: &str) -> Result<bool, String> {
     loop {
         let started = town.start_and_wait(node, flow, args, Some(flow), Wait::Delivered);
         loop {

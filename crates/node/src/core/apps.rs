@@ -26,6 +26,7 @@ impl Apps {
         finance::register_contracts(&mut apps.contracts)
             .map_err(|error| StartError::Apps(error.to_string()))?;
         flow::transitions::register_flows(&mut apps.flows);
+        flow::empty::register_flows(&mut apps.flows);
         flow::identities::register_flows(&mut apps.flows);
         finance::register_flows(&mut apps.flows);
         Ok(apps)

@@ -1,0 +1,74 @@
+//! `stock.exit`: takes stock that this node issued and holds out of the world.
+
+use flow::library::{build_and_sign, finality};
+use flow::{Flow, FlowContext, FlowError};
+use ledger::{LegalName, SelectionRequest};
+use serde::{Deserialize, Serialize};
+
+use crate::flows::CashResult;
+use crate::flows::anonymous::change_key;
+use crate::flows::arguments::{SELECTION_DEADLINE_MS, notary};
+use crate::stock::{StockError, StockToken, Symbol, builder};
+
+/// Arguments of `stock.exit`. Encoded as an array of the fields in their order, absent ones null.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExitStockArgs {
+    /// The symbol, of this issuer.
+    pub symbol: Symbol,
+    /// How much, in whole units.
+    pub quantity: u64,
+    /// The notary whose states to exit; the network's default, if left out.
+    #[serde(default)]
+    pub notary: Option<LegalName>,
+    /// How long to wait for stock that other flows have locked, in milliseconds; 30000 if left out.
+    #[serde(default)]
+    pub deadline_ms: Option<u64>,
+    /// Whether the change goes to a fresh key of this node; to the one that the network map lists, if left out.
+    #[serde(default)]
+    pub anonymous: Option<bool>,
+}
+
+primitives::record!(ExitStockArgs {
+    symbol,
+    quantity,
+    notary,
+    deadline_ms,
+    anonymous
+});
+
+/// Takes stock that this node issued and holds out of the world.
+#[derive(Debug)]
+pub struct ExitStock;
+
+impl Flow for ExitStock {
+    const NAME: &'static str = "stock.exit";
+    const VERSION: u32 = 1;
+    type Args = ExitStockArgs;
+    type Output = CashResult;
+
+    async fn run(ctx: FlowContext, args: ExitStockArgs) -> Result<CashResult, FlowError> {
+        if args.quantity == 0 {
+            return Err(StockError::ZeroQuantity.into());
+        }
+        let (issuer, symbol) = (ctx.me().clone(), args.symbol);
+        let token = StockToken { issuer, symbol }.id();
+        let notary = notary(&ctx, args.notary.as_ref())?.clone();
+
+        ctx.progress("selecting stock");
+        let request = SelectionRequest {
+            token,
+            quantity: args.quantity,
+            notary: Some(notary.id()),
+            deadline_ms: args.deadline_ms.unwrap_or(SELECTION_DEADLINE_MS),
+        };
+        let inputs = ctx.select_states(request).await?;
+
+        ctx.progress("building");
+        let change_to = change_key(&ctx, args.anonymous).await?;
+        let giving = builder::exit(notary, &inputs, args.quantity, &change_to)?;
+        let signed = build_and_sign(&ctx, giving.builder, &giving.signers).await?;
+        let transaction = signed.id();
+        finality(&ctx, signed, &[]).await?;
+        Ok(CashResult { transaction })
+    }
+}

@@ -1,0 +1,77 @@
+//! `stock.issue`: makes stock of this issuer.
+
+use flow::library::{build_and_sign, finality};
+use flow::{Flow, FlowContext, FlowError};
+use ledger::LegalName;
+use serde::{Deserialize, Serialize};
+
+use crate::Portion;
+use crate::flows::CashResult;
+use crate::flows::anonymous::receiving_key;
+use crate::flows::arguments::{notary, party};
+use crate::stock::{StockToken, Symbol, builder};
+
+/// Arguments of `stock.issue`. Encoded as an array of the fields in their order, absent ones null.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IssueStockArgs {
+    /// The symbol: 1 to 16 capital letters, digits, dots and hyphens, a letter first.
+    pub symbol: Symbol,
+    /// How much, in whole units.
+    pub quantity: u64,
+    /// In how many states, as equal as can be, at most 1000; 1 if left out.
+    #[serde(default)]
+    pub outputs: Option<u32>,
+    /// Who gets it; this node, if left out.
+    #[serde(default)]
+    pub recipient: Option<LegalName>,
+    /// The notary of the new states; the network's default, if left out.
+    #[serde(default)]
+    pub notary: Option<LegalName>,
+    /// Whether it goes to a fresh key, which its owner proves to this node alone; to the key that the network map lists, if left
+    /// out.
+    #[serde(default)]
+    pub anonymous: Option<bool>,
+}
+
+primitives::record!(IssueStockArgs {
+    symbol,
+    quantity,
+    outputs,
+    recipient,
+    notary,
+    anonymous
+});
+
+/// Makes stock of this issuer.
+#[derive(Debug)]
+pub struct IssueStock;
+
+impl Flow for IssueStock {
+    const NAME: &'static str = "stock.issue";
+    const VERSION: u32 = 1;
+    type Args = IssueStockArgs;
+    type Output = CashResult;
+
+    async fn run(ctx: FlowContext, args: IssueStockArgs) -> Result<CashResult, FlowError> {
+        ctx.progress("building");
+        let recipient = match &args.recipient {
+            Some(name) => party(&ctx, name)?.clone(),
+            None => ctx.me().clone(),
+        };
+        let token = StockToken {
+            issuer: ctx.me().clone(),
+            symbol: args.symbol,
+        };
+        let portion = Portion {
+            owner: receiving_key(&ctx, &recipient, args.anonymous).await?,
+            quantity: args.quantity,
+            states: args.outputs.unwrap_or(1),
+        };
+        let notary = notary(&ctx, args.notary.as_ref())?.clone();
+        let builder = builder::issue(notary, &token, &portion)?;
+        let signed = build_and_sign(&ctx, builder, &[ctx.me().key.clone()]).await?;
+        let transaction = signed.id();
+        finality(&ctx, signed, &[recipient.id()]).await?;
+        Ok(CashResult { transaction })
+    }
+}

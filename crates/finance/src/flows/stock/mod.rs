@@ -1,0 +1,43 @@
+//! The flows of stock.
+
+mod exit;
+mod issue;
+mod transfer;
+
+pub use exit::{ExitStock, ExitStockArgs};
+pub use issue::{IssueStock, IssueStockArgs};
+pub use transfer::{TransferStock, TransferStockArgs};
+
+use flow::{FlowContext, FlowError};
+use ledger::LegalName;
+use serde::{Deserialize, Serialize};
+
+use super::arguments::party;
+use crate::stock::{StockToken, Symbol};
+
+/// A stock in arguments: its symbol with its issuer (this node, if left out).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StockArgs {
+    /// The symbol.
+    pub symbol: Symbol,
+    /// Who issued it; this node, if left out.
+    #[serde(default)]
+    pub issuer: Option<LegalName>,
+}
+
+primitives::record!(StockArgs { symbol, issuer });
+
+impl StockArgs {
+    /// The token.
+    pub(crate) fn resolve(&self, ctx: &FlowContext) -> Result<StockToken, FlowError> {
+        let issuer = match &self.issuer {
+            Some(name) => party(ctx, name)?,
+            None => ctx.me(),
+        };
+        Ok(StockToken {
+            issuer: issuer.clone(),
+            symbol: self.symbol.clone(),
+        })
+    }
+}

@@ -1,0 +1,94 @@
+//! `stock.transfer`: passes stock on to one party, for nothing.
+
+use flow::library::{build_and_sign, finality};
+use flow::{Flow, FlowContext, FlowError};
+use ledger::{LegalName, SelectionRequest};
+use serde::{Deserialize, Serialize};
+
+use super::StockArgs;
+use crate::Portion;
+use crate::flows::CashResult;
+use crate::flows::anonymous::{change_key, receiving_key};
+use crate::flows::arguments::{SELECTION_DEADLINE_MS, notary, party};
+use crate::stock::{StockError, Symbol, builder};
+
+/// Arguments of `stock.transfer`. Encoded as an array of the fields in their order, absent ones null.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TransferStockArgs {
+    /// The symbol.
+    pub symbol: Symbol,
+    /// Who issued it; this node, if left out.
+    #[serde(default)]
+    pub issuer: Option<LegalName>,
+    /// How much, in whole units.
+    pub quantity: u64,
+    /// Who gets it.
+    pub to: LegalName,
+    /// In how many states, as equal as can be, at most 1000; 1 if left out.
+    #[serde(default)]
+    pub states: Option<u32>,
+    /// The notary whose states to pass on; the network's default, if left out.
+    #[serde(default)]
+    pub notary: Option<LegalName>,
+    /// How long to wait for stock that other flows have locked, in milliseconds; 30000 if left out.
+    #[serde(default)]
+    pub deadline_ms: Option<u64>,
+    /// Whether it goes to a fresh key, which its owner proves to this node alone, and the change to a fresh key of this node; to
+    /// the keys that the network map lists, if left out.
+    #[serde(default)]
+    pub anonymous: Option<bool>,
+}
+
+primitives::record!(TransferStockArgs {
+    symbol,
+    issuer,
+    quantity,
+    to,
+    states,
+    notary,
+    deadline_ms,
+    anonymous
+});
+
+/// Passes stock on to one party, for nothing; the change comes back as one state.
+#[derive(Debug)]
+pub struct TransferStock;
+
+impl Flow for TransferStock {
+    const NAME: &'static str = "stock.transfer";
+    const VERSION: u32 = 1;
+    type Args = TransferStockArgs;
+    type Output = CashResult;
+
+    async fn run(ctx: FlowContext, args: TransferStockArgs) -> Result<CashResult, FlowError> {
+        if args.quantity == 0 {
+            return Err(StockError::ZeroQuantity.into());
+        }
+        let to = party(&ctx, &args.to)?.clone();
+        let (symbol, issuer) = (args.symbol, args.issuer);
+        let token = StockArgs { symbol, issuer }.resolve(&ctx)?.id();
+        let notary = notary(&ctx, args.notary.as_ref())?.clone();
+        let portion = Portion {
+            owner: receiving_key(&ctx, &to, args.anonymous).await?,
+            quantity: args.quantity,
+            states: args.states.unwrap_or(1),
+        };
+
+        ctx.progress("selecting stock");
+        let request = SelectionRequest {
+            token,
+            quantity: args.quantity,
+            notary: Some(notary.id()),
+            deadline_ms: args.deadline_ms.unwrap_or(SELECTION_DEADLINE_MS),
+        };
+        let inputs = ctx.select_states(request).await?;
+
+        ctx.progress("building");
+        let change_to = change_key(&ctx, args.anonymous).await?;
+        let giving = builder::transfer(notary, &inputs, &portion, &change_to)?;
+        let signed = build_and_sign(&ctx, giving.builder, &giving.signers).await?;
+        let transaction = signed.id();
+        finality(&ctx, signed, &[to.id()]).await?;
+        Ok(CashResult { transaction })
+    }
+}

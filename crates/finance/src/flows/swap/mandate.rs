@@ -1,0 +1,170 @@
+//! `swap.mandate` and `swap.revoke`: what this node lets a coordinator settle for it.
+
+use flow::library::{build_and_sign, finality};
+use flow::{Flow, FlowContext, FlowError};
+use ledger::{LegalName, StateAndRef, StateRef, TransactionBuilder};
+use primitives::{Decode, Encode, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::flows::agreed::{StateResult, lock_state, output_of};
+use crate::flows::arguments::{notary, party};
+use crate::flows::stock::StockArgs;
+use crate::flows::{CashResult, TokenArgs};
+use crate::swap::{Mandate, MandateCommand, Market, Side, SwapError, mandate_code, mandate_name};
+
+/// Arguments of `swap.mandate`. Encoded as an array of the fields in their order, absent ones null.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GiveMandateArgs {
+    /// Who may have swaps proposed.
+    pub coordinator: LegalName,
+    /// `buy`: this node gives cash for stock. `sell`: it gives stock for cash.
+    pub side: Side,
+    /// The cash.
+    pub cash: TokenArgs,
+    /// The stock.
+    pub stock: StockArgs,
+    /// Minor units of cash for each unit of stock: at most so much is paid, or at least so much taken.
+    pub price: u64,
+    /// Units of stock in one swap, at most.
+    pub quantity_max: u64,
+    /// Until when, in milliseconds since 1970; until it is taken back, if left out.
+    #[serde(default)]
+    pub until: Option<Timestamp>,
+    /// The notary of the mandate; the network's default, if left out.
+    #[serde(default)]
+    pub notary: Option<LegalName>,
+}
+
+primitives::record!(GiveMandateArgs {
+    coordinator,
+    side,
+    cash,
+    stock,
+    price,
+    quantity_max,
+    until,
+    notary
+});
+
+/// Lets a coordinator settle swaps for this node, within limits, until it is taken back. Takes the place of earlier mandates to the
+/// same coordinator on the same side of the same market.
+#[derive(Debug)]
+pub struct GiveMandate;
+
+impl Flow for GiveMandate {
+    const NAME: &'static str = "swap.mandate";
+    const VERSION: u32 = 1;
+    type Args = GiveMandateArgs;
+    type Output = StateResult;
+
+    async fn run(ctx: FlowContext, args: GiveMandateArgs) -> Result<StateResult, FlowError> {
+        if args.price == 0 || args.quantity_max == 0 {
+            return Err(SwapError::Zero.into());
+        }
+        let now = ctx.now();
+        if let Some(until) = args.until.filter(|until| now >= *until) {
+            return Err(SwapError::Ended(until).into());
+        }
+        let me = ctx.me().clone();
+        let mandate = Mandate {
+            owner: me.clone(),
+            coordinator: party(&ctx, &args.coordinator)?.clone(),
+            market: Market {
+                side: args.side,
+                cash: args.cash.resolve(&ctx)?,
+                stock: args.stock.resolve(&ctx)?,
+            },
+            price: args.price,
+            quantity_max: args.quantity_max,
+            until: args.until,
+        };
+        ctx.progress("looking for earlier mandates");
+        let mut before = ctx.linear(mandate_name(), &mandate.id()).await?;
+        // One transaction has one notary: a mandate of another has to be revoked by itself.
+        let notary = match before.first() {
+            Some(earlier) if args.notary.is_none() => earlier.state.notary.clone(),
+            _ => notary(&ctx, args.notary.as_ref())?.clone(),
+        };
+        before.retain(|earlier| earlier.state.notary == notary);
+        let references = before.iter().map(|earlier| earlier.reference).collect();
+        if !before.is_empty() {
+            ctx.lock_states(references).await?;
+        }
+
+        ctx.progress("building");
+        let (code, constraint) = mandate_code();
+        let signers = vec![me.key.clone()];
+        let mut builder = TransactionBuilder::new(notary)
+            .attachment(*code)
+            .inputs(&before)
+            .output_data(
+                mandate_name().clone(),
+                constraint.clone(),
+                mandate.to_bytes(),
+            );
+        let mut commands = vec![MandateCommand::Give];
+        if !before.is_empty() {
+            commands.push(MandateCommand::Revoke);
+        }
+        for command in commands {
+            let value = command.to_bytes();
+            builder = builder.command(mandate_name().clone(), value, signers.clone());
+        }
+        let signed = build_and_sign(&ctx, builder, &signers).await?;
+        let state = output_of(&signed, mandate_name());
+        finality(&ctx, signed, &[]).await?;
+        Ok(StateResult {
+            state,
+            transaction: state.tx,
+        })
+    }
+}
+
+/// Arguments of `swap.revoke`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RevokeMandateArgs {
+    /// The mandate's state.
+    pub mandate: StateRef,
+}
+
+primitives::record!(RevokeMandateArgs { mandate });
+
+/// Takes a mandate back. Swaps that this node has agreed to before may still settle.
+#[derive(Debug)]
+pub struct RevokeMandate;
+
+impl Flow for RevokeMandate {
+    const NAME: &'static str = "swap.revoke";
+    const VERSION: u32 = 1;
+    type Args = RevokeMandateArgs;
+    type Output = CashResult;
+
+    async fn run(ctx: FlowContext, args: RevokeMandateArgs) -> Result<CashResult, FlowError> {
+        let input = lock_state(&ctx, args.mandate).await?;
+        let me = ctx.me().key.clone();
+        if open(&input)?.owner.key != me {
+            return Err(SwapError::NotAMandate.into());
+        }
+        ctx.progress("building");
+        let builder = TransactionBuilder::new(input.state.notary.clone())
+            .attachment(mandate_code().0)
+            .input(&input)
+            .command(
+                mandate_name().clone(),
+                MandateCommand::Revoke.to_bytes(),
+                vec![me.clone()],
+            );
+        let signed = build_and_sign(&ctx, builder, &[me]).await?;
+        let transaction = signed.id();
+        finality(&ctx, signed, &[]).await?;
+        Ok(CashResult { transaction })
+    }
+}
+
+/// The mandate in a state.
+pub(super) fn open(state: &StateAndRef) -> Result<Mandate, SwapError> {
+    if state.state.contract != *mandate_name() {
+        return Err(SwapError::NotAMandate);
+    }
+    Mandate::from_bytes(&state.state.data).map_err(SwapError::Mandate)
+}

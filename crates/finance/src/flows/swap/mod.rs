@@ -1,0 +1,15 @@
+//! The flows of swaps and of the mandates for them.
+
+mod arguments;
+mod check;
+mod leg;
+mod mandate;
+mod party;
+mod run;
+mod states;
+
+pub use arguments::{Exchange, ExchangeResult, PAIRS_MAX, Resolve, SwapArgs, SwapResult};
+pub use leg::STATES_MAX;
+pub use mandate::{GiveMandate, GiveMandateArgs, RevokeMandate, RevokeMandateArgs};
+pub use party::TakesPart;
+pub use run::Swap;

@@ -1,0 +1,120 @@
+//! What is given in a swap: cash or stock, read and written alike.
+
+use ledger::{Constraint, ContractName, StateAndRef, TokenId};
+use primitives::{Decode, Encode, Hash, PublicKey};
+
+use super::SwapError;
+use crate::cash_builder::cash_code;
+use crate::stock::builder::stock_code;
+use crate::stock::{StockCommand, StockState, StockToken, stock_name};
+use crate::{CashCommand, CashState, IssuedToken, cash_name};
+
+/// A token of cash or of stock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Goods {
+    Cash(IssuedToken),
+    Stock(StockToken),
+}
+
+/// What one state holds of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Held {
+    pub(crate) quantity: u64,
+    pub(crate) owner: PublicKey,
+}
+
+impl Goods {
+    /// The contract of its states.
+    pub(crate) fn contract(&self) -> &'static ContractName {
+        match self {
+            Goods::Cash(_) => cash_name(),
+            Goods::Stock(_) => stock_name(),
+        }
+    }
+
+    /// The token's id.
+    pub(crate) fn token(&self) -> TokenId {
+        match self {
+            Goods::Cash(token) => token.id(),
+            Goods::Stock(token) => token.id(),
+        }
+    }
+
+    /// The code to attach for states under a constraint.
+    pub(crate) fn code(&self, constraint: &Constraint) -> Hash {
+        match (constraint, self) {
+            (Constraint::Descriptor(hash), _) => *hash,
+            (_, Goods::Cash(_)) => cash_code().0,
+            (_, Goods::Stock(_)) => stock_code().0,
+        }
+    }
+
+    /// The data of a state that holds a quantity of it.
+    pub(crate) fn state(&self, quantity: u64, owner: &PublicKey) -> Vec<u8> {
+        let owner = owner.clone();
+        match self {
+            Goods::Cash(token) => CashState {
+                token: token.clone(),
+                quantity,
+                owner,
+            }
+            .to_bytes(),
+            Goods::Stock(token) => StockState {
+                token: token.clone(),
+                quantity,
+                owner,
+            }
+            .to_bytes(),
+        }
+    }
+
+    /// What a state holds of it; nothing if it is a state of something else.
+    pub(crate) fn held(&self, state: &StateAndRef) -> Option<Held> {
+        if state.state.contract != *self.contract() {
+            return None;
+        }
+        let data = &state.state.data;
+        match self {
+            Goods::Cash(token) => CashState::from_bytes(data)
+                .ok()
+                .filter(|cash| cash.token == *token)
+                .map(|cash| Held {
+                    quantity: cash.quantity,
+                    owner: cash.owner,
+                }),
+            Goods::Stock(token) => StockState::from_bytes(data)
+                .ok()
+                .filter(|stock| stock.token == *token)
+                .map(|stock| Held {
+                    quantity: stock.quantity,
+                    owner: stock.owner,
+                }),
+        }
+    }
+
+    /// What states hold of it all in all, and who owns them.
+    ///
+    /// # Errors
+    /// `swap.state_not_given`: a state is of something else. `swap.overflow`.
+    pub(crate) fn sum(&self, states: &[StateAndRef]) -> Result<(u64, Vec<PublicKey>), SwapError> {
+        let (mut sum, mut owners) = (0u64, Vec::new());
+        for state in states {
+            let held = self.held(state);
+            let other = SwapError::State(state.reference, "it is a state of something else");
+            let held = held.ok_or(other)?;
+            sum = sum.checked_add(held.quantity).ok_or(SwapError::Overflow)?;
+            if !owners.contains(&held.owner) {
+                owners.push(held.owner);
+            }
+        }
+        Ok((sum, owners))
+    }
+
+    /// The value of the command that passes it on.
+    pub(crate) fn move_command(&self) -> Vec<u8> {
+        match self {
+            Goods::Cash(_) => CashCommand::Move.to_bytes(),
+            Goods::Stock(_) => StockCommand::Move.to_bytes(),
+        }
+    }
+}

@@ -1,0 +1,432 @@
+//! Swaps of cash for stock among several kernels: who gives what to whom, by whose mandate, with refusals, absences and restarts.
+
+use ledger::StateRef;
+
+use crate::town::{Crash, Last, Town};
+use crate::trades::{all, at_rest, done, json, name, only, persist, refused};
+
+/// The coordinator; node 1 issues the cash, node 2 the stock.
+const EXCHANGE: usize = 3;
+pub const MANDATE: &str = "tally.mandate";
+
+/// Buyers and sellers of so many pairs: 4 and 5, 6 and 7, and so on.
+fn parties(pairs: usize) -> Vec<(usize, usize)> {
+    (0..pairs)
+        .map(|pair| (4 + 2 * pair, 5 + 2 * pair))
+        .collect()
+}
+
+pub fn mandate(side: &str, price: u64, quantity_max: u64) -> String {
+    format!(
+        r#"{{"coordinator":"{}","side":"{side}","cash":{},"stock":{},"price":{price},"quantity_max":{quantity_max}}}"#,
+        name(EXCHANGE as u64),
+        cash(),
+        stock()
+    )
+}
+
+fn cash() -> String {
+    format!(r#"{{"currency":"GBP","issuer":"{}"}}"#, name(1))
+}
+
+fn stock() -> String {
+    format!(r#"{{"symbol":"TLY","issuer":"{}"}}"#, name(2))
+}
+
+/// A swap of so much stock for so much cash in each pair, with more arguments.
+pub fn swap(pairs: &[(usize, usize)], quantity: u64, price: u64, more: &str) -> String {
+    let pair = |(buyer, seller): &(usize, usize)| {
+        format!(
+            r#"{{"buyer":"{}","seller":"{}","cash":{},"price":{price},"stock":{},"quantity":{quantity}}}"#,
+            name(*buyer as u64),
+            name(*seller as u64),
+            cash(),
+            stock()
+        )
+    };
+    let pairs: Vec<String> = pairs.iter().map(pair).collect();
+    format!(r#"{{"pairs":[{}]{more}}}"#, pairs.join(","))
+}
+
+/// What a node holds of a symbol, as sorted quantities.
+pub fn holds(town: &Town, node: usize, symbol: &str) -> Vec<u64> {
+    let view = town.nodes[node].view.values();
+    let of = view.filter_map(|produced| produced.facts.fungible.as_ref());
+    let mut held: Vec<u64> = of
+        .filter(|fungible| fungible.symbol == symbol)
+        .map(|fungible| fungible.quantity)
+        .collect();
+    held.sort_unstable();
+    held
+}
+
+/// So many pairs, each buyer with 1000 of cash, each seller with 100 of stock, and mandates: up to 12 for a unit, 50 units at a time.
+pub fn market(pairs: usize) -> Town {
+    let others = u8::try_from(EXCHANGE + 2 * pairs).expect("few");
+    let mut town = Town::new(others);
+    for (buyer, seller) in parties(pairs) {
+        let issue = format!(
+            r#"{{"currency":"GBP","quantity":1000,"recipient":"{}"}}"#,
+            name(buyer as u64)
+        );
+        done(&mut town, 1, "cash.issue", &issue);
+        let issue = format!(
+            r#"{{"symbol":"TLY","quantity":100,"recipient":"{}"}}"#,
+            name(seller as u64)
+        );
+        done(&mut town, 2, "stock.issue", &issue);
+        done(&mut town, buyer, "swap.mandate", &mandate("buy", 12, 50));
+        done(&mut town, seller, "swap.mandate", &mandate("sell", 9, 50));
+    }
+    town
+}
+
+#[track_caller]
+fn swapped(town: &Town, pairs: &[(usize, usize)]) {
+    for (buyer, seller) in pairs {
+        assert_eq!(holds(town, *buyer, "GBP"), [900], "buyer {buyer}");
+        assert_eq!(holds(town, *buyer, "TLY"), [10], "buyer {buyer}");
+        assert_eq!(holds(town, *seller, "GBP"), [100], "seller {seller}");
+        assert_eq!(holds(town, *seller, "TLY"), [90], "seller {seller}");
+    }
+}
+
+#[test]
+fn all_pairs_swap_at_once_in_every_way_of_asking() {
+    for pairs in [1, 2, 5] {
+        for more in [
+            "",
+            r#","sessions":"sequential""#,
+            r#","resolution":"single""#,
+            r#","sessions":"sequential","resolution":"single""#,
+            r#","anonymous":true"#,
+            r#","anonymous":true,"sessions":"sequential","resolution":"single""#,
+        ] {
+            let mut town = market(pairs);
+            let pairs = parties(pairs);
+            let before = town.nodes[0].disk.count(kernel::port::Table::NotaryTxs);
+            done(
+                &mut town,
+                EXCHANGE,
+                "swap.run",
+                &swap(&pairs, 10, 100, more),
+            );
+            at_rest(&mut town);
+            swapped(&town, &pairs);
+            let after = town.nodes[0].disk.count(kernel::port::Table::NotaryTxs);
+            assert_eq!(after, before + 1, "one transaction");
+            // What came to fresh keys goes on like the rest.
+            let (buyer, seller) = pairs[0];
+            let back = swap(&[(buyer, seller)], 10, 100, "");
+            done(&mut town, EXCHANGE, "swap.run", &back);
+            assert_eq!(holds(&town, buyer, "TLY"), [10, 10], "{more}");
+            let pay = format!(
+                r#"{{"currency":"GBP","issuer":"{}","payments":[{{"to":"{}","quantity":200}}]}}"#,
+                name(1),
+                name(1)
+            );
+            done(&mut town, seller, "cash.pay", &pay);
+            at_rest(&mut town);
+        }
+    }
+}
+
+#[test]
+fn the_coordinator_may_be_a_party_and_needs_no_mandate_for_itself() {
+    for (pair, role) in [((EXCHANGE, 5), "buyer"), ((4, EXCHANGE), "seller")] {
+        let mut town = market(1);
+        let exchange = name(EXCHANGE as u64);
+        let cash = format!(r#"{{"currency":"GBP","quantity":1000,"recipient":"{exchange}"}}"#);
+        done(&mut town, 1, "cash.issue", &cash);
+        let stock = format!(r#"{{"symbol":"TLY","quantity":100,"recipient":"{exchange}"}}"#);
+        done(&mut town, 2, "stock.issue", &stock);
+        let anonymous = r#","anonymous":true"#;
+        done(
+            &mut town,
+            EXCHANGE,
+            "swap.run",
+            &swap(&[pair], 10, 100, anonymous),
+        );
+        at_rest(&mut town);
+        let held = |node| (holds(&town, node, "GBP"), holds(&town, node, "TLY"));
+        match role {
+            "buyer" => assert_eq!(held(EXCHANGE), (vec![900], vec![10, 100])),
+            _ => assert_eq!(held(EXCHANGE), (vec![100, 1000], vec![90])),
+        }
+    }
+}
+
+#[test]
+fn states_named_are_used_and_no_others() {
+    let mut town = market(1);
+    let issue = format!(
+        r#"{{"currency":"GBP","quantity":100,"recipient":"{}"}}"#,
+        name(4)
+    );
+    done(&mut town, 1, "cash.issue", &issue);
+    let exact = |town: &Town, quantity: u64| {
+        let mut view = town.nodes[4].view.iter();
+        let found = view.find(|(_, p)| {
+            p.facts
+                .fungible
+                .as_ref()
+                .is_some_and(|f| f.quantity == quantity)
+        });
+        *found.expect("held").0
+    };
+    let (hundred, thousand) = (exact(&town, 100), exact(&town, 1000));
+    let stock = all(&town, 5, "tally.stock")[0];
+    let with = |cash: &[StateRef], stock: &[StateRef]| {
+        let list = |states: &[StateRef]| {
+            let states: Vec<String> = states.iter().map(|state| json(*state)).collect();
+            states.join(",")
+        };
+        let states = format!(
+            r#""cash_states":[{}],"stock_states":[{}],"cash""#,
+            list(cash),
+            list(stock)
+        );
+        swap(&[(4, 5)], 10, 100, "").replacen(r#""cash""#, &states, 1)
+    };
+    for (args, code) in [
+        (with(&[stock], &[]), "node.unknown_state"),
+        (with(&[], &[hundred]), "node.unknown_state"),
+        (with(&[hundred, hundred], &[]), "swap.states"),
+        (
+            with(&[], &[StateRef::new(stock.tx, 9)]),
+            "node.unknown_state",
+        ),
+    ] {
+        refused(&mut town, EXCHANGE, "swap.run", &args, code);
+    }
+    // Another's state, which this one has seen.
+    let pay = format!(
+        r#"{{"currency":"GBP","issuer":"{}","payments":[{{"to":"{}","quantity":1000}}]}}"#,
+        name(1),
+        name(5)
+    );
+    done(&mut town, 4, "cash.pay", &pay);
+    let args = with(&[], &[all(&town, 5, "tally.cash")[0]]);
+    refused(
+        &mut town,
+        EXCHANGE,
+        "swap.run",
+        &args,
+        "swap.state_not_given",
+    );
+    let paid = only(&town, 4, "tally.cash");
+    let theirs = all(&town, 5, "tally.cash")[0];
+    let args = with(&[theirs], &[stock]);
+    refused(
+        &mut town,
+        EXCHANGE,
+        "swap.run",
+        &args,
+        "swap.state_not_given",
+    );
+    let args = with(&[thousand], &[stock]);
+    refused(
+        &mut town,
+        EXCHANGE,
+        "swap.run",
+        &args,
+        "vault.state_consumed",
+    );
+    at_rest(&mut town);
+
+    done(&mut town, EXCHANGE, "swap.run", &with(&[paid], &[stock]));
+    at_rest(&mut town);
+    assert!(holds(&town, 4, "GBP").len() < 2 && holds(&town, 4, "TLY") == [10]);
+    assert_eq!(holds(&town, 5, "TLY"), [90]);
+}
+
+#[test]
+fn no_party_gives_anything_beyond_its_mandate() {
+    let table = [
+        // Quantity, price, code.
+        (10, 121, "swap.over_mandate"),
+        (10, 89, "swap.over_mandate"),
+        (51, 510, "swap.over_mandate"),
+        (0, 100, "swap.zero"),
+        (10, 0, "swap.zero"),
+    ];
+    for (quantity, price, code) in table {
+        let mut town = market(1);
+        let args = swap(&[(4, 5)], quantity, price, "");
+        refused(&mut town, EXCHANGE, "swap.run", &args, code);
+        at_rest(&mut town);
+        assert_eq!(holds(&town, 4, "GBP"), [1000]);
+    }
+    let mut town = market(1);
+    let fair = swap(&[(4, 5)], 10, 100, "");
+    // Whoever has no mandate coordinates nothing, also not one of the parties.
+    for stranger in [1, 2, 5] {
+        refused(&mut town, stranger, "swap.run", &fair, "swap.no_mandate");
+    }
+    // The other side of the market, another stock, another cash.
+    let turned = swap(&[(5, 4)], 10, 100, "");
+    refused(&mut town, EXCHANGE, "swap.run", &turned, "swap.no_mandate");
+    for (from, to) in [("TLY", "TLX"), ("GBP", "USD")] {
+        let other = fair.replace(from, to);
+        refused(&mut town, EXCHANGE, "swap.run", &other, "swap.no_mandate");
+    }
+    let before = only(&town, 4, MANDATE);
+    done(&mut town, 4, "swap.mandate", &mandate("buy", 9, 50));
+    let replaced = only(&town, 4, MANDATE);
+    assert_ne!(before, replaced, "one mandate for one market");
+    refused(&mut town, EXCHANGE, "swap.run", &fair, "swap.over_mandate");
+    let revoke = format!(r#"{{"mandate":{}}}"#, json(replaced));
+    refused(&mut town, 5, "swap.revoke", &revoke, "node.unknown_state");
+    done(&mut town, 4, "swap.revoke", &revoke);
+    refused(&mut town, EXCHANGE, "swap.run", &fair, "swap.no_mandate");
+    let until = town.now + 1_000;
+    let ending = mandate("buy", 12, 50);
+    let ending = ending.replacen('{', &format!(r#"{{"until":{until},"#), 1);
+    done(&mut town, 4, "swap.mandate", &ending);
+    town.now = until;
+    refused(&mut town, EXCHANGE, "swap.run", &fair, "swap.mandate_ended");
+    refused(&mut town, 4, "swap.mandate", &ending, "swap.mandate_ended");
+    at_rest(&mut town);
+    assert_eq!(holds(&town, 4, "GBP"), [1000]);
+    assert_eq!(holds(&town, 5, "TLY"), [100]);
+}
+
+#[test]
+fn one_that_has_too_little_stops_all_and_nothing_stays_locked() {
+    let mut town = market(2);
+    let transfer = format!(
+        r#"{{"symbol":"TLY","issuer":"{}","quantity":95,"to":"{}"}}"#,
+        name(2),
+        name(2)
+    );
+    done(&mut town, 7, "stock.transfer", &transfer);
+    let pairs = parties(2);
+    let args = swap(&pairs, 10, 100, "");
+    refused(
+        &mut town,
+        EXCHANGE,
+        "swap.run",
+        &args,
+        "vault.insufficient_funds",
+    );
+    at_rest(&mut town);
+    for (node, symbol, held) in [
+        (4, "GBP", 1000),
+        (5, "TLY", 100),
+        (6, "GBP", 1000),
+        (7, "TLY", 5),
+    ] {
+        assert_eq!(holds(&town, node, symbol), [held]);
+    }
+    // What was locked is free again.
+    done(
+        &mut town,
+        EXCHANGE,
+        "swap.run",
+        &swap(&pairs[..1], 10, 100, ""),
+    );
+    at_rest(&mut town);
+    swapped(&town, &pairs[..1]);
+    for (args, code) in [
+        (swap(&[], 10, 100, ""), "swap.count"),
+        (swap(&parties(6)[..0].repeat(3), 1, 9, ""), "swap.count"),
+        (swap(&[(4, 5), (6, 5)], 10, 100, ""), "swap.party_twice"),
+        (swap(&[(4, 4)], 10, 100, ""), "swap.party_twice"),
+        (swap(&[(4, 5); 6], 10, 100, ""), "swap.count"),
+    ] {
+        refused(&mut town, EXCHANGE, "swap.run", &args, code);
+    }
+}
+
+#[test]
+fn a_party_that_is_away_is_waited_for_and_the_others_with_it() {
+    for more in ["", r#","sessions":"sequential""#] {
+        let mut town = market(2);
+        let pairs = parties(2);
+        town.down(6);
+        let args = swap(&pairs, 10, 100, more);
+        let started = town.start(EXCHANGE, "swap.run", &args, None);
+        town.settle();
+        assert!(!town.replies.contains_key(&started));
+        assert_eq!(holds(&town, 4, "GBP"), [1000]);
+        town.up(6);
+        town.settle();
+        assert_eq!(town.ended(started), Ok(true), "{:#?}", town.logs);
+        at_rest(&mut town);
+        swapped(&town, &pairs);
+    }
+}
+
+#[test]
+fn back_chains_of_all_parties_are_resolved_by_all() {
+    for more in [
+        "",
+        r#","resolution":"single""#,
+        r#","sessions":"sequential","resolution":"single""#,
+    ] {
+        let mut town = market(2);
+        let pairs = parties(2);
+        // Depth: each holder's states go to the issuer's other customers and back.
+        for (buyer, seller) in &pairs {
+            for _ in 0..6 {
+                for (flow, node, what) in [
+                    ("cash.pay", *buyer, "cash"),
+                    ("stock.transfer", *seller, "stock"),
+                ] {
+                    let (issuer, me) = (if what == "cash" { 1 } else { 2 }, name(node as u64));
+                    let args = match what {
+                        "cash" => format!(
+                            r#"{{"currency":"GBP","issuer":"{}","payments":[{{"to":"{me}","quantity":1000}}]}}"#,
+                            name(issuer)
+                        ),
+                        _ => format!(
+                            r#"{{"symbol":"TLY","issuer":"{}","quantity":100,"to":"{me}"}}"#,
+                            name(issuer)
+                        ),
+                    };
+                    done(&mut town, node, flow, &args);
+                }
+            }
+        }
+        done(
+            &mut town,
+            EXCHANGE,
+            "swap.run",
+            &swap(&pairs, 10, 100, more),
+        );
+        at_rest(&mut town);
+        swapped(&town, &pairs);
+        let resolved: Vec<u64> = (4..8)
+            .map(|node| town.figures(node).resolved_transactions)
+            .collect();
+        assert_eq!(
+            resolved, [21; 4],
+            "of three others, seven transactions each"
+        );
+    }
+}
+
+#[test]
+fn a_crash_of_anyone_settles_all_or_nothing() {
+    for more in ["", r#","sessions":"sequential","resolution":"single""#] {
+        let mut count = 0;
+        for node in [0, EXCHANGE, 4, 7] {
+            for after in 1..=10 {
+                for last in [Last::Lost, Last::Durable, Last::Performed] {
+                    let mut town = market(2);
+                    let pairs = parties(2);
+                    let at = town.nodes[node].commits + after;
+                    town.crashes = vec![Crash { node, at, last }];
+                    let args = swap(&pairs, 10, 100, more);
+                    let ended = persist(&mut town, EXCHANGE, "swap.run", &args);
+                    assert_eq!(ended, Ok(true), "{node} {after} {last:?}: {:#?}", town.logs);
+                    count += usize::from(town.crashes.is_empty());
+                    town.crashes.clear();
+                    at_rest(&mut town);
+                    swapped(&town, &pairs);
+                }
+            }
+        }
+        assert!(count > 40, "{count} crashes came");
+    }
+}
