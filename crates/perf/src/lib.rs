@@ -13,6 +13,7 @@ pub mod monitor;
 pub mod plan;
 pub mod report;
 pub mod results;
+pub mod run;
 pub mod scenario;
 pub mod stats;
 pub mod topology;

@@ -18,4 +18,4 @@ pub use description::NetworkOptions;
 pub use external::ExternalNode;
 pub use network::{Network, NetworkError, Who};
 pub use ports::free_ports;
-pub use process::{NodeProcess, ProcessError, Program};
+pub use process::{NodeProcess, ProcessError, Program, tail};

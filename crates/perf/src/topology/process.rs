@@ -312,8 +312,8 @@ fn copy_lines(from: impl BufRead, mut to: File, marker: &str, ready: impl Fn(Ins
     }
 }
 
-/// The last lines of a log.
-pub(super) fn tail(log: &Path) -> String {
+/// The last lines of a log; empty if it cannot be read.
+pub fn tail(log: &Path) -> String {
     let text = std::fs::read(log).unwrap_or_default();
     let text = String::from_utf8_lossy(&text[text.len().saturating_sub(8_000)..]).into_owned();
     let lines: Vec<&str> = text.lines().collect();

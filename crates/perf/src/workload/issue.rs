@@ -7,7 +7,7 @@ use api::StartFlow;
 use super::books::Token;
 use super::cash::{Issue as Arguments, PAYER, QUANTITY, QUANTITY_MAX, STATES_MAX};
 use super::registry::Make;
-use super::traits::{Boxed, Failed, Tried, Worker, Workload};
+use super::traits::{Boxed, Failed, Prepares, Tried, Worker, Workload};
 use super::{KnobError, Knobs, Site};
 
 /// The kind, a line about it, and how it is made.
@@ -49,6 +49,10 @@ pub(super) fn states(knobs: &mut Knobs, quantity: u64) -> Result<u64, KnobError>
 impl Workload for Issue {
     fn kind(&self) -> &str {
         REGISTERED.0
+    }
+
+    fn prepares(&self, _: u64) -> Prepares {
+        Prepares::Nothing
     }
 
     fn worker<'a>(

@@ -12,7 +12,7 @@ use super::cash::{
     Issue, IssueAndPay as Arguments, PAYEE, PAYER, Pay, Payment, QUANTITY, QUANTITY_MAX,
 };
 use super::registry::Make;
-use super::traits::{Boxed, Failed, Tried, Worker, Workload};
+use super::traits::{Boxed, Failed, Prepares, Tried, Worker, Workload};
 use super::{KnobError, Knobs, Site};
 
 /// The kind, a line about it, and how it is made.
@@ -85,6 +85,10 @@ impl Workload for IssueAndPay {
 
     fn banks_min(&self) -> u32 {
         2
+    }
+
+    fn prepares(&self, _: u64) -> Prepares {
+        Prepares::Nothing
     }
 
     fn worker<'a>(

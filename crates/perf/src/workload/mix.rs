@@ -6,7 +6,7 @@ use std::task::Poll;
 
 use thiserror::Error;
 
-use super::traits::{Boxed, Failed, Tried, Worker, Workload};
+use super::traits::{Boxed, Failed, Prepares, Tried, Worker, Workload};
 use super::{KnobError, Site, Workloads};
 use crate::plan::Work;
 
@@ -35,6 +35,8 @@ pub struct Mix {
 struct Part {
     label: String,
     weight: u64,
+    /// Its knobs as text.
+    knobs: String,
     workload: Arc<dyn Workload>,
 }
 
@@ -58,6 +60,7 @@ impl Mix {
             Ok(Part {
                 label: work.label.clone(),
                 weight: u64::from(work.weight.max(1)),
+                knobs: format!("{:?}", work.knobs),
                 workload,
             })
         });
@@ -93,17 +96,35 @@ impl Mix {
     /// Prepares a network for so many units in all, each kind for its share.
     pub async fn prepare(&self, site: &Arc<Site>, units_expected: u64) -> Result<(), Failed> {
         for part in &self.parts {
-            // A share at random may be somewhat larger than its weight says.
-            let share = if self.parts.len() == 1 {
-                units_expected
-            } else {
-                let even = u128::from(units_expected) * u128::from(part.weight);
-                let even = u64::try_from(even / u128::from(self.weights)).unwrap_or(u64::MAX);
-                even.saturating_add(even / 4).saturating_add(100)
-            };
+            let share = self.share(part, units_expected);
             guarded(part.workload.prepare(site, share)).await?;
         }
         Ok(())
+    }
+
+    /// What the preparation for so many units is: the same for mixes that can share it, `None` if there is none.
+    pub fn preparation(&self, units_expected: u64) -> Option<String> {
+        let of_part = |part: &Part| {
+            let (kind, share) = (part.workload.kind(), self.share(part, units_expected));
+            match part.workload.prepares(share) {
+                Prepares::Nothing => None,
+                Prepares::ByKnobs => Some(format!("{kind} {share} {}", part.knobs)),
+                Prepares::By(what) => Some(format!("{kind} {what}")),
+            }
+        };
+        let all: Vec<String> = self.parts.iter().filter_map(of_part).collect();
+        (!all.is_empty()).then(|| all.join("; "))
+    }
+
+    /// Units of one kind, about.
+    fn share(&self, part: &Part, units: u64) -> u64 {
+        if self.parts.len() == 1 {
+            return units;
+        }
+        // A share at random may be somewhat larger than its weight says.
+        let even = u128::from(units) * u128::from(part.weight) / u128::from(self.weights);
+        let even = u64::try_from(even).unwrap_or(u64::MAX);
+        even.saturating_add(even / 4).saturating_add(100)
     }
 
     /// Sets up so many workers of each kind. If one cannot be, those that were are torn down again.

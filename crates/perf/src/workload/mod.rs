@@ -7,7 +7,7 @@
 //!
 //! ```no_run
 //! use std::sync::Arc;
-//! use perf::workload::{Boxed, Failed, Knobs, KnobError, Site, Tried, Worker, Workload, Workloads, done};
+//! use perf::workload::{Boxed, Failed, Knobs, KnobError, Prepares, Site, Tried, Worker, Workload, Workloads, done};
 //!
 //! struct Ping { retry: bool }
 //! impl Ping {
@@ -17,6 +17,7 @@
 //! }
 //! impl Workload for Ping {
 //!     fn kind(&self) -> &str { "ping" }
+//!     fn prepares(&self, _: u64) -> Prepares { Prepares::Nothing }
 //!     fn worker<'a>(&'a self, site: &'a Arc<Site>, _: u32) -> Boxed<'a, Result<Box<dyn Worker>, Failed>> {
 //!         done(Ok(Box::new(Pinging { site: Arc::clone(site), retry: self.retry })))
 //!     }
@@ -59,4 +60,4 @@ pub use mix::{Mix, MixError};
 pub use progress::{Preparation, PreparationReading};
 pub use registry::{Make, Workloads};
 pub use site::{Delivered, Site, SiteError, SiteNode};
-pub use traits::{Boxed, Failed, Tried, Worker, Workload, done};
+pub use traits::{Boxed, Failed, Prepares, Tried, Worker, Workload, done};

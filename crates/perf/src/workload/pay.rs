@@ -7,7 +7,7 @@ use api::StartFlow;
 use super::cash::{Issue, PAYEE, PAYER, Pay as Arguments, Payment, QUANTITY, QUANTITY_MAX};
 use super::issue::states;
 use super::registry::Make;
-use super::traits::{Boxed, Failed, Tried, Worker, Workload};
+use super::traits::{Boxed, Failed, Prepares, Tried, Worker, Workload};
 use super::{KnobError, Knobs, Site};
 
 /// The kind, a line about it, and how it is made.
@@ -85,6 +85,13 @@ impl Workload for Pay {
             })
             .await
         })
+    }
+
+    fn prepares(&self, _: u64) -> Prepares {
+        Prepares::By(format!(
+            "{} {} {}",
+            self.coins, self.quantity, self.currency
+        ))
     }
 
     fn worker<'a>(

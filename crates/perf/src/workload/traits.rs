@@ -40,6 +40,13 @@ pub trait Workload: Send + Sync + 'static {
         done(Ok(()))
     }
 
+    /// What the preparation for so many units depends on: points of a sweep for which it is the same share one, made once
+    /// and copied. A kind that prepares nothing says so, and its points may then share a network as well.
+    fn prepares(&self, units_expected: u64) -> Prepares {
+        let _ = units_expected;
+        Prepares::ByKnobs
+    }
+
     /// One worker's set-up. Numbers count from 0; there are as many workers as units outstanding in a closed loop.
     fn worker<'a>(
         &'a self,
@@ -51,6 +58,17 @@ pub trait Workload: Send + Sync + 'static {
     fn states_per_unit(&self) -> f64 {
         0.0
     }
+}
+
+/// What a preparation depends on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Prepares {
+    /// There is none.
+    Nothing,
+    /// On every knob, and on how many units are expected.
+    ByKnobs,
+    /// On this alone, beside the kind.
+    By(String),
 }
 
 /// One of those who do the work.

@@ -1,0 +1,73 @@
+//! What a point's scenario says of the network: which one it needs, and what its nodes run with.
+
+use crate::plan;
+use crate::topology::{NetworkOptions, NodeCare, Settings, Who};
+
+/// What cannot be changed of a network that stands.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Shape {
+    pub banks: u32,
+    pub validating: bool,
+}
+
+impl Shape {
+    pub fn of(network: &plan::Network) -> Self {
+        Self {
+            banks: network.banks,
+            validating: network.notary == plan::NotaryKind::Validating,
+        }
+    }
+
+    pub fn options(&self, binary: std::path::PathBuf) -> NetworkOptions {
+        NetworkOptions {
+            validating: self.validating,
+            ..NetworkOptions::numbered(binary, self.banks)
+        }
+    }
+}
+
+/// What one node runs with: everybody's settings, then its own.
+pub(super) fn care(network: &plan::Network, who: Who) -> NodeCare {
+    let mut settings: Settings = network.settings.clone();
+    let own = network.nodes.get(&who.to_string());
+    if let Some(own) = own {
+        settings.extend(own.settings.clone());
+    }
+    NodeCare {
+        settings,
+        cores: own.and_then(|own| own.cores),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_s_own_settings_replace_and_join_those_of_all() {
+        let settings = |pairs: &[(&str, i64)]| -> Settings {
+            let pairs = pairs
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).into()));
+            pairs.collect()
+        };
+        let own = plan::NodeSettings {
+            settings: settings(&[("a.x", 2), ("a.y", 3)]),
+            cores: Some(1),
+        };
+        let network = plan::Network {
+            banks: 2,
+            notary: plan::NotaryKind::Validating,
+            settings: settings(&[("a.x", 1), ("b", 1)]),
+            nodes: [("bank-2".to_owned(), own)].into(),
+            target: None,
+        };
+        let all = care(&network, Who::Bank(0));
+        assert_eq!((all.settings, all.cores), (network.settings.clone(), None));
+        let one = care(&network, Who::Bank(1));
+        assert_eq!(one.settings, settings(&[("a.x", 2), ("a.y", 3), ("b", 1)]));
+        assert_eq!(one.cores, Some(1));
+        let options = Shape::of(&network).options("tally".into());
+        assert!(options.validating && options.banks == ["Bank 1", "Bank 2"]);
+    }
+}

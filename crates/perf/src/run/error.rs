@@ -1,0 +1,109 @@
+//! Why a scenario goes no further.
+
+use primitives::{Coded, ErrorInfo};
+use thiserror::Error;
+
+use crate::plan::PlanError;
+use crate::topology::NetworkError;
+use crate::workload::{Failed, MixError, SiteError};
+
+/// Codes of runs, and of what people should know about their results.
+pub const ERRORS: &[ErrorInfo] = &[
+    ErrorInfo {
+        code: AUDIT_FAILED,
+        cause: "After a run the books of nodes and notary disagree with each other or with what the load was told, or could not be read.",
+        action: "Believe none of the run's figures; read the findings of its audit, and keep the network with --keep to look at it.",
+    },
+    ErrorInfo {
+        code: "lab.interrupted",
+        cause: "A run was ended early, by Ctrl-C or a signal.",
+        action: "Run it again; what was measured until then is in the report.",
+    },
+    ErrorInfo {
+        code: NODE_DIED,
+        cause: "A node ended while it was under load.",
+        action: "Read the end of its log, which stands with the message, and whether the system has killed it for its memory.",
+    },
+    ErrorInfo {
+        code: REPEATS_MISSING,
+        cause: "A point has fewer repeats than were asked for, because the run ended early.",
+        action: "Take its intervals for wider than they would be, or run it again.",
+    },
+    ErrorInfo {
+        code: RUN_FAILED,
+        cause: "A scenario could not be run to its end.",
+        action: "Read why with the scenario in the report; the others are not touched by it.",
+    },
+    ErrorInfo {
+        code: SHORT_WINDOW,
+        cause: "A stretch of load completed too few units, or was too short, for its figures to mean much.",
+        action: "Give it more time (run.seconds) or more units (run.count).",
+    },
+    ErrorInfo {
+        code: UNITS_FAILED,
+        cause: "Units of a run failed; they count nowhere as done.",
+        action: "Look at the codes with the stretch; under admission control refusals are expected.",
+    },
+];
+
+/// A run whose audit fails is a failed run.
+pub const AUDIT_FAILED: &str = "lab.audit_failed";
+/// Some scenario went no further.
+pub const RUN_FAILED: &str = "lab.run_failed";
+pub(super) const NODE_DIED: &str = "lab.node_died";
+pub(super) const REPEATS_MISSING: &str = "lab.repeats_missing";
+pub(super) const SHORT_WINDOW: &str = "lab.short_window";
+pub(super) const UNITS_FAILED: &str = "lab.units_failed";
+
+/// Why a scenario goes no further.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// A network does not stand.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
+    /// A node's API, or a view that does not catch up.
+    #[error(transparent)]
+    Site(#[from] SiteError),
+    /// A workload.
+    #[error("{what}: {failed}")]
+    Work {
+        /// What it was at.
+        what: &'static str,
+        /// Its failure.
+        failed: Failed,
+    },
+    /// The scenario's work.
+    #[error(transparent)]
+    Mix(#[from] MixError),
+    /// The scenario itself.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// A node ended.
+    #[error("{name} ended while it was under load; the end of its log {log}:\n{tail}")]
+    NodeDied {
+        /// Which.
+        name: String,
+        /// Its log file.
+        log: String,
+        /// The last lines of the log.
+        tail: String,
+    },
+    /// Something ended that never should.
+    #[error("a task of the run ended unexpectedly: {0}")]
+    Task(#[from] tokio::task::JoinError),
+}
+
+impl RunError {
+    /// A stable code.
+    pub fn code(&self) -> &str {
+        match self {
+            RunError::Network(error) => error.code(),
+            RunError::Site(error) => error.code(),
+            RunError::Work { failed, .. } => &failed.fault.code,
+            RunError::Mix(_) => "lab.bad_scenario",
+            RunError::Plan(error) => error.code(),
+            RunError::NodeDied { .. } => NODE_DIED,
+            RunError::Task(_) => RUN_FAILED,
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! What a point runs on: a network of ours, somebody else's, or nothing at all.
+
+use std::path::PathBuf;
+
+use client::Client;
+
+use super::care::Shape;
+use super::error::RunError;
+use super::ours::Ours;
+use crate::monitor::Subject;
+use crate::plan::{self, Target};
+use crate::topology::{ExternalNode, NetworkError, Who};
+use crate::workload::{Site, SiteNode};
+
+/// What tells grounds apart: points with the same share one.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum GroundKey {
+    /// No node at all.
+    Nothing,
+    /// Brought up for this.
+    Ours(Shape),
+    /// Runs already.
+    Theirs(Target),
+}
+
+impl GroundKey {
+    /// What a scenario asks for.
+    pub fn of(network: &plan::Network) -> Self {
+        match &network.target {
+            Some(target) => GroundKey::Theirs(target.clone()),
+            None if network.banks == 0 => GroundKey::Nothing,
+            None => GroundKey::Ours(Shape::of(network)),
+        }
+    }
+}
+
+/// See the module.
+pub(super) enum Ground {
+    Nothing,
+    Ours(Box<Ours>),
+    Theirs(Theirs),
+}
+
+/// A network that is neither wiped nor restarted.
+pub(super) struct Theirs {
+    banks: Vec<ExternalNode>,
+    notary: Option<ExternalNode>,
+}
+
+impl Ground {
+    /// Makes it, without starting anything.
+    pub async fn new(key: &GroundKey, binary: PathBuf) -> Result<Self, RunError> {
+        Ok(match key {
+            GroundKey::Nothing => Ground::Nothing,
+            GroundKey::Ours(shape) => Ground::Ours(Box::new(Ours::bootstrap(binary, shape).await?)),
+            GroundKey::Theirs(target) => Ground::Theirs(Theirs::open(target)?),
+        })
+    }
+
+    /// As workloads see it.
+    pub fn site(&self, seed: u64, outstanding: u32) -> Result<Site, RunError> {
+        match self {
+            Ground::Nothing => Ok(Site::new(Vec::new(), None, seed)),
+            Ground::Ours(ours) => ours.site(seed, outstanding),
+            Ground::Theirs(theirs) => theirs.site(seed),
+        }
+    }
+
+    /// What there is to watch.
+    pub fn subjects(&self) -> Result<Vec<Subject>, RunError> {
+        match self {
+            Ground::Nothing => Ok(Vec::new()),
+            Ground::Ours(ours) => ours.subjects(),
+            Ground::Theirs(theirs) => Ok(theirs.subjects()),
+        }
+    }
+
+    /// Bytes on all disks together; 0 where that is not ours to see.
+    pub fn disk_bytes(&self) -> u64 {
+        match self {
+            Ground::Ours(ours) => ours.disk_bytes(),
+            Ground::Nothing | Ground::Theirs(_) => 0,
+        }
+    }
+}
+
+impl Theirs {
+    fn open(target: &Target) -> Result<Self, NetworkError> {
+        let banks = target.banks.iter();
+        let banks: Result<Vec<ExternalNode>, NetworkError> = banks
+            .map(|folder| ExternalNode::of_folder(folder))
+            .collect();
+        let notary = target.notary.as_deref().map(ExternalNode::of_folder);
+        Ok(Self {
+            banks: banks?,
+            notary: notary.transpose()?,
+        })
+    }
+
+    fn site(&self, seed: u64) -> Result<Site, RunError> {
+        let node = |node: &ExternalNode| {
+            let client = Client::new(node.endpoint.clone()).map_err(NetworkError::from)?;
+            Ok::<SiteNode, RunError>(SiteNode::new(node.name.clone(), client))
+        };
+        let banks: Result<Vec<SiteNode>, RunError> = self.banks.iter().map(node).collect();
+        let notary = self.notary.as_ref().map(node).transpose()?;
+        Ok(Site::new(banks?, notary, seed))
+    }
+
+    fn subjects(&self) -> Vec<Subject> {
+        let subject = |who: Who, node: &ExternalNode| Subject {
+            name: who.to_string(),
+            endpoint: Some(node.endpoint.clone()),
+            ..Subject::default()
+        };
+        let notary = self.notary.iter().map(|node| subject(Who::Notary, node));
+        let banks = self.banks.iter().enumerate();
+        notary
+            .chain(banks.map(|(at, node)| subject(Who::Bank(at), node)))
+            .collect()
+    }
+}

@@ -1,0 +1,116 @@
+//! The runner: from scenarios to the one document of results, with every network brought up, prepared, driven, audited and
+//! taken down again.
+//!
+//! ```text
+//! plans --points, repeats--> turns --network, preparation--> stretch --monitors--> results --audit, summary--> Report
+//! ```
+//! What goes wrong with one scenario is written down with it, and the next one runs. An audit is never skipped: it follows
+//! every life of a network in which something ran, also after Ctrl-C, also after a failure. Whatever was brought up is gone
+//! when the runner ends or is dropped.
+//!
+//! Modules in reading order: `event` (what it tells), `scenario` (one of them), `course` (from stretch to stretch),
+//! `schedule` (in which order), `prepared` (what is needed first), `ground` with `ours` and `care` (the network),
+//! `stretch` (one measurement), `findings` (what to know about the results).
+
+mod care;
+mod course;
+mod error;
+mod event;
+mod findings;
+mod ground;
+mod ours;
+mod prepared;
+mod scenario;
+mod schedule;
+mod stretch;
+
+use std::path::PathBuf;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+pub use error::{AUDIT_FAILED, ERRORS, RUN_FAILED, RunError};
+pub use event::{Event, Events, Step};
+
+use crate::load::engine::Stop;
+use crate::machine;
+use crate::plan::Plan;
+use crate::results::{CaseResult, Report, SCHEMA};
+use crate::workload::Workloads;
+
+/// How to run.
+#[derive(Clone)]
+pub struct Options {
+    /// The `tally` executable that nodes are run with.
+    pub binary: PathBuf,
+    /// The kinds of work there are.
+    pub workloads: Workloads,
+    /// One line for people, over the whole report.
+    pub title: String,
+    /// The version of `tally`.
+    pub version: String,
+    /// Whether the scenarios have their published size.
+    pub full: bool,
+    /// Whether the last network is left running.
+    pub keep: bool,
+    /// To end it early: nothing more starts, what ran is audited.
+    pub stop: Stop,
+}
+
+/// Runs scenarios one after another. What goes wrong stands in the report.
+pub async fn run(plans: &[Plan], options: &Options, events: &Events) -> Report {
+    let begun = Instant::now();
+    let mut report = Report {
+        schema: SCHEMA,
+        title: options.title.clone(),
+        started_unix_ms: unix_ms(),
+        version: options.version.clone(),
+        machine: machine::describe(),
+        ..Report::default()
+    };
+    if plans.iter().any(|plan| plan.monitors.machine) {
+        events(Event::Began(Step::Machine));
+        let measured = tokio::task::spawn_blocking(|| machine::limits(&std::env::temp_dir())).await;
+        let (well, words) = match measured {
+            Ok(Ok(limits)) => {
+                let words = format!(
+                    "{:.0} durable commits/s, {:.0} signatures/s, {:.0} batched checks/s on a core",
+                    limits.commits_per_s, limits.signs_per_s, limits.checks_per_s
+                );
+                report.machine.limits = Some(limits);
+                (true, words)
+            }
+            Ok(Err(error)) => (false, error.to_string()),
+            Err(error) => (false, error.to_string()),
+        };
+        events(Event::Ended { well, words });
+    }
+    for plan in plans {
+        if options.stop.is_asked() {
+            break;
+        }
+        report
+            .scenarios
+            .push(scenario::run(plan, options, events).await);
+    }
+    report.interrupted = options.stop.is_asked();
+    machine::finish(&mut report.machine);
+    report.seconds = begun.elapsed().as_secs_f64();
+    report
+}
+
+/// A point and a repeat in words: `parties 4, sequential, repeat 2`; empty for the only one.
+fn label(at: &[CaseResult], repeat: Option<u32>) -> String {
+    let mut words: Vec<String> = at
+        .iter()
+        .map(|case| match case.number {
+            Some(_) => format!("{} {}", case.axis, case.name),
+            None => case.name.clone(),
+        })
+        .collect();
+    words.extend(repeat.map(|repeat| format!("repeat {}", repeat.saturating_add(1))));
+    words.join(", ")
+}
+
+fn unix_ms() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.map_or(0, |now| u64::try_from(now.as_millis()).unwrap_or(u64::MAX))
+}

@@ -1,0 +1,93 @@
+//! One scenario: its points, its course, and what is said about it in the end.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::course::Course;
+use super::error::RunError;
+use super::event::{Event, Events};
+use super::findings::findings;
+use super::{Options, unix_ms};
+use crate::plan::{Plan, PointPlan};
+use crate::results::{Point, Published, Scenario};
+use crate::stats;
+use crate::workload::Mix;
+
+/// Runs it. What goes wrong stands in the result.
+pub(super) async fn run(plan: &Plan, options: &Options, events: &Events) -> Scenario {
+    let begun = Instant::now();
+    let mut scenario = blank(plan, options);
+    let ended = match points(plan, options) {
+        Ok((points, mixes)) => {
+            events(Event::Scenario {
+                name: plan.name.clone(),
+                title: plan.title.clone(),
+                points: points.len(),
+                stretches: points.len() * plan.run.repeats as usize,
+            });
+            scenario.points = points
+                .iter()
+                .map(|point| Point {
+                    at: point.at.clone(),
+                    ..Point::default()
+                })
+                .collect();
+            let results = &mut scenario.points;
+            let course = Course::new(plan, options, events, &points, &mixes, begun, results);
+            let ended = course.run().await;
+            for (point, mix) in scenario.points.iter_mut().zip(&mixes) {
+                point.summary = stats::summarise(&point.stretches, mix.states_per_unit());
+            }
+            ended
+        }
+        Err(error) => Err(error),
+    };
+    scenario.failure = ended
+        .err()
+        .map(|error| format!("{}: {error}", error.code()));
+    scenario.findings = findings(&scenario, plan.run.repeats);
+    for finding in &scenario.findings {
+        events(Event::Found(finding.clone()));
+    }
+    scenario.seconds = begun.elapsed().as_secs_f64();
+    events(Event::Over(Arc::new(scenario.clone())));
+    scenario
+}
+
+/// Its points, each with its work made and checked, before anything is brought up.
+fn points(plan: &Plan, options: &Options) -> Result<(Vec<PointPlan>, Vec<Arc<Mix>>), RunError> {
+    let points = plan.points()?;
+    let mixes = points.iter().map(|point| {
+        let plan = &point.plan;
+        let mix = Mix::new(&options.workloads, &plan.work, plan.seed)?;
+        Ok(Arc::new(mix))
+    });
+    let mixes: Result<Vec<Arc<Mix>>, RunError> = mixes.collect();
+    Ok((points, mixes?))
+}
+
+/// What is known before it runs.
+fn blank(plan: &Plan, options: &Options) -> Scenario {
+    Scenario {
+        name: plan.name.clone(),
+        title: plan.title.clone(),
+        about: plan.about.clone(),
+        source: plan.to_toml(),
+        seed: plan.seed,
+        full: options.full,
+        started_unix_ms: unix_ms(),
+        axes: plan.sweep.iter().map(|axis| axis.label.clone()).collect(),
+        published: plan
+            .published
+            .iter()
+            .map(|line| Published {
+                label: line.label.clone(),
+                source: line.source.clone(),
+                metric: line.metric.clone(),
+                values: line.values.clone(),
+            })
+            .collect(),
+        main_metric: plan.main_metric.clone(),
+        ..Scenario::default()
+    }
+}

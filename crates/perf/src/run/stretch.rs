@@ -1,0 +1,280 @@
+//! One measured stretch of load: workers set up, warm-up, load with everything watched, workers torn down.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::{Duration, Instant};
+
+use super::error::RunError;
+use super::event::{Event, Events};
+use super::ground::Ground;
+use crate::load::Live;
+use crate::load::engine::{
+    self, Around, Driven, Ended, Real, SampleSink, Settings, Stop, UNFINISHED_AFTER,
+};
+use crate::monitor::{Monitor, Options as Watching};
+use crate::plan::{Load, Plan};
+use crate::results::{ProcessSample, Stretch};
+use crate::workload::{Failed, Mix, Site};
+
+/// Workers of an open loop at most: arrivals take turns among them.
+const OPEN_WORKERS_MAX: u32 = 64;
+/// Between two looks at whether a warm-up is over, or somebody asked to stop.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// What a stretch needs.
+pub(super) struct Measure<'a> {
+    /// The point's.
+    pub plan: &'a Plan,
+    pub mix: &'a Arc<Mix>,
+    pub site: &'a Arc<Site>,
+    pub ground: &'a Ground,
+    /// Its point and repeat, for people.
+    pub label: String,
+    /// Where the scenario's time axis begins.
+    pub epoch: Instant,
+    /// The next unit's number.
+    pub units: Arc<AtomicU64>,
+    /// All that is random in it comes from this.
+    pub seed: u64,
+    pub stop: Stop,
+    pub samples: Option<SampleSink>,
+    pub events: &'a Events,
+}
+
+/// What came of it: also a stretch after which something is wrong has figures.
+pub(super) struct Measured {
+    pub stretch: Stretch,
+    pub failure: Option<RunError>,
+}
+
+/// A mix as the engine drives it.
+struct Driving {
+    mix: Arc<Mix>,
+}
+
+impl Driven for Driving {
+    async fn run(&self, slot: u32, unit: u64) -> Ended {
+        let (work, outcome) = self.mix.invoke(slot, unit).await;
+        match outcome {
+            Ok(tried) => Ended {
+                work,
+                outcome: Ok(()),
+                retries: tried.retries,
+            },
+            Err(Failed { fault, retries }) => Ended {
+                work,
+                outcome: Err(fault),
+                retries,
+            },
+        }
+    }
+}
+
+impl Measure<'_> {
+    /// Sets up, measures, tears down.
+    pub async fn run(self) -> Result<Measured, RunError> {
+        let set_up = self.mix.set_up(self.site, workers(&self.plan.load)).await;
+        set_up.map_err(|failed| work("setting a worker up", failed))?;
+        let live = Arc::new(Live::default());
+        (self.events)(Event::Load {
+            label: self.label.clone(),
+            seconds: expected_seconds(self.plan),
+            live: Arc::clone(&live),
+        });
+        let (stretch, mut failure) = self.measured(live).await;
+        let torn_down = self.mix.tear_down().await;
+        if let (None, Err(failed)) = (&failure, torn_down) {
+            failure = Some(work("tearing a worker down", failed));
+        }
+        (self.events)(Event::Loaded {
+            label: self.label.clone(),
+            stretch: Arc::new(stretch.clone()),
+        });
+        Ok(Measured { stretch, failure })
+    }
+
+    async fn measured(&self, live: Arc<Live>) -> (Stretch, Option<RunError>) {
+        let run = &self.plan.run;
+        let driven = Arc::new(Driving {
+            mix: Arc::clone(self.mix),
+        });
+        let clock = Real::since(self.epoch);
+        let mut settings = Settings {
+            warm_up: seconds(run.warm_up_s),
+            measured: seconds(run.seconds),
+            count: run.count,
+            seed: self.seed,
+            labels: self.mix.labels(),
+            unfinished_after: UNFINISHED_AFTER,
+        };
+        let mut around = Around {
+            live: Arc::default(),
+            stop: self.stop.clone(),
+            samples: None,
+            units: Arc::clone(&self.units),
+        };
+        let load = &self.plan.load;
+        // A closed loop's warm-up is let end, so that watching can begin between; an open one goes on without a pause.
+        if matches!(load, Load::Closed(_)) && settings.warm_up > Duration::ZERO {
+            let warm_up = Settings {
+                warm_up: Duration::ZERO,
+                measured: settings.warm_up,
+                count: None,
+                ..settings.clone()
+            };
+            engine::stretch(&clock, &driven, load, &warm_up, &around, async {}).await;
+            settings.warm_up = Duration::ZERO;
+        }
+        around.live = live;
+        around.samples = self.samples.clone();
+        let mut behind = Ok(());
+        let caught_up = async { behind = self.site.caught_up().await };
+        let (mut stretch, watch) = if settings.warm_up > Duration::ZERO {
+            let wait = settings.warm_up;
+            tokio::join!(
+                engine::stretch(&clock, &driven, load, &settings, &around, caught_up),
+                self.watch(wait)
+            )
+        } else {
+            let watch = self.watch(Duration::ZERO).await;
+            let loaded = engine::stretch(&clock, &driven, load, &settings, &around, caught_up);
+            (loaded.await, watch)
+        };
+        let search = matches!(load, Load::Knee(_));
+        let failure = watch.end(self.ground, &mut stretch, search).await;
+        let failure = failure.or(behind.err().map(RunError::from));
+        (stretch, failure)
+    }
+
+    /// Begins to watch after `wait`.
+    async fn watch(&self, wait: Duration) -> Watch {
+        let until = Instant::now() + wait;
+        while Instant::now() < until && !self.stop.is_asked() {
+            tokio::time::sleep(LOOK_EVERY.min(until.saturating_duration_since(Instant::now())))
+                .await;
+        }
+        let disk_bytes = self.ground.disk_bytes();
+        let monitors = &self.plan.monitors;
+        let (monitor, failure) = match self.ground.subjects() {
+            Ok(_) if monitors.every_ms == 0 => (None, None),
+            Ok(subjects) => {
+                let options = Watching {
+                    every: Duration::from_millis(monitors.every_ms),
+                    metrics: monitors.metrics.clone(),
+                    epoch: self.epoch,
+                };
+                (Some(Monitor::start(subjects, options).await), None)
+            }
+            Err(error) => (None, Some(error)),
+        };
+        Watch {
+            disk_bytes,
+            monitor,
+            failure,
+        }
+    }
+}
+
+/// What watches a stretch.
+struct Watch {
+    /// On all disks when it began.
+    disk_bytes: u64,
+    monitor: Option<Monitor>,
+    failure: Option<RunError>,
+}
+
+impl Watch {
+    /// Ends it and adds what it saw. A search's figures are of its last trial, so what was seen before that is left out.
+    async fn end(self, ground: &Ground, stretch: &mut Stretch, search: bool) -> Option<RunError> {
+        if let Some(monitor) = self.monitor {
+            let watched = monitor.stop().await;
+            stretch.processes = watched.processes;
+            stretch.metrics = watched.metrics;
+        }
+        stretch.disk_bytes = ground.disk_bytes().saturating_sub(self.disk_bytes);
+        if search {
+            let began = stretch.started_ms;
+            for process in &mut stretch.processes {
+                process.samples.drain(..before(&process.samples, began));
+            }
+            for series in &mut stretch.metrics {
+                series.values.retain(|(at, _)| *at >= began);
+            }
+            let growth = |process: &crate::results::Process| {
+                crate::stats::growth(&process.samples, |sample| sample.disk_bytes)
+            };
+            stretch.disk_bytes = stretch.processes.iter().map(growth).sum();
+        }
+        self.failure
+    }
+}
+
+/// How many samples come before the last one that was taken when measuring began, or earlier.
+fn before(samples: &[ProcessSample], began_ms: u64) -> usize {
+    let earlier = samples.partition_point(|sample| sample.at_ms <= began_ms);
+    earlier.saturating_sub(1)
+}
+
+fn work(what: &'static str, failed: Failed) -> RunError {
+    RunError::Work { what, failed }
+}
+
+/// Workers that a load needs.
+fn workers(load: &Load) -> u32 {
+    match load {
+        Load::Closed(closed) => closed.outstanding.max(1),
+        Load::Open(open) => open.outstanding_max.clamp(1, OPEN_WORKERS_MAX),
+        Load::Knee(knee) => knee.outstanding_max.clamp(1, OPEN_WORKERS_MAX),
+    }
+}
+
+/// Units outstanding at most.
+pub(super) fn outstanding(load: &Load) -> u32 {
+    match load {
+        Load::Closed(closed) => closed.outstanding,
+        Load::Open(open) => open.outstanding_max,
+        Load::Knee(knee) => knee.outstanding_max,
+    }
+}
+
+/// How long a stretch takes, about, for those who watch.
+fn expected_seconds(plan: &Plan) -> f64 {
+    let once = plan.run.warm_up_s + plan.run.seconds;
+    match &plan.load {
+        Load::Knee(knee) => {
+            let doublings = (knee.to_per_s / knee.from_per_s.max(f64::MIN_POSITIVE)).log2();
+            let halvings = (2f64.ln() / (1.0 + knee.within.max(0.001)).ln()).log2();
+            once * (2.0 + doublings.max(0.0) + halvings.max(0.0))
+        }
+        Load::Closed(_) | Load::Open(_) => once,
+    }
+}
+
+fn seconds(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_before_measuring_are_found() {
+        let at = |times: &[u64]| -> Vec<ProcessSample> {
+            let sample = |at_ms: &u64| ProcessSample {
+                at_ms: *at_ms,
+                ..ProcessSample::default()
+            };
+            times.iter().map(sample).collect()
+        };
+        for (times, began, count) in [
+            (&[][..], 5, 0),
+            (&[1, 2, 3], 0, 0),
+            (&[1, 2, 3], 1, 0),
+            (&[1, 2, 3], 2, 1),
+            (&[1, 2, 3], 9, 2),
+        ] {
+            assert_eq!(before(&at(times), began), count, "{times:?} {began}");
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Scenarios run to their end on real networks: what they measure, what the audit says, what is left behind.
+
+mod stage;
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use perf::load::engine::Stop;
+use perf::plan::{self, NoChecks, Plan};
+use perf::results::{Report, Scenario};
+use perf::run::{self, Event, Events, Options, Step};
+use perf::workload::Workloads;
+
+fn plan(name: &str, text: &str) -> Plan {
+    plan::parse(
+        name,
+        name,
+        text.as_bytes(),
+        &plan::Options::default(),
+        &NoChecks,
+    )
+    .unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn options() -> Options {
+    Options {
+        binary: stage::binary(),
+        workloads: Workloads::shipped(),
+        title: "a test".into(),
+        version: "0".into(),
+        full: false,
+        keep: false,
+        stop: Stop::default(),
+    }
+}
+
+/// What happened, in order.
+#[derive(Clone, Default)]
+struct Seen(Arc<Mutex<Vec<Event>>>);
+
+impl Seen {
+    fn events(&self) -> Events {
+        let seen = Arc::clone(&self.0);
+        Arc::new(move |event| seen.lock().expect("no panic").push(event))
+    }
+
+    fn steps(&self, wanted: Step) -> usize {
+        let seen = self.0.lock().expect("no panic");
+        let steps = seen
+            .iter()
+            .filter(|event| matches!(event, Event::Began(step) if *step == wanted));
+        steps.count()
+    }
+}
+
+async fn run(text: &str) -> (Scenario, Seen) {
+    let seen = Seen::default();
+    let plans = [plan("tiny", text)];
+    let mut report = run::run(&plans, &options(), &seen.events()).await;
+    assert!(!report.interrupted);
+    (report.scenarios.remove(0), seen)
+}
+
+const ISSUE_AND_PAY: &str = r#"
+title = "Tiny"
+seed = 7
+[network]
+banks = 2
+[work]
+kind = "issue_and_pay"
+[load]
+outstanding = 4
+[run]
+warm_up_s = 0.1
+seconds = 0.5
+repeats = 2
+interleave = true
+[[sweep]]
+label = "outstanding"
+set = "load.outstanding"
+values = [1, 4]
+[monitors]
+every_ms = 100
+machine = false
+"#;
+
+#[tokio::test]
+async fn a_sweep_is_measured_watched_and_audited_once_for_its_network() {
+    let (scenario, seen) = run(ISSUE_AND_PAY).await;
+    assert_eq!(scenario.failure, None, "{scenario:#?}");
+    assert!(scenario.is_good());
+    assert_eq!(scenario.points.len(), 2);
+    for point in &scenario.points {
+        assert_eq!(point.stretches.len(), 2);
+        let rate = &point.summary.metrics["rate_per_s"];
+        assert!(rate.value > 0.0 && rate.low.is_some(), "{rate:?}");
+        assert!(point.summary.metrics["cpu_us_per_unit"].value > 0.0);
+        for stretch in &point.stretches {
+            assert!(stretch.done > 0 && stretch.faults.is_empty(), "{stretch:?}");
+            assert!(stretch.disk_bytes > 0);
+            let mut names: Vec<&str> = stretch.processes.iter().map(|p| p.name.as_str()).collect();
+            names.sort_unstable();
+            assert_eq!(names, ["bank-1", "bank-2", "generator", "notary"]);
+            assert!(!stretch.metrics.is_empty());
+        }
+    }
+    let audits: Vec<usize> = scenario
+        .points
+        .iter()
+        .map(|point| point.audits.len())
+        .collect();
+    assert_eq!(audits, [0, 1], "one network, one life, one audit");
+    assert!(scenario.points[1].audits[0].transactions > 0);
+    assert_eq!(seen.steps(Step::Network), 1);
+    assert_eq!(scenario.axes, ["outstanding"]);
+    let again = plan("again", &scenario.source);
+    assert_eq!(again.sweep.len(), 1, "its source runs again");
+}
+
+#[tokio::test]
+async fn what_was_prepared_is_copied_and_put_back_for_each_repeat() {
+    let text = ISSUE_AND_PAY
+        .replace("issue_and_pay\"", "pay\"\ncoins = 50")
+        .replace("load.outstanding", "network.settings.store.linger_us");
+    let (scenario, seen) = run(&text).await;
+    assert_eq!(scenario.failure, None, "{scenario:#?}");
+    assert!(scenario.is_good(), "{:#?}", scenario.findings);
+    assert_eq!(seen.steps(Step::Preparation), 1, "the same for both points");
+    assert_eq!(
+        (seen.steps(Step::Snapshot), seen.steps(Step::Restore)),
+        (1, 3)
+    );
+    assert_eq!(seen.steps(Step::Audit), 4, "one for every life");
+    let done: Vec<u64> = scenario
+        .points
+        .iter()
+        .flat_map(|point| point.stretches.iter().map(|stretch| stretch.done))
+        .collect();
+    assert!(done.iter().all(|done| *done > 0), "{done:?}");
+}
+
+#[tokio::test]
+async fn a_scenario_that_fails_leaves_the_others_alone() {
+    let bad = ISSUE_AND_PAY
+        .replace("values = [1, 4]", "values = [1, 2]")
+        .replace(
+            "banks = 2",
+            "banks = 2\nnodes.bank-2.settings.limits.live_flows = 0",
+        );
+    let good = ISSUE_AND_PAY.replace("repeats = 2", "repeats = 1");
+    let seen = Seen::default();
+    let plans = [plan("bad", &bad), plan("good", &good)];
+    let report: Report = run::run(&plans, &options(), &seen.events()).await;
+    let failure = report.scenarios[0]
+        .failure
+        .as_deref()
+        .expect("it cannot run");
+    assert!(
+        failure.starts_with("lab.node_not_ready: ") && failure.contains("config.out_of_range"),
+        "{failure}"
+    );
+    assert!(report.scenarios[1].is_good());
+}
+
+#[tokio::test]
+async fn asked_to_stop_it_audits_what_ran_and_leaves_nothing() {
+    let text = ISSUE_AND_PAY.replace("seconds = 0.5", "seconds = 600");
+    let seen = Seen::default();
+    let options = options();
+    let stop = options.stop.clone();
+    let tell = seen.events();
+    let events: Events = Arc::new(move |event| {
+        if matches!(event, Event::Load { .. }) {
+            let stop = stop.clone();
+            std::thread::spawn(move || {
+                std::thread::sleep(Duration::from_millis(700));
+                stop.ask();
+            });
+        }
+        tell(event);
+    });
+    let begun = Instant::now();
+    let report = run::run(&[plan("long", &text)], &options, &events).await;
+    assert!(begun.elapsed() < stage::DEADLINE);
+    assert!(report.interrupted);
+    let scenario = &report.scenarios[0];
+    assert!(scenario.points[0].stretches[0].done > 0);
+    assert!(scenario.points[0].audits[0].clean, "{scenario:#?}");
+    assert!(scenario.points[1].stretches.is_empty());
+    assert!(
+        scenario
+            .findings
+            .iter()
+            .any(|finding| finding.code == "lab.repeats_missing"),
+        "{:?}",
+        scenario.findings
+    );
+}
