@@ -3,12 +3,23 @@
 //! Everywhere the independent observation is a *stretch* of load, never a unit within one: units of one stretch share queues, commits
 //! and caches, so that an interval that counts them as independent would be far too narrow.
 
+mod chance;
+mod compare;
+mod comparison;
 mod drift;
+mod flips;
 mod interval;
 mod line;
 mod student;
 mod summary;
+#[cfg(test)]
+mod trials;
+mod welch;
 
+pub use compare::{
+    COMPARED, Case, CompareError, Design, ERROR_RATE, ERRORS, PAIRS_MIN, SIDES_MAX, compare,
+};
+pub use comparison::{Compared, Comparison, LeftOut, Method, Scale, Side, Test, Verdict};
 pub use interval::{geometric_mean, mean_interval, quantile_interval_ms};
 pub use line::{Line, block_means, fit};
 pub use student::{t_below, t_quantile};
