@@ -231,7 +231,7 @@ mod tests {
         let flips = test(&[clear.clone(), other], 0.01, 0);
         assert_eq!(flips.p, [2.0 / 1024.0; 2]);
         let noise = vec![1.0, -1.2, 0.3, 0.9, -0.5, 1.1, -0.9, 0.2, -0.1, -0.7];
-        let alone = test(&[noise.clone()], 0.01, 0).p[0];
+        let alone = test(std::slice::from_ref(&noise), 0.01, 0).p[0];
         let beside = test(&[clear, noise], 0.01, 0);
         assert_eq!(beside.p[0], 2.0 / 1024.0);
         assert_eq!(beside.p[1], alone, "what was found is out of the way");
@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn many_pairs_are_drawn_and_agree_with_the_counted_ones() {
         let column: Vec<f64> = (0..15).map(|at| f64::from(at * 7 % 5) - 1.2).collect();
-        let counted = test(&[column.clone()], 0.01, 0);
+        let counted = test(std::slice::from_ref(&column), 0.01, 0);
         let mut more = column;
         more.push(0.0);
         let drawn = test(&[more], 0.01, 42);

@@ -59,9 +59,10 @@ pub(super) fn figures(stretch: &Stretch, states_per_unit: f64) -> Vec<(&'static 
     }
     found.extend(shares(stretch));
     found.extend(resources(stretch));
-    let met = stretch.tried.iter().filter(|(_, met)| *met);
-    if let Some(knee) = met.map(|(rate, _)| *rate).reduce(f64::max) {
-        found.push(("knee_per_s", knee));
+    // The last trial is the one at the knee, made once more.
+    let knee = stretch.tried.last().filter(|(_, met)| *met);
+    if let Some((rate, _)) = knee {
+        found.push(("knee_per_s", *rate));
     }
     found
 }
