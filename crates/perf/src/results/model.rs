@@ -191,7 +191,8 @@ impl Stretch {
 
     /// How many failed.
     pub fn failed(&self) -> u64 {
-        self.faults.iter().map(|fault| fault.count).sum()
+        let counts = self.faults.iter().map(|fault| fault.count);
+        counts.fold(0u64, u64::saturating_add)
     }
 }
 

@@ -15,7 +15,8 @@ pub struct Histogram {
 impl Histogram {
     /// How many samples there are.
     pub fn count(&self) -> u64 {
-        self.buckets.values().sum()
+        let counts = self.buckets.values();
+        counts.fold(0u64, |sum, count| sum.saturating_add(*count))
     }
 
     /// Adds every sample of another.

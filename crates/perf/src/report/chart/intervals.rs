@@ -1,0 +1,114 @@
+//! A metric along a numeric axis: one curve for each series, with 95 % confidence intervals, published figures beside them.
+
+use super::canvas::{Canvas, LEFT, RIGHT, TOP};
+use super::scale::{Scale, is_geometric};
+use crate::report::units::compact;
+
+/// One measured place.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Dot {
+    /// Where it is on the axis.
+    pub x: f64,
+    /// The estimate.
+    pub value: f64,
+    /// Its interval.
+    pub interval: Option<(f64, f64)>,
+    /// In words, shown when it is pointed at.
+    pub hint: String,
+}
+
+/// One series of ours.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Curve {
+    /// Which colour, dash and mark.
+    pub series: usize,
+    /// Its places, by x.
+    pub dots: Vec<Dot>,
+}
+
+/// A published series: never ours, and never drawn like ours.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reference {
+    /// Which mark.
+    pub mark: usize,
+    /// Places by x; the words of the hint.
+    pub points: Vec<(f64, f64, String)>,
+}
+
+/// Draws it; `about` is for people who cannot see it, `title` stands under the axis.
+pub fn intervals(about: &str, title: &str, curves: &[Curve], references: &[Reference]) -> String {
+    let mut canvas = Canvas::new(240.0, about);
+    let bottom = canvas.height() - 36.0;
+    let dots = || curves.iter().flat_map(|curve| &curve.dots);
+    let published = || references.iter().flat_map(|line| &line.points);
+    let ends = dots().flat_map(|dot| {
+        let (low, high) = dot.interval.unwrap_or((dot.value, dot.value));
+        // An interval that reaches below 0 says nothing there; it is cut at the axis.
+        [dot.value, low.max(dot.value.min(0.0)), high]
+    });
+    let ends: Vec<f64> = ends.chain(published().map(|point| point.1)).collect();
+    let y = match ends.iter().copied().filter(|end| *end <= 0.0).count() {
+        0 => Scale::fitting(ends.iter().copied(), bottom, TOP),
+        _ => Scale::fitting(ends.iter().copied().chain([0.0]), bottom, TOP),
+    };
+    let mut places: Vec<f64> = dots().map(|dot| dot.x).collect();
+    places.extend(published().map(|point| point.0));
+    places.sort_by(f64::total_cmp);
+    places.dedup();
+    let (low, high) = match (places.first(), places.last()) {
+        (Some(low), Some(high)) => (*low, *high),
+        _ => (0.0, 1.0),
+    };
+    let inset = 14.0;
+    let x = match is_geometric(&places) {
+        true => Scale::log(low, high, LEFT + inset, RIGHT - inset),
+        false if high > low => Scale::linear(low, high, LEFT + inset, RIGHT - inset),
+        // One place stands in the middle.
+        false => Scale::linear(low - 1.0, low + 1.0, LEFT, RIGHT),
+    };
+    canvas.values_left(&y, 5, RIGHT);
+    let ticks: Vec<(f64, String)> = places.iter().map(|at| (x.at(*at), compact(*at))).collect();
+    canvas.values_below(&ticks, bottom, title);
+    for line in references {
+        let points: Vec<(f64, f64)> = line
+            .points
+            .iter()
+            .map(|point| (x.at(point.0), y.at(point.1)))
+            .collect();
+        canvas.path("l p", &points);
+        for (at, (_, _, hint)) in points.iter().zip(&line.points) {
+            canvas.mark("q", line.mark + 1, *at, hint);
+        }
+    }
+    // Series that share their places stand a little apart, so that their intervals can be told.
+    let apart = if curves.len() > 1 { 3.0 } else { 0.0 };
+    for (at, curve) in curves.iter().enumerate() {
+        let shift = (at as f64 - (curves.len() as f64 - 1.0) / 2.0) * apart;
+        draw(&mut canvas, curve, &x, &y, shift.clamp(-9.0, 9.0));
+    }
+    canvas.end()
+}
+
+fn draw(canvas: &mut Canvas, curve: &Curve, x: &Scale, y: &Scale, shift: f64) {
+    let series = curve.series % super::SERIES_MAX;
+    let points: Vec<(f64, f64)> = curve
+        .dots
+        .iter()
+        .map(|dot| (x.at(dot.x) + shift, y.at(dot.value)))
+        .collect();
+    canvas.path(&format!("l s{series}"), &points);
+    for (at, dot) in points.iter().zip(&curve.dots) {
+        if let Some((low, high)) = dot.interval {
+            whisker(canvas, series, *at, (y.at(low), y.at(high)));
+        }
+        canvas.mark(&format!("m s{series}"), series, *at, &dot.hint);
+    }
+}
+
+fn whisker(canvas: &mut Canvas, series: usize, at: (f64, f64), (low, high): (f64, f64)) {
+    let class = format!("i s{series}");
+    canvas.line(&class, (at.0, low), (at.0, high));
+    for end in [low, high] {
+        canvas.line(&class, (at.0 - 3.5, end), (at.0 + 3.5, end));
+    }
+}

@@ -1,0 +1,26 @@
+//! Charts as SVG, drawn here: no library, no script, no request. They take their colours from the page's style, so that they are
+//! right in the light, in the dark and on paper.
+//!
+//! Everything given to them is finite; text may be hostile and is escaped.
+
+mod bars;
+mod canvas;
+mod intervals;
+mod percentiles;
+mod rows;
+mod scale;
+mod spark;
+mod thin;
+mod time;
+
+pub use bars::{Bar, bars};
+pub use canvas::{clip, escape, shape_path};
+pub use intervals::{Curve, Dot, Reference, intervals};
+pub use percentiles::{Distribution, percentiles};
+pub use rows::{Mark, Row, Rows, rows};
+pub use scale::is_geometric;
+pub use spark::sparkline;
+pub use time::{Line, TimeChart, time};
+
+/// Series that are told apart by colour, dash and mark; more than these share the last.
+pub const SERIES_MAX: usize = 8;

@@ -1,0 +1,152 @@
+//! A report as CSV for spreadsheets: one row for each point and metric, one for each second, one for each look at a process.
+
+use super::finite::finite;
+use super::units::{Metric, rank};
+use crate::results::{Point, Report, Scenario, Stretch};
+
+/// Axes that have columns of their own; a report with more gives the rest in the last.
+const AXES_MAX: usize = 4;
+
+/// One row for each scenario, point and metric.
+pub fn metrics(report: &Report) -> String {
+    let report = finite(report);
+    let axes = report.scenarios.iter().map(|scenario| scenario.axes.len());
+    let axes = axes.max().unwrap_or(0).clamp(1, AXES_MAX);
+    let mut head = vec!["scenario".to_owned(), "point".to_owned()];
+    for axis in 1..=axes {
+        head.extend([format!("axis_{axis}"), format!("case_{axis}")]);
+    }
+    head.extend(["metric", "unit", "value", "low_95", "high_95", "repeats"].map(str::to_owned));
+    let mut out = String::new();
+    push(&mut out, &head);
+    for (scenario, at, point) in points(&report) {
+        let mut names: Vec<&String> = point.summary.metrics.keys().collect();
+        names.sort_by_key(|name| (rank(name), *name));
+        for name in names {
+            let estimate = &point.summary.metrics[name];
+            let mut row = vec![text(&scenario.name), at.to_string()];
+            for axis in 0..axes {
+                let case = point.at.get(axis);
+                row.push(case.map_or_else(String::new, |case| text(&case.axis)));
+                row.push(case.map_or_else(String::new, |case| text(&case.name)));
+            }
+            let unit = match Metric::named(name).unit {
+                // The stored share is a share; only people are shown it in per cent.
+                "%" => "share",
+                "/s" => "per s",
+                unit => unit,
+            };
+            let end = |end: Option<f64>| end.map_or_else(String::new, plain);
+            row.extend([text(name), unit.to_owned(), plain(estimate.value)]);
+            row.extend([end(estimate.low), end(estimate.high)]);
+            row.push(point.stretches.len().to_string());
+            push(&mut out, &row);
+        }
+    }
+    out
+}
+
+/// One row for each second of each measured stretch.
+pub fn series(report: &Report) -> String {
+    let report = finite(report);
+    let head = "scenario,point,case,repeat,at_ms,done,failed,p50_ms,p99_ms,outstanding\n";
+    let mut out = head.to_owned();
+    for (scenario, at, point, repeat, stretch) in stretches(&report) {
+        for second in &stretch.series {
+            let mut row = begin(scenario, at, point, repeat);
+            row.extend([second.at_ms, second.done, second.failed].map(|count| count.to_string()));
+            row.extend([plain(second.p50_ms), plain(second.p99_ms)]);
+            row.push(second.outstanding.to_string());
+            push(&mut out, &row);
+        }
+    }
+    out
+}
+
+/// One row for each look at each process.
+pub fn processes(report: &Report) -> String {
+    let report = finite(report);
+    let mut out = "scenario,point,case,repeat,process,at_ms,cpu_ms,rss_bytes,read_bytes,written_bytes,commits,sent_bytes,\
+                   received_bytes\n"
+        .to_owned();
+    for (scenario, at, point, repeat, stretch) in stretches(&report) {
+        for process in &stretch.processes {
+            for sample in &process.samples {
+                let mut row = begin(scenario, at, point, repeat);
+                row.push(text(&process.name));
+                let counts = [
+                    sample.at_ms,
+                    sample.cpu_ms,
+                    sample.rss_bytes,
+                    sample.read_bytes,
+                    sample.written_bytes,
+                    sample.commits,
+                    sample.sent_bytes,
+                    sample.received_bytes,
+                ];
+                row.extend(counts.map(|count| count.to_string()));
+                push(&mut out, &row);
+            }
+        }
+    }
+    out
+}
+
+fn points(report: &Report) -> impl Iterator<Item = (&Scenario, usize, &Point)> {
+    report.scenarios.iter().flat_map(|scenario| {
+        let points = scenario.points.iter().enumerate();
+        points.map(move |(at, point)| (scenario, at + 1, point))
+    })
+}
+
+fn stretches(report: &Report) -> impl Iterator<Item = (&Scenario, usize, &Point, usize, &Stretch)> {
+    points(report).flat_map(|(scenario, at, point)| {
+        let stretches = point.stretches.iter().enumerate();
+        stretches.map(move |(repeat, stretch)| (scenario, at, point, repeat + 1, stretch))
+    })
+}
+
+fn begin(scenario: &Scenario, at: usize, point: &Point, repeat: usize) -> Vec<String> {
+    let cases: Vec<&str> = point.at.iter().map(|case| case.name.as_str()).collect();
+    vec![
+        text(&scenario.name),
+        at.to_string(),
+        text(&cases.join("; ")),
+        repeat.to_string(),
+    ]
+}
+
+/// A number as every program reads it: a point, no thousands.
+fn plain(value: f64) -> String {
+    format!("{value}")
+}
+
+/// Text that a spreadsheet takes for text: what looks like a formula gets an apostrophe before it.
+fn text(value: &str) -> String {
+    match value.chars().next() {
+        Some('=' | '+' | '-' | '@' | '\t' | '\r') => format!("'{value}"),
+        _ => value.to_owned(),
+    }
+}
+
+/// Adds a row, quoted as RFC 4180 has it.
+fn push(out: &mut String, row: &[String]) {
+    for (at, cell) in row.iter().enumerate() {
+        if at > 0 {
+            out.push(',');
+        }
+        field(out, cell);
+    }
+    out.push('\n');
+}
+
+/// Adds one field, in quotation marks where it needs them.
+pub(super) fn field(out: &mut String, cell: &str) {
+    if cell.contains([',', '"', '\n', '\r']) {
+        out.push('"');
+        out.push_str(&cell.replace('"', "\"\""));
+        out.push('"');
+    } else {
+        out.push_str(cell);
+    }
+}

@@ -1,0 +1,71 @@
+//! Writes a report's files: all of them or none.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use super::error::ReportError;
+use super::{csv, html, json};
+use crate::results::Report;
+
+/// The page's name in a report's folder.
+pub const HTML_NAME: &str = "report.html";
+
+/// Writes the report into `folder` (made if need be): `report.json`, `report.html`, `report.csv` (points), `series.csv` (seconds)
+/// and `processes.csv`. Earlier files of these names are replaced, each at once, after all new ones are on disk under other names:
+/// a full disk leaves what was there. Returns the files, the page first.
+///
+/// # Errors
+/// `lab.report_unwritten`.
+pub fn write(report: &Report, folder: &Path) -> Result<Vec<PathBuf>, ReportError> {
+    let files = [
+        (HTML_NAME, html(report)),
+        (json::JSON_NAME, json::json(report)?),
+        ("report.csv", csv::metrics(report)),
+        ("series.csv", csv::series(report)),
+        ("processes.csv", csv::processes(report)),
+    ];
+    write_files(folder, &files)
+}
+
+/// Writes `files` (name, text) into `folder`: all under other names first, then all renamed.
+pub(super) fn write_files(
+    folder: &Path,
+    files: &[(&str, String)],
+) -> Result<Vec<PathBuf>, ReportError> {
+    fs::create_dir_all(folder).map_err(failed(folder))?;
+    let mut staged = Staged(Vec::new());
+    for (name, text) in files {
+        let path = folder.join(name);
+        let temporary = folder.join(format!(".{name}.{}.new", std::process::id()));
+        staged.0.push((temporary.clone(), path));
+        let mut file = fs::File::create(&temporary).map_err(failed(&temporary))?;
+        file.write_all(text.as_bytes())
+            .and_then(|()| file.sync_all())
+            .map_err(failed(&temporary))?;
+    }
+    let mut written = Vec::new();
+    for (temporary, path) in &staged.0 {
+        fs::rename(temporary, path).map_err(failed(path))?;
+        written.push(path.clone());
+    }
+    staged.0.clear();
+    Ok(written)
+}
+
+fn failed(path: &Path) -> impl FnOnce(std::io::Error) -> ReportError {
+    let path = path.display().to_string();
+    |source| ReportError::Write { path, source }
+}
+
+/// Files under their temporary names; what is not renamed is removed again.
+struct Staged(Vec<(PathBuf, PathBuf)>);
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        for (temporary, _) in &self.0 {
+            // Nothing is lost if it stays: its name says that it is no report.
+            let _ = fs::remove_file(temporary);
+        }
+    }
+}

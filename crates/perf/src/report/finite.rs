@@ -1,0 +1,82 @@
+//! Takes everything that is not a number out of a report, so that no chart, table or file has to expect it.
+
+use crate::results::{Estimate, Point, Report, Stretch};
+
+/// A copy in which every number is one: an estimate, end of an interval, value of a metric or published value that is none is
+/// left out, any other becomes 0.
+pub fn finite(report: &Report) -> Report {
+    let mut report = report.clone();
+    let machine = &mut report.machine;
+    zero(&mut report.seconds);
+    zero(&mut machine.load_average_before);
+    zero(&mut machine.load_average_after);
+    if let Some(limits) = &mut machine.limits {
+        for value in [
+            &mut limits.signs_per_s,
+            &mut limits.checks_per_s,
+            &mut limits.hash_mb_per_s,
+            &mut limits.commits_per_s,
+            &mut limits.commit_us,
+            &mut limits.tls_mbit_per_s,
+            &mut limits.loopback_us,
+        ] {
+            zero(value);
+        }
+    }
+    for scenario in &mut report.scenarios {
+        zero(&mut scenario.seconds);
+        for line in &mut scenario.published {
+            line.values.retain(|_, value| value.is_finite());
+        }
+        scenario.points.iter_mut().for_each(point);
+    }
+    report
+}
+
+fn point(point: &mut Point) {
+    for case in &mut point.at {
+        case.number = case.number.filter(|number| number.is_finite());
+    }
+    let metrics = &mut point.summary.metrics;
+    metrics.retain(|_, estimate| estimate.value.is_finite());
+    metrics.values_mut().for_each(interval);
+    point.stretches.iter_mut().for_each(stretch);
+}
+
+/// An interval has two ends around its value, or none.
+fn interval(estimate: &mut Estimate) {
+    let value = estimate.value;
+    let ends = estimate.low.zip(estimate.high);
+    let ends = ends.filter(|(low, high)| low.is_finite() && high.is_finite());
+    let ends = ends.filter(|(low, high)| *low <= value && value <= *high);
+    estimate.low = ends.map(|(low, _)| low);
+    estimate.high = ends.map(|(_, high)| high);
+}
+
+fn stretch(stretch: &mut Stretch) {
+    zero(&mut stretch.seconds);
+    for second in &mut stretch.series {
+        zero(&mut second.p50_ms);
+        zero(&mut second.p99_ms);
+    }
+    let generator = &mut stretch.generator;
+    for value in [
+        &mut generator.cpu_cores,
+        &mut generator.lag_p99_ms,
+        &mut generator.lag_max_ms,
+        &mut generator.behind_max_ms,
+        &mut generator.late_after_ms,
+    ] {
+        zero(value);
+    }
+    for series in &mut stretch.metrics {
+        series.values.retain(|(_, value)| value.is_finite());
+    }
+    stretch.tried.retain(|(rate, _)| rate.is_finite());
+}
+
+fn zero(value: &mut f64) {
+    if !value.is_finite() {
+        *value = 0.0;
+    }
+}

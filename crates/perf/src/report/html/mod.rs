@@ -1,0 +1,112 @@
+//! A report as one HTML page: no request, no script needed to read it, light and dark, phone, desk and paper.
+//!
+//! Every text of a report is taken for hostile and escaped: titles come from scenario files, codes and messages from whatever
+//! system was driven.
+
+mod figure;
+mod frame;
+mod headline;
+mod limits;
+mod point;
+mod resources;
+mod scenario;
+mod summary;
+mod sweep;
+mod tables;
+mod timeline;
+
+use super::finite::finite;
+use super::units::{bytes, date, duration, figure as number};
+use crate::results::Report;
+use frame::{Facts, banner, frame, words};
+
+/// Scenarios of one page at most.
+const SCENARIOS_MAX: usize = 200;
+
+/// The whole page.
+pub fn html(report: &Report) -> String {
+    let report = finite(report);
+    let title = match report.title.trim() {
+        "" => "Laboratory report".to_owned(),
+        title => title.to_owned(),
+    };
+    let mut body = head(&report, &title);
+    body.push_str("<main>");
+    body.push_str(&verdict(&report));
+    body.push_str(&summary::cards(&report));
+    let scenarios = || report.scenarios.iter().take(SCENARIOS_MAX).enumerate();
+    if report.scenarios.len() > 3 {
+        body.push_str("<nav class=\"toc\" aria-label=\"Contents\"><b>Contents</b><ol>");
+        for (at, scenario) in scenarios() {
+            let title = words(scenario::title(scenario), 90);
+            body.push_str(&format!("<li><a href=\"#s{at}\">{title}</a></li>"));
+        }
+        body.push_str("</ol></nav>");
+    }
+    for (at, scenario) in scenarios() {
+        body.push_str(&scenario::section(&report, scenario, at));
+    }
+    body.push_str("</main><footer>");
+    body.push_str(&format!(
+        "Made by tally {}. Intervals are 95 % confidence intervals over repeats. Published figures were measured by others on other \
+         machines, which are named with them; they are no part of this run.",
+        words(&report.version, 60)
+    ));
+    body.push_str("</footer>");
+    frame(&title, &body)
+}
+
+/// Title and circumstances.
+fn head(report: &Report, title: &str) -> String {
+    let machine = &report.machine;
+    let mut facts = Facts::new();
+    facts.add("Begun", &date(report.started_unix_ms));
+    facts.add("Took", &duration(report.seconds));
+    facts.add("Version", &report.version);
+    facts.add("Processor", &machine.processor);
+    facts.add("Cores", &machine.cores.to_string());
+    facts.add("Memory", &bytes(machine.memory_bytes as f64));
+    facts.add("System", &machine.system);
+    let load = (machine.load_average_before, machine.load_average_after);
+    let load = format!("{} before, {} after", number(load.0), number(load.1));
+    facts.add("Load average", &load);
+    format!(
+        "<header class=\"top\"><h1>{}</h1>{}</header>",
+        words(title, 200),
+        facts.end()
+    )
+}
+
+/// What a reader has to know before any figure.
+fn verdict(report: &Report) -> String {
+    let mut out = String::new();
+    let bad = report
+        .scenarios
+        .iter()
+        .filter(|scenario| !scenario.is_good());
+    let bad: Vec<String> = bad
+        .take(SCENARIOS_MAX)
+        .map(|scenario| words(scenario::title(scenario), 90))
+        .collect();
+    if !bad.is_empty() {
+        let (count, all) = (bad.len(), report.scenarios.len());
+        let list = bad.join("</li><li>");
+        out.push_str(&banner(
+            true,
+            &format!(
+                "<b>{count} of {all} scenarios failed.</b> Their figures stand for nothing, whatever they are.<ul><li>{list}</li></ul>"
+            ),
+        ));
+    }
+    if report.interrupted {
+        out.push_str(&banner(
+            false,
+            "<b>The run was ended early.</b> What had been measured by then was audited and is shown; intervals are wider, and \
+             points may be missing.",
+        ));
+    }
+    if report.scenarios.is_empty() {
+        out.push_str(&banner(false, "<b>No scenario ran.</b>"));
+    }
+    out
+}

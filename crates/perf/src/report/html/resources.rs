@@ -1,0 +1,236 @@
+//! What the processes used over time, on the same time axis as what clients saw, and the metrics that the nodes tell of themselves.
+
+use std::collections::BTreeMap;
+
+use super::figure::{Swatch, figure};
+use super::timeline::{bands, span, stretches};
+use crate::report::chart::{Line, TimeChart, time};
+use crate::results::{ProcessSample, Scenario};
+
+/// Processes that get a line of their own in a chart; the others share one, their mean.
+const LINES_EACH: usize = 5;
+/// Node metrics that get a chart; the JSON has all.
+const METRICS_MAX: usize = 12;
+
+/// One name's values over time, in parts with gaps between stretches.
+type Parts = Vec<Vec<(f64, f64)>>;
+
+/// What is drawn of a process, from one look at it to the next; a counter that goes back was another process's.
+enum Drawn {
+    /// The value itself.
+    Level(fn(&ProcessSample) -> f64),
+    /// How fast it grows, a second.
+    Growth(fn(&ProcessSample) -> f64),
+}
+
+/// The charts; nothing where nothing was watched.
+pub fn section(scenario: &Scenario) -> String {
+    let mut out = String::new();
+    let charts: [(&str, &str, Drawn); 5] = [
+        (
+            "Processor",
+            "cores in use",
+            Drawn::Growth(|sample| sample.cpu_ms as f64 / 1000.0),
+        ),
+        (
+            "Memory",
+            "MB resident",
+            Drawn::Level(|sample| sample.rss_bytes as f64 / 1e6),
+        ),
+        (
+            "Disk writes",
+            "MB a second",
+            Drawn::Growth(|sample| sample.written_bytes as f64 / 1e6),
+        ),
+        (
+            "Durable commits",
+            "a second",
+            Drawn::Growth(|sample| sample.commits as f64),
+        ),
+        (
+            "Sent to other nodes",
+            "Mbit/s on the wire",
+            Drawn::Growth(|sample| sample.sent_bytes as f64 * 8.0 / 1e6),
+        ),
+    ];
+    for (title, about, drawn) in charts {
+        let mut names: BTreeMap<&str, Parts> = BTreeMap::new();
+        for stretch in stretches(scenario) {
+            for process in &stretch.processes {
+                let points = match drawn {
+                    Drawn::Level(value) => process
+                        .samples
+                        .iter()
+                        .map(|sample| (seconds(sample.at_ms), value(sample)))
+                        .collect(),
+                    Drawn::Growth(value) => growth(
+                        process
+                            .samples
+                            .iter()
+                            .map(|sample| (seconds(sample.at_ms), value(sample))),
+                    ),
+                };
+                names.entry(&process.name).or_default().push(points);
+            }
+        }
+        out.push_str(&chart(scenario, title, about, names));
+    }
+    out.push_str(&metrics(scenario));
+    match out.is_empty() {
+        true => out,
+        false => {
+            format!("<h3>Resources, on the same time axis</h3><div class=\"charts\">{out}</div>")
+        }
+    }
+}
+
+/// Charts of the nodes' metrics, one for each name.
+fn metrics(scenario: &Scenario) -> String {
+    let mut by_name: BTreeMap<&str, BTreeMap<&str, Parts>> = BTreeMap::new();
+    for stretch in stretches(scenario) {
+        for series in &stretch.metrics {
+            let values = series
+                .values
+                .iter()
+                .map(|(at, value)| (seconds(*at), *value));
+            let points = if is_counter(&series.name) {
+                growth(values)
+            } else {
+                values.collect()
+            };
+            let nodes = by_name.entry(&series.name).or_default();
+            nodes.entry(&series.node).or_default().push(points);
+        }
+    }
+    let mut out = String::new();
+    let mut drawn = 0;
+    for (name, nodes) in by_name {
+        let about = if is_counter(name) {
+            "a second, as the node counts"
+        } else {
+            "as the node says"
+        };
+        let svg = chart(scenario, name, about, nodes);
+        if !svg.is_empty() && drawn < METRICS_MAX {
+            out.push_str(&svg);
+            drawn += 1;
+        }
+    }
+    out
+}
+
+/// Whether a metric counts from the node's start, as Prometheus' names have it.
+fn is_counter(name: &str) -> bool {
+    let bare = name.split('{').next().unwrap_or(name);
+    ["_total", "_count", "_sum", "_bucket"]
+        .iter()
+        .any(|end| bare.ends_with(end))
+}
+
+fn seconds(at_ms: u64) -> f64 {
+    at_ms as f64 / 1000.0
+}
+
+/// From values of a counter to its growth a second, at the end of each interval.
+fn growth(values: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, f64)> {
+    let values: Vec<(f64, f64)> = values.collect();
+    values
+        .windows(2)
+        .filter(|pair| pair[1].0 > pair[0].0 && pair[1].1 >= pair[0].1)
+        .map(|pair| (pair[1].0, (pair[1].1 - pair[0].1) / (pair[1].0 - pair[0].0)))
+        .collect()
+}
+
+/// One chart; nothing if all of it is 0.
+fn chart(scenario: &Scenario, title: &str, about: &str, names: BTreeMap<&str, Parts>) -> String {
+    let size = |parts: &Parts| -> f64 {
+        let count = parts.iter().map(Vec::len).sum::<usize>().max(1);
+        parts
+            .iter()
+            .flatten()
+            .map(|point| point.1.abs())
+            .sum::<f64>()
+            / count as f64
+    };
+    if names.values().all(|parts| size(parts) == 0.0) {
+        return String::new();
+    }
+    // Who has the most to show keeps a line; colours go by name, so that a process looks the same in neighbouring charts.
+    let mut order: Vec<(&str, f64)> = names
+        .iter()
+        .map(|(name, parts)| (*name, size(parts)))
+        .collect();
+    order.sort_by(|one, two| two.1.total_cmp(&one.1).then(one.0.cmp(two.0)));
+    let kept = if order.len() > LINES_EACH + 1 {
+        LINES_EACH
+    } else {
+        order.len()
+    };
+    let mut own: Vec<&str> = order[..kept].iter().map(|(name, _)| *name).collect();
+    let rest: Vec<&Parts> = order[kept..].iter().map(|(name, _)| &names[name]).collect();
+    own.sort_by_key(|name| (colour(name), *name));
+    let mut lines = Vec::new();
+    let mut legend = Vec::new();
+    let mut taken = Vec::new();
+    for name in own {
+        let series = (colour(name)..8)
+            .chain(0..8)
+            .find(|series| !taken.contains(series));
+        let series = series.unwrap_or(7);
+        taken.push(series);
+        let (parts, faint) = (names[name].clone(), false);
+        lines.push(Line {
+            series,
+            faint,
+            parts,
+        });
+        legend.push((Swatch::Line(series), name.to_owned()));
+    }
+    if !rest.is_empty() {
+        let parts = mean(&rest);
+        lines.push(Line {
+            series: 6,
+            faint: false,
+            parts,
+        });
+        legend.push((Swatch::Line(6), format!("mean of {} others", rest.len())));
+    }
+    let (from, to) = span(scenario);
+    let svg = time(&TimeChart {
+        about: format!("{title} over time"),
+        from,
+        to,
+        since: "since the scenario began",
+        lines,
+        bands: bands(scenario),
+    });
+    figure(title, about, &svg, &legend)
+}
+
+/// The colour that a name asks for: the notary and the generator have their own, banks follow.
+fn colour(name: &str) -> usize {
+    match name {
+        "notary" => 1,
+        "generator" => 7,
+        "bank-1" => 0,
+        _ => 2,
+    }
+}
+
+/// The mean of several lines that were looked at at about the same times: by position.
+fn mean(lines: &[&Parts]) -> Parts {
+    let longest = lines.iter().map(|parts| parts.len()).max().unwrap_or(0);
+    (0..longest)
+        .map(|part| {
+            let parts: Vec<&Vec<(f64, f64)>> =
+                lines.iter().filter_map(|parts| parts.get(part)).collect();
+            let shortest = parts.iter().map(|part| part.len()).min().unwrap_or(0);
+            (0..shortest)
+                .map(|at| {
+                    let sum: f64 = parts.iter().map(|part| part[at].1).sum();
+                    (parts[0][at].0, sum / parts.len() as f64)
+                })
+                .collect()
+        })
+        .collect()
+}

@@ -1,0 +1,251 @@
+//! One scenario's section of the page.
+
+use super::frame::{Facts, banner, words};
+use super::headline::{headline, main_metric, place, published_at};
+use super::{limits, point, resources, sweep, tables, timeline};
+use crate::report::chart::escape;
+use crate::report::units::{Metric, date, duration, rank};
+use crate::results::{Report, Scenario};
+
+/// Findings shown of a scenario.
+const FINDINGS_MAX: usize = 100;
+/// Letters of a scenario's source that are shown; the JSON has all of it.
+const SOURCE_MAX: usize = 65_536;
+
+/// How a scenario stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It did not end, or its audit failed: which of these.
+    Failed(&'static str),
+    /// Nobody audited it.
+    Unaudited,
+    /// It is sound, but there is something to know: how many things.
+    Findings(usize),
+    /// It is sound.
+    Good,
+}
+
+/// How it stands.
+pub fn standing(scenario: &Scenario) -> Standing {
+    let audits = || scenario.points.iter().flat_map(|point| &point.audits);
+    if audits().any(|audit| !audit.clean) {
+        Standing::Failed("audit failed")
+    } else if scenario.failure.is_some() {
+        Standing::Failed("did not finish")
+    } else if audits().next().is_none() {
+        Standing::Unaudited
+    } else if !scenario.findings.is_empty() {
+        Standing::Findings(scenario.findings.len())
+    } else {
+        Standing::Good
+    }
+}
+
+/// The same as a badge.
+pub fn badge(standing: &Standing) -> String {
+    let (class, text) = match standing {
+        Standing::Failed(why) => (" bad", format!("✗ {why}")),
+        Standing::Unaudited => (" warn", "! not audited".to_owned()),
+        Standing::Findings(1) => (" warn", "✓ audit clean, 1 finding".to_owned()),
+        Standing::Findings(count) => (" warn", format!("✓ audit clean, {count} findings")),
+        Standing::Good => ("", "✓ audit clean".to_owned()),
+    };
+    format!("<span class=\"badge{class}\">{text}</span>")
+}
+
+/// Its title; its name if it has none.
+pub fn title(scenario: &Scenario) -> &str {
+    match scenario.title.trim() {
+        "" => &scenario.name,
+        title => title,
+    }
+}
+
+/// The whole section.
+pub fn section(report: &Report, scenario: &Scenario, at: usize) -> String {
+    let standing = standing(scenario);
+    let bad = if matches!(standing, Standing::Failed(_)) {
+        " bad"
+    } else {
+        ""
+    };
+    let size = if scenario.full {
+        "published size"
+    } else {
+        "small size"
+    };
+    let mut out = format!(
+        "<section class=\"scenario{bad}\" id=\"s{at}\"><div class=\"title\"><h2>{}</h2>{}<span class=\"badge plain\">{size}</span></div>",
+        words(title(scenario), 200),
+        badge(&standing)
+    );
+    if !scenario.about.trim().is_empty() {
+        out.push_str(&format!("<p>{}</p>", words(scenario.about.trim(), 2000)));
+    }
+    out.push_str(&warnings(scenario));
+    out.push_str(&tiles(scenario));
+    out.push_str(&sweep::charts(scenario));
+    out.push_str(&published(scenario));
+    out.push_str(&timeline::section(scenario));
+    out.push_str(&resources::section(scenario));
+    out.push_str(&limits::section(report, scenario));
+    out.push_str("<h3>Everything in figures</h3>");
+    out.push_str(&tables::metrics(scenario));
+    out.push_str(&tables::faults(scenario));
+    out.push_str(&tables::audits(scenario));
+    out.push_str(&point::details(scenario));
+    out.push_str(&circumstances(report, scenario));
+    out + "</section>"
+}
+
+/// Failure, failed audits, findings.
+fn warnings(scenario: &Scenario) -> String {
+    let mut out = String::new();
+    if let Some(failure) = &scenario.failure {
+        let failure = words(failure, 2000);
+        out.push_str(&banner(
+            true,
+            &format!("<b>It did not run to its end.</b> {failure}"),
+        ));
+    }
+    for point in &scenario.points {
+        for audit in point.audits.iter().filter(|audit| !audit.clean) {
+            let place = match place(point) {
+                place if place.is_empty() => String::new(),
+                place => format!(" after {}", words(&place, 200)),
+            };
+            let text = words(&audit.words, 2000);
+            out.push_str(&banner(
+                true,
+                &format!("<b>The audit failed{place}.</b> No figure of this scenario stands for anything. {text}"),
+            ));
+        }
+    }
+    if !scenario.findings.is_empty() {
+        let shown = scenario.findings.iter().take(FINDINGS_MAX);
+        let list: String = shown
+            .map(|finding| {
+                let (code, message) = (words(&finding.code, 80), words(&finding.message, 1000));
+                format!("<li><code>{code}</code> {message}</li>")
+            })
+            .collect();
+        out.push_str(&banner(
+            false,
+            &format!("<b>To know before believing it</b><ul>{list}</ul>"),
+        ));
+    }
+    out
+}
+
+/// Main figures of a scenario without a sweep.
+fn tiles(scenario: &Scenario) -> String {
+    let [point] = scenario.points.as_slice() else {
+        return String::new();
+    };
+    let main = main_metric(scenario);
+    let mut names = vec![main];
+    for name in [
+        "rate_per_s",
+        "p50_ms",
+        "p95_ms",
+        "p99_ms",
+        "error_share",
+        "states_per_s",
+        "disk_bytes_per_unit",
+    ] {
+        if name != main {
+            names.push(name);
+        }
+    }
+    let tiles: String = names
+        .into_iter()
+        .filter_map(|name| {
+            point
+                .summary
+                .metrics
+                .get(name)
+                .map(|estimate| (Metric::named(name), estimate))
+        })
+        .map(|(metric, estimate)| {
+            let margin = metric.margin(estimate).map_or(String::new(), |margin| {
+                format!(" <small class=\"dim\">± {}</small>", escape(&margin))
+            });
+            let heading = words(&metric.heading(), 60);
+            let value = escape(&metric.figure(estimate.value));
+            format!("<div class=\"tile\"><span>{heading}</span><b>{value}</b>{margin}</div>")
+        })
+        .collect();
+    match tiles.is_empty() {
+        true => String::new(),
+        false => format!("<div class=\"tiles\">{tiles}</div>"),
+    }
+}
+
+/// Published figures beside ours, as factors.
+fn published(scenario: &Scenario) -> String {
+    let mut rows = String::new();
+    let mut lines: Vec<_> = scenario.published.iter().collect();
+    lines.sort_by_key(|line| rank(&line.metric));
+    for line in lines {
+        let metric = Metric::named(&line.metric);
+        for point in &scenario.points {
+            let theirs = published_at(line, point);
+            let Some((theirs, ours)) = theirs.zip(point.summary.metrics.get(&line.metric)) else {
+                continue;
+            };
+            let factor = metric.factor(ours.value, theirs);
+            rows.push_str(&format!(
+                "<tr><td class=\"l\">{}</td><td class=\"l\">{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"l\">{}</td></tr>",
+                words(&place(point), 80),
+                words(&metric.heading(), 40),
+                escape(&metric.estimate(ours)),
+                escape(&metric.figure(theirs)),
+                factor.map_or("–".to_owned(), |factor| escape(&metric.factor_words(factor))),
+                words(&line.label, 80)
+            ));
+        }
+    }
+    if rows.is_empty() && scenario.published.is_empty() {
+        return String::new();
+    }
+    let sources: String = scenario
+        .published
+        .iter()
+        .map(|line| {
+            format!(
+                "<li><b>{}</b>: {}</li>",
+                words(&line.label, 80),
+                words(&line.source, 500)
+            )
+        })
+        .collect();
+    let first = match scenario.axes.is_empty() {
+        true => "",
+        false => "Point",
+    };
+    format!(
+        "<h3>Published elsewhere</h3><p class=\"dim small\">Measured by others on other machines: a factor compares systems together \
+         with their hardware.</p><div class=\"scroll\"><table><thead><tr><th class=\"l\">{first}</th><th class=\"l\">Metric</th>\
+         <th>Here</th><th>Published</th><th>Here it is</th><th class=\"l\">Published for</th></tr></thead><tbody>{rows}</tbody></table></div>\
+         <ul class=\"small dim\">{sources}</ul>"
+    )
+}
+
+/// What it takes to run it again.
+fn circumstances(report: &Report, scenario: &Scenario) -> String {
+    let mut facts = Facts::new();
+    facts.add("Scenario", &scenario.name);
+    facts.add("Seed", &scenario.seed.to_string());
+    facts.add("Begun", &date(scenario.started_unix_ms));
+    facts.add("Took", &duration(scenario.seconds));
+    facts.add("Version", &report.version);
+    if let Some(headline) = headline(scenario) {
+        facts.add("Repeats", &headline.point.stretches.len().to_string());
+    }
+    format!(
+        "<details><summary>The exact scenario<span>seed {}</span></summary><div>{}<pre>{}</pre></div></details>",
+        scenario.seed,
+        facts.end(),
+        words(&scenario.source, SOURCE_MAX)
+    )
+}

@@ -1,0 +1,116 @@
+//! The first thing that people see: one card for each scenario.
+
+use super::frame::words;
+use super::headline::{headline, main_metric, place};
+use super::scenario::{self, Standing};
+use crate::report::chart::sparkline;
+use crate::report::units::Metric;
+use crate::results::{Report, Scenario};
+
+/// All cards.
+pub fn cards(report: &Report) -> String {
+    let scenarios = report
+        .scenarios
+        .iter()
+        .take(super::SCENARIOS_MAX)
+        .enumerate();
+    let cards: String = scenarios.map(|(at, scenario)| card(scenario, at)).collect();
+    match cards.is_empty() {
+        true => String::new(),
+        false => format!("<ul class=\"cards\">{cards}</ul>"),
+    }
+}
+
+fn card(scenario: &Scenario, at: usize) -> String {
+    let standing = scenario::standing(scenario);
+    let class = match standing {
+        Standing::Failed(_) => " bad",
+        Standing::Unaudited | Standing::Findings(_) => " warn",
+        Standing::Good => "",
+    };
+    let mut out = format!(
+        "<li class=\"card{class}\"><div class=\"head\"><a class=\"name\" href=\"#s{at}\">{}</a>{}</div>",
+        words(scenario::title(scenario), 90),
+        scenario::badge(&standing)
+    );
+    match headline(scenario) {
+        Some(headline) => {
+            let metric = &headline.metric;
+            let figure = words(&metric.figure(headline.estimate.value), 24);
+            let margin = metric
+                .margin(headline.estimate)
+                .map_or(String::new(), |margin| {
+                    format!("<span class=\"dim\">± {}</span>", words(&margin, 24))
+                });
+            let unit = metric.unit;
+            out.push_str(&format!(
+                "<div class=\"figure\"><b>{figure}</b><span>{unit}</span>{margin}</div><p>{}{}</p>",
+                words(&metric_words(metric), 60),
+                match place(headline.point) {
+                    place if place.is_empty() => String::new(),
+                    place => format!(" at {}", words(&place, 70)),
+                }
+            ));
+            out.push_str(&spark(scenario));
+            if let Some((line, value)) = headline.published {
+                let factor = metric.factor(headline.estimate.value, value);
+                let factor = factor.map_or(String::new(), |factor| metric.factor_words(factor));
+                out.push_str(&format!(
+                    "<p class=\"pubd\"><b>{}</b> than {}: {}<br><span class=\"dim\">{}</span></p>",
+                    words(&factor, 40),
+                    words(&line.label, 60),
+                    words(&metric.with_unit(value), 24),
+                    words(&line.source, 150)
+                ));
+            }
+        }
+        None => out.push_str("<p>Nothing was measured.</p>"),
+    }
+    out + "</li>"
+}
+
+/// The metric as the words under its figure.
+fn metric_words(metric: &Metric) -> String {
+    match metric.name.as_str() {
+        "rate_per_s" => "completed a second".to_owned(),
+        "states_per_s" => "output states a second".to_owned(),
+        "knee_per_s" => "a second within the latency target".to_owned(),
+        "mean_ms" => "mean latency".to_owned(),
+        "p50_ms" => "median latency".to_owned(),
+        "max_ms" => "longest latency".to_owned(),
+        _ if metric.is_latency() && metric.title != metric.name => {
+            format!(
+                "latency of the {}th percentile",
+                metric.title.trim_end_matches(" %")
+            )
+        }
+        _ => metric.title.to_lowercase(),
+    }
+}
+
+/// The main metric over the first axis, without words; its section has the chart with them.
+fn spark(scenario: &Scenario) -> String {
+    if scenario.axes.is_empty() {
+        return String::new();
+    }
+    let name = main_metric(scenario);
+    let mut curves: Vec<(String, Vec<f64>)> = Vec::new();
+    for point in &scenario.points {
+        let Some(estimate) = point.summary.metrics.get(name) else {
+            continue;
+        };
+        let others: Vec<&str> = point
+            .at
+            .iter()
+            .skip(1)
+            .map(|case| case.name.as_str())
+            .collect();
+        let others = others.join(", ");
+        match curves.iter_mut().find(|curve| curve.0 == others) {
+            Some(curve) => curve.1.push(estimate.value),
+            None => curves.push((others, vec![estimate.value])),
+        }
+    }
+    let curves: Vec<Vec<f64>> = curves.into_iter().map(|curve| curve.1).collect();
+    sparkline(&curves)
+}

@@ -1,0 +1,262 @@
+//! Charts of what was varied: a curve along a numeric axis, rows for named cases, published figures beside them.
+
+use super::figure::{Swatch, figure};
+use super::headline::{main_metric, place, published_at};
+use crate::report::chart::{
+    Curve, Dot, Mark, Reference, Row, Rows, SERIES_MAX, intervals, is_geometric, rows,
+};
+use crate::report::units::Metric;
+use crate::results::{Estimate, Point, Published, Scenario};
+
+/// Named cases of one chart at most; the table has all.
+const ROWS_MAX: usize = 40;
+
+/// Metrics that are drawn, the main one before them.
+const DRAWN: [&str; 10] = [
+    "rate_per_s",
+    "p50_ms",
+    "p99_ms",
+    "states_per_s",
+    "knee_per_s",
+    "error_share",
+    "cpu_us_per_unit",
+    "sent_mbit_per_s",
+    "disk_bytes_per_unit",
+    "rss_mb_max",
+];
+
+/// All charts of a sweep; nothing without one.
+pub fn charts(scenario: &Scenario) -> String {
+    if scenario.axes.is_empty() || scenario.points.len() < 2 {
+        return String::new();
+    }
+    let main = main_metric(scenario);
+    let mut names = vec![main];
+    names.extend(DRAWN.into_iter().filter(|name| *name != main));
+    let mut out = String::from("<h3>What was varied</h3><div class=\"charts\">");
+    for name in names {
+        let figures = scenario
+            .points
+            .iter()
+            .filter_map(|point| point.summary.metrics.get(name));
+        let figures: Vec<&Estimate> = figures.collect();
+        // Errors that never happened, and costs that nobody measured, are no chart.
+        if figures.iter().any(|estimate| estimate.value != 0.0) {
+            out.push_str(&chart(scenario, &Metric::named(name)));
+        }
+    }
+    out + "</div>"
+}
+
+/// What tells series apart: the cases of all axes but the first.
+fn series_of(point: &Point) -> String {
+    let others: Vec<&str> = point
+        .at
+        .iter()
+        .skip(1)
+        .map(|case| case.name.as_str())
+        .collect();
+    others.join(", ")
+}
+
+fn chart(scenario: &Scenario, metric: &Metric) -> String {
+    let mut series: Vec<String> = Vec::new();
+    for point in &scenario.points {
+        let name = series_of(point);
+        if !series.contains(&name) {
+            series.push(name);
+        }
+    }
+    let left_out = series.len().saturating_sub(SERIES_MAX);
+    series.truncate(SERIES_MAX);
+    let lines = scenario
+        .published
+        .iter()
+        .filter(|line| line.metric == metric.name);
+    let lines: Vec<&Published> = lines.take(SERIES_MAX).collect();
+    let number = |point: &Point| point.at.first().and_then(|case| case.number);
+    let numeric = scenario.points.iter().all(|point| number(point).is_some());
+    let about = format!("{} by {}", metric.heading(), scenario.axes[0]);
+    let svg = match numeric {
+        true => curves(scenario, metric, &series, &lines, &about),
+        false => cases(scenario, metric, &series, &lines, &about),
+    };
+    let mut legend = Vec::new();
+    if series.len() > 1 {
+        for (at, name) in series.iter().enumerate() {
+            let swatch = if numeric {
+                Swatch::Marked(at)
+            } else {
+                Swatch::Mark(at)
+            };
+            legend.push((swatch, name.clone()));
+        }
+    } else if !lines.is_empty() {
+        legend.push((Swatch::Marked(0), "measured here".to_owned()));
+    }
+    for (at, line) in lines.iter().enumerate() {
+        legend.push((Swatch::Published(at), format!("published: {}", line.label)));
+    }
+    let mut words = format!("by {}", scenario.axes[0]);
+    if scenario
+        .points
+        .iter()
+        .any(|point| has_interval(point, metric))
+    {
+        words.push_str(", with 95 % confidence intervals");
+    }
+    if left_out > 0 {
+        words.push_str(&format!("; {left_out} more series are in the table"));
+    }
+    figure(&metric.heading(), &words, &svg, &legend)
+}
+
+fn has_interval(point: &Point, metric: &Metric) -> bool {
+    let estimate = point.summary.metrics.get(&metric.name);
+    estimate.is_some_and(|estimate| estimate.low.is_some())
+}
+
+/// The estimate as it is drawn, in the unit that is shown.
+fn drawn(metric: &Metric, estimate: &Estimate) -> (f64, Option<(f64, f64)>) {
+    let ends = estimate.low.zip(estimate.high);
+    let interval = ends.map(|(low, high)| (low * metric.scale, high * metric.scale));
+    (estimate.value * metric.scale, interval)
+}
+
+fn hint(metric: &Metric, point: &Point, estimate: &Estimate) -> String {
+    format!(
+        "{}: {} {}",
+        place(point),
+        metric.estimate(estimate),
+        metric.unit
+    )
+}
+
+fn curves(
+    scenario: &Scenario,
+    metric: &Metric,
+    series: &[String],
+    lines: &[&Published],
+    about: &str,
+) -> String {
+    let numbered = || {
+        let points = scenario.points.iter();
+        points.filter_map(|point| point.at.first()?.number.map(|x| (x, point)))
+    };
+    let mut curves = Vec::new();
+    for (at, name) in series.iter().enumerate() {
+        let mut dots: Vec<Dot> = numbered()
+            .filter(|(_, point)| series_of(point) == *name)
+            .filter_map(|(x, point)| {
+                let estimate = point.summary.metrics.get(&metric.name)?;
+                let (value, interval) = drawn(metric, estimate);
+                let hint = hint(metric, point, estimate);
+                Some(Dot {
+                    x,
+                    value,
+                    interval,
+                    hint,
+                })
+            })
+            .collect();
+        dots.sort_by(|one, two| one.x.total_cmp(&two.x));
+        curves.push(Curve { series: at, dots });
+    }
+    let references: Vec<Reference> = lines
+        .iter()
+        .enumerate()
+        .map(|(mark, line)| {
+            let points = numbered()
+                .filter_map(|(x, point)| published_at(line, point).map(|value| (x, value)));
+            let mut points: Vec<(f64, f64, String)> = points
+                .map(|(x, value)| (x, value * metric.scale, published_hint(metric, line, value)))
+                .collect();
+            points.sort_by(|one, two| one.0.total_cmp(&two.0));
+            points.dedup_by(|one, two| one.0 == two.0);
+            Reference { mark, points }
+        })
+        .collect();
+    let mut places: Vec<f64> = numbered().map(|(x, _)| x).collect();
+    places.sort_by(f64::total_cmp);
+    places.dedup();
+    let axis = match is_geometric(&places) {
+        true => format!("{} (log scale)", scenario.axes[0]),
+        false => scenario.axes[0].clone(),
+    };
+    intervals(about, &axis, &curves, &references)
+}
+
+fn published_hint(metric: &Metric, line: &Published, value: f64) -> String {
+    format!(
+        "published: {}: {}. {}",
+        line.label,
+        metric.with_unit(value),
+        line.source
+    )
+}
+
+fn cases(
+    scenario: &Scenario,
+    metric: &Metric,
+    series: &[String],
+    lines: &[&Published],
+    about: &str,
+) -> String {
+    let mut cases: Vec<Row> = Vec::new();
+    for point in &scenario.points {
+        let (Some(case), Some(estimate)) =
+            (point.at.first(), point.summary.metrics.get(&metric.name))
+        else {
+            continue;
+        };
+        let Some(number) = series.iter().position(|name| *name == series_of(point)) else {
+            continue;
+        };
+        let at = match cases.iter().position(|row| row.name == case.name) {
+            Some(at) => at,
+            None if cases.len() == ROWS_MAX => continue,
+            None => {
+                let published = lines.iter().enumerate();
+                let marks = published.filter_map(|(mark, line)| {
+                    let value = published_at(line, point)?;
+                    Some(Mark {
+                        series: mark,
+                        value: value * metric.scale,
+                        interval: None,
+                        published: true,
+                        words: metric.figure(value),
+                        hint: published_hint(metric, line, value),
+                    })
+                });
+                let marks = marks.collect();
+                let name = case.name.clone();
+                cases.push(Row { name, marks });
+                cases.len() - 1
+            }
+        };
+        let (value, interval) = drawn(metric, estimate);
+        // Ours stand above what was published.
+        let ours = cases[at]
+            .marks
+            .iter()
+            .filter(|mark| !mark.published)
+            .count();
+        cases[at].marks.insert(
+            ours,
+            Mark {
+                series: number,
+                value,
+                interval,
+                published: false,
+                words: metric.estimate(estimate),
+                hint: hint(metric, point, estimate),
+            },
+        );
+    }
+    rows(&Rows {
+        about: about.to_owned(),
+        title: metric.heading(),
+        neutral: None,
+        rows: cases,
+    })
+}

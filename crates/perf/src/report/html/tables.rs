@@ -1,0 +1,144 @@
+//! Tables of everything: all metrics with their intervals, errors by code, what audits said.
+
+use std::collections::BTreeMap;
+
+use super::frame::words;
+use super::headline::place;
+use crate::report::units::{Metric, figure, rank};
+use crate::results::{Point, Scenario};
+
+/// Points that tables of the page show; the CSV has all.
+pub const POINTS_MAX: usize = 400;
+/// Codes that the table of errors shows.
+const FAULTS_MAX: usize = 60;
+
+/// One table row's beginning: where a point is on each axis.
+fn cases(scenario: &Scenario, point: &Point) -> String {
+    let axes = 0..scenario.axes.len();
+    axes.map(|axis| {
+        let case = point.at.get(axis).map_or("", |case| case.name.as_str());
+        format!("<td class=\"l\">{}</td>", words(case, 60))
+    })
+    .collect()
+}
+
+fn axes(scenario: &Scenario) -> String {
+    let axes = scenario.axes.iter();
+    axes.map(|axis| format!("<th class=\"l\">{}</th>", words(axis, 40)))
+        .collect()
+}
+
+/// A table in a box that scrolls by itself where it is wider than the page.
+pub fn table(head: &str, rows: &str) -> String {
+    format!(
+        "<div class=\"scroll\" tabindex=\"0\"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+}
+
+/// Points by metrics.
+pub fn metrics(scenario: &Scenario) -> String {
+    let mut names: Vec<&String> = Vec::new();
+    for point in &scenario.points {
+        names.extend(point.summary.metrics.keys());
+    }
+    names.sort_by_key(|name| (rank(name), *name));
+    names.dedup();
+    if names.is_empty() {
+        return "<p class=\"dim\">Nothing was measured.</p>".to_owned();
+    }
+    let metrics: Vec<Metric> = names.iter().map(|name| Metric::named(name)).collect();
+    let mut head = axes(scenario);
+    for metric in &metrics {
+        let unit = match metric.unit {
+            "" => "&nbsp;",
+            "/s" => "a second",
+            unit => unit,
+        };
+        head.push_str(&format!("<th>{}<br>{unit}</th>", words(&metric.title, 40)));
+    }
+    let mut rows = String::new();
+    for point in scenario.points.iter().take(POINTS_MAX) {
+        rows.push_str("<tr>");
+        rows.push_str(&cases(scenario, point));
+        for metric in &metrics {
+            rows.push_str(&match point.summary.metrics.get(&metric.name) {
+                None => "<td class=\"dim\">–</td>".to_owned(),
+                Some(estimate) => {
+                    let bad = metric.name == "error_share" && estimate.value > 0.0;
+                    let class = if bad { " class=\"bad\"" } else { "" };
+                    let margin = metric.margin(estimate).map_or(String::new(), |margin| {
+                        format!("<br><small>± {}</small>", words(&margin, 24))
+                    });
+                    format!(
+                        "<td{class}>{}{margin}</td>",
+                        words(&metric.figure(estimate.value), 24)
+                    )
+                }
+            });
+        }
+        rows.push_str("</tr>");
+    }
+    let left_out = scenario.points.len().saturating_sub(POINTS_MAX);
+    let more = match left_out {
+        0 => String::new(),
+        count => format!("<p class=\"dim small\">{count} more points are in report.csv.</p>"),
+    };
+    table(&head, &rows) + &more
+}
+
+/// Errors by code over all points.
+pub fn faults(scenario: &Scenario) -> String {
+    let mut codes: BTreeMap<&str, (u64, &str)> = BTreeMap::new();
+    let stretches = scenario.points.iter().flat_map(|point| &point.stretches);
+    for fault in stretches.flat_map(|stretch| &stretch.faults) {
+        let entry = codes.entry(&fault.code).or_insert((0, &fault.message));
+        entry.0 = entry.0.saturating_add(fault.count);
+    }
+    if codes.is_empty() {
+        return "<p class=\"small dim\">No unit failed.</p>".to_owned();
+    }
+    let mut list: Vec<_> = codes.into_iter().collect();
+    list.sort_by(|one, two| two.1.0.cmp(&one.1.0).then(one.0.cmp(two.0)));
+    let left_out = list.len().saturating_sub(FAULTS_MAX);
+    let rows: String = list
+        .into_iter()
+        .take(FAULTS_MAX)
+        .map(|(code, (count, message))| {
+            format!(
+                "<tr><td class=\"l\"><code>{}</code></td><td>{}</td><td class=\"w\">{}</td></tr>",
+                words(code, 80),
+                figure(count as f64),
+                words(message, 400)
+            )
+        })
+        .collect();
+    let more = match left_out {
+        0 => String::new(),
+        count => format!("<p class=\"dim small\">{count} more codes are in report.json.</p>"),
+    };
+    let head = "<th class=\"l\">Errors by code</th><th>Units</th><th class=\"l\">One of them</th>";
+    table(head, &rows) + &more
+}
+
+/// What audits said.
+pub fn audits(scenario: &Scenario) -> String {
+    let points = scenario.points.iter();
+    let rows: String = points
+        .flat_map(|point| point.audits.iter().map(move |audit| (point, audit)))
+        .take(POINTS_MAX)
+        .map(|(point, audit)| {
+            let (class, verdict) = if audit.clean { ("l", "✓ clean") } else { ("l bad", "✗ failed") };
+            format!(
+                "<tr><td class=\"{class}\">{verdict}</td><td class=\"l\">{}</td><td>{}</td><td class=\"w\">{}</td></tr>",
+                words(&place(point), 80),
+                figure(audit.transactions as f64),
+                words(&audit.words, 1000)
+            )
+        })
+        .collect();
+    if rows.is_empty() {
+        return "<p class=\"small dim\">No audit was made.</p>".to_owned();
+    }
+    let head = "<th class=\"l\">Audit</th><th class=\"l\">After</th><th>Transactions</th><th class=\"l\">In words</th>";
+    table(head, &rows)
+}

@@ -1,0 +1,83 @@
+//! A report as JSON: the form that other programs, and this one's comparisons, read.
+
+use std::io::Read;
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::error::ReportError;
+use super::finite::finite;
+use crate::results::{Report, SCHEMA};
+
+/// The largest document that is read, bytes: a day of seconds with a few hundred processes stays below it.
+pub const JSON_BYTES_MAX: u64 = 512 << 20;
+
+/// The file's name in a report's folder.
+pub const JSON_NAME: &str = "report.json";
+
+/// The document, on one line.
+///
+/// # Errors
+/// Only if it cannot be put into words at all, which no report of this program is.
+pub fn json(report: &Report) -> Result<String, ReportError> {
+    let mut report = finite(report);
+    report.schema = SCHEMA;
+    let mut text = serde_json::to_string(&report)
+        .map_err(|error| ReportError::Unreadable(error.to_string()))?;
+    text.push('\n');
+    Ok(text)
+}
+
+/// Reads what [`json`] wrote, of this schema or an older one.
+///
+/// # Errors
+/// `lab.report_newer`, `lab.report_too_large`, `lab.report_unreadable`.
+pub fn parse(text: &[u8]) -> Result<Report, ReportError> {
+    let found = text.len() as u64;
+    if found > JSON_BYTES_MAX {
+        return Err(ReportError::TooLarge {
+            found,
+            max: JSON_BYTES_MAX,
+        });
+    }
+    let unreadable = |error: serde_json::Error| ReportError::Unreadable(error.to_string());
+    let head: Head = serde_json::from_slice(text).map_err(unreadable)?;
+    if head.schema > u64::from(SCHEMA) {
+        return Err(ReportError::Newer {
+            found: head.schema,
+            known: SCHEMA,
+        });
+    }
+    if head.schema == 0 {
+        return Err(ReportError::Unreadable("schema 0 is none".to_owned()));
+    }
+    let report: Report = serde_json::from_slice(text).map_err(unreadable)?;
+    // Numbers such as 1e999 are read as infinite.
+    Ok(finite(&report))
+}
+
+/// Reads a report from its file, or from the folder that it is in.
+///
+/// # Errors
+/// As [`parse`].
+pub fn read(path: &Path) -> Result<Report, ReportError> {
+    let inside = path.join(JSON_NAME);
+    let path = if path.is_dir() { &inside } else { path };
+    let failed = |source| ReportError::Read {
+        path: path.display().to_string(),
+        source,
+    };
+    let file = std::fs::File::open(path).map_err(failed)?;
+    let mut text = Vec::new();
+    // One byte beyond what is taken tells a file that is too large, also one that grows or is no plain file.
+    file.take(JSON_BYTES_MAX + 1)
+        .read_to_end(&mut text)
+        .map_err(failed)?;
+    parse(&text)
+}
+
+/// What every schema has in common.
+#[derive(Deserialize)]
+struct Head {
+    schema: u64,
+}

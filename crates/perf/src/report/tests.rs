@@ -1,0 +1,374 @@
+//! Pages and files of reports: ordinary ones, empty ones, hostile ones.
+
+use super::synthetic::{Dice, Shape, point, report, stretch};
+use super::*;
+use crate::results::{Estimate, Point, Report, Scenario, Second, Stretch};
+
+/// A page must open everywhere and ask nobody for anything.
+fn check_page(page: &str) {
+    assert!(page.starts_with("<!doctype html>") && page.trim_end().ends_with("</html>"));
+    let body = page.split("</style>").nth(1).unwrap_or_default();
+    for forbidden in [
+        "http://",
+        "https://",
+        "url(",
+        "@import",
+        "<link rel=\"style",
+        "src=",
+        "NaN",
+        "inf\"",
+        "infinity",
+    ] {
+        assert!(!body.contains(forbidden), "{forbidden}");
+    }
+    for element in [
+        "svg", "figure", "table", "section", "details", "div", "ul", "li", "p", "tr", "td", "main",
+    ] {
+        let opened = page.matches(&format!("<{element} ")).count()
+            + page.matches(&format!("<{element}>")).count();
+        let closed = page.matches(&format!("</{element}>")).count();
+        assert_eq!(opened, closed, "{element}");
+    }
+}
+
+#[test]
+fn a_page_stands_alone_and_stays_small() {
+    let report = report();
+    let page = html(&report);
+    check_page(&page);
+    assert!(page.len() < 2_000_000, "{} bytes", page.len());
+    for words in [
+        "Corda Enterprise 4.5",
+        "audit failed",
+        "lab.short_window",
+        "AMD EPYC 9B14",
+        "node.busy",
+        "seed 7",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+    // Who wants to look at it says where.
+    if let Some(folder) = std::env::var_os("TALLY_REPORT_PAGES") {
+        write(&report, folder.as_ref()).expect("the folder can be written");
+    }
+}
+
+#[test]
+fn hostile_text_stays_text() {
+    let evil = "<script>alert('x')</script>\"'&\u{202e}\u{0}`--><svg onload=x>";
+    let mut report = report();
+    report.title = evil.into();
+    report.version = evil.into();
+    report.machine.processor = evil.into();
+    report.machine.system = evil.into();
+    for scenario in &mut report.scenarios {
+        scenario.name = evil.into();
+        scenario.title = evil.into();
+        scenario.about = evil.into();
+        scenario.source = evil.into();
+        scenario.failure = Some(evil.into());
+        scenario
+            .axes
+            .iter_mut()
+            .for_each(|axis| *axis = evil.into());
+        for finding in &mut scenario.findings {
+            (finding.code, finding.message) = (evil.into(), evil.into());
+        }
+        for line in &mut scenario.published {
+            (line.label, line.source) = (evil.into(), evil.into());
+        }
+        for point in &mut scenario.points {
+            let metrics = &mut point.summary.metrics;
+            metrics.insert(
+                evil.into(),
+                Estimate {
+                    value: 1.0,
+                    ..Estimate::default()
+                },
+            );
+            for case in &mut point.at {
+                (case.axis, case.name) = (evil.into(), format!("{evil}{}", case.name));
+            }
+            for audit in &mut point.audits {
+                audit.words = evil.into();
+            }
+            for stretch in &mut point.stretches {
+                for fault in &mut stretch.faults {
+                    (fault.code, fault.message) = (evil.into(), evil.into());
+                }
+                for process in &mut stretch.processes {
+                    process.name = format!("{evil}{}", process.name);
+                }
+                for series in &mut stretch.metrics {
+                    (series.node, series.name) = (evil.into(), evil.into());
+                }
+            }
+        }
+    }
+    let page = html(&report);
+    check_page(&page);
+    assert_eq!(page.matches("<script>").count(), 1);
+    assert!(!page.contains("<svg onload") && !page.contains('\u{202e}') && !page.contains('\u{0}'));
+    let again = parse(json(&report).expect("it is written").as_bytes()).expect("it is read");
+    assert_eq!(again.title, evil);
+}
+
+/// A report with one scenario of one point.
+fn of(stretches: Vec<Stretch>) -> Report {
+    Report {
+        scenarios: vec![Scenario {
+            points: vec![Point {
+                stretches,
+                ..Point::default()
+            }],
+            ..Scenario::default()
+        }],
+        ..Report::default()
+    }
+}
+
+#[test]
+fn anything_that_a_report_may_hold_has_a_page() {
+    let mut dice = Dice::new(3);
+    let shape = Shape {
+        rate: 100.0,
+        p50_ms: 5.0,
+        seconds: 1,
+        banks: 1,
+        failing: 0.0,
+    };
+    let one = stretch(&mut dice, shape, 0);
+    let mut odd = one.clone();
+    odd.seconds = f64::NAN;
+    odd.generator.cpu_cores = f64::INFINITY;
+    odd.series = vec![
+        Second {
+            at_ms: u64::MAX,
+            done: u64::MAX,
+            failed: u64::MAX,
+            p50_ms: f64::NAN,
+            p99_ms: 1e300,
+            outstanding: u64::MAX,
+        },
+        Second {
+            at_ms: 0,
+            p50_ms: -1.0,
+            done: 1,
+            ..Second::default()
+        },
+    ];
+    odd.tried = vec![(f64::NAN, true), (1e300, false)];
+    odd.metrics[0].values = vec![
+        (5, f64::NAN),
+        (6, f64::INFINITY),
+        (u64::MAX, 1e308),
+        (3, -1e308),
+    ];
+    odd.processes[0].samples.reverse();
+    odd.latencies.buckets = [(u64::MAX, u64::MAX), (1, 1)].into();
+    let mut wild = of(vec![odd.clone(), one.clone()]);
+    let metrics = &mut wild.scenarios[0].points[0].summary.metrics;
+    for (at, value) in [f64::NAN, f64::INFINITY, 1e300, -5.0, 0.0, 1e-300]
+        .into_iter()
+        .enumerate()
+    {
+        let (low, high) = (Some(f64::NEG_INFINITY), Some(f64::NAN));
+        metrics.insert(format!("m{at}"), Estimate { value, low, high });
+    }
+    metrics.insert(
+        "rate_per_s".into(),
+        Estimate {
+            value: f64::NAN,
+            low: None,
+            high: None,
+        },
+    );
+    let mut one_sample = of(vec![one.clone()]);
+    one_sample.scenarios[0].points[0].stretches[0]
+        .latencies
+        .buckets = [(1500, 1)].into();
+    for report in [
+        Report::default(),
+        of(vec![]),
+        of(vec![Stretch::default()]),
+        of(vec![one]),
+        one_sample,
+        wild,
+    ] {
+        check_page(&html(&report));
+        let text = json(&report).expect("it is written");
+        let again = parse(text.as_bytes()).expect("it is read");
+        assert!(json(&again).expect("again") == text);
+        for table in [
+            csv::metrics(&report),
+            csv::series(&report),
+            csv::processes(&report),
+        ] {
+            assert!(!table.contains("NaN") && !table.contains("inf"), "{table}");
+        }
+    }
+}
+
+#[test]
+fn a_day_of_seconds_stays_a_page() {
+    let mut dice = Dice::new(5);
+    let shape = Shape {
+        rate: 900.0,
+        p50_ms: 9.0,
+        seconds: 100_000,
+        banks: 2,
+        failing: 0.0,
+    };
+    let mut clock = 0;
+    let mut report = of(vec![]);
+    report.scenarios[0].points = vec![point(&mut dice, &[], shape, 1, &mut clock)];
+    report.scenarios[0].points[0].stretches[0].series[77_777].done = 123_456;
+    let page = html(&report);
+    check_page(&page);
+    assert!(page.len() < 300_000, "{} bytes", page.len());
+}
+
+#[test]
+fn json_is_read_back_and_nothing_else_is() {
+    let report = report();
+    let text = json(&report).expect("it is written");
+    assert!(parse(text.as_bytes()).expect("it is read") == report);
+    let newer = text.replacen("\"schema\":1", "\"schema\":2", 1);
+    let old = text.replacen("\"schema\":1", "\"schema\":0", 1);
+    for (text, code) in [
+        (newer.as_str(), "lab.report_newer"),
+        ("{\"schema\":99999999999,\"what\":[]}", "lab.report_newer"),
+        (old.as_str(), "lab.report_unreadable"),
+        ("", "lab.report_unreadable"),
+        ("null", "lab.report_unreadable"),
+        ("{}", "lab.report_unreadable"),
+        ("{\"schema\":1}", "lab.report_unreadable"),
+        ("{\"schema\":-1}", "lab.report_unreadable"),
+        (&text[..text.len() / 2], "lab.report_unreadable"),
+        (&"[".repeat(100_000), "lab.report_unreadable"),
+    ] {
+        let error = parse(text.as_bytes()).expect_err("it is no report");
+        assert_eq!(error.code(), code);
+    }
+    let missing = read(std::path::Path::new("no/such/report.json")).expect_err("it is not there");
+    assert_eq!(missing.code(), "lab.report_unreadable");
+}
+
+#[test]
+fn a_reports_files_are_written_together_or_not_at_all() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let report = report();
+    let inside = folder.path().join("deep/run");
+    let files = write(&report, &inside).expect("it is written");
+    let names: Vec<_> = files
+        .iter()
+        .filter_map(|file| file.file_name()?.to_str())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "report.html",
+            "report.json",
+            "report.csv",
+            "series.csv",
+            "processes.csv"
+        ]
+    );
+    assert_eq!(std::fs::read_dir(&inside).expect("readable").count(), 5);
+    assert!(read(&inside).expect("read from the folder") == report);
+    // A folder where a file should be stops it: nothing is replaced, nothing is left over.
+    let before = std::fs::read(inside.join("report.html")).expect("there");
+    let blocked = [
+        ("report.html", "new".to_owned()),
+        ("no/where", String::new()),
+    ];
+    let error = files::write_files(&inside, &blocked).expect_err("it cannot be written");
+    assert_eq!(error.code(), "lab.report_unwritten");
+    assert_eq!(
+        std::fs::read(inside.join("report.html")).expect("there"),
+        before
+    );
+    assert_eq!(std::fs::read_dir(&inside).expect("readable").count(), 5);
+}
+
+#[test]
+fn csv_is_what_spreadsheets_read() {
+    let mut dice = Dice::new(1);
+    let mut clock = 1000;
+    let shape = Shape {
+        rate: 10.0,
+        p50_ms: 4.0,
+        seconds: 2,
+        banks: 1,
+        failing: 0.0,
+    };
+    let mut report = of(vec![]);
+    let scenario = &mut report.scenarios[0];
+    scenario.name = "=cmd|' /C calc'!A0".into();
+    scenario.axes = vec!["parties".into()];
+    scenario.points = vec![point(
+        &mut dice,
+        &[("parties", "a \"b\", c", None)],
+        shape,
+        2,
+        &mut clock,
+    )];
+    let estimates = [
+        ("p50_ms", 4.25, Some(4.0)),
+        ("rate_per_s", 10.5, None),
+        ("error_share", 0.001, None),
+    ];
+    scenario.points[0].summary.metrics = estimates
+        .into_iter()
+        .map(|(name, value, low)| {
+            (
+                name.to_owned(),
+                Estimate {
+                    value,
+                    low,
+                    high: low.map(|_| 4.5),
+                },
+            )
+        })
+        .collect();
+    assert_eq!(
+        csv::metrics(&report),
+        "scenario,point,axis_1,case_1,metric,unit,value,low_95,high_95,repeats\n\
+         '=cmd|' /C calc'!A0,1,parties,\"a \"\"b\"\", c\",rate_per_s,per s,10.5,,,2\n\
+         '=cmd|' /C calc'!A0,1,parties,\"a \"\"b\"\", c\",p50_ms,ms,4.25,4,4.5,2\n\
+         '=cmd|' /C calc'!A0,1,parties,\"a \"\"b\"\", c\",error_share,share,0.001,,,2\n"
+    );
+    let series = csv::series(&report);
+    assert_eq!(series.lines().count(), 1 + 2 * 2);
+    let columns = |text: &str| {
+        text.lines()
+            .next()
+            .map_or(0, |head| head.split(',').count())
+    };
+    assert_eq!(
+        (columns(&series), columns(&csv::processes(&report))),
+        (10, 13)
+    );
+}
+
+#[test]
+fn every_code_is_in_the_catalogue() {
+    let listed: Vec<&str> = ERRORS.iter().map(|info| info.code).collect();
+    assert!(listed.is_sorted());
+    let io = || std::io::Error::other("why");
+    for error in [
+        ReportError::Newer { found: 2, known: 1 },
+        ReportError::Unreadable(String::new()),
+        ReportError::TooLarge { found: 2, max: 1 },
+        ReportError::Read {
+            path: String::new(),
+            source: io(),
+        },
+        ReportError::Write {
+            path: String::new(),
+            source: io(),
+        },
+    ] {
+        assert!(listed.contains(&error.code()));
+    }
+}

@@ -1,0 +1,314 @@
+//! What the metrics of a point are called, what they are counted in, and which way is better.
+
+use super::table::number;
+use crate::results::Estimate;
+
+/// Which way a metric is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Better {
+    /// More is better: rates.
+    Higher,
+    /// Less is better: latencies, costs.
+    Lower,
+}
+
+/// What a metric is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Metric {
+    /// Its name in the document.
+    pub name: String,
+    /// As people call it.
+    pub title: String,
+    /// What it is counted in, after the number; empty for a plain number.
+    pub unit: &'static str,
+    /// Which way is better; `None` where nobody can say.
+    pub better: Option<Better>,
+    /// What the stored figure is multiplied by for showing.
+    pub scale: f64,
+}
+
+/// The known metrics in the order in which tables have them: name, title, unit, better, scale.
+const KNOWN: [(&str, &str, &str, Better, f64); 15] = [
+    ("rate_per_s", "Rate", "/s", Better::Higher, 1.0),
+    ("states_per_s", "States", "/s", Better::Higher, 1.0),
+    ("knee_per_s", "Knee", "/s", Better::Higher, 1.0),
+    ("mean_ms", "Mean", "ms", Better::Lower, 1.0),
+    ("p50_ms", "Median", "ms", Better::Lower, 1.0),
+    ("p90_ms", "90 %", "ms", Better::Lower, 1.0),
+    ("p95_ms", "95 %", "ms", Better::Lower, 1.0),
+    ("p99_ms", "99 %", "ms", Better::Lower, 1.0),
+    ("max_ms", "Maximum", "ms", Better::Lower, 1.0),
+    ("error_share", "Errors", "%", Better::Lower, 100.0),
+    ("cpu_us_per_unit", "CPU a unit", "µs", Better::Lower, 1.0),
+    ("rss_mb_max", "Memory", "MB", Better::Lower, 1.0),
+    (
+        "disk_bytes_per_unit",
+        "Disk a unit",
+        "B",
+        Better::Lower,
+        1.0,
+    ),
+    ("sent_mbit_per_s", "Sent", "Mbit/s", Better::Higher, 1.0),
+    ("retries", "Retries", "", Better::Lower, 1.0),
+];
+
+impl Metric {
+    /// The metric of that name; an unknown one is shown under its own name, without a unit.
+    pub fn named(name: &str) -> Self {
+        let known = KNOWN.iter().find(|known| known.0 == name);
+        match known {
+            Some((name, title, unit, better, scale)) => Metric {
+                name: (*name).to_owned(),
+                title: (*title).to_owned(),
+                unit,
+                // How much is sent is a fact, neither good nor bad.
+                better: (*name != "sent_mbit_per_s").then_some(*better),
+                scale: *scale,
+            },
+            None => Metric {
+                name: name.to_owned(),
+                title: name.to_owned(),
+                unit: unit_of(name),
+                better: None,
+                scale: 1.0,
+            },
+        }
+    }
+
+    /// Title and unit, for a table's heading or an axis.
+    pub fn heading(&self) -> String {
+        match self.unit {
+            "" => self.title.clone(),
+            "/s" => format!("{}, a second", self.title),
+            unit => format!("{}, {unit}", self.title),
+        }
+    }
+
+    /// The same in as few words as there are.
+    pub fn short(&self) -> String {
+        match self.unit {
+            "" => self.title.clone(),
+            unit => format!("{} {unit}", self.title),
+        }
+    }
+
+    /// Whether it is a latency.
+    pub fn is_latency(&self) -> bool {
+        self.unit == "ms"
+    }
+
+    /// A figure of it, as shown, without its unit.
+    pub fn figure(&self, value: f64) -> String {
+        figure(value * self.scale)
+    }
+
+    /// A figure of it with its unit.
+    pub fn with_unit(&self, value: f64) -> String {
+        match self.unit {
+            "" | "/s" | "%" => format!("{}{}", self.figure(value), self.unit),
+            unit => format!("{} {unit}", self.figure(value)),
+        }
+    }
+
+    /// How far the interval reaches to the farther side, with as many decimals as it says something; `None` without an interval.
+    pub fn margin(&self, estimate: &Estimate) -> Option<String> {
+        let (low, high) = estimate.low.zip(estimate.high)?;
+        let margin = (high - estimate.value).max(estimate.value - low) * self.scale;
+        Some(figure(margin))
+    }
+
+    /// The estimate as `1,234 ± 56`.
+    pub fn estimate(&self, estimate: &Estimate) -> String {
+        match self.margin(estimate) {
+            Some(margin) => format!("{} ± {margin}", self.figure(estimate.value)),
+            None => self.figure(estimate.value),
+        }
+    }
+
+    /// How many times better `ours` is than `theirs`; `None` where nothing can be said.
+    pub fn factor(&self, ours: f64, theirs: f64) -> Option<f64> {
+        if !(ours > 0.0 && theirs > 0.0) {
+            return None;
+        }
+        let factor = match self.better? {
+            Better::Higher => ours / theirs,
+            Better::Lower => theirs / ours,
+        };
+        factor.is_finite().then_some(factor)
+    }
+
+    /// A factor in words: `12.3 times the rate`, `1.4 times slower`.
+    pub fn factor_words(&self, factor: f64) -> String {
+        let times = figure(if factor >= 1.0 { factor } else { 1.0 / factor });
+        let words = match (self.better, self.unit, factor >= 1.0) {
+            (Some(Better::Higher), _, true) => "more",
+            (Some(Better::Higher), _, false) => "less",
+            (_, "ms", true) => "faster",
+            (_, "ms", false) => "slower",
+            (_, _, true) => "less",
+            (_, _, false) => "more",
+        };
+        format!("{times}× {words}")
+    }
+}
+
+/// Where a metric stands in tables: the known first, in their order, then the others by name.
+pub fn rank(name: &str) -> usize {
+    KNOWN
+        .iter()
+        .position(|known| known.0 == name)
+        .unwrap_or(KNOWN.len())
+}
+
+/// What a name's ending says about its unit.
+fn unit_of(name: &str) -> &'static str {
+    match name.rsplit('_').next() {
+        Some("ms") => "ms",
+        Some("us") => "µs",
+        Some("mb") => "MB",
+        Some("bytes") => "B",
+        _ if name.ends_with("_per_s") => "/s",
+        _ => "",
+    }
+}
+
+/// A number with at least three significant digits, thousands apart: `12,345`, `123`, `12.3`, `1.23`, `0.0123`.
+pub fn figure(value: f64) -> String {
+    let size = value.abs();
+    if !value.is_finite() || size >= 1e15 {
+        return if value.is_finite() {
+            format!("{value:.2e}")
+        } else {
+            "–".to_owned()
+        };
+    }
+    let trimmed = |text: String| {
+        if text.contains('.') {
+            text.trim_end_matches('0').trim_end_matches('.').to_owned()
+        } else {
+            text
+        }
+    };
+    match size {
+        0.0 => "0".to_owned(),
+        size if size >= 99.95 => number(value.round()),
+        size if size >= 9.995 => trimmed(format!("{value:.1}")),
+        size if size >= 0.0995 => trimmed(format!("{value:.2}")),
+        size if size >= 0.000_1 => trimmed(format!("{value:.4}")),
+        _ => format!("{value:.1e}"),
+    }
+}
+
+/// Bytes in the largest unit of 1,000 that leaves a number above 1.
+pub fn bytes(value: f64) -> String {
+    scaled(value, &["B", "kB", "MB", "GB", "TB", "PB"])
+}
+
+/// A number in at most five characters for an axis: `12k`, `1.5M`.
+pub fn compact(value: f64) -> String {
+    if value.abs() < 10_000.0 {
+        return figure(value);
+    }
+    scaled(value, &["", "k", "M", "G", "T", "P"]).replace(' ', "")
+}
+
+fn scaled(value: f64, units: &[&str]) -> String {
+    let mut value = value;
+    let mut at = 0;
+    while value.abs() >= 999.5 && at + 1 < units.len() {
+        value /= 1000.0;
+        at += 1;
+    }
+    format!("{} {}", figure(value), units[at])
+        .trim_end()
+        .to_owned()
+}
+
+/// Seconds as people say them: `850 ms`, `12.3 s`, `4 min 05 s`, `2 h 03 min`.
+pub fn duration(seconds: f64) -> String {
+    let whole = seconds.round().clamp(0.0, 1e12) as u64;
+    match seconds {
+        _ if seconds < 1.0 => format!("{} ms", figure(seconds * 1000.0)),
+        _ if seconds < 100.0 => format!("{} s", figure(seconds)),
+        _ if whole < 3600 => format!("{} min {:02} s", whole / 60, whole % 60),
+        _ => format!("{} h {:02} min", whole / 3600, whole / 60 % 60),
+    }
+}
+
+/// Milliseconds since 1970 as `2026-11-21 17:25 UTC`.
+pub fn date(unix_ms: u64) -> String {
+    let minutes = unix_ms / 60_000;
+    let (days, minute) = (minutes / 1440, minutes % 1440);
+    if days > 3_000_000 {
+        return format!("{unix_ms} ms");
+    }
+    // Howard Hinnant's `civil_from_days`, for days from 1970 on.
+    let shifted = days + 719_468;
+    let (era, of_era) = (shifted / 146_097, shifted % 146_097);
+    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 {
+        shifted_month + 3
+    } else {
+        shifted_month - 9
+    };
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    let (hour, minute) = (minute / 60, minute % 60);
+    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_have_three_digits_at_least() {
+        for (value, expected) in [
+            (0.0, "0"),
+            (12_345.6, "12,346"),
+            (123.4, "123"),
+            (99.96, "100"),
+            (12.34, "12.3"),
+            (12.0, "12"),
+            (1.234, "1.23"),
+            (0.5, "0.5"),
+            (0.012_34, "0.0123"),
+            (0.000_012, "1.2e-5"),
+            (-1234.0, "-1,234"),
+            (1e300, "1.00e300"),
+            (f64::NAN, "–"),
+        ] {
+            assert_eq!(figure(value), expected);
+        }
+    }
+
+    #[test]
+    fn sizes_times_and_dates() {
+        assert_eq!(bytes(1234.0), "1.23 kB");
+        assert_eq!(bytes(999_700.0), "1 MB");
+        assert_eq!(compact(9_999.0), "9,999");
+        assert_eq!(compact(12_000.0), "12k");
+        assert_eq!(compact(1_500_000.0), "1.5M");
+        assert_eq!(duration(0.85), "850 ms");
+        assert_eq!(duration(245.2), "4 min 05 s");
+        assert_eq!(duration(7384.0), "2 h 03 min");
+        assert_eq!(date(0), "1970-01-01 00:00 UTC");
+        assert_eq!(date(951_782_400_000), "2000-02-29 00:00 UTC");
+        assert_eq!(date(1_795_281_959_000), "2026-11-21 17:25 UTC");
+        assert_eq!(date(u64::MAX), "18446744073709551615 ms");
+    }
+
+    #[test]
+    fn a_factor_above_one_is_always_better() {
+        let rate = Metric::named("rate_per_s");
+        let latency = Metric::named("p50_ms");
+        assert_eq!(rate.factor(200.0, 100.0), Some(2.0));
+        assert_eq!(latency.factor(200.0, 100.0), Some(0.5));
+        assert_eq!(rate.factor_words(2.0), "2× more");
+        assert_eq!(latency.factor_words(0.5), "2× slower");
+        assert_eq!(Metric::named("unheard").factor(1.0, 2.0), None);
+        assert_eq!(rate.factor(1.0, 0.0), None);
+    }
+}
