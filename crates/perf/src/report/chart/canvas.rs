@@ -40,7 +40,7 @@ pub fn clip(text: &str, letters: usize) -> String {
         return text.to_owned();
     }
     let kept: String = text.chars().take(letters.saturating_sub(1)).collect();
-    format!("{}…", kept.trim_end())
+    format!("{}â¦", kept.trim_end())
 }
 
 /// A chart on its way.
@@ -90,6 +90,14 @@ impl Canvas {
             let y = scale.at(tick);
             self.line("g", (LEFT, y), (right, y));
             self.text("t", (LEFT - 5.0, y + 3.5), Anchor::End, &compact(tick));
+        }
+        if scale.is_log() {
+            self.text(
+                "t n",
+                (2.0, self.height - 7.0),
+                Anchor::Start,
+                "log scale ↑",
+            );
         }
     }
 

@@ -50,7 +50,7 @@ pub fn headline(scenario: &Scenario) -> Option<Headline<'_>> {
     let best = |point: &Point| best_published(scenario, &metric, point);
     let point = candidates()
         .rfind(|point| best(point).is_some())
-        .or_else(|| candidates().last())?;
+        .or_else(|| candidates().next_back())?;
     Some(Headline {
         estimate: point.summary.metrics.get(&metric.name)?,
         published: best(point),

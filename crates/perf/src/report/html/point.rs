@@ -9,6 +9,9 @@ use crate::report::chart::{Distribution, Line, SERIES_MAX, TimeChart, percentile
 use crate::report::units::{bytes, figure as number};
 use crate::results::{Histogram, Point, Scenario, Second, Stretch};
 
+/// What is drawn of a second, if it has it.
+type Value = fn(&Second) -> Option<f64>;
+
 /// Points shown in detail; the files have all.
 const POINTS_MAX: usize = 60;
 /// Stretches of a point that are shown.
@@ -115,7 +118,7 @@ fn overlaid(point: &Point) -> String {
     if longest.unwrap_or(0) < 2 {
         return String::new();
     }
-    let chart = |title: &str, about: &str, values: &[(fn(&Second) -> Option<f64>, &str)]| {
+    let chart = |title: &str, about: &str, values: &[(Value, &str)]| {
         let mut lines = Vec::new();
         let mut legend = Vec::new();
         for (series, (value, name)) in values.iter().enumerate() {
