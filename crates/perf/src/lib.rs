@@ -6,6 +6,7 @@
 //! [`machine`] (the machine's own limits); [`workload`] (what a unit of load is, and how to add one).
 
 pub mod audit;
+pub mod fake;
 pub mod load;
 pub mod machine;
 pub mod measure;

@@ -8,7 +8,7 @@ use crate::results;
 /// Codes told apart at most; failures of further ones count under [`OTHERS`].
 const CODES_MAX: usize = 100;
 /// The code of failures beyond [`CODES_MAX`].
-const OTHERS: &str = "load.other_codes";
+const OTHERS: &str = "lab.other_codes";
 /// Characters of a message that are kept.
 const MESSAGE_CHARS_MAX: usize = 500;
 

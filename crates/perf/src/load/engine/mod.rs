@@ -73,7 +73,7 @@ pub struct Settings {
     pub seed: u64,
     /// The kinds of work; latencies are told apart if there are several.
     pub labels: Vec<String>,
-    /// How long to wait at the end for what is outstanding; what is left then failed with `load.unfinished`.
+    /// How long to wait at the end for what is outstanding; what is left then failed with `lab.unfinished`.
     pub unfinished_after: Duration,
 }
 

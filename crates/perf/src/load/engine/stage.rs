@@ -14,9 +14,9 @@ use crate::results::Stretch;
 /// How long, once it was asked to stop, a load waits for what is outstanding.
 const STOPPED_WAIT_MAX: Duration = Duration::from_secs(15);
 /// The code of units that had not ended when waiting ended.
-const UNFINISHED: &str = "load.unfinished";
+const UNFINISHED: &str = "lab.unfinished";
 /// The code of units whose code gave up.
-const PANICKED: &str = "load.panicked";
+const PANICKED: &str = "lab.unit_panicked";
 
 /// Shared by all units of a stretch, or of its warm-up.
 pub(super) struct Stage<C, D> {
