@@ -44,6 +44,7 @@
 mod auditing;
 mod books;
 mod cash;
+mod fake;
 mod issue;
 mod issue_and_pay;
 mod knobs;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{KnobError, Knobs, Workload};
-use super::{issue, issue_and_pay, pay};
+use super::{fake, issue, issue_and_pay, pay};
 
 /// Makes a workload from its knobs. It asks for every knob that it has; what is left over is refused by the registry.
 pub type Make = fn(&mut Knobs) -> Result<Arc<dyn Workload>, KnobError>;
@@ -32,6 +32,7 @@ impl Workloads {
     pub fn shipped() -> Self {
         let mut all = Self::none();
         for (kind, about, make) in [
+            fake::REGISTERED,
             issue::REGISTERED,
             issue_and_pay::REGISTERED,
             pay::REGISTERED,
