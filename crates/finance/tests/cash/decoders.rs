@@ -1,9 +1,11 @@
 //! The decoders of states, commands, and of the arguments and results of flows, on arbitrary bytes and on changed valid ones.
 
-use finance::flows::{obligation, paper, trade, *};
+use finance::flows::{obligation, paper, stock, swap, trade, *};
 use finance::lock::{LockCommand, LockState};
 use finance::obligation::{ObligationCommand, ObligationState, SettlementPayment};
 use finance::paper::{PaperCommand, PaperState};
+use finance::stock::{StockCommand, StockState, StockToken};
+use finance::swap::{Mandate, MandateCommand, Market, Side};
 use finance::trade::{Asset, BidCommand, BidState};
 use finance::{CashCommand, CashState, IssuedToken};
 use flow::FlowRegistry;
@@ -94,7 +96,36 @@ fn states() -> Vec<Sample> {
         token: token.id(),
         quantity: 300,
     };
+    let stock = StockToken {
+        issuer: party('A'),
+        symbol: "BRK.B".parse().expect("a symbol"),
+    };
+    let mandate = Mandate {
+        owner: party('B'),
+        coordinator: party('A'),
+        market: Market {
+            side: Side::Sell,
+            cash: token.clone(),
+            stock: stock.clone(),
+        },
+        price: 300,
+        quantity_max: 300,
+        until: Some(at(1_000)),
+    };
+    let held = StockState {
+        token: stock.clone(),
+        quantity: 300,
+        owner: public(b'B'),
+    };
+    let made = StockCommand::Issue {
+        token: stock.id(),
+        quantity: 300,
+    };
     vec![
+        of(&held),
+        of(&made),
+        of(&mandate),
+        of(&MandateCommand::Revoke),
         (round_trip::<CashState>, cash(&token, 1_000_000, 'B').data),
         of::<IssuedToken>(&token),
         of(&exit),
@@ -130,6 +161,12 @@ fn flows() -> Vec<Sample> {
         arguments::<obligation::ObligationArgs>("obligation.exit", r#"{"obligation":STATE}"#),
         arguments::<trade::PlaceBidArgs>("trade.bid", r#"{"seller":NAME,"paper":{"issuer":NAME,"token":TOKEN,"face":7,"maturity":1000},"contract":"a.b","data":"00","token":TOKEN,"price_max":7,"until":1000}"#),
         arguments::<trade::WithdrawBidArgs>("trade.withdraw", r#"{"bid":STATE}"#),
+        arguments::<stock::IssueStockArgs>("stock.issue", r#"{"symbol":"TLY","quantity":7,"outputs":2,"recipient":NAME}"#),
+        arguments::<stock::TransferStockArgs>("stock.transfer", r#"{"symbol":"TLY","issuer":NAME,"quantity":7,"to":NAME,"states":2}"#),
+        arguments::<stock::ExitStockArgs>("stock.exit", r#"{"symbol":"TLY","quantity":7,"deadline_ms":5}"#),
+        arguments::<swap::GiveMandateArgs>("swap.mandate", r#"{"coordinator":NAME,"side":"sell","cash":TOKEN,"stock":{"symbol":"TLY","issuer":NAME},"price":7,"quantity_max":9,"until":1000}"#),
+        arguments::<swap::RevokeMandateArgs>("swap.revoke", r#"{"mandate":STATE}"#),
+        arguments::<swap::SwapArgs>("swap.run", r#"{"pairs":[{"buyer":NAME,"seller":NAME,"cash":TOKEN,"price":7,"stock":{"symbol":"TLY"},"quantity":9,"cash_states":[STATE],"stock_states":[STATE,STATE]}],"anonymous":true,"sessions":"sequential","resolution":"single"}"#),
         arguments::<trade::SellArgs>("trade.sell", r#"{"asset":STATE,"bid":STATE,"price":7}"#),
     ]
 }

@@ -1,4 +1,4 @@
-//! Cash, locks of it, commercial paper, obligations and bids: the contracts as tables, conservation as a property, and the cash flows
+//! Cash, locks of it, stock, commercial paper, obligations, bids and mandates: the contracts as tables, conservation as a property, and the cash flows
 //! against a small world. Flows with a counterparty are tested among kernels, in the crate `kernel`.
 
 mod bid;
@@ -8,6 +8,8 @@ mod decoders;
 mod fixtures;
 mod flows;
 mod locks;
+mod mandate;
 mod obligation;
 mod paper;
+mod stock;
 mod world;
