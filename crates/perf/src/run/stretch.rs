@@ -61,7 +61,7 @@ impl Driven for Driving {
                 outcome: Ok(()),
                 retries: tried.retries,
             },
-            Err(Failed { fault, retries }) => Ended {
+            Err(Failed { fault, retries, .. }) => Ended {
                 work,
                 outcome: Err(fault),
                 retries,

@@ -5,6 +5,7 @@
 //! and still sums up every state. How many it looked at is part of its words.
 
 use std::collections::{BTreeMap, HashSet};
+use std::time::SystemTime;
 
 use primitives::Hash;
 
@@ -51,7 +52,9 @@ impl Site {
             .into_iter()
             .map(|(token, sum)| (token, sum.to_string()));
         before.sums = as_text.collect();
-        self.lock().begin(before);
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let mark = now.map_or(0, |now| u64::from(now.subsec_micros()));
+        self.lock().begin(before, mark);
         Ok(())
     }
 

@@ -45,6 +45,8 @@ pub struct SiteBooks {
     #[serde(with = "by_participants")]
     acknowledged: BTreeMap<Vec<u32>, Vec<Hash>>,
     stores: BTreeMap<String, VecDeque<serde_json::Value>>,
+    counts: BTreeMap<String, u64>,
+    counts_from: u64,
     before: Option<Before>,
 }
 
@@ -116,9 +118,17 @@ impl SiteBooks {
         self.stores.get(store).map_or(0, VecDeque::len)
     }
 
-    /// The network has a past, or other members.
-    pub(super) fn begin(&mut self, before: Before) {
+    /// The network has a past, or other members; `mark` is a number that earlier work on it did not have, most likely.
+    pub(super) fn begin(&mut self, before: Before, mark: u64) {
         self.before = Some(before);
+        self.counts_from = mark;
+    }
+
+    pub(super) fn count(&mut self, name: &str) -> u64 {
+        let count = self.counts.entry(name.to_owned()).or_default();
+        let number = self.counts_from.saturating_add(*count);
+        *count = count.saturating_add(1);
+        number
     }
 
     /// Where it stood when the work began; `None` for a network that came up for it.

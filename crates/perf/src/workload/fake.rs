@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use super::registry::Make;
-use super::traits::{Boxed, Failed, Tried, Worker, Workload, done};
+use super::traits::{Boxed, Failed, Prepares, Tried, Worker, Workload, done};
 use super::{KnobError, Knobs, Site};
 use crate::fake::{Behaviour, ServiceTime, Stall, Target};
 use crate::load::engine::Real;
@@ -106,6 +106,10 @@ impl Workload for Fake {
         0
     }
 
+    fn prepares(&self, _: u64) -> Prepares {
+        Prepares::Nothing
+    }
+
     fn worker<'a>(
         &'a self,
         site: &'a Arc<Site>,
@@ -130,7 +134,11 @@ impl Worker for Pretending {
             let (retries, outcome) = self.0.serve(unit).await;
             match outcome {
                 Ok(()) => Ok(Tried { retries }),
-                Err(fault) => Err(Failed { fault, retries }),
+                Err(fault) => Err(Failed {
+                    fault,
+                    retries,
+                    begun: false,
+                }),
             }
         })
     }

@@ -44,6 +44,8 @@
 mod auditing;
 mod books;
 mod cash;
+mod chains;
+mod empty;
 mod fake;
 mod issue;
 mod issue_and_pay;
@@ -53,12 +55,14 @@ mod pay;
 mod progress;
 mod registry;
 mod site;
+mod swap;
 mod traits;
+mod transfer;
 
 pub use books::{SiteBooks, Token};
 pub use knobs::{KnobError, Knobs};
 pub use mix::{Mix, MixError};
 pub use progress::{Preparation, PreparationReading};
 pub use registry::{Make, Workloads};
-pub use site::{Delivered, Site, SiteError, SiteNode};
+pub use site::{Delivered, Site, SiteError, SiteNode, Step};
 pub use traits::{Boxed, Failed, Prepares, Tried, Worker, Workload, done};

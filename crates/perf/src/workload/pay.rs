@@ -8,7 +8,7 @@ use super::cash::{Issue, PAYEE, PAYER, Pay as Arguments, Payment, QUANTITY, QUAN
 use super::issue::states;
 use super::registry::Make;
 use super::traits::{Boxed, Failed, Prepares, Tried, Worker, Workload};
-use super::{KnobError, Knobs, Site};
+use super::{KnobError, Knobs, Site, Step};
 
 /// The kind, a line about it, and how it is made.
 pub(super) const REGISTERED: (&str, &str, Make) = (
@@ -76,14 +76,14 @@ impl Workload for Pay {
                     outputs: coins_of(number),
                     reference: None,
                 };
-                site.start_of("cash.issue", &arguments)
+                Ok(Step {
+                    start: site.start_of("cash.issue", &arguments)?,
+                    issues: Some((token.clone(), quantity_of(number))),
+                    participants: vec![PAYER],
+                })
             };
-            site.prepare_with(PAYER as usize, issues, make, |site, number, delivered| {
-                site.issued(&token, quantity_of(number));
-                site.acknowledge(&delivered.transactions, &[PAYER]);
-                Ok(())
-            })
-            .await
+            site.prepare_with(PAYER as usize, issues, make, |_, _| Ok(()))
+                .await
         })
     }
 

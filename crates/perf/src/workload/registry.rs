@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{KnobError, Knobs, Workload};
-use super::{fake, issue, issue_and_pay, pay};
+use super::{empty, fake, issue, issue_and_pay, pay, swap, transfer};
 
 /// Makes a workload from its knobs. It asks for every knob that it has; what is left over is refused by the registry.
 pub type Make = fn(&mut Knobs) -> Result<Arc<dyn Workload>, KnobError>;
@@ -32,10 +32,13 @@ impl Workloads {
     pub fn shipped() -> Self {
         let mut all = Self::none();
         for (kind, about, make) in [
+            empty::REGISTERED,
             fake::REGISTERED,
             issue::REGISTERED,
             issue_and_pay::REGISTERED,
             pay::REGISTERED,
+            transfer::REGISTERED,
+            swap::REGISTERED,
         ] {
             all.register(kind, about, make);
         }
@@ -101,6 +104,40 @@ mod tests {
             "states: no more states than minor units (4) are allowed",
         );
         check("issue_and_pay", "selection = true\nanonymous = true", "");
+        check("empty", "retry = true", "");
+        check(
+            "empty",
+            "states = 1",
+            "states: no such knob; there are retry",
+        );
+        check("transfer", "depth = 10000\nanonymous = true", "");
+        check(
+            "transfer",
+            "depth = 10001",
+            "depth: 10001: a whole number from 0 to 10000 is allowed",
+        );
+        check(
+            "swap",
+            "parties = 10\ndepth = 10\nselection = 'tracked'\nsessions = 'sequential'\nresolution = 'single'",
+            "",
+        );
+        check(
+            "swap",
+            "parties = 5",
+            "parties: 5: an even number from 2 to 10 is allowed",
+        );
+        check(
+            "swap",
+            "resolution = 'one'",
+            "resolution: \"one\": \"bulk\" or \"single\" is allowed",
+        );
+        for symbol in ["", "tly", "1A", "A B", "ABCDEFGHIJKLMNOPQ"] {
+            let said = format!(
+                "symbol: {:?}: a symbol of 1 to 16 letters, digits, dots and dashes that begins with a capital letter is allowed",
+                symbol
+            );
+            check("swap", &format!("symbol = '{symbol}'"), &said);
+        }
         check("pay", "states = 160\ncoins = 10\nretry = true", "");
         check(
             "pay",

@@ -21,6 +21,12 @@ use crate::load::Fault;
 
 /// An answer that makes no sense.
 const BAD_ANSWER: &str = "lab.bad_answer";
+/// Codes of flows that ended before they spent anything.
+const UNSPENT: &[&str] = &[
+    "vault.insufficient_funds",
+    "vault.selection_timeout",
+    "vault.state_locked",
+];
 /// How long the views may take to catch up.
 const CATCH_UP_MAX: Duration = Duration::from_secs(120);
 /// Between two looks at a view that is behind.
@@ -147,6 +153,17 @@ impl Delivered {
     }
 }
 
+/// One flow of a preparation.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The flow.
+    pub start: StartFlow,
+    /// What it issues.
+    pub issues: Option<(Token, u64)>,
+    /// Positions of the banks that record its transactions.
+    pub participants: Vec<u32>,
+}
+
 /// See the module. Everything takes `&self`: a site is shared by all workers.
 pub struct Site {
     pub(super) banks: Vec<SiteNode>,
@@ -212,20 +229,18 @@ impl Site {
 
     /// Runs a flow on a bank to its end. With `retry`, a refusal that says when to try again is followed.
     ///
-    /// A failure that leaves open whether the flow has left something is noted in the books.
+    /// If it stays open whether the flow has left something, after a failure or because nobody waited for its end, that is
+    /// noted in the books.
     pub async fn run(
         &self,
         bank: usize,
         start: &StartFlow,
         retry: bool,
     ) -> Result<Delivered, Failed> {
+        let mut open = InFlight::new(self, None);
         let ran = self.try_run(bank, start, retry).await;
-        ran.map_err(|(failed, begun)| {
-            if begun {
-                self.unknown();
-            }
-            failed
-        })
+        open.begun = ran.as_ref().is_err_and(|failed| failed.begun);
+        ran
     }
 
     /// The same for a flow that issues `quantity` of a token: notes that as well.
@@ -237,36 +252,31 @@ impl Site {
         token: &Token,
         quantity: u64,
     ) -> Result<Delivered, Failed> {
-        match self.try_run(bank, start, retry).await {
-            Ok(delivered) => {
-                self.issued(token, quantity);
-                Ok(delivered)
-            }
-            Err((failed, begun)) => {
-                if begun {
-                    let mut books = self.lock();
-                    books.unknown();
-                    books.in_doubt(token, quantity);
-                }
-                Err(failed)
-            }
+        let mut open = InFlight::new(self, Some((token, quantity)));
+        let ran = self.try_run(bank, start, retry).await;
+        open.begun = ran.as_ref().is_err_and(|failed| failed.begun);
+        if ran.is_ok() {
+            self.issued(token, quantity);
         }
+        ran
     }
 
-    /// The failure, and whether something may have begun.
     async fn try_run(
         &self,
         bank: usize,
         start: &StartFlow,
         retry: bool,
-    ) -> Result<Delivered, (Failed, bool)> {
-        let node = self.bank(bank).map_err(|failed| (failed, false))?;
+    ) -> Result<Delivered, Failed> {
+        let node = self.bank(bank)?;
         let mut retries = 0;
         loop {
             let error = match node.stream().start(start).await {
                 Ok(outcome) => {
-                    return delivered(outcome, retries)
-                        .map_err(|fault| (Failed { fault, retries }, true));
+                    return delivered(outcome, retries).map_err(|fault| Failed {
+                        fault,
+                        retries,
+                        begun: true,
+                    });
                 }
                 Err(error) => error,
             };
@@ -274,8 +284,11 @@ impl Site {
             let begun = error.is_outcome_unknown();
             let again = retry && !begun && is_busy(&error) && retries + 1 < TRIES_MAX;
             if !again {
-                let fault = Fault::from(error);
-                return Err((Failed { fault, retries }, begun));
+                return Err(Failed {
+                    fault: Fault::from(error),
+                    retries,
+                    begun,
+                });
             }
             let after = error.retry_after_ms().map(Duration::from_millis);
             tokio::time::sleep(after.unwrap_or(RETRY_AFTER).min(RETRY_AFTER_MAX)).await;
@@ -283,25 +296,21 @@ impl Site {
         }
     }
 
-    /// Runs `count` flows of a preparation on a bank, many at a time, and shows how far they are. They are given back in
-    /// the order in which they ended. The first that fails ends it.
-    pub async fn prepare_with<F>(
+    /// Runs `count` flows of a preparation on a bank, many at a time, and shows how far they are. `each` sees them in the
+    /// order in which they end. The first that fails ends it.
+    pub async fn prepare_with(
         self: &Arc<Self>,
         bank: usize,
         count: u64,
-        make: impl Fn(u64) -> Result<StartFlow, Failed>,
-        each: F,
-    ) -> Result<(), Failed>
-    where
-        F: Fn(&Site, u64, &Delivered) -> Result<(), Failed>,
-    {
+        make: impl Fn(u64) -> Result<Step, Failed>,
+        each: impl Fn(u64, &Delivered) -> Result<(), Failed>,
+    ) -> Result<(), Failed> {
         let mut running: JoinSet<(u64, Result<Delivered, Failed>)> = JoinSet::new();
         let mut next = 0;
         loop {
             while next < count && running.len() < PREPARING_OUTSTANDING {
-                let (site, number, start) = (Arc::clone(self), next, make(next)?);
-                // A preparation that a node is too busy for takes longer; it does not fail.
-                running.spawn(async move { (number, site.run(bank, &start, true).await) });
+                let (site, number, step) = (Arc::clone(self), next, make(next)?);
+                running.spawn(async move { (number, site.run_step(bank, step).await) });
                 next += 1;
             }
             let Some(ended) = running.join_next().await else {
@@ -309,9 +318,22 @@ impl Site {
             };
             let (number, delivered) =
                 ended.map_err(|error| Failed::new("lab.worker_panicked", error.to_string()))?;
-            each(self, number, &delivered?)?;
+            each(number, &delivered?)?;
             self.preparation.advance();
         }
+    }
+
+    /// A preparation that a node is too busy for takes longer; it does not fail.
+    async fn run_step(&self, bank: usize, step: Step) -> Result<Delivered, Failed> {
+        let delivered = match &step.issues {
+            Some((token, quantity)) => {
+                self.run_issuing(bank, &step.start, true, token, *quantity)
+                    .await?
+            }
+            None => self.run(bank, &step.start, true).await?,
+        };
+        self.acknowledge(&delivered.transactions, &step.participants);
+        Ok(delivered)
     }
 
     /// Notes that so much was issued.
@@ -352,6 +374,24 @@ impl Site {
         self.lock().take(store)
     }
 
+    /// Puts back what a failed unit had taken, if it is certain that the unit has not spent it; gives the failure back.
+    pub(super) fn put_back<T>(
+        &self,
+        store: &str,
+        value: serde_json::Value,
+        failed: Failed,
+    ) -> Result<T, Failed> {
+        if !failed.begun || UNSPENT.contains(&failed.fault.code.as_str()) {
+            self.put(store, value)?;
+        }
+        Err(failed)
+    }
+
+    /// Numbers of this name, each once in the network's life.
+    pub(super) fn count(&self, name: &str) -> u64 {
+        self.lock().count(name)
+    }
+
     /// How much is put away there.
     pub fn stored(&self, store: &str) -> usize {
         self.lock().stored(store)
@@ -379,6 +419,37 @@ impl Site {
 
     pub(super) fn lock(&self) -> MutexGuard<'_, SiteBooks> {
         self.books.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A flow whose end nobody has seen yet.
+struct InFlight<'a> {
+    site: &'a Site,
+    issues: Option<(&'a Token, u64)>,
+    /// Whether it may have left something; so as long as nobody knows better.
+    begun: bool,
+}
+
+impl<'a> InFlight<'a> {
+    fn new(site: &'a Site, issues: Option<(&'a Token, u64)>) -> Self {
+        Self {
+            site,
+            issues,
+            begun: true,
+        }
+    }
+}
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        if !self.begun {
+            return;
+        }
+        let mut books = self.site.lock();
+        books.unknown();
+        if let Some((token, quantity)) = self.issues {
+            books.in_doubt(token, quantity);
+        }
     }
 }
 

@@ -98,6 +98,8 @@ pub struct Failed {
     pub fault: Fault,
     /// Tries beyond the first.
     pub retries: u32,
+    /// Whether something may have begun that nobody saw the end of.
+    pub begun: bool,
 }
 
 impl Failed {
@@ -112,7 +114,11 @@ impl Failed {
 
 impl From<Fault> for Failed {
     fn from(fault: Fault) -> Self {
-        Self { fault, retries: 0 }
+        Self {
+            fault,
+            retries: 0,
+            begun: false,
+        }
     }
 }
 

@@ -1,0 +1,182 @@
+//! States with a past: each comes from an issue and then from so many payments of its holder to itself, of which nobody
+//! else knows.
+//!
+//! Payments select their coins from the vault: the smallest one that suffices, and of equal ones the oldest. So a batch of
+//! states has a quantity of its own, and the next round of payments begins when the last one has ended; then each round
+//! moves each state of the batch once.
+
+use std::sync::Arc;
+
+use api::StartFlow;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::Site;
+use super::site::{Delivered, Step};
+use super::traits::Failed;
+
+/// States of one batch; well within what a node keeps in memory of one token.
+const BATCH_MAX: u64 = 4_000;
+/// States of one issue: few, so that what they have in common is small.
+const ISSUED_AT_ONCE: u64 = 20;
+/// Transactions of one preparation at most.
+const TRANSACTIONS_MAX: u64 = 5_000_000;
+
+/// A state, as flows take it in their arguments.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct StateRef {
+    pub tx: String,
+    pub index: u32,
+}
+
+/// A prepared state and what it is worth.
+#[derive(Clone, Debug)]
+pub(super) struct Prepared {
+    pub quantity: u64,
+    pub state: StateRef,
+}
+
+/// What is prepared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asset {
+    /// Cash of the holder's own, under a currency.
+    Cash,
+    /// Stock of the holder's own, under a symbol.
+    Stock,
+}
+
+/// Chains of one holder.
+#[derive(Clone, Debug)]
+pub(super) struct Chains {
+    pub asset: Asset,
+    pub symbol: String,
+    /// The position of the bank that issues and holds them.
+    pub holder: u32,
+    /// Payments behind each state.
+    pub depth: u64,
+}
+
+/// Flows that `count` chains take.
+pub(super) fn flows(count: u64, depth: u64) -> Result<u64, Failed> {
+    let issues = count.div_ceil(ISSUED_AT_ONCE).max(1);
+    let all = count.saturating_mul(depth).saturating_add(issues);
+    if all <= TRANSACTIONS_MAX {
+        return Ok(all);
+    }
+    let message = format!(
+        "{count} states with {depth} payments behind each are {all} transactions, more than {TRANSACTIONS_MAX}: \
+         lower the count of the run, or the depth"
+    );
+    Err(Failed::new("lab.too_much_to_prepare", message))
+}
+
+impl Chains {
+    /// Makes so many, the first batch worth `quantity` each, later ones a little more; what is made of this symbol on one
+    /// site never has the same quantity twice.
+    pub async fn build(
+        &self,
+        site: &Arc<Site>,
+        count: u64,
+        quantity: u64,
+    ) -> Result<Vec<Prepared>, Failed> {
+        let mut all = Vec::new();
+        while (all.len() as u64) < count {
+            let batch = (count - all.len() as u64).min(BATCH_MAX);
+            let number = site.count(&format!("chains {} {}", self.symbol, self.holder));
+            let quantity = quantity.saturating_add(number);
+            let states = self.batch(site, batch, quantity).await?;
+            let priced = states.into_iter().map(|state| Prepared { quantity, state });
+            all.extend(priced);
+        }
+        Ok(all)
+    }
+
+    async fn batch(
+        &self,
+        site: &Arc<Site>,
+        count: u64,
+        quantity: u64,
+    ) -> Result<Vec<StateRef>, Failed> {
+        let token = site.token(&self.symbol, self.holder as usize)?;
+        let states_of = |number: u64| (count - number * ISSUED_AT_ONCE).min(ISSUED_AT_ONCE);
+        let issue = |number: u64| {
+            let states = states_of(number);
+            Ok(Step {
+                start: self.issue(site, states, quantity)?,
+                issues: Some((token.clone(), states * quantity)),
+                participants: vec![self.holder],
+            })
+        };
+        let collected = Collected::default();
+        let issues = count.div_ceil(ISSUED_AT_ONCE);
+        let holder = self.holder as usize;
+        let issued = |number, made: &Delivered| collected.add(made, states_of(number));
+        site.prepare_with(holder, issues, issue, issued).await?;
+        let mut now = collected.take();
+        for _ in 0..self.depth {
+            let pay = |_| {
+                Ok(Step {
+                    start: self.pay_oneself(site, quantity)?,
+                    issues: None,
+                    participants: vec![self.holder],
+                })
+            };
+            let moved = |_, made: &Delivered| collected.add(made, 1);
+            site.prepare_with(holder, count, pay, moved).await?;
+            now = collected.take();
+        }
+        Ok(now)
+    }
+
+    fn issue(&self, site: &Site, states: u64, quantity: u64) -> Result<StartFlow, Failed> {
+        let (flow, symbol) = match self.asset {
+            Asset::Cash => ("cash.issue", "currency"),
+            Asset::Stock => ("stock.issue", "symbol"),
+        };
+        let mut arguments = json!({ "quantity": states * quantity, "outputs": states });
+        arguments[symbol] = Value::from(self.symbol.as_str());
+        site.start_of(flow, &arguments)
+    }
+
+    fn pay_oneself(&self, site: &Site, quantity: u64) -> Result<StartFlow, Failed> {
+        let to = site.name(self.holder as usize)?;
+        match self.asset {
+            Asset::Cash => {
+                let payments = json!([{ "to": to, "quantity": quantity }]);
+                let arguments = json!({ "currency": self.symbol, "payments": payments });
+                site.start_of("cash.pay", &arguments)
+            }
+            Asset::Stock => {
+                let arguments = json!({ "symbol": self.symbol, "quantity": quantity, "to": to });
+                site.start_of("stock.transfer", &arguments)
+            }
+        }
+    }
+}
+
+/// States as they are made.
+#[derive(Default)]
+struct Collected(std::sync::Mutex<Vec<StateRef>>);
+
+impl Collected {
+    /// The first outputs of a flow's last transaction.
+    fn add(&self, delivered: &Delivered, outputs: u64) -> Result<(), Failed> {
+        let tx = delivered.last()?.to_string();
+        let mut states = self.lock();
+        states.extend((0u32..).zip(0..outputs).map(|(index, _)| StateRef {
+            tx: tx.clone(),
+            index,
+        }));
+        Ok(())
+    }
+
+    fn take(&self) -> Vec<StateRef> {
+        std::mem::take(&mut *self.lock())
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<StateRef>> {
+        self.0
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}

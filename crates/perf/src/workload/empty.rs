@@ -1,0 +1,67 @@
+//! `empty`: a flow that does nothing. What a start itself costs: the API, the queue, the journal, the answer.
+
+use std::sync::Arc;
+
+use api::StartFlow;
+
+use super::cash::PAYER;
+use super::registry::Make;
+use super::traits::{Boxed, Failed, Prepares, Tried, Worker, Workload};
+use super::{KnobError, Knobs, Site};
+
+/// The kind, a line about it, and how it is made.
+pub(super) const REGISTERED: (&str, &str, Make) = (
+    "empty",
+    "A flow on the first bank that does nothing: what a start itself costs.",
+    Empty::make,
+);
+
+struct Empty {
+    retry: bool,
+}
+
+impl Empty {
+    fn make(knobs: &mut Knobs) -> Result<Arc<dyn Workload>, KnobError> {
+        let retry = knobs.flag("retry", false)?;
+        Ok(Arc::new(Self { retry }))
+    }
+}
+
+impl Workload for Empty {
+    fn kind(&self) -> &str {
+        REGISTERED.0
+    }
+
+    fn prepares(&self, _: u64) -> Prepares {
+        Prepares::Nothing
+    }
+
+    fn worker<'a>(
+        &'a self,
+        site: &'a Arc<Site>,
+        _number: u32,
+    ) -> Boxed<'a, Result<Box<dyn Worker>, Failed>> {
+        Box::pin(async move {
+            Ok(Box::new(Starting {
+                start: site.start_of("ledger.empty", &serde_json::Value::Null)?,
+                retry: self.retry,
+                site: Arc::clone(site),
+            }) as Box<dyn Worker>)
+        })
+    }
+}
+
+struct Starting {
+    site: Arc<Site>,
+    start: StartFlow,
+    retry: bool,
+}
+
+impl Worker for Starting {
+    fn invoke(&self, _unit: u64) -> Boxed<'_, Result<Tried, Failed>> {
+        Box::pin(async move {
+            let started = self.site.run(PAYER as usize, &self.start, self.retry);
+            started.await.map(|delivered| delivered.tried())
+        })
+    }
+}
