@@ -1,5 +1,7 @@
 //! What a point's scenario says of the network: which one it needs, and what its nodes run with.
 
+use std::path::PathBuf;
+
 use crate::plan;
 use crate::topology::{NetworkOptions, NodeCare, Settings, Who};
 
@@ -8,17 +10,22 @@ use crate::topology::{NetworkOptions, NodeCare, Settings, Who};
 pub(super) struct Shape {
     pub banks: u32,
     pub validating: bool,
+    /// Another executable than the run's own.
+    pub binary: Option<PathBuf>,
 }
 
 impl Shape {
-    pub fn of(network: &plan::Network) -> Self {
+    pub fn of(network: &plan::Network, binary: Option<PathBuf>) -> Self {
         Self {
+            binary,
             banks: network.banks,
             validating: network.notary == plan::NotaryKind::Validating,
         }
     }
 
-    pub fn options(&self, binary: std::path::PathBuf) -> NetworkOptions {
+    /// What to bring up, with `usual` where it has no executable of its own.
+    pub fn options(&self, usual: PathBuf) -> NetworkOptions {
+        let binary = self.binary.clone().unwrap_or(usual);
         NetworkOptions {
             validating: self.validating,
             ..NetworkOptions::numbered(binary, self.banks)
@@ -67,7 +74,10 @@ mod tests {
         let one = care(&network, Who::Bank(1));
         assert_eq!(one.settings, settings(&[("a.x", 2), ("a.y", 3), ("b", 1)]));
         assert_eq!(one.cores, Some(1));
-        let options = Shape::of(&network).options("tally".into());
+        let options = Shape::of(&network, None).options("tally".into());
         assert!(options.validating && options.banks == ["Bank 1", "Bank 2"]);
+        let other = Shape::of(&network, Some("older".into()));
+        assert_ne!(other, Shape::of(&network, None), "a network of its own");
+        assert_eq!(other.options("tally".into()).binary, PathBuf::from("older"));
     }
 }

@@ -3,6 +3,7 @@
 //! A *life* is the time of a network between two beginnings: from its bootstrap, a wipe or a restored copy until the next of
 //! them, or the end. Everything that ran in a life is audited at its end, once, with the books kept through all of it.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
@@ -27,6 +28,8 @@ pub(super) struct Course<'a> {
     pub options: &'a Options,
     pub events: &'a Events,
     pub points: &'a [PointPlan],
+    /// Executables of points that have their own.
+    pub binaries: &'a [Option<PathBuf>],
     pub mixes: &'a [Arc<Mix>],
     /// Where the time axis begins.
     pub epoch: Instant,
@@ -52,7 +55,7 @@ impl<'a> Course<'a> {
         plan: &'a Plan,
         options: &'a Options,
         events: &'a Events,
-        points: &'a [PointPlan],
+        (points, binaries): (&'a [PointPlan], &'a [Option<PathBuf>]),
         mixes: &'a [Arc<Mix>],
         epoch: Instant,
         results: &'a mut [Point],
@@ -62,6 +65,7 @@ impl<'a> Course<'a> {
             options,
             events,
             points,
+            binaries,
             mixes,
             epoch,
             results,
@@ -76,7 +80,12 @@ impl<'a> Course<'a> {
     /// Runs every turn, or as many as can be; then audits what is not audited yet and cleans up, whatever happened.
     pub async fn run(mut self) -> Result<(), RunError> {
         let run = &self.plan.run;
-        let all = turns(self.points.len(), run.repeats, run.interleave);
+        let all = turns(
+            self.points.len(),
+            run.repeats,
+            run.interleave,
+            self.plan.seed,
+        );
         let mut ended = Ok(());
         for at in 0..all.len() {
             if self.options.stop.is_asked() {
@@ -98,7 +107,8 @@ impl<'a> Course<'a> {
             return Ok(());
         };
         let plan = &self.points[turn.point].plan;
-        self.go_to(&GroundKey::of(&plan.network)).await?;
+        let binary = self.binaries.get(turn.point).cloned().flatten();
+        self.go_to(&GroundKey::of(&plan.network, binary)).await?;
         self.make_ready(turn, left).await?;
         let Some(life) = &self.life else {
             // Somebody asked to stop before it was ready.

@@ -25,11 +25,11 @@ pub(super) enum GroundKey {
 
 impl GroundKey {
     /// What a scenario asks for.
-    pub fn of(network: &plan::Network) -> Self {
+    pub fn of(network: &plan::Network, binary: Option<PathBuf>) -> Self {
         match &network.target {
             Some(target) => GroundKey::Theirs(target.clone()),
             None if network.banks == 0 => GroundKey::Nothing,
-            None => GroundKey::Ours(Shape::of(network)),
+            None => GroundKey::Ours(Shape::of(network, binary)),
         }
     }
 }

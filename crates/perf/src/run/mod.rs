@@ -32,7 +32,7 @@ pub use event::{Event, Events, Step};
 
 use crate::load::engine::Stop;
 use crate::machine;
-use crate::plan::Plan;
+use crate::plan::{Plan, PointPlan};
 use crate::results::{CaseResult, Report, SCHEMA};
 use crate::workload::Workloads;
 
@@ -58,31 +58,8 @@ pub struct Options {
 /// Runs scenarios one after another. What goes wrong stands in the report.
 pub async fn run(plans: &[Plan], options: &Options, events: &Events) -> Report {
     let begun = Instant::now();
-    let mut report = Report {
-        schema: SCHEMA,
-        title: options.title.clone(),
-        started_unix_ms: unix_ms(),
-        version: options.version.clone(),
-        machine: machine::describe(),
-        ..Report::default()
-    };
-    if plans.iter().any(|plan| plan.monitors.machine) {
-        events(Event::Began(Step::Machine));
-        let measured = tokio::task::spawn_blocking(|| machine::limits(&std::env::temp_dir())).await;
-        let (well, words) = match measured {
-            Ok(Ok(limits)) => {
-                let words = format!(
-                    "{:.0} durable commits/s, {:.0} signatures/s, {:.0} batched checks/s on a core",
-                    limits.commits_per_s, limits.signs_per_s, limits.checks_per_s
-                );
-                report.machine.limits = Some(limits);
-                (true, words)
-            }
-            Ok(Err(error)) => (false, error.to_string()),
-            Err(error) => (false, error.to_string()),
-        };
-        events(Event::Ended { well, words });
-    }
+    let measured = plans.iter().any(|plan| plan.monitors.machine);
+    let mut report = begin(measured, options, events).await;
     for plan in plans {
         if options.stop.is_asked() {
             break;
@@ -91,10 +68,76 @@ pub async fn run(plans: &[Plan], options: &Options, events: &Events) -> Report {
             .scenarios
             .push(scenario::run(plan, options, events).await);
     }
+    end(report, begun, options)
+}
+
+/// A report without scenarios, with the machine's limits if they are to be measured.
+async fn begin(measured: bool, options: &Options, events: &Events) -> Report {
+    let mut report = Report {
+        schema: SCHEMA,
+        title: options.title.clone(),
+        started_unix_ms: unix_ms(),
+        version: options.version.clone(),
+        machine: machine::describe(),
+        ..Report::default()
+    };
+    if !measured {
+        return report;
+    }
+    events(Event::Began(Step::Machine));
+    let measured = tokio::task::spawn_blocking(|| machine::limits(&std::env::temp_dir())).await;
+    let (well, words) = match measured {
+        Ok(Ok(limits)) => {
+            let words = format!(
+                "{:.0} durable commits/s, {:.0} signatures/s, {:.0} batched checks/s on a core",
+                limits.commits_per_s, limits.signs_per_s, limits.checks_per_s
+            );
+            report.machine.limits = Some(limits);
+            (true, words)
+        }
+        Ok(Err(error)) => (false, error.to_string()),
+        Err(error) => (false, error.to_string()),
+    };
+    events(Event::Ended { well, words });
+    report
+}
+
+fn end(mut report: Report, begun: Instant, options: &Options) -> Report {
     report.interrupted = options.stop.is_asked();
     machine::finish(&mut report.machine);
     report.seconds = begun.elapsed().as_secs_f64();
     report
+}
+
+/// A point of a comparison.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Side {
+    /// What runs, with its place on an axis that tells the sides apart.
+    pub point: PointPlan,
+    /// The executable of its nodes, if it is not the run's.
+    pub binary: Option<PathBuf>,
+}
+
+/// Runs points of different scenarios side by side, in rounds, as if they were one scenario's: of `plan` come name, seed, repeats
+/// and what is said about the whole. What goes wrong stands in the report.
+pub async fn run_sides(
+    plan: &Plan,
+    sides: Vec<Side>,
+    options: &Options,
+    events: &Events,
+) -> Report {
+    let (points, binaries) = sides
+        .into_iter()
+        .map(|side| (side.point, side.binary))
+        .unzip();
+    let begun = Instant::now();
+    let mut report = begin(plan.monitors.machine, options, events).await;
+    let mut scenario = scenario::run_points(plan, Ok((points, binaries)), options, events).await;
+    if let Some(point) = scenario.points.first() {
+        scenario.axes = point.at.iter().map(|case| case.axis.clone()).collect();
+    }
+    report.scenarios.push(scenario);
+    end(report, begun, options)
 }
 
 /// A point and a repeat in words: `parties 4, sequential, repeat 2`; empty for the only one.

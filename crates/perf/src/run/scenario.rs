@@ -1,5 +1,6 @@
 //! One scenario: its points, its course, and what is said about it in the end.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -15,10 +16,34 @@ use crate::workload::Mix;
 
 /// Runs it. What goes wrong stands in the result.
 pub(super) async fn run(plan: &Plan, options: &Options, events: &Events) -> Scenario {
+    let points = plan.points().map_err(RunError::from);
+    run_points(
+        plan,
+        points.map(|points| (points, Vec::new())),
+        options,
+        events,
+    )
+    .await
+}
+
+/// Points, and the executables of those that have their own, by place; none for all if there are fewer.
+pub(super) type Given = (Vec<PointPlan>, Vec<Option<PathBuf>>);
+
+/// Runs these points as those of the scenario. What goes wrong stands in the result.
+pub(super) async fn run_points(
+    plan: &Plan,
+    given: Result<Given, RunError>,
+    options: &Options,
+    events: &Events,
+) -> Scenario {
     let begun = Instant::now();
     let mut scenario = blank(plan, options);
-    let ended = match points(plan, options) {
-        Ok((points, mixes)) => {
+    let made = given.and_then(|given| {
+        let mixes = mixes(&given.0, options)?;
+        Ok((given, mixes))
+    });
+    let ended = match made {
+        Ok(((points, binaries), mixes)) => {
             events(Event::Scenario {
                 name: plan.name.clone(),
                 title: plan.title.clone(),
@@ -33,7 +58,15 @@ pub(super) async fn run(plan: &Plan, options: &Options, events: &Events) -> Scen
                 })
                 .collect();
             let results = &mut scenario.points;
-            let course = Course::new(plan, options, events, &points, &mixes, begun, results);
+            let course = Course::new(
+                plan,
+                options,
+                events,
+                (&points, &binaries),
+                &mixes,
+                begun,
+                results,
+            );
             let ended = course.run().await;
             for (point, mix) in scenario.points.iter_mut().zip(&mixes) {
                 point.summary = stats::summarise(&point.stretches, mix.states_per_unit());
@@ -54,16 +87,14 @@ pub(super) async fn run(plan: &Plan, options: &Options, events: &Events) -> Scen
     scenario
 }
 
-/// Its points, each with its work made and checked, before anything is brought up.
-fn points(plan: &Plan, options: &Options) -> Result<(Vec<PointPlan>, Vec<Arc<Mix>>), RunError> {
-    let points = plan.points()?;
+/// The work of points, made and checked before anything is brought up.
+fn mixes(points: &[PointPlan], options: &Options) -> Result<Vec<Arc<Mix>>, RunError> {
     let mixes = points.iter().map(|point| {
         let plan = &point.plan;
         let mix = Mix::new(&options.workloads, &plan.work, plan.seed)?;
         Ok(Arc::new(mix))
     });
-    let mixes: Result<Vec<Arc<Mix>>, RunError> = mixes.collect();
-    Ok((points, mixes?))
+    mixes.collect()
 }
 
 /// What is known before it runs.

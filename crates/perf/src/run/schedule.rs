@@ -1,5 +1,10 @@
 //! In which order the stretches of a scenario run.
 
+use crate::load::engine::Chance;
+
+/// Tells this use of a seed from others.
+const ORDER: u64 = 0x6f72_6465_7200;
+
 /// One stretch to come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Turn {
@@ -9,15 +14,33 @@ pub(super) struct Turn {
     pub repeat: u32,
 }
 
-/// Every repeat of every point: repeats of different points in turns (ABAB), or each point's after one another (AABB).
-pub(super) fn turns(points: usize, repeats: u32, interleave: bool) -> Vec<Turn> {
-    let all_points = || 0..points;
+/// Every repeat of every point: in rounds of all points, each round in an order of its own by chance (AB BA BA AB), or each point's
+/// repeats after one another (AABB). Chance in each round is what lets a comparison of points be exact, whatever drifts meanwhile.
+pub(super) fn turns(points: usize, repeats: u32, interleave: bool, seed: u64) -> Vec<Turn> {
     if interleave {
-        let round = |repeat| all_points().map(move |point| Turn { point, repeat });
+        let mut chance = Chance::new(seed, ORDER);
+        let mut order: Vec<usize> = (0..points).collect();
+        let round = |repeat| {
+            shuffle(&mut order, &mut chance);
+            let turn = |point: &usize| Turn {
+                point: *point,
+                repeat,
+            };
+            order.iter().map(turn).collect::<Vec<Turn>>()
+        };
         (0..repeats).flat_map(round).collect()
     } else {
         let all = |point| (0..repeats).map(move |repeat| Turn { point, repeat });
-        all_points().flat_map(all).collect()
+        (0..points).flat_map(all).collect()
+    }
+}
+
+/// Every order as likely as every other (Fisher and Yates).
+fn shuffle(order: &mut [usize], chance: &mut Chance) {
+    for last in (1..order.len()).rev() {
+        // Below `last` + 1, as a share is below 1.
+        let other = (chance.share() * (last + 1) as f64) as usize;
+        order.swap(last, other.min(last));
     }
 }
 
@@ -25,19 +48,38 @@ pub(super) fn turns(points: usize, repeats: u32, interleave: bool) -> Vec<Turn> 
 mod tests {
     use super::*;
 
+    fn words(turns: &[Turn]) -> String {
+        let word = |turn: &Turn| format!("{}{}", turn.point, ["a", "b", "c"][turn.repeat as usize]);
+        turns.iter().map(word).collect::<Vec<_>>().join(" ")
+    }
+
     #[test]
-    fn in_turns_or_after_one_another() {
+    fn in_rounds_or_after_one_another() {
         for (points, repeats, interleave, expected) in [
-            (2, 2, true, "0a 1a 0b 1b"),
             (2, 2, false, "0a 0b 1a 1b"),
             (1, 3, true, "0a 0b 0c"),
             (0, 3, true, ""),
         ] {
-            let words: Vec<String> = turns(points, repeats, interleave)
-                .iter()
-                .map(|turn| format!("{}{}", turn.point, ["a", "b", "c"][turn.repeat as usize]))
-                .collect();
-            assert_eq!(words.join(" "), expected);
+            assert_eq!(words(&turns(points, repeats, interleave, 1)), expected);
         }
+        for round in turns(4, 3, true, 1).chunks(4) {
+            let mut points: Vec<usize> = round.iter().map(|turn| turn.point).collect();
+            points.sort_unstable();
+            assert_eq!(points, [0, 1, 2, 3], "everybody once a round");
+            assert!(round.iter().all(|turn| turn.repeat == round[0].repeat));
+        }
+    }
+
+    #[test]
+    fn either_of_two_is_first_by_a_fair_coin_that_the_seed_decides() {
+        let first = |seed| {
+            turns(2, 1000, true, seed)
+                .chunks(2)
+                .filter(|round| round[0].point == 0)
+                .count()
+        };
+        assert!((450..=550).contains(&first(1)), "{}", first(1));
+        assert_eq!(turns(3, 20, true, 7), turns(3, 20, true, 7));
+        assert_ne!(turns(3, 20, true, 7), turns(3, 20, true, 8));
     }
 }
