@@ -1,7 +1,7 @@
 //! How far this node is ahead of peers that take deliveries more slowly than it finishes flows: what new starts wait for.
 //!
 //! Only peers that keep up in a foreseeable time count. One that is away, or that would need minutes for what it is owed, holds up
-//! nobody: what it is owed waits on the disk.
+//! nobody: what it is owed waits on the disk. Nor does what a peer leaves unanswered while it answers the rest.
 
 use std::collections::BTreeMap;
 
@@ -55,13 +55,15 @@ impl Ahead {
         }
     }
 
-    /// Deliveries that peers which answer have not answered yet.
-    pub(crate) fn rows(&self, now: Timestamp) -> usize {
-        let near = self.peers.values().filter(|peer| {
-            now.since_ms(peer.heard).unwrap_or(0) <= SILENCE_MS
-                && peer.pace.wait_ms(peer.rows) <= CATCH_UP_MS
+    /// Deliveries that peers which answer have not answered yet, without the many of each that it leaves `aside`.
+    pub(crate) fn rows(&self, now: Timestamp, aside: impl Fn(&PartyId) -> usize) -> usize {
+        let rows = self.peers.iter().map(|(id, peer)| {
+            let rows = peer.rows.saturating_sub(aside(id));
+            let near = now.since_ms(peer.heard).unwrap_or(0) <= SILENCE_MS
+                && peer.pace.wait_ms(rows) <= CATCH_UP_MS;
+            if near { rows } else { 0 }
         });
-        near.map(|peer| peer.rows).sum()
+        rows.sum()
     }
 }
 
@@ -89,11 +91,13 @@ mod tests {
             let mut ahead = Ahead::default();
             (0..owed).for_each(|_| ahead.owe(peer, at(0)));
             (0..answered).for_each(|_| ahead.answered(&peer, at(after)));
-            let found = ahead.rows(at(asked));
+            let found = ahead.rows(at(asked), |_| 0);
             assert_eq!(
                 found, rows,
                 "{answered} of {owed} after {after} ms, at {asked} ms"
             );
+            let left_aside = ahead.rows(at(asked), |_| rows);
+            assert_eq!(left_aside, 0, "all that would count is aside");
             assert_eq!(ahead.peers.is_empty(), owed == answered);
             ahead.answered(&PartyId::from_hash(Hash::plain(b"another")), at(asked));
         }

@@ -24,6 +24,8 @@ enum Failure {
     Invalid(Rejection),
     /// The peer's answer makes no sense, which says nothing about the transaction.
     Useless(Rejection),
+    /// A contract of it is not registered here.
+    Lacking(Rejection),
 }
 
 /// A part of a chain that is verified in this round.
@@ -32,7 +34,7 @@ struct Part {
     transactions: Vec<(Arc<SignedTransaction>, Range<usize>)>,
     /// Nothing is left of the chain after this.
     is_last: bool,
-    failure: Option<Rejection>,
+    failure: Option<Failure>,
 }
 
 impl Kernel {
@@ -167,6 +169,9 @@ impl Kernel {
                 Some(Failure::Useless(rejection)) if item == running.primary => {
                     self.give_up(item, rejection.clone());
                 }
+                Some(Failure::Lacking(rejection)) if item == running.primary => {
+                    self.wait_for_code(item, rejection.clone());
+                }
                 _ => self.work.push_back(Work::Signed(item)),
             }
         }
@@ -226,13 +231,13 @@ impl Kernel {
         for mut part in parts {
             for (transaction, range) in part.transactions {
                 let good = !verdicts[range].contains(&false);
-                if let Err(rejection) = self.record_ancestor(&transaction, good, reads)? {
-                    part.failure = Some(rejection);
+                if let Err(failure) = self.record_ancestor(&transaction, good, reads)? {
+                    part.failure = Some(failure);
                     break;
                 }
             }
             match part.failure {
-                Some(rejection) => self.end_chain(part.number, Some(Failure::Invalid(rejection))),
+                Some(failure) => self.end_chain(part.number, Some(failure)),
                 None if part.is_last => self.end_chain(part.number, None),
                 None => {}
             }
@@ -278,7 +283,7 @@ impl Kernel {
                             .push((Arc::new(transaction), from..messages.len()));
                     }
                     Err(rejection) => {
-                        part.failure = Some(rejection);
+                        part.failure = Some(Failure::Invalid(rejection));
                         break;
                     }
                 }
@@ -294,7 +299,7 @@ impl Kernel {
         transaction: &Arc<SignedTransaction>,
         signatures_good: bool,
         reads: &dyn Reads,
-    ) -> Result<Result<(), Rejection>, StoreFailure> {
+    ) -> Result<Result<(), Failure>, StoreFailure> {
         let id = transaction.id();
         if self.book.contains(&id, reads)? {
             return Ok(Ok(()));
@@ -302,10 +307,15 @@ impl Kernel {
         if !signatures_good {
             let text = "a signature is not valid";
             let rejection = errors::rejection(&errors::SIGNATURE_INVALID, text);
-            return Ok(Err(invalid_ancestor(id, &rejection)));
+            return Ok(Err(Failure::Invalid(invalid_ancestor(id, &rejection))));
         }
         if let Err(rejection) = self.verify_contracts(transaction, reads)? {
-            return Ok(Err(invalid_ancestor(id, &rejection)));
+            let lacking = self.lacks_code(transaction, &rejection, reads)?;
+            let rejection = invalid_ancestor(id, &rejection);
+            return Ok(Err(match lacking {
+                true => Failure::Lacking(rejection),
+                false => Failure::Invalid(rejection),
+            }));
         }
         self.figures.resolved_transactions += 1;
         self.record(transaction, reads)?;

@@ -319,7 +319,7 @@ impl Kernel {
             let out = self.selection.tick(self.now);
             self.on_selection(out);
         }
-        let ahead = self.links.ahead.rows(self.now);
+        let ahead = self.links.ahead_rows(self.now);
         self.starts.admission.hold_up(ahead >= AHEAD_MAX);
         self.start_scheduled(reads)?;
         self.revive(reads)?;

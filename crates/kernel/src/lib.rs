@@ -26,6 +26,7 @@ mod complaints;
 mod consents;
 mod desk;
 mod intake;
+mod lacking;
 mod links;
 mod look_ups;
 mod owed;

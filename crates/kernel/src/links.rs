@@ -123,6 +123,11 @@ impl Links {
         .min()
     }
 
+    /// Deliveries that peers which answer have not answered yet.
+    pub(crate) fn ahead_rows(&self, now: Timestamp) -> usize {
+        self.ahead.rows(now, |peer| self.deliveries.aside(peer))
+    }
+
     /// The inbox hands out another message of the peer.
     pub(crate) fn took(&mut self, peer: PartyId) {
         self.taken.entry(peer).or_default().1 += 1;

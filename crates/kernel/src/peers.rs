@@ -5,9 +5,7 @@ use std::sync::Arc;
 
 use flow::messaging::RequestId;
 use flow::{EffectResult, FlowError};
-use ledger::{
-    NotaryError, NotaryResponse, PartyId, RegistryError, Rejection, SignedTransaction, StateRef,
-};
+use ledger::{NotaryError, NotaryResponse, PartyId, Rejection, SignedTransaction, StateRef};
 use primitives::{Decode, Encode, PublicKey};
 
 use crate::chains::resolution_of;
@@ -250,7 +248,12 @@ impl Kernel {
             return Ok(());
         }
         if !self.concerns_us(&transaction, reads)? {
-            let rejection = self.no_business(&transaction);
+            if let Some(name) = self.contract_unknown_of(&transaction, reads)? {
+                self.lacks_contract(peer, &id, &name);
+                return Ok(());
+            }
+            let text = "this node takes no part in the transaction, and no flow of it waits for it";
+            let rejection = errors::rejection(&errors::NOT_A_PARTICIPANT, text);
             self.figures.transactions_refused += 1;
             self.refuse_delivery(peer, id, rejection);
             return Ok(());
@@ -287,19 +290,6 @@ impl Kernel {
             );
         }
         Ok(())
-    }
-
-    /// Why a transaction is no business of ours. A contract that is not registered here cannot say whom its states concern:
-    /// it may well be us, so the peer is told which application is missing.
-    fn no_business(&self, transaction: &SignedTransaction) -> Rejection {
-        for state in transaction.wire().outputs() {
-            if let Err(error @ RegistryError::Unknown(_)) = self.identity.contracts.describe(state)
-            {
-                return Rejection::of(&error);
-            }
-        }
-        let text = "this node takes no part in the transaction, and no flow of it waits for it";
-        errors::rejection(&errors::NOT_A_PARTICIPANT, text)
     }
 
     /// Whether a transaction is any business of ours: what a peer delivers and is not goes no further, so that no peer can

@@ -112,7 +112,11 @@ impl Kernel {
         let proof = match self.verify_contracts(&transaction, reads)? {
             Ok(proof) => proof,
             Err(rejection) => {
-                self.refuse(item, rejection);
+                if self.lacks_code(&transaction, &rejection, reads)? {
+                    self.wait_for_code(item, rejection);
+                } else {
+                    self.refuse(item, rejection);
+                }
                 return Ok(());
             }
         };

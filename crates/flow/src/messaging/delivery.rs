@@ -7,7 +7,10 @@
 //!
 //! # Invariants
 //! - A row is deleted only once its participant has answered.
-//! - In memory is at most a window of ids per connected peer; for a peer that is away, nothing.
+//! - In memory is at most a window of ids per connected peer, and [`ASIDE_MAX`](super::ASIDE_MAX) that it leaves unanswered; for a
+//!   peer that is away, nothing.
+//! - What a peer leaves unanswered keeps nothing else from it: once others have overtaken it, or a timer has passed, it takes no
+//!   room in the window.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -18,6 +21,9 @@ use super::BackOff;
 use super::back_off::{later, spread};
 use super::stream::{Stream, WindowLimits};
 use super::waiters::Waiters;
+
+/// A transaction is overtaken when the peer has answered one that came so many after it: this part of a window.
+const OVERTAKEN_SHARE: usize = 8;
 
 /// Limits of deliveries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,6 +144,14 @@ pub struct Deliveries {
 struct Participant {
     stream: Stream<TxId>,
     by_id: HashMap<TxId, u64>,
+}
+
+impl Participant {
+    fn set_aside(&mut self, before: u64) {
+        for forgotten in self.stream.set_aside(before) {
+            self.by_id.remove(&forgotten);
+        }
+    }
 }
 
 impl Deliveries {
@@ -273,7 +287,9 @@ impl Deliveries {
                 break;
             }
             self.disarm(peer);
-            self.peer(peer).stream.send_again();
+            let participant = self.peer(peer);
+            participant.set_aside(u64::MAX);
+            participant.stream.send_again();
             self.ready.insert(peer);
         }
     }
@@ -290,6 +306,13 @@ impl Deliveries {
         self.peers
             .get(peer)
             .map_or(0, |participant| participant.stream.in_flight())
+    }
+
+    /// Transactions that the peer leaves unanswered while it answers others, or for as long as a timer.
+    pub fn aside(&self, peer: &PartyId) -> usize {
+        self.peers
+            .get(peer)
+            .map_or(0, |participant| participant.stream.aside())
     }
 
     fn peer(&mut self, peer: PartyId) -> &mut Participant {
@@ -316,6 +339,8 @@ impl Deliveries {
         if participant.stream.remove(seq).is_none() {
             return false;
         }
+        let overtaken = (self.options.window_transactions_max / OVERTAKEN_SHARE).max(1) as u64;
+        participant.set_aside(seq.saturating_sub(overtaken));
         out.push(DeliveryAction::Delete { peer, seq });
         self.disarm(peer);
         self.ready.insert(peer);

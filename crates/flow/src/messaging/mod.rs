@@ -21,3 +21,4 @@ pub use delivery::{Deliveries, DeliveryAction, DeliveryOptions, PendingDelivery}
 pub use inbox::{INBOX_EARLY_MAX, Inbox, InboxAction};
 pub use outbox::{Outbox, OutboxAction, OutboxOptions};
 pub use requests::{RequestAction, RequestId, RequestOptions, Requests};
+pub use stream::ASIDE_MAX;

@@ -2,17 +2,22 @@
 //!
 //! ```text
 //!   numbers:   ...answered | window (sent, unanswered) | only in the store | tail (in memory) | last
-//!                                                      ^ read
+//!                  aside ^                             ^ read
 //! ```
+//! Rows *aside* were sent, are not answered while others are, and take no room in the window; see [`Stream::set_aside`].
 //!
 //! # Invariants
 //! - The window grows only at `read`, in the order of numbers.
 //! - The tail is contiguous and ends at `last`; while nothing lies between it and `read`, the store is not read.
-//! - While the peer is away, both are empty.
+//! - While the peer is away, both are empty, and nothing is aside.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use primitives::Timestamp;
+
+/// Rows of a peer kept in mind that it does not answer while it answers others. Of more, the oldest come again when the peer
+/// connects next.
+pub const ASIDE_MAX: usize = 16_384;
 
 /// Limits of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +42,13 @@ pub(super) struct Stream<T> {
     stale: bool,
     window: BTreeMap<u64, (T, usize)>,
     window_bytes: usize,
+    aside: BTreeMap<u64, (T, usize)>,
+    /// What of `aside` is to be sent again: from and to these numbers.
+    aside_due: Option<(u64, u64)>,
+    /// The last number of `aside` that was sent again.
+    aside_sent: u64,
+    /// Rows that were aside and are only in the store now: the first number, and how many.
+    forgotten: Option<(u64, usize)>,
     tail: VecDeque<(u64, T, usize)>,
     tail_bytes: usize,
     /// The first number that has not been sent since the peer came up, or since a timer.
@@ -58,6 +70,10 @@ impl<T: Clone> Stream<T> {
             stale: false,
             window: BTreeMap::new(),
             window_bytes: 0,
+            aside: BTreeMap::new(),
+            aside_due: None,
+            aside_sent: 0,
+            forgotten: None,
             tail: VecDeque::new(),
             tail_bytes: 0,
             unsent: 0,
@@ -71,7 +87,12 @@ impl<T: Clone> Stream<T> {
     }
 
     pub(super) fn in_flight(&self) -> usize {
-        self.window.len()
+        self.window.len() + self.aside.len()
+    }
+
+    /// Rows that take no room in the window although they are not answered.
+    pub(super) fn aside(&self) -> usize {
+        self.aside.len() + self.forgotten.map_or(0, |(_, count)| count)
     }
 
     pub(super) fn has_backlog(&self) -> bool {
@@ -104,10 +125,17 @@ impl<T: Clone> Stream<T> {
 
     /// The peer is away: back to the store's rows.
     pub(super) fn peer_down(&mut self) {
-        if let Some((first, _)) = self.window.first_key_value() {
+        let firsts = [
+            self.forgotten.map(|(first, _)| first),
+            self.aside.first_key_value().map(|(first, _)| *first),
+            self.window.first_key_value().map(|(first, _)| *first),
+        ];
+        if let Some(first) = firsts.into_iter().flatten().min() {
             self.read = first - 1;
         }
         self.next_bytes = 0;
+        self.aside.clear();
+        (self.aside_due, self.aside_sent, self.forgotten) = (None, 0, None);
         self.window.clear();
         self.window_bytes = 0;
         self.tail.clear();
@@ -118,13 +146,41 @@ impl<T: Clone> Stream<T> {
         self.up = false;
     }
 
-    /// A row was answered; its item, if it was in the window.
+    /// A row was answered; its item, if it was in the window or aside.
     pub(super) fn remove(&mut self, seq: u64) -> Option<T> {
+        if let Some((item, _)) = self.aside.remove(&seq) {
+            self.attempts = 0;
+            return Some(item);
+        }
         let (item, bytes) = self.window.remove(&seq)?;
         self.window_bytes -= bytes;
         self.attempts = 0;
         self.take_tail();
         Some(item)
+    }
+
+    /// What of the window comes before a number makes room for others: the peer leaves it unanswered, whatever it lacks for it. It
+    /// can still be answered, and is sent again like the rest. Returns what is forgotten until the peer connects next.
+    pub(super) fn set_aside(&mut self, before: u64) -> Vec<T> {
+        while let Some(entry) = self.window.first_entry() {
+            // What has not been sent has not been left unanswered.
+            if *entry.key() >= before.min(self.unsent) {
+                break;
+            }
+            let (seq, row) = entry.remove_entry();
+            self.window_bytes -= row.1;
+            self.aside.insert(seq, row);
+        }
+        let mut forgotten = Vec::new();
+        while self.aside.len() > ASIDE_MAX
+            && let Some((seq, (item, _))) = self.aside.pop_first()
+        {
+            let (first, count) = self.forgotten.unwrap_or((seq, 0));
+            self.forgotten = Some((first.min(seq), count + 1));
+            forgotten.push(item);
+        }
+        self.take_tail();
+        forgotten
     }
 
     /// All rows up to a number were answered, in the window or not.
@@ -211,13 +267,34 @@ impl<T: Clone> Stream<T> {
     pub(super) fn take_unsent(&mut self) -> impl Iterator<Item = (u64, &T, usize)> {
         let from = self.unsent;
         self.unsent = self.read + 1;
-        self.window
-            .range(from..)
+        let aside = self.aside_due.take();
+        let aside = aside.map(|(first, last)| self.aside.range(first..=last));
+        aside
+            .into_iter()
+            .flatten()
+            .chain(self.window.range(from..))
             .map(|(seq, (item, bytes))| (*seq, item, *bytes))
     }
 
-    /// The whole window is to be sent again.
+    /// The whole window is to be sent again, and of what is aside as much as a window holds, each in its turn.
     pub(super) fn send_again(&mut self) {
+        if self.aside.range(self.aside_sent + 1..).next().is_none() {
+            self.aside_sent = 0;
+        }
+        let mut bytes = 0;
+        for (seq, (_, size)) in self
+            .aside
+            .range(self.aside_sent + 1..)
+            .take(self.limits.items_max)
+        {
+            bytes += size;
+            if bytes > self.limits.bytes_max && self.aside_due.is_some() {
+                break;
+            }
+            let (first, _) = self.aside_due.unwrap_or((*seq, *seq));
+            self.aside_due = Some((first, *seq));
+            self.aside_sent = *seq;
+        }
         self.unsent = 0;
         self.attempts = self.attempts.saturating_add(1);
     }

@@ -231,6 +231,60 @@ fn silence_is_answered_by_sending_again() {
 }
 
 #[test]
+fn what_a_peer_leaves_unanswered_takes_no_room() {
+    // A window of three: 1 is left unanswered, and once 4 is answered it is overtaken.
+    let mut b = Bench::new(3);
+    b.up('B', "");
+    for n in 1..=3 {
+        b.push('B', n, &format!("store B{n} {n}, send B [{n}]"));
+    }
+    b.push('B', 4, "store B4 4");
+    b.push('B', 5, "store B5 5");
+    b.push('B', 6, "store B6 6");
+    assert_eq!(b.deliveries.aside(&peer('B')), 0);
+    b.delivered('B', &[3], "delete B3, send B [4, 5]");
+    assert_eq!(b.deliveries.aside(&peer('B')), 1, "2 is too near");
+    b.delivered('B', &[5], "delete B5, send B [6]");
+    assert_eq!(b.deliveries.aside(&peer('B')), 2);
+    // Still answered, and still sent again.
+    b.delivered('B', &[1], "delete B1");
+    assert_eq!(b.deliveries.in_flight(&peer('B')), 3);
+    b.now = b.deliveries.next_deadline().unwrap().as_ms();
+    b.deliveries.timer(at(b.now));
+    b.expect("send B [2, 4], send B [6]");
+    // A peer that connects is sent everything.
+    b.deliveries.peer_down(peer('B'));
+    b.up('B', "refill B after 1 limit 3");
+    assert_eq!(b.deliveries.aside(&peer('B')), 0);
+    b.rows('B', &[(2, 2), (4, 4), (6, 6)], "send B [2, 4], send B [6]");
+}
+
+#[test]
+fn a_window_that_is_not_answered_makes_room_when_a_timer_has_passed() {
+    let mut b = Bench::new(2);
+    b.up('B', "");
+    b.push('B', 1, "store B1 1, send B [1]");
+    b.push('B', 2, "store B2 2, send B [2]");
+    b.push('B', 3, "store B3 3");
+    b.push('B', 4, "store B4 4");
+    b.push('B', 5, "store B5 5");
+    let next = |b: &mut Bench, expected: &str| {
+        b.now = b.deliveries.next_deadline().unwrap().as_ms();
+        b.deliveries.timer(at(b.now));
+        b.expect(expected);
+    };
+    // What is aside is sent again in turns, as much as a window holds.
+    next(&mut b, "send B [1, 2], refill B after 2 limit 2");
+    b.rows('B', &[(3, 3), (4, 4)], "send B [3, 4]");
+    next(&mut b, "send B [3, 4], send B [5]");
+    next(&mut b, "send B [5]");
+    next(&mut b, "send B [1, 2]");
+    let all = "delete B1, delete B2, delete B3, delete B4, delete B5";
+    b.delivered('B', &[1, 2, 3, 4, 5], all);
+    assert_eq!(b.deliveries.next_deadline(), None);
+}
+
+#[test]
 fn a_restart_finds_the_rows() {
     let mut b = Bench::new(10);
     b.deliveries.load(peer('B'), 5, 9);

@@ -46,10 +46,12 @@ fn each_delivery_gets_its_answer() {
     let batch = spent.clone().with(batch);
     let constraint = coin.wire().output(0).expect("a coin").constraint.clone();
     let unknown = ContractName::new("test.elsewhere").expect("a name");
-    let elsewhere = TransactionBuilder::new(town.nodes[0].party.clone())
+    let signers = vec![key(1).public().clone(), key(2).public().clone()];
+    let without_code = TransactionBuilder::new(town.nodes[0].party.clone())
         .output_data(unknown.clone(), constraint, vec![1])
-        .command(unknown, vec![], vec![key(2).public().clone()]);
-    let elsewhere = SignedTransaction::new(town.built(elsewhere), []).signed_by(&key(2));
+        .command(unknown, vec![], signers);
+    let without_code = SignedTransaction::new(town.built(without_code), []);
+    let without_code = without_code.signed_by(&key(1)).signed_by(&key(2));
     let table: &[(&str, &SignedTransaction, Result<(), &str>)] = &[
         ("makes a state of ours", &coin, Ok(())),
         ("the same again", &coin, Ok(())),
@@ -61,14 +63,14 @@ fn each_delivery_gets_its_answer() {
             Err("node.not_a_participant"),
         ),
         (
-            "is of a contract unknown here",
-            &elsewhere,
-            Err("contract.unknown"),
-        ),
-        (
             "makes value of nothing",
             &town.inflated(&coin, 1, 1),
             Err("tx.contract_rejected"),
+        ),
+        (
+            "says that we sign, and has no code of its contract",
+            &without_code,
+            Err("tx.contract_missing"),
         ),
         ("has no signature", &unsigned, Err("tx.signature_missing")),
         (

@@ -17,6 +17,7 @@ mod fresh_keys;
 mod garbage;
 mod hospital;
 mod identities;
+mod lacking;
 mod large;
 mod locks;
 mod messages;

@@ -115,6 +115,24 @@ impl Flow for GiveDeed {
     }
 }
 
+/// Makes a deed of this node with itself, and delivers it to another that has no part in it.
+struct ShowDeed;
+
+impl Flow for ShowDeed {
+    const NAME: &'static str = "trial.show_deed";
+    const VERSION: u32 = 1;
+    type Args = LegalName;
+    type Output = TxId;
+
+    async fn run(ctx: FlowContext, other: LegalName) -> Result<TxId, FlowError> {
+        let other = party(&ctx, &other)?;
+        let signed = proposed(&ctx, &ctx.me().clone(), vec![ctx.me().key.clone()]).await?;
+        let id = signed.id();
+        finality(&ctx, signed, &[other.id()]).await?;
+        Ok(id)
+    }
+}
+
 /// Makes a deed of the first version between this node and another.
 struct MakeDeed;
 
@@ -159,6 +177,7 @@ pub fn register(
     }
     flows
         .register::<GiveDeed>()
+        .register::<ShowDeed>()
         .register::<MakeDeed>()
         .register_responder::<SignDeed>();
     Ok(())

@@ -23,7 +23,7 @@ const COMMANDS: [&str; 2] = ["network", "node"];
 
 type Test = (&'static str, fn());
 
-const TESTS: [Test; 5] = [
+const TESTS: [Test; 6] = [
     (
         "failing_flows_are_kept_retried_and_killed",
         failing::flows_are_kept_retried_and_killed,
@@ -39,6 +39,10 @@ const TESTS: [Test; 5] = [
     (
         "a_notary_is_changed_with_consent_only",
         consent::a_notary_is_changed_with_consent_only,
+    ),
+    (
+        "what_a_participant_lacks_the_application_for_is_delivered_later",
+        missing::what_a_participant_lacks_the_application_for_is_delivered_later,
     ),
     (
         "who_waits_for_a_delivery_that_is_refused_is_told",

@@ -1,33 +1,85 @@
-//! A participant whose program lacks the application.
+//! Participants that do not take what is delivered: for want of the application, and for good.
 
 use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 
+use perf::topology::Network;
 use serde_json::json;
 
-use super::stage::command::tally;
+use super::stage::command::{Ran, tally};
 use super::stage::{self, A, B};
 
-pub fn who_waits_for_a_delivery_that_is_refused_is_told() {
-    let mut network = super::network(stage::options(&["A", "B"]));
-    let (a, b) = (network.folder(A).to_owned(), network.folder(B).to_owned());
-    network.stop(B).expect("it ends in good order");
-    let mut other = Command::new(stage::binary())
-        .args(["node", "run"])
-        .arg(&b)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("tally runs");
-    let mut lines = BufReader::new(other.stdout.take().expect("piped")).lines();
-    let ready = lines.find_map(|line| line.ok().filter(|line| line.contains(r#""ready":"#)));
+/// `tally` itself on a node's folder, without the application.
+struct Plain(Child);
+
+impl Plain {
+    fn start(folder: &Path) -> Self {
+        let mut child = Command::new(stage::binary())
+            .args(["node", "run"])
+            .arg(folder)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("tally runs");
+        let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+        let plain = Self(child);
+        let ready = lines.find_map(|line| line.ok().filter(|line| line.contains(r#""ready":"#)));
+        assert!(ready.is_some(), "a node of tally itself comes up");
+        plain
+    }
+}
+
+impl Drop for Plain {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+/// A starts a flow that delivers a deed to B.
+fn deliver(network: &Network, flow: &str, more: &str) -> Ran {
+    let a = network.folder(A);
     let args = json!(network.name(B)).to_string();
     std::fs::write(a.join("deed.json"), args).expect("written");
-    let start = "flow start --node % --flow trial.give_deed --args @%/deed.json";
-    let ran = tally(&a, &format!("{start} --wait delivered --timeout 60"));
-    other.kill().expect("it runs");
-    other.wait().expect("it ends");
-    assert!(ready.is_some(), "a node of tally itself comes up");
+    let start = format!("flow start --node % --flow {flow} --args @%/deed.json");
+    tally(a, &format!("{start} {more}"))
+}
+
+pub fn what_a_participant_lacks_the_application_for_is_delivered_later() {
+    let mut network = super::network(stage::options(&["A", "B"]));
+    let a = network.folder(A).to_owned();
+    network.stop(B).expect("it ends in good order");
+    let plain = Plain::start(network.folder(B));
+    let given = deliver(&network, "trial.give_deed", "--json");
+    assert_eq!(given.code, 0, "{} {}", given.out, given.err);
+    let flow = given.json()["flow_id"].as_str().expect("an id").to_owned();
+    let wait = format!("flow get --node % {flow} --wait delivered --timeout");
+    let ran = tally(&a, &format!("{wait} 2"));
+    assert!(
+        ran.code == 4 && ran.err.contains("error: tally.not_yet:"),
+        "{} {} {}",
+        ran.code,
+        ran.out,
+        ran.err
+    );
+    drop(plain);
+    network
+        .start(B)
+        .expect("it comes back with the application");
+    let ran = tally(&a, &format!("{wait} 60"));
+    assert!(
+        ran.code == 0 && ran.out.contains("delivered"),
+        "{} {} {}",
+        ran.code,
+        ran.out,
+        ran.err
+    );
+}
+
+pub fn who_waits_for_a_delivery_that_is_refused_is_told() {
+    let network = super::network(stage::options(&["A", "B"]));
+    let ran = deliver(&network, "trial.show_deed", "--wait delivered --timeout 60");
     assert!(
         ran.code == 1 && ran.err.contains("error: tally.not_delivered:"),
         "{} {} {}",

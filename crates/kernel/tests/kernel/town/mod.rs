@@ -68,6 +68,8 @@ pub struct Town {
     pub drained: Vec<usize>,
     /// With what nodes are opened.
     pub options: KernelOptions,
+    /// Nodes whose program has no contract but those that all have.
+    pub plain: std::collections::BTreeSet<usize>,
     pub network: Arc<NetworkMap>,
     mail: VecDeque<(usize, Event)>,
     next: u64,
@@ -87,6 +89,12 @@ fn contracts() -> ContractRegistry {
     contracts
         .register(Arc::new(alarms::AlarmContract))
         .expect("another contract");
+    contracts
+}
+
+fn plain_contracts() -> ContractRegistry {
+    let mut contracts = ContractRegistry::new();
+    finance::register_contracts(&mut contracts).expect("built-in contracts");
     contracts
 }
 
@@ -166,6 +174,7 @@ impl Town {
             crashes: Vec::new(),
             drained: Vec::new(),
             options,
+            plain: Default::default(),
             network,
             mail: VecDeque::new(),
             next: 1,
@@ -185,7 +194,10 @@ impl Town {
             me: citizen.party.clone(),
             keys: vec![key(node)],
             network: Arc::clone(&self.network),
-            contracts: Arc::new(contracts()),
+            contracts: Arc::new(match self.plain.contains(&node) {
+                true => plain_contracts(),
+                false => contracts(),
+            }),
             flows: Arc::new(match (ROBBER.get(), SHAKY.get()) {
                 (true, _) => robbers::registry(),
                 (_, true) => shaky::registry(),
