@@ -69,3 +69,16 @@ impl Drop for Staged {
         }
     }
 }
+
+/// Writes one file, in place of what was there, at once.
+///
+/// # Errors
+/// `lab.report_unwritten`.
+pub fn write_file(path: &Path, text: String) -> Result<(), ReportError> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    write_files(folder, &[(&name, text)]).map(|_| ())
+}

@@ -1,7 +1,7 @@
 //! Reports: a page, JSON, CSV and tables of what a run gave; figures published elsewhere beside our own.
 //!
-//! Modules in reading order: [`write`] puts a report's files in a folder; `html` with `chart` is the page; `json` and `csv` are for
-//! programs; `table` and `published` for terminals.
+//! Modules in reading order: [`write`] puts a report's files in a folder; `html` with `chart` is the page; `json`, `csv` and `jtl` are
+//! for programs; `table`, `units` and `published` for terminals too.
 
 mod chart;
 mod csv;
@@ -10,6 +10,7 @@ mod files;
 mod finite;
 mod html;
 mod json;
+mod jtl;
 mod published;
 mod table;
 mod units;
@@ -20,9 +21,10 @@ mod synthetic;
 mod tests;
 
 pub use error::{ERRORS, ReportError};
-pub use files::{HTML_NAME, write};
-pub use html::html;
+pub use files::{HTML_NAME, write, write_file};
+pub use html::{comparison_html, html};
 pub use json::{JSON_BYTES_MAX, JSON_NAME, json, parse, read};
+pub use jtl::{JTL_BYTES_MAX, JTL_HEAD, Jtl, JtlWritten};
 pub use published::{ISSUE, ISSUE_AND_PAY, Published, REPEATED_PAY, STATES_PER_S};
 pub use table::{Table, number};
 pub use units::{Better, Metric};

@@ -174,6 +174,7 @@ fn process(dice: &mut Dice, name: String, shape: Shape, at_ms: u64) -> Process {
         sample.cpu_ms += (500.0 * busy * dice.around(0.15)) as u64;
         sample.rss_bytes += (300_000.0 * dice.share()) as u64;
         if name != "generator" {
+            sample.disk_bytes += (shape.rate * 350.0 * dice.around(0.1)) as u64;
             sample.written_bytes += (shape.rate * 900.0 * dice.around(0.1)) as u64;
             sample.commits += (shape.rate * 0.3 * dice.around(0.1)) as u64;
             sample.sent_bytes += (shape.rate * 700.0 * dice.around(0.1)) as u64;

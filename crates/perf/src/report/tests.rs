@@ -3,6 +3,7 @@
 use super::synthetic::{Dice, Shape, point, report, stretch};
 use super::*;
 use crate::results::{Estimate, Point, Report, Scenario, Second, Stretch};
+use crate::stats::{Compared, Comparison, LeftOut, Method, Scale, Side, Test, Verdict};
 
 /// A page must open everywhere and ask nobody for anything.
 fn check_page(page: &str) {
@@ -347,7 +348,7 @@ fn csv_is_what_spreadsheets_read() {
     };
     assert_eq!(
         (columns(&series), columns(&csv::processes(&report))),
-        (10, 13)
+        (10, 14)
     );
 }
 
@@ -371,4 +372,120 @@ fn every_code_is_in_the_catalogue() {
     ] {
         assert!(listed.contains(&error.code()));
     }
+}
+
+/// A comparison with one of everything that it may say.
+fn comparison(evil: &str) -> Comparison {
+    let estimate = |value: f64, margin: f64| Estimate {
+        value,
+        low: Some(value - margin),
+        high: Some(value + margin),
+    };
+    let compared =
+        |metric: &str, at: &str, before: f64, ratio: f64, margin: f64, verdict: Verdict| Compared {
+            at: at.to_owned(),
+            side: 1,
+            metric: metric.to_owned(),
+            before: estimate(before, before * 0.01),
+            after: estimate(before * ratio, before * 0.01),
+            scale: Scale::Ratio,
+            change: estimate(ratio, margin),
+            p: if verdict == Verdict::NotShown {
+                0.41
+            } else {
+                0.00001
+            },
+            verdict,
+            seen_from: Some(1.032),
+        };
+    let mut errors = compared("error_share", "parties 4", 0.0, 1.0, 0.0, Verdict::NotShown);
+    (errors.scale, errors.change, errors.seen_from) =
+        (Scale::Difference, estimate(0.0004, 0.0006), None);
+    let mut odd = compared(
+        evil,
+        evil,
+        f64::NAN,
+        f64::INFINITY,
+        f64::NAN,
+        Verdict::Higher,
+    );
+    (odd.p, odd.seen_from) = (f64::NAN, Some(f64::INFINITY));
+    Comparison {
+        title: format!("Compression on and off{evil}"),
+        sides: ["on", "off"]
+            .map(|name| Side {
+                name: format!("{name}{evil}"),
+                about: format!("settings.p2p.compression = {name}{evil}"),
+            })
+            .into(),
+        test: Test {
+            method: Method::PairedRandomOrder,
+            count: 12,
+            error_rate: 0.01,
+            drawn: None,
+        },
+        metrics: vec![
+            compared(
+                "rate_per_s",
+                "parties 4",
+                870.0,
+                1.052,
+                0.011,
+                Verdict::Higher,
+            ),
+            compared("p99_ms", "parties 4", 23.0, 1.31, 0.09, Verdict::Higher),
+            compared(
+                "sent_mbit_per_s",
+                "parties 4",
+                11.0,
+                1.44,
+                0.01,
+                Verdict::Higher,
+            ),
+            compared("p50_ms", "parties 4", 9.0, 0.997, 0.012, Verdict::NotShown),
+            compared(
+                "cpu_us_per_unit",
+                "parties 4",
+                1400.0,
+                1.009,
+                0.021,
+                Verdict::NotShown,
+            ),
+            errors,
+            odd,
+        ],
+        left_out: vec![LeftOut {
+            at: "parties 6".into(),
+            metric: evil.into(),
+            why: "it was measured on one side only".into(),
+        }],
+        notes: vec![format!("The load average was 3.1{evil}")],
+        machine: Some(report().machine),
+        seed: 4,
+    }
+}
+
+#[test]
+fn a_comparison_says_what_changed_and_what_did_not() {
+    let page = comparison_html(&comparison(""));
+    check_page(&page);
+    for words in [
+        "<b>4 of 7 metrics changed</b>",
+        "+5.2 %",
+        "higher, worse",
+        "higher, better",
+        "no change shown",
+        "3.20 %",
+        "12 pairs",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+    if let Some(folder) = std::env::var_os("TALLY_REPORT_PAGES") {
+        let path = std::path::Path::new(&folder).join("comparison.html");
+        write_file(&path, page).expect("the folder can be written");
+    }
+    let evil = comparison_html(&comparison("<script>\"'"));
+    check_page(&evil);
+    assert_eq!(evil.matches("<script>").count(), 1);
+    check_page(&comparison_html(&Comparison::default()));
 }

@@ -19,6 +19,8 @@ pub struct Metric {
     pub name: String,
     /// As people call it.
     pub title: String,
+    /// The same where there is little room.
+    pub brief: String,
     /// What it is counted in, after the number; empty for a plain number.
     pub unit: &'static str,
     /// Which way is better; `None` where nobody can say.
@@ -27,29 +29,139 @@ pub struct Metric {
     pub scale: f64,
 }
 
-/// The known metrics in the order in which tables have them: name, title, unit, better, scale.
-const KNOWN: [(&str, &str, &str, Better, f64); 15] = [
-    ("rate_per_s", "Rate", "/s", Better::Higher, 1.0),
-    ("states_per_s", "States", "/s", Better::Higher, 1.0),
-    ("knee_per_s", "Knee", "/s", Better::Higher, 1.0),
-    ("mean_ms", "Mean", "ms", Better::Lower, 1.0),
-    ("p50_ms", "Median", "ms", Better::Lower, 1.0),
-    ("p90_ms", "90 %", "ms", Better::Lower, 1.0),
-    ("p95_ms", "95 %", "ms", Better::Lower, 1.0),
-    ("p99_ms", "99 %", "ms", Better::Lower, 1.0),
-    ("max_ms", "Maximum", "ms", Better::Lower, 1.0),
-    ("error_share", "Errors", "%", Better::Lower, 100.0),
-    ("cpu_us_per_unit", "CPU a unit", "µs", Better::Lower, 1.0),
-    ("rss_mb_max", "Memory", "MB", Better::Lower, 1.0),
+/// The known metrics in the order in which tables have them: name, title, short title, unit, better, scale.
+const KNOWN: [(&str, &str, &str, &str, Better, f64); 26] = [
+    ("rate_per_s", "Rate", "Rate", "/s", Better::Higher, 1.0),
+    (
+        "states_per_s",
+        "Output states",
+        "States",
+        "/s",
+        Better::Higher,
+        1.0,
+    ),
+    ("knee_per_s", "Knee", "Knee", "/s", Better::Higher, 1.0),
+    ("mean_ms", "Mean latency", "Mean", "ms", Better::Lower, 1.0),
+    ("p50_ms", "Median latency", "p50", "ms", Better::Lower, 1.0),
+    ("p90_ms", "90th percentile", "p90", "ms", Better::Lower, 1.0),
+    ("p95_ms", "95th percentile", "p95", "ms", Better::Lower, 1.0),
+    ("p99_ms", "99th percentile", "p99", "ms", Better::Lower, 1.0),
+    ("max_ms", "Longest", "Max", "ms", Better::Lower, 1.0),
+    ("error_share", "Errors", "Errors", "%", Better::Lower, 100.0),
+    (
+        "retries_per_unit",
+        "Retries a unit",
+        "Retries",
+        "",
+        Better::Lower,
+        1.0,
+    ),
+    (
+        "dropped_share",
+        "Never started",
+        "Dropped",
+        "%",
+        Better::Lower,
+        100.0,
+    ),
+    (
+        "late_share",
+        "Started late",
+        "Late",
+        "%",
+        Better::Lower,
+        100.0,
+    ),
+    (
+        "cpu_us_per_unit",
+        "Processor a unit",
+        "CPU a unit",
+        "µs",
+        Better::Lower,
+        1.0,
+    ),
+    (
+        "commits_per_unit",
+        "Durable commits a unit",
+        "Commits a unit",
+        "",
+        Better::Lower,
+        1.0,
+    ),
+    (
+        "written_bytes_per_unit",
+        "Written to disk a unit",
+        "Written a unit",
+        "B",
+        Better::Lower,
+        1.0,
+    ),
     (
         "disk_bytes_per_unit",
+        "Disk growth a unit",
         "Disk a unit",
         "B",
         Better::Lower,
         1.0,
     ),
-    ("sent_mbit_per_s", "Sent", "Mbit/s", Better::Higher, 1.0),
-    ("retries", "Retries", "", Better::Lower, 1.0),
+    (
+        "rss_mb_max",
+        "Memory, largest node",
+        "Memory",
+        "MB",
+        Better::Lower,
+        1.0,
+    ),
+    (
+        "sent_mbit_per_s",
+        "Sent by the first bank",
+        "Sent",
+        "Mbit/s",
+        Better::Higher,
+        1.0,
+    ),
+    (
+        "generator_cpu_cores",
+        "Load generator",
+        "Generator",
+        "cores",
+        Better::Lower,
+        1.0,
+    ),
+    (
+        "rate_drift_percent_per_h",
+        "Drift of the rate",
+        "Rate drift",
+        "%/h",
+        Better::Higher,
+        1.0,
+    ),
+    (
+        "p50_drift_percent_per_h",
+        "Drift of the median latency",
+        "p50 drift",
+        "%/h",
+        Better::Lower,
+        1.0,
+    ),
+    (
+        "rss_drift_mb_per_h",
+        "Drift of memory",
+        "Memory drift",
+        "MB/h",
+        Better::Lower,
+        1.0,
+    ),
+    (
+        "disk_mb_per_h",
+        "Disk growth",
+        "Disk",
+        "MB/h",
+        Better::Lower,
+        1.0,
+    ),
+    ("units", "Units", "Units", "", Better::Higher, 1.0),
+    ("retries", "Retries", "Retries", "", Better::Lower, 1.0),
 ];
 
 impl Metric {
@@ -57,17 +169,18 @@ impl Metric {
     pub fn named(name: &str) -> Self {
         let known = KNOWN.iter().find(|known| known.0 == name);
         match known {
-            Some((name, title, unit, better, scale)) => Metric {
+            Some((name, title, brief, unit, better, scale)) => Metric {
                 name: (*name).to_owned(),
                 title: (*title).to_owned(),
+                brief: (*brief).to_owned(),
                 unit,
-                // How much is sent is a fact, neither good nor bad.
-                better: (*name != "sent_mbit_per_s").then_some(*better),
+                better: (!NEUTRAL.contains(name)).then_some(*better),
                 scale: *scale,
             },
             None => Metric {
                 name: name.to_owned(),
                 title: name.to_owned(),
+                brief: name.to_owned(),
                 unit: unit_of(name),
                 better: None,
                 scale: 1.0,
@@ -87,8 +200,8 @@ impl Metric {
     /// The same in as few words as there are.
     pub fn short(&self) -> String {
         match self.unit {
-            "" => self.title.clone(),
-            unit => format!("{} {unit}", self.title),
+            "" => self.brief.clone(),
+            unit => format!("{} {unit}", self.brief),
         }
     }
 
@@ -110,11 +223,11 @@ impl Metric {
         }
     }
 
-    /// How far the interval reaches to the farther side, with as many decimals as it says something; `None` without an interval.
+    /// How far the interval reaches to the farther side, in two digits; `None` without an interval, or of one without width.
     pub fn margin(&self, estimate: &Estimate) -> Option<String> {
         let (low, high) = estimate.low.zip(estimate.high)?;
         let margin = (high - estimate.value).max(estimate.value - low) * self.scale;
-        Some(figure(margin))
+        (margin > 0.0).then(|| two_digits(margin))
     }
 
     /// The estimate as `1,234 ± 56`.
@@ -152,6 +265,9 @@ impl Metric {
     }
 }
 
+/// Metrics that are facts, neither good nor bad.
+const NEUTRAL: [&str; 2] = ["sent_mbit_per_s", "units"];
+
 /// Where a metric stands in tables: the known first, in their order, then the others by name.
 pub fn rank(name: &str) -> usize {
     KNOWN
@@ -175,27 +291,29 @@ fn unit_of(name: &str) -> &'static str {
 /// A number with at least three significant digits, thousands apart: `12,345`, `123`, `12.3`, `1.23`, `0.0123`.
 pub fn figure(value: f64) -> String {
     let size = value.abs();
-    if !value.is_finite() || size >= 1e15 {
-        return if value.is_finite() {
-            format!("{value:.2e}")
-        } else {
-            "–".to_owned()
-        };
-    }
-    let trimmed = |text: String| {
-        if text.contains('.') {
-            text.trim_end_matches('0').trim_end_matches('.').to_owned()
-        } else {
-            text
-        }
-    };
     match size {
+        _ if !value.is_finite() => "–".to_owned(),
         0.0 => "0".to_owned(),
+        size if size >= 1e15 => format!("{value:.2e}"),
         size if size >= 99.95 => number(value.round()),
-        size if size >= 9.995 => trimmed(format!("{value:.1}")),
-        size if size >= 0.0995 => trimmed(format!("{value:.2}")),
-        size if size >= 0.000_1 => trimmed(format!("{value:.4}")),
+        _ if value.fract() == 0.0 => format!("{value}"),
+        size if size >= 9.995 => format!("{value:.1}"),
+        size if size >= 0.0995 => format!("{value:.2}"),
+        size if size >= 0.000_1 => format!("{value:.4}"),
         _ => format!("{value:.1e}"),
+    }
+}
+
+/// A margin in two digits: `380`, `9.8`, `0.29`.
+fn two_digits(margin: f64) -> String {
+    let places = 1 - margin.log10().floor().clamp(-12.0, 14.0) as i32;
+    match places {
+        places if places > 4 => format!("{margin:.1e}"),
+        places if places > 0 => format!("{margin:.*}", places.unsigned_abs() as usize),
+        places => {
+            let unit = 10f64.powi(-places);
+            figure((margin / unit).round() * unit)
+        }
     }
 }
 
@@ -207,9 +325,17 @@ pub fn bytes(value: f64) -> String {
 /// A number in at most five characters for an axis: `12k`, `1.5M`.
 pub fn compact(value: f64) -> String {
     if value.abs() < 10_000.0 {
-        return figure(value);
+        return trimmed(figure(value));
     }
     scaled(value, &["", "k", "M", "G", "T", "P"]).replace(' ', "")
+}
+
+/// Without zeros after the point.
+fn trimmed(text: String) -> String {
+    match text.contains('.') && !text.contains('e') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
 }
 
 fn scaled(value: f64, units: &[&str]) -> String {
@@ -219,9 +345,8 @@ fn scaled(value: f64, units: &[&str]) -> String {
         value /= 1000.0;
         at += 1;
     }
-    format!("{} {}", figure(value), units[at])
-        .trim_end()
-        .to_owned()
+    let value = trimmed(figure(value));
+    format!("{value} {}", units[at]).trim_end().to_owned()
 }
 
 /// Seconds as people say them: `850 ms`, `12.3 s`, `4 min 05 s`, `2 h 03 min`.
@@ -273,7 +398,7 @@ mod tests {
             (12.34, "12.3"),
             (12.0, "12"),
             (1.234, "1.23"),
-            (0.5, "0.5"),
+            (0.5, "0.50"),
             (0.012_34, "0.0123"),
             (0.000_012, "1.2e-5"),
             (-1234.0, "-1,234"),
@@ -281,6 +406,21 @@ mod tests {
             (f64::NAN, "–"),
         ] {
             assert_eq!(figure(value), expected);
+        }
+    }
+
+    #[test]
+    fn margins_have_two_digits() {
+        let rate = Metric::named("rate_per_s");
+        for (margin, expected) in [
+            (378.0, "5,000 ± 380"),
+            (9.79, "5,000 ± 9.8"),
+            (0.312, "5,000 ± 0.31"),
+            (0.0, "5,000"),
+        ] {
+            let (low, high) = (Some(5000.0 - margin), Some(5000.0 + margin));
+            let value = 5000.0;
+            assert_eq!(rate.estimate(&Estimate { value, low, high }), expected);
         }
     }
 
@@ -307,6 +447,7 @@ mod tests {
         assert_eq!(rate.factor(200.0, 100.0), Some(2.0));
         assert_eq!(latency.factor(200.0, 100.0), Some(0.5));
         assert_eq!(rate.factor_words(2.0), "2× more");
+        assert_eq!(rate.factor_words(0.4), "2.50× less");
         assert_eq!(latency.factor_words(0.5), "2× slower");
         assert_eq!(Metric::named("unheard").factor(1.0, 2.0), None);
         assert_eq!(rate.factor(1.0, 0.0), None);

@@ -65,7 +65,7 @@ pub fn rows(chart: &Rows) -> String {
     let ends: Vec<f64> = ends.chain(chart.neutral).collect();
     let x = match chart.neutral {
         Some(neutral) => around(neutral, &ends, left, right),
-        None => Scale::fitting(ends.into_iter(), left, right),
+        None => Scale::near(&ends, left, right),
     };
     for tick in x.ticks(4) {
         let at = x.at(tick);
@@ -81,7 +81,12 @@ pub fn rows(chart: &Rows) -> String {
         canvas.line("z", (x.at(neutral), 0.0), (x.at(neutral), bottom));
     }
     let middle = (left + right) / 2.0;
-    canvas.text("t n", (middle, bottom + 28.0), Anchor::Middle, &chart.title);
+    let title = match x.begins_at_zero() || chart.neutral.is_some() {
+        true => chart.title.clone(),
+        false if x.is_log() => format!("{} (log scale)", chart.title),
+        false => format!("{} (the axis does not begin at 0)", chart.title),
+    };
+    canvas.text("t n", (middle, bottom + 28.0), Anchor::Middle, &title);
     let mut y = 0.0;
     for row in &chart.rows {
         canvas.text(
@@ -92,6 +97,8 @@ pub fn rows(chart: &Rows) -> String {
         );
         y += NAME_HEIGHT;
         for mark in &row.marks {
+            let middle = y + MARK_HEIGHT / 2.0;
+            canvas.line("g", (left, middle), (right, middle));
             draw(&mut canvas, mark, &x, y + MARK_HEIGHT / 2.0, right);
             y += MARK_HEIGHT;
         }

@@ -67,6 +67,25 @@ impl Scale {
         Scale::linear(bottom, top, from, to)
     }
 
+    /// An axis for marks with intervals, which need no zero: where the values are close to each other it shows their surroundings alone,
+    /// so that it can be seen whether intervals overlap.
+    pub fn near(values: &[f64], from: f64, to: f64) -> Self {
+        let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        if !(low > 0.0 && high > low && low > 0.6 * high) {
+            return Scale::fitting(values.iter().copied(), from, to);
+        }
+        let step = step((high - low) * 1.2, 4);
+        let room = (high - low) * 0.1;
+        let low = (((low - room) / step).floor() * step).max(0.0);
+        Scale::linear(low, ((high + room) / step).ceil() * step, from, to)
+    }
+
+    /// Whether it is linear and has the zero on it.
+    pub fn begins_at_zero(&self) -> bool {
+        !self.log && self.low <= 0.0
+    }
+
     /// Whether it is logarithmic.
     pub fn is_log(&self) -> bool {
         self.log

@@ -3,6 +3,7 @@
 //! Every text of a report is taken for hostile and escaped: titles come from scenario files, codes and messages from whatever
 //! system was driven.
 
+mod comparison;
 mod figure;
 mod frame;
 mod headline;
@@ -14,6 +15,8 @@ mod summary;
 mod sweep;
 mod tables;
 mod timeline;
+
+pub use comparison::comparison_html;
 
 use super::finite::finite;
 use super::units::{bytes, date, duration, figure as number};

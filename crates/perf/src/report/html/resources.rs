@@ -26,7 +26,7 @@ enum Drawn {
 /// The charts; nothing where nothing was watched.
 pub fn section(scenario: &Scenario) -> String {
     let mut out = String::new();
-    let charts: [(&str, &str, Drawn); 5] = [
+    let charts: [(&str, &str, Drawn); 6] = [
         (
             "Processor",
             "cores in use",
@@ -41,6 +41,11 @@ pub fn section(scenario: &Scenario) -> String {
             "Disk writes",
             "MB a second",
             Drawn::Growth(|sample| sample.written_bytes as f64 / 1e6),
+        ),
+        (
+            "Files on disk",
+            "MB in each node's folder",
+            Drawn::Level(|sample| sample.disk_bytes as f64 / 1e6),
         ),
         (
             "Durable commits",

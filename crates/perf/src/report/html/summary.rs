@@ -51,6 +51,7 @@ fn card(scenario: &Scenario, at: usize) -> String {
                     place => format!(" at {}", words(&place, 70)),
                 }
             ));
+            out.push_str(&beside(&headline));
             out.push_str(&spark(scenario));
             if let Some((line, value)) = headline.published {
                 let factor = metric.factor(headline.estimate.value, value);
@@ -75,17 +76,39 @@ fn metric_words(metric: &Metric) -> String {
         "rate_per_s" => "completed a second".to_owned(),
         "states_per_s" => "output states a second".to_owned(),
         "knee_per_s" => "a second within the latency target".to_owned(),
-        "mean_ms" => "mean latency".to_owned(),
-        "p50_ms" => "median latency".to_owned(),
         "max_ms" => "longest latency".to_owned(),
-        _ if metric.is_latency() && metric.title != metric.name => {
-            format!(
-                "latency of the {}th percentile",
-                metric.title.trim_end_matches(" %")
-            )
+        _ if metric.unit == "ms" && metric.title.contains("percentile") => {
+            format!("latency, {}", metric.title)
         }
         _ => metric.title.to_lowercase(),
     }
+}
+
+/// What else belongs to the figure: the latency at that rate or the rate at that latency, and failures if there were any.
+fn beside(headline: &super::headline::Headline) -> String {
+    let metrics = &headline.point.summary.metrics;
+    let of = |name: &str| {
+        let (estimate, metric) = (metrics.get(name)?, Metric::named(name));
+        Some(words(&metric.with_unit(estimate.value), 30))
+    };
+    let mut parts = Vec::new();
+    if headline.metric.unit == "ms" {
+        parts.extend(of("rate_per_s").map(|rate| format!("at {rate}")));
+    } else {
+        parts.extend(of("p50_ms").map(|latency| format!("median {latency}")));
+    }
+    if headline.metric.name != "p99_ms" {
+        parts.extend(of("p99_ms").map(|latency| format!("99th percentile {latency}")));
+    }
+    let mut out = match parts.is_empty() {
+        true => String::new(),
+        false => format!("<p>{}</p>", parts.join(", ")),
+    };
+    let failed = metrics.get("error_share").filter(|share| share.value > 0.0);
+    if let (Some(_), Some(share)) = (failed, of("error_share")) {
+        out.push_str(&format!("<p class=\"wrong\">{share} of units failed</p>"));
+    }
+    out
 }
 
 /// The main metric over the first axis, without words; its section has the chart with them.
@@ -112,5 +135,16 @@ fn spark(scenario: &Scenario) -> String {
         }
     }
     let curves: Vec<Vec<f64>> = curves.into_iter().map(|curve| curve.1).collect();
-    sparkline(&curves)
+    let svg = sparkline(&curves);
+    let ends = scenario.points.first().zip(scenario.points.last());
+    let ends = ends.and_then(|(first, last)| first.at.first().zip(last.at.first()));
+    match ends {
+        Some((first, last)) if !svg.is_empty() => format!(
+            "{svg}<p class=\"ends\"><span>{} {}</span><span>{}</span></p>",
+            words(&first.axis, 24),
+            words(&first.name, 20),
+            words(&last.name, 20)
+        ),
+        _ => svg,
+    }
 }

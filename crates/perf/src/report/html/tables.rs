@@ -54,7 +54,7 @@ pub fn metrics(scenario: &Scenario) -> String {
             "/s" => "a second",
             unit => unit,
         };
-        head.push_str(&format!("<th>{}<br>{unit}</th>", words(&metric.title, 40)));
+        head.push_str(&format!("<th>{}<br>{unit}</th>", words(&metric.brief, 40)));
     }
     let mut rows = String::new();
     for point in scenario.points.iter().take(POINTS_MAX) {

@@ -1,0 +1,400 @@
+//! Every unit as a row of JMeter's CSV form (JTL), so that its listeners and its dashboard open a run of ours.
+//!
+//! A thread of its own writes what the load engine hands over in batches; the engine never waits for it. The file has a cap: where it
+//! is reached, every second row is taken out and from there on only every second one goes in, and so on, so that what is left is
+//! always an even sample of all units.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+
+use tokio::sync::mpsc::Receiver;
+
+use super::chart::clip;
+use super::csv::field;
+use super::error::ReportError;
+use crate::load::engine::{SampleRow, SampleSink};
+
+/// The columns, as JMeter 5 writes them by default.
+pub const JTL_HEAD: &str = "timeStamp,elapsed,label,responseCode,responseMessage,threadName,dataType,success,failureMessage,bytes,\
+                            sentBytes,grpThreads,allThreads,URL,Latency,IdleTime,Connect";
+
+/// The size that a file of samples has at most unless another is asked for, bytes: some 600,000 rows.
+pub const JTL_BYTES_MAX: u64 = 64 << 20;
+
+/// Letters of a label or a code that are written.
+const WORDS_MAX: usize = 120;
+/// Stretches that wait for the writer at most; one ends before the next begins, so that there is hardly ever one.
+const STRETCHES_MAX: usize = 16;
+
+/// A file of samples that is being written.
+#[derive(Debug)]
+pub struct Jtl {
+    path: PathBuf,
+    temporary: PathBuf,
+    stretches: Option<mpsc::SyncSender<Batches>>,
+    sink: Option<SampleSink>,
+    lost: u64,
+    writer: Option<JoinHandle<std::io::Result<Counts>>>,
+}
+
+/// What was written.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct JtlWritten {
+    /// The file.
+    pub path: PathBuf,
+    /// Rows in it.
+    pub rows: u64,
+    /// Units that were measured, written or not.
+    pub units: u64,
+    /// One unit in so many is in the file: 1, or a power of two where the cap was reached.
+    pub every: u64,
+    /// Units that the writer was too slow for; they are in no row.
+    pub lost: u64,
+}
+
+/// What comes of one stretch.
+struct Batches {
+    labels: Vec<String>,
+    threads: u32,
+    rows: Receiver<Vec<SampleRow>>,
+}
+
+/// What the writer counts.
+#[derive(Clone, Copy, Debug)]
+struct Counts {
+    rows: u64,
+    units: u64,
+    every: u64,
+}
+
+impl Jtl {
+    /// Begins a file of at most `bytes_max` bytes. It has its name only when it is whole.
+    ///
+    /// # Errors
+    /// `lab.report_unwritten`.
+    pub fn create(path: &Path, bytes_max: u64) -> Result<Self, ReportError> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let temporary = path.with_file_name(format!(".{name}.{}.new", std::process::id()));
+        let failed = |source| ReportError::Write {
+            path: path.display().to_string(),
+            source,
+        };
+        let file = Samples::begin(&temporary, bytes_max).map_err(failed)?;
+        let (stretches, batches) = mpsc::sync_channel::<Batches>(STRETCHES_MAX);
+        let writer = std::thread::Builder::new()
+            .name("samples".into())
+            .spawn(move || write(file, &batches))
+            .map_err(failed)?;
+        Ok(Jtl {
+            path: path.to_owned(),
+            temporary,
+            stretches: Some(stretches),
+            sink: None,
+            lost: 0,
+            writer: Some(writer),
+        })
+    }
+
+    /// The sink for one stretch: `labels` names its kinds of work, `threads` are its workers, or the units outstanding at most.
+    /// Drop the sink where the stretch ends. Rows after a failure of the disk are counted as lost.
+    pub fn stretch(&mut self, labels: &[String], threads: u32) -> SampleSink {
+        let (sink, rows) = SampleSink::channel();
+        let labels = labels.iter().map(|label| one_line(label)).collect();
+        let batches = Batches {
+            labels,
+            threads,
+            rows,
+        };
+        if let Some(stretches) = &self.stretches {
+            // Only a writer whose disk has failed is gone, or this far behind: then the rows find nobody and are counted as lost.
+            let _ = stretches.try_send(batches);
+        }
+        self.forget();
+        self.sink = Some(sink.clone());
+        sink
+    }
+
+    /// Lets the last stretch end: as long as its sink is held here, the writer waits for more of it.
+    fn forget(&mut self) {
+        if let Some(sink) = self.sink.take() {
+            self.lost = self.lost.saturating_add(sink.lost());
+        }
+    }
+
+    /// Ends the file and gives it its name. Every sink but ours must be gone, or this waits for it.
+    ///
+    /// # Errors
+    /// `lab.report_unwritten`; there is no file then.
+    pub fn end(mut self) -> Result<JtlWritten, ReportError> {
+        self.stretches = None;
+        self.forget();
+        let ended = self.writer.take().map(JoinHandle::join);
+        let counts = match ended {
+            Some(Ok(counts)) => counts,
+            _ => Err(std::io::Error::other("the writer of samples ended early")),
+        };
+        let counts = counts
+            .and_then(|counts| fs::rename(&self.temporary, &self.path).map(|()| counts))
+            .map_err(|source| ReportError::Write {
+                path: self.path.display().to_string(),
+                source,
+            })?;
+        Ok(JtlWritten {
+            path: self.path.clone(),
+            rows: counts.rows,
+            units: counts.units,
+            every: counts.every,
+            lost: self.lost,
+        })
+    }
+}
+
+impl Drop for Jtl {
+    fn drop(&mut self) {
+        self.stretches = None;
+        self.forget();
+        // A file that was given its name is not here any more; half a file is of no use.
+        let _ = fs::remove_file(&self.temporary);
+        let _ = fs::remove_file(self.temporary.with_extension("half"));
+    }
+}
+
+/// The writer's thread: stretch after stretch, until nobody has another.
+fn write(mut file: Samples, stretches: &mpsc::Receiver<Batches>) -> std::io::Result<Counts> {
+    while let Ok(mut batches) = stretches.recv() {
+        while let Some(rows) = batches.rows.blocking_recv() {
+            for row in &rows {
+                file.row(row, &batches.labels, batches.threads)?;
+            }
+        }
+    }
+    file.end()
+}
+
+/// The file, with its cap.
+struct Samples {
+    path: PathBuf,
+    to: BufWriter<File>,
+    bytes: u64,
+    bytes_max: u64,
+    counts: Counts,
+    line: String,
+}
+
+impl Samples {
+    fn begin(path: &Path, bytes_max: u64) -> std::io::Result<Self> {
+        let mut to = BufWriter::with_capacity(1 << 16, File::create(path)?);
+        writeln!(to, "{JTL_HEAD}")?;
+        Ok(Samples {
+            path: path.to_owned(),
+            to,
+            bytes: JTL_HEAD.len() as u64 + 1,
+            bytes_max,
+            counts: Counts {
+                rows: 0,
+                units: 0,
+                every: 1,
+            },
+            line: String::new(),
+        })
+    }
+
+    fn row(&mut self, row: &SampleRow, labels: &[String], threads: u32) -> std::io::Result<()> {
+        let number = self.counts.units;
+        self.counts.units += 1;
+        if !number.is_multiple_of(self.counts.every) {
+            return Ok(());
+        }
+        self.line.clear();
+        let label = labels.get(row.work).map_or("unit", String::as_str);
+        line(&mut self.line, row, label, threads);
+        self.to.write_all(self.line.as_bytes())?;
+        self.bytes += self.line.len() as u64;
+        self.counts.rows += 1;
+        if self.bytes > self.bytes_max {
+            self.halve()?;
+        }
+        Ok(())
+    }
+
+    /// Takes every second row out. No row has a line break within it.
+    fn halve(&mut self) -> std::io::Result<()> {
+        self.to.flush()?;
+        let halved = self.path.with_extension("half");
+        let mut to = BufWriter::with_capacity(1 << 16, File::create(&halved)?);
+        writeln!(to, "{JTL_HEAD}")?;
+        let mut bytes = JTL_HEAD.len() as u64 + 1;
+        let mut kept = 0;
+        let rows = BufReader::with_capacity(1 << 16, File::open(&self.path)?).lines();
+        for row in rows.skip(1).step_by(2) {
+            let row = row?;
+            writeln!(to, "{row}")?;
+            bytes += row.len() as u64 + 1;
+            kept += 1;
+        }
+        fs::rename(&halved, &self.path)?;
+        (self.to, self.bytes, self.counts.rows) = (to, bytes, kept);
+        self.counts.every = self.counts.every.saturating_mul(2);
+        Ok(())
+    }
+
+    fn end(mut self) -> std::io::Result<Counts> {
+        self.to.flush()?;
+        self.to.get_ref().sync_all()?;
+        Ok(self.counts)
+    }
+}
+
+/// One row. Times are whole milliseconds, as JMeter has them; half a millisecond counts as one.
+fn line(out: &mut String, row: &SampleRow, label: &str, threads: u32) {
+    use std::fmt::Write;
+    let elapsed = row.elapsed_us.saturating_add(500) / 1000;
+    let _ = write!(out, "{},{elapsed},", row.at_unix_ms);
+    field(out, label);
+    let worker = u64::from(row.slot) + 1;
+    match &row.code {
+        None => {
+            let _ = write!(out, ",200,delivered,clients 1-{worker},text,true,");
+        }
+        Some(code) => {
+            let code = one_line(code);
+            let _ = write!(out, ",{},", status(&code));
+            field(out, &code);
+            let _ = write!(out, ",clients 1-{worker},text,false,");
+            field(out, &code);
+        }
+    }
+    let _ = writeln!(out, ",0,0,{threads},{threads},null,0,0,0");
+}
+
+/// The HTTP status that a code has, or would have over HTTP.
+fn status(code: &str) -> u16 {
+    const REFUSED: u16 = 422;
+    const NOT_ANSWERED: u16 = 500;
+    match api::codes::info(code) {
+        Some(info) => info.status,
+        None if code.starts_with("client.") || code.starts_with("lab.") => NOT_ANSWERED,
+        None => REFUSED,
+    }
+}
+
+/// Words on one line and of bounded length.
+fn one_line(words: &str) -> String {
+    clip(
+        &words.replace(|letter: char| letter.is_control(), " "),
+        WORDS_MAX,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(at: u64) -> SampleRow {
+        SampleRow {
+            at_unix_ms: 1_795_280_933_000 + at,
+            elapsed_us: 1500 * at,
+            latency_us: 10,
+            work: 0,
+            code: None,
+            slot: 2,
+        }
+    }
+
+    /// Writes rows as a stretch would, through the file's own thread.
+    fn written(rows: Vec<SampleRow>, labels: &[&str], bytes_max: u64) -> (String, JtlWritten) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("issue.jtl");
+        let file = Samples::begin(&path, bytes_max).expect("begun");
+        let (stretches, batches) = mpsc::sync_channel(1);
+        let (to, from) = tokio::sync::mpsc::channel(rows.len().max(1));
+        for row in rows {
+            to.try_send(vec![row]).expect("there is room");
+        }
+        drop(to);
+        let labels = labels.iter().map(|label| one_line(label)).collect();
+        let one = Batches {
+            labels,
+            threads: 8,
+            rows: from,
+        };
+        stretches.send(one).expect("the writer listens");
+        drop(stretches);
+        let counts = write(file, &batches).expect("written");
+        let text = fs::read_to_string(&path).expect("text");
+        let written = JtlWritten {
+            path,
+            rows: counts.rows,
+            units: counts.units,
+            every: counts.every,
+            lost: 0,
+        };
+        (text, written)
+    }
+
+    #[test]
+    fn rows_are_as_jmeter_writes_them() {
+        let mut busy = row(2);
+        busy.code = Some("node.busy".into());
+        let mut odd = row(3);
+        odd.work = 1;
+        odd.code = Some("what, \"a\"\ncode".into());
+        let mut unknown = row(1);
+        unknown.work = 9;
+        let (text, _) = written(
+            vec![row(1), busy, odd, unknown],
+            &["cash.issue", "a,b"],
+            1 << 20,
+        );
+        assert_eq!(
+            text,
+            format!(
+                "{JTL_HEAD}\n\
+                 1795280933001,2,cash.issue,200,delivered,clients 1-3,text,true,,0,0,8,8,null,0,0,0\n\
+                 1795280933002,3,cash.issue,503,node.busy,clients 1-3,text,false,node.busy,0,0,8,8,null,0,0,0\n\
+                 1795280933003,5,\"a,b\",422,\"what, \"\"a\"\" code\",clients 1-3,text,false,\"what, \"\"a\"\" code\",0,0,8,8,null,0,0,0\n\
+                 1795280933001,2,unit,200,delivered,clients 1-3,text,true,,0,0,8,8,null,0,0,0\n"
+            )
+        );
+    }
+
+    #[test]
+    fn beyond_its_cap_a_file_is_an_even_sample() {
+        let rows: Vec<SampleRow> = (0..5000).map(row).collect();
+        let (text, written) = written(rows, &["x"], 20_000);
+        assert!(text.len() <= 20_000 + 100, "{}", text.len());
+        assert_eq!((written.units, written.every.count_ones()), (5000, 1));
+        assert!(written.every >= 16);
+        let times = text
+            .lines()
+            .skip(1)
+            .map(|line| line.split(',').next().unwrap_or_default());
+        let times: Vec<u64> = times.map(|time| time.parse().expect("a time")).collect();
+        assert_eq!(times.len() as u64, written.rows);
+        for (at, time) in times.iter().enumerate() {
+            assert_eq!(*time, 1_795_280_933_000 + at as u64 * written.every);
+        }
+    }
+
+    #[test]
+    fn a_file_has_its_name_only_when_it_is_whole() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a.jtl");
+        let mut jtl = Jtl::create(&path, JTL_BYTES_MAX).expect("begun");
+        drop(jtl.stretch(&["x".into()], 1));
+        assert!(!path.exists());
+        let written = jtl.end().expect("ended");
+        assert_eq!((written.rows, written.every, written.lost), (0, 1, 0));
+        assert_eq!(
+            fs::read_to_string(&path).expect("there"),
+            format!("{JTL_HEAD}\n")
+        );
+        drop(Jtl::create(&folder.path().join("b.jtl"), 1).expect("begun"));
+        assert_eq!(fs::read_dir(folder.path()).expect("readable").count(), 1);
+        let error = Jtl::create(&folder.path().join("no/c.jtl"), 1).expect_err("no folder");
+        assert_eq!(error.code(), "lab.report_unwritten");
+    }
+}
