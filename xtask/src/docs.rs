@@ -39,6 +39,10 @@ pub fn run(arguments: &[String]) -> Result<()> {
         node::config::reference_page(),
     );
     wanted.insert(
+        PathBuf::from("reference/scenarios.md"),
+        perf::plan::reference_page(),
+    );
+    wanted.insert(
         PathBuf::from("reference/commands.md"),
         tally::commands_page(GENERATED),
     );

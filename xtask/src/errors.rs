@@ -41,6 +41,7 @@ pub const CRATES: &[&str] = &[
     "api",
     "client",
     "node",
+    "perf",
     "tally",
 ];
 
@@ -139,13 +140,14 @@ pub fn all() -> Vec<Entry> {
     let mut all = entries!(
         primitives, ledger, vault, notary, flow, finance, kernel, store, net, api, client, tally
     );
-    let node = node::ERRORS.iter().flat_map(|part| part.iter());
-    all.extend(node.map(|info| Entry {
-        from: "node",
-        code: info.code,
-        cause: info.cause,
-        action: info.action,
-    }));
+    for (from, parts) in [("node", node::ERRORS), ("perf", perf::ERRORS)] {
+        all.extend(parts.iter().flat_map(|part| part.iter()).map(|info| Entry {
+            from,
+            code: info.code,
+            cause: info.cause,
+            action: info.action,
+        }));
+    }
     all.extend(COMMAND_LINE.iter().map(|(code, cause, action)| Entry {
         from: "tally",
         code,

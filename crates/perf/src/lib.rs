@@ -19,3 +19,6 @@ pub mod scenario;
 pub mod stats;
 pub mod topology;
 pub mod workload;
+
+/// The codes of the laboratory, module by module.
+pub const ERRORS: &[&[primitives::ErrorInfo]] = &[plan::ERRORS, topology::ERRORS];

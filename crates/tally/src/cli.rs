@@ -6,7 +6,7 @@ use crate::commands::{
     completions, contract, doctor, flow, ledger, network, node, notary, tx, user, vault,
 };
 use crate::failure::{EXIT_CODES, Failure};
-use crate::{Register, bench, demo};
+use crate::{Register, bench, demo, lab};
 
 /// A ledger that people run, and the laboratory that tells them what it will sustain.
 #[derive(Debug, Parser)]
@@ -54,6 +54,9 @@ pub enum Command {
     Man(completions::ManArgs),
     /// A notary and two nodes pay each other under load: audited, measured, cleaned up
     Demo(demo::DemoArgs),
+    /// The laboratory: scenarios against real networks, measured, audited, reported
+    #[command(subcommand)]
+    Lab(lab::Command),
     /// A benchmark; one line of JSON, last on standard output
     Bench(bench::BenchArgs),
 }
@@ -72,6 +75,7 @@ impl Command {
             Command::Contract(command) => command.wants_json(),
             Command::User(command) => command.wants_json(),
             Command::Doctor(arguments) => arguments.output.json,
+            Command::Lab(command) => command.wants_json(),
             Command::Completions(_) | Command::Man(_) => false,
             Command::Demo(_) | Command::Bench(_) => false,
         }
@@ -93,6 +97,7 @@ pub fn run(command: Command, register: Register) -> Result<(), Failure> {
         Command::Doctor(arguments) => arguments.run(),
         Command::Completions(arguments) => arguments.run(),
         Command::Man(arguments) => arguments.run(),
+        Command::Lab(command) => command.run(),
         Command::Demo(arguments) => demo::run(arguments).map_err(Failure::from),
         Command::Bench(arguments) => bench::run(arguments).map_err(Failure::from),
     }
@@ -154,6 +159,9 @@ mod tests {
             "man --out man",
             "demo",
             "bench ledger",
+            "lab list --json",
+            "lab show issue --full --set run.seconds=2 --set seed=3",
+            "lab check a.toml b.toml --json",
         ] {
             let words = std::iter::once("tally").chain(line.split(' '));
             Cli::try_parse_from(words).unwrap_or_else(|error| panic!("{line}: {error}"));
@@ -166,6 +174,8 @@ mod tests {
             "user add --node a ann --password secret",
             "node info --node a --url b",
             "vault states --limit -1",
+            "lab show",
+            "lab check",
         ] {
             let words = std::iter::once("tally").chain(line.split(' '));
             assert!(Cli::try_parse_from(words).is_err(), "{line}");

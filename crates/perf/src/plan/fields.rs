@@ -1,8 +1,8 @@
 //! Every key of a scenario: what it means, its unit, its default, what it may be. The checks and the reference page are made of it.
 
 use super::limits::{
-    BANKS_MAX, LABEL_CHARS_MAX, LINE_CHARS_MAX, OUTSTANDING_MAX, RATE_MAX, SECONDS_MAX,
-    TEXT_CHARS_MAX,
+    BANKS_MAX, LABEL_CHARS_MAX, LINE_CHARS_MAX, NAME_CHARS_MAX, OUTSTANDING_MAX, RATE_MAX,
+    SECONDS_MAX, TEXT_CHARS_MAX,
 };
 
 /// A key.
@@ -89,7 +89,7 @@ macro_rules! fields {
 /// Every key, in the order of the page.
 #[rustfmt::skip]
 pub const FIELDS: &[Field] = fields! {
-    "name" LABEL, "the file's name" [""] "What the scenario is called in results: small letters, digits and dashes.";
+    "name" Kind::Text(NAME_CHARS_MAX as u64), "the file's name" [""] "What the scenario is called in results: small letters, digits and dashes.";
     "title" LINE, "the name" [""] "One line for people.";
     "about" TEXT, "\"\"" [""] "What it shows, in a few sentences.";
     "seed" Kind::Whole(0, WHOLE_MAX), "1" [""] "All that is random comes from it: the same seed asks for the same work at the same times.";

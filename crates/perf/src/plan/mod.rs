@@ -11,6 +11,7 @@
 
 mod checks;
 mod error;
+mod expected;
 mod fields;
 mod limits;
 mod model;

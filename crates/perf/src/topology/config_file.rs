@@ -10,7 +10,7 @@ use super::network::{NetworkError, system};
 pub type Settings = BTreeMap<String, toml::Value>;
 
 /// What a network stands on: another value would be another network.
-const FIXED: &[&str] = &[
+pub const FIXED: &[&str] = &[
     "node.name",
     "node.data_dir",
     "p2p.listen",

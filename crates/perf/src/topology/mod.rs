@@ -13,7 +13,7 @@ mod process;
 
 pub use care::NodeCare;
 pub use codes::ERRORS;
-pub use config_file::Settings;
+pub use config_file::{FIXED, Settings};
 pub use description::NetworkOptions;
 pub use external::ExternalNode;
 pub use network::{Network, NetworkError, Who};

@@ -1,0 +1,170 @@
+//! What scenarios say to nodes and workloads, checked by those who know: a node's own configuration, the registered workloads.
+
+use std::path::Path;
+
+use node::config::{FIELDS, NodeConfig};
+use perf::plan::{Checks, KnobError, Network, Work, nearest};
+use perf::workload::Workloads;
+use toml::{Table, Value};
+
+/// What every configuration has; the rest has defaults.
+const SMALLEST: &str = "node = { name = 'O=X, L=X, C=XX' }\np2p = { listen = '[::1]:1' }\napi = { listen = '[::1]:2' }\n";
+/// The section that makes a node a notary.
+const NOTARY: &str = "notary";
+
+/// See the module.
+pub struct Known {
+    workloads: Workloads,
+}
+
+impl Known {
+    /// Everything that this program has.
+    pub fn new() -> Self {
+        Self {
+            workloads: Workloads::shipped(),
+        }
+    }
+}
+
+impl Checks for Known {
+    fn work(&self, work: &Work, network: &Network) -> Result<(), KnobError> {
+        let made = self.workloads.make(&work.kind, &work.knobs);
+        let needed = made.as_ref().map_or(0, |workload| workload.banks_min());
+        if network.banks < needed {
+            let banks = network.banks;
+            return Err(KnobError {
+                key: None,
+                message: format!("this needs {needed} banks; `network.banks` is {banks}"),
+            });
+        }
+        made.map(drop).map_err(|error| {
+            let kinds = self.workloads.kinds().map(|(kind, _)| kind);
+            let near = match error.knob.as_str() {
+                "kind" => nearest(&work.kind, kinds),
+                _ => None,
+            };
+            let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+            KnobError {
+                message: format!("{error}{near}"),
+                key: Some(error.knob),
+            }
+        })
+    }
+
+    fn setting(&self, name: &str, value: &Value, notary: bool) -> Result<(), String> {
+        let Some((section, key)) = name.split_once('.') else {
+            return Err(unknown(name));
+        };
+        if !FIELDS.iter().any(|field| field.name == name) {
+            return Err(unknown(name));
+        }
+        if perf::topology::FIXED.contains(&name) {
+            return Err(format!(
+                "`{name}` is what the network stands on and can't be set"
+            ));
+        }
+        if section == NOTARY && !notary {
+            return Err(format!(
+                "`{name}` is the notary's: set it under network.nodes.notary.settings"
+            ));
+        }
+        let mut table: Table = SMALLEST.parse().map_err(|error| format!("{error}"))?;
+        let inner = table
+            .entry(section)
+            .or_insert_with(|| Value::Table(Table::new()));
+        if let Value::Table(inner) = inner {
+            inner.insert(key.to_owned(), value.clone());
+        }
+        let text = table.to_string();
+        if let Err(error) = table.try_into::<NodeConfig>() {
+            let message = error.message().to_owned();
+            return Err(format!("`{name}`: {message}"));
+        }
+        match NodeConfig::parse(&text, Path::new("node.toml")) {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                let message = error.to_string();
+                let plain = message.strip_prefix("node.toml: ").unwrap_or(&message);
+                Err(plain.to_owned())
+            }
+        }
+    }
+}
+
+fn unknown(name: &str) -> String {
+    let near = nearest(name, FIELDS.iter().map(|field| field.name));
+    let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+    format!("a node has no setting `{name}`{near} (docs/reference/config.md lists all)")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use perf::plan::{Options, parse};
+
+    #[test]
+    fn every_shipped_scenario_can_run_small_and_full() {
+        for shipped in perf::plan::SHIPPED {
+            for full in [false, true] {
+                let opening = super::super::scenario::Opening::sized(full);
+                if let Err(failure) = opening.open(shipped.name) {
+                    panic!("{}: {failure:?}", shipped.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn kinds_of_work_and_their_knobs_are_checked_as_the_workloads_do() {
+        for (text, wanted) in [
+            ("kind = 'isue'", "did you mean `issue`?"),
+            ("kind = 'issue'\nstats = 1", "no such knob"),
+            ("kind = 'pay'\nstates = 0", "from 1 to 1000"),
+            ("kind = 'pay'\n[network]\nbanks = 1", "needs 2 banks"),
+        ] {
+            let text = format!("[work]\n{text}");
+            let options = Options::default();
+            let error = parse("x", "x.toml", text.as_bytes(), &options, &Known::new());
+            let error = error.expect_err(&text).to_string();
+            assert!(error.contains(wanted), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_nodes_settings_are_checked_as_the_node_does() {
+        for (name, value, notary, wanted) in [
+            ("store.linger_us", "500", false, Ok(())),
+            ("p2p.compression", "false", true, Ok(())),
+            ("notary.batch_requests_max", "5", true, Ok(())),
+            (
+                "notary.batch_requests_max",
+                "5",
+                false,
+                Err("network.nodes.notary.settings"),
+            ),
+            (
+                "store.linger",
+                "5",
+                false,
+                Err("did you mean `store.linger_us`?"),
+            ),
+            ("store", "5", false, Err("no setting `store`")),
+            (
+                "store.linger_us",
+                "20000",
+                false,
+                Err("it is at most 10000"),
+            ),
+            ("store.linger_us", "'x'", false, Err("invalid type")),
+            ("node.name", "'x'", false, Err("can't be set")),
+        ] {
+            let table: Table = format!("x = {value}").parse().expect("TOML");
+            let found = Known::new().setting(name, &table["x"], notary);
+            match (found, wanted) {
+                (Ok(()), Ok(())) => {}
+                (Err(found), Err(wanted)) => assert!(found.contains(wanted), "{name}: {found}"),
+                (found, _) => panic!("{name} = {value}: {found:?}"),
+            }
+        }
+    }
+}

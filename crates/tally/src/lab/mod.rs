@@ -1,0 +1,40 @@
+//! `tally lab`: the laboratory. Each command is a file; what they do is in the crate `perf`.
+
+mod checks;
+mod dry;
+mod list;
+mod scenario;
+mod show;
+
+use clap::Subcommand;
+
+use crate::failure::Failure;
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// The scenarios that are shipped, and about how long each takes
+    List(list::Args),
+    /// A scenario as it will run, with its points; as TOML that can be kept and changed
+    Show(show::Args),
+    /// Whether scenarios are in order, without running anything
+    Check(dry::Args),
+}
+
+impl Command {
+    pub fn run(self) -> Result<(), Failure> {
+        match self {
+            Command::List(arguments) => arguments.run(),
+            Command::Show(arguments) => arguments.run(),
+            Command::Check(arguments) => arguments.run(),
+        }
+    }
+
+    pub fn wants_json(&self) -> bool {
+        match self {
+            Command::List(arguments) => arguments.output.json,
+            Command::Show(arguments) => arguments.output.json,
+            Command::Check(arguments) => arguments.output.json,
+        }
+    }
+}
