@@ -16,7 +16,18 @@ macro_rules! shipped {
 }
 
 /// All of them, in the order in which `make lab` runs them.
-pub const SHIPPED: &[Shipped] = shipped!["issue",];
+pub const SHIPPED: &[Shipped] = shipped![
+    "issue",
+    "issue-and-pay",
+    "states-per-transaction",
+    "cores",
+    "flow-places",
+    "memory",
+    "connection",
+    "admission",
+    "knee",
+    "soak",
+];
 
 /// The one of a name.
 pub fn shipped(name: &str) -> Option<&'static Shipped> {
