@@ -21,4 +21,4 @@ pub mod topology;
 pub mod workload;
 
 /// The codes of the laboratory, module by module.
-pub const ERRORS: &[&[primitives::ErrorInfo]] = &[plan::ERRORS, topology::ERRORS];
+pub const ERRORS: &[&[primitives::ErrorInfo]] = &[plan::ERRORS, run::ERRORS, topology::ERRORS];

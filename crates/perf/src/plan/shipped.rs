@@ -21,11 +21,16 @@ pub const SHIPPED: &[Shipped] = shipped![
     "issue-and-pay",
     "states-per-transaction",
     "cores",
+    "swap-latency",
+    "swap-throughput",
+    "tuning",
     "flow-places",
     "memory",
     "connection",
+    "nightly",
     "admission",
     "knee",
+    "generator",
     "soak",
 ];
 
