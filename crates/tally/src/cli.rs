@@ -162,6 +162,8 @@ mod tests {
             "lab list --json",
             "lab show issue --full --set run.seconds=2 --set seed=3",
             "lab check a.toml b.toml --json",
+            "lab run issue mine.toml --full --set run.seconds=2 --out report --json --keep",
+            "lab run issue --dry-run",
         ] {
             let words = std::iter::once("tally").chain(line.split(' '));
             Cli::try_parse_from(words).unwrap_or_else(|error| panic!("{line}: {error}"));
@@ -176,6 +178,7 @@ mod tests {
             "vault states --limit -1",
             "lab show",
             "lab check",
+            "lab run --json",
         ] {
             let words = std::iter::once("tally").chain(line.split(' '));
             assert!(Cli::try_parse_from(words).is_err(), "{line}");

@@ -196,3 +196,66 @@ async fn asked_to_stop_it_audits_what_ran_and_leaves_nothing() {
         scenario.findings
     );
 }
+
+/// A scenario against a network that runs already.
+fn against(network: &perf::topology::Network) -> String {
+    let folder = |who| format!("{:?}", network.folder(who).display().to_string());
+    let target = format!(
+        "target.banks = [{}, {}]\ntarget.notary = {}",
+        folder(stage::A),
+        folder(stage::B),
+        folder(perf::topology::Who::Notary)
+    );
+    ISSUE_AND_PAY
+        .replace("banks = 2", &target)
+        .replace("issue_and_pay\"", "issue_and_pay\"\ncurrency = \"GBP\"")
+        .replace("repeats = 2", "repeats = 1")
+}
+
+#[tokio::test]
+async fn somebody_else_s_network_is_measured_where_it_stands_and_its_past_is_no_finding() {
+    let network = stage::network(&["A", "B"]);
+    let client = stage::client(&network, stage::A);
+    let start = perf::scenario::cash::issue("GBP", 77).expect("arguments");
+    stage::completes(&client, start, api::Wait::Delivered).await;
+    let pid = network.pid(stage::A);
+    let (scenario, seen) = run(&against(&network)).await;
+    assert_eq!(scenario.failure, None, "{scenario:#?}");
+    assert!(scenario.is_good(), "{:#?}", scenario.findings);
+    assert_eq!(seen.steps(Step::Network) + seen.steps(Step::Restart), 0);
+    assert_eq!(network.pid(stage::A), pid, "it was not restarted");
+    assert!(stage::holds(&client, "GBP").await.expect("an answer") >= 77);
+}
+
+#[tokio::test]
+async fn a_run_whose_audit_finds_something_is_no_good_whatever_its_rate() {
+    let network = stage::network(&["A", "B"]);
+    let client = stage::client(&network, stage::A);
+    let text = against(&network);
+    let seen = Seen::default();
+    let tell = seen.events();
+    let runtime = tokio::runtime::Handle::current();
+    let events: Events = Arc::new(move |event| {
+        if matches!(event, Event::Load { .. }) {
+            // Somebody issues the very token that the run accounts for.
+            let client = client.clone();
+            runtime.spawn(async move {
+                let start = perf::scenario::cash::issue("GBP", 77).expect("arguments");
+                stage::completes(&client, start, api::Wait::Delivered).await;
+            });
+        }
+        tell(event);
+    });
+    let report = run::run(&[plan("tiny", &text)], &options(), &events).await;
+    let scenario = &report.scenarios[0];
+    assert!(!scenario.is_good(), "{scenario:#?}");
+    assert_eq!(scenario.failure, None, "it ran to its end");
+    assert!(
+        scenario
+            .points
+            .iter()
+            .all(|point| point.stretches[0].done > 0)
+    );
+    let codes: Vec<&str> = scenario.findings.iter().map(|f| f.code.as_str()).collect();
+    assert!(codes.contains(&run::AUDIT_FAILED), "{codes:?}");
+}

@@ -42,6 +42,11 @@ impl Step {
         }
     }
 
+    /// Shows how far the step is, beside its name.
+    pub fn say(&self, words: &str) {
+        self.bar.set_message(format!("{}  {words}", self.name));
+    }
+
     /// Shows the step as done, with what came of it.
     pub fn done(self, result: &str) {
         self.end(tick(), result);
@@ -73,7 +78,7 @@ pub fn tick() -> &'static str {
 }
 
 /// The mark of something gone wrong.
-fn cross() -> &'static str {
+pub fn cross() -> &'static str {
     if colour() {
         "\u{1b}[31m✗\u{1b}[0m"
     } else {

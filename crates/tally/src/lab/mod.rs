@@ -3,6 +3,7 @@
 mod checks;
 mod dry;
 mod list;
+mod run;
 mod scenario;
 mod show;
 
@@ -17,6 +18,8 @@ pub enum Command {
     List(list::Args),
     /// A scenario as it will run, with its points; as TOML that can be kept and changed
     Show(show::Args),
+    /// Run scenarios on networks of their own, audit them, write a report
+    Run(run::Args),
     /// Whether scenarios are in order, without running anything
     Check(dry::Args),
 }
@@ -26,6 +29,7 @@ impl Command {
         match self {
             Command::List(arguments) => arguments.run(),
             Command::Show(arguments) => arguments.run(),
+            Command::Run(arguments) => arguments.run(),
             Command::Check(arguments) => arguments.run(),
         }
     }
@@ -34,6 +38,7 @@ impl Command {
         match self {
             Command::List(arguments) => arguments.output.json,
             Command::Show(arguments) => arguments.output.json,
+            Command::Run(arguments) => arguments.output.json,
             Command::Check(arguments) => arguments.output.json,
         }
     }

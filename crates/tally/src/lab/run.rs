@@ -1,0 +1,209 @@
+//! `tally lab run`: scenarios on real networks, measured, audited, reported.
+
+mod outcome;
+mod stamp;
+mod watch;
+
+use std::path::{Path, PathBuf};
+
+use perf::load::engine::Stop;
+use perf::plan::Plan;
+use perf::report;
+use perf::results::Report;
+use perf::run::{AUDIT_FAILED, Options, RUN_FAILED};
+use perf::workload::Workloads;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use super::dry;
+use super::scenario::Opening;
+use crate::failure::{Failure, about_file};
+use crate::output::Output;
+use watch::Watch;
+
+/// What a shell expects of a program that was interrupted.
+const EXIT_INTERRUPTED: i32 = 130;
+
+/// Arguments of `tally lab run`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Scenario files, or names of shipped ones; all of them into one report
+    #[arg(value_name = "FILE|NAME", required = true)]
+    scenarios: Vec<String>,
+    #[command(flatten)]
+    opening: Opening,
+    /// Say what would run, and run nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Where to write the report; lab- and the time of day if left out
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Leave the last network running
+    #[arg(long)]
+    keep: bool,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+impl Args {
+    pub fn run(self) -> Result<(), Failure> {
+        if self.dry_run {
+            return dry::check(&self.scenarios, &self.opening, self.output);
+        }
+        let plans: Result<Vec<Plan>, Failure> = self
+            .scenarios
+            .iter()
+            .map(|scenario| self.opening.open(scenario))
+            .collect();
+        let plans = plans?;
+        let out = self.out.clone().unwrap_or_else(stamp::folder);
+        // Now, and not after an hour of load.
+        std::fs::create_dir_all(&out).map_err(|error| about_file(&out, &error))?;
+        let report = self.measured(&plans, &out)?;
+        let files = report::write(&report, &out).map_err(|error| {
+            let hint =
+                "Check the folder's permissions and the room on its disk; name another with --out.";
+            Failure::local(error.code(), error.to_string(), hint)
+        })?;
+        eprint!("{}", outcome::tables(&report));
+        for file in &files {
+            eprintln!("  {}", file.display());
+        }
+        if self.output.json {
+            self.output
+                .show(&outcome::json(&report, &out), |_| String::new())?;
+        }
+        verdict(&report)
+    }
+
+    /// Runs everything to its end, or until somebody asks to stop. Whatever was brought up is gone when this returns.
+    fn measured(&self, plans: &[Plan], out: &Path) -> Result<Report, Failure> {
+        let binary = std::env::current_exe().map_err(|error| {
+            let hint = "Run it by its path.";
+            Failure::local(
+                "tally.file",
+                format!("where this program is: {error}"),
+                hint,
+            )
+        })?;
+        let options = Options {
+            binary,
+            workloads: Workloads::shipped(),
+            title: title(plans),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            full: self.opening.is_full(),
+            keep: self.keep,
+            stop: Stop::default(),
+        };
+        let unavailable = |error: std::io::Error| {
+            Failure::local("tally.runtime", error.to_string(), "Report this.")
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(unavailable)?;
+        let ended = runtime.block_on(async {
+            let signals = Signals::new().map_err(unavailable)?;
+            Ok::<_, Failure>(drive(plans, &options, signals).await)
+        })?;
+        // Waits for what runs beside the runtime's thread, so that what it made is cleaned up too.
+        drop(runtime);
+        ended.ok_or_else(|| {
+            // An empty folder of ours is of no use to anybody; one with something in it stays.
+            let _ = std::fs::remove_dir(out);
+            eprintln!("\ninterrupted: processes and temporary files are gone; nothing was audited");
+            std::process::exit(EXIT_INTERRUPTED)
+        })
+    }
+}
+
+/// Runs everything and draws it; `None` if somebody asked twice to stop.
+async fn drive(plans: &[Plan], options: &Options, mut signals: Signals) -> Option<Report> {
+    let (watch, events) = Watch::begin();
+    let report = {
+        let running = perf::run::run(plans, options, &events);
+        tokio::pin!(running);
+        let first = tokio::select! {
+            report = &mut running => Some(report),
+            () = signals.next() => None,
+        };
+        match first {
+            Some(report) => report,
+            None => {
+                options.stop.ask();
+                eprintln!("\nending: what ran is audited and reported; once more ends at once");
+                tokio::select! {
+                    report = &mut running => report,
+                    () = signals.next() => return None,
+                }
+            }
+        }
+    };
+    drop(events);
+    watch.end().await;
+    Some(report)
+}
+
+/// What is wrong with a report, as the end of the command.
+fn verdict(report: &Report) -> Result<(), Failure> {
+    let bad = |wrong: fn(&perf::results::Scenario) -> bool| {
+        let names = report.scenarios.iter().filter(|scenario| wrong(scenario));
+        let names: Vec<&str> = names.map(|scenario| scenario.name.as_str()).collect();
+        names.join(", ")
+    };
+    let unsound = bad(|scenario| {
+        let mut audits = scenario.points.iter().flat_map(|point| &point.audits);
+        audits.any(|audit| !audit.clean)
+    });
+    let hint = |code| perf::run::ERRORS.iter().find(|info| info.code == code);
+    let failed = |code: &'static str, message: String| {
+        let hint = hint(code).map_or("", |info| info.action);
+        Err(Failure::local(code, message, hint))
+    };
+    if !unsound.is_empty() {
+        return failed(
+            AUDIT_FAILED,
+            format!("the audit of {unsound} found what must not be"),
+        );
+    }
+    let broken = bad(|scenario| scenario.failure.is_some());
+    if !broken.is_empty() {
+        return failed(RUN_FAILED, format!("{broken} went no further"));
+    }
+    if report.interrupted {
+        std::process::exit(EXIT_INTERRUPTED);
+    }
+    Ok(())
+}
+
+/// Over the whole report.
+fn title(plans: &[Plan]) -> String {
+    match plans {
+        [plan] => plan.title.clone(),
+        plans => format!("{} scenarios", plans.len()),
+    }
+}
+
+/// Whatever asks to stop.
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+    hang_up: Signal,
+}
+
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hang_up: signal(SignalKind::hangup())?,
+        })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+            _ = self.hang_up.recv() => {}
+        }
+    }
+}

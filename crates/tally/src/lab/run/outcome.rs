@@ -1,0 +1,258 @@
+//! What a run shows at its end: a table for each scenario, or a line of JSON.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use perf::report::{Table, number};
+use perf::results::{Estimate, Point, Report, Scenario};
+use serde::Serialize;
+
+use crate::demo::progress::colour;
+
+/// Findings told of one scenario at most; the report has all.
+const FINDINGS_MAX: usize = 8;
+
+/// For people, scenario by scenario.
+pub fn tables(report: &Report) -> String {
+    let mut text = String::new();
+    for scenario in &report.scenarios {
+        text.push_str(&format!("\n{}: {}\n", scenario.name, scenario.title));
+        if !scenario.points.is_empty() {
+            text.push_str(&table(scenario).to_string());
+        }
+        text.push_str(&format!("{}\n", audit(scenario)));
+        if let Some(failure) = &scenario.failure {
+            text.push_str(&format!("Went no further: {failure}\n"));
+        }
+        for finding in scenario.findings.iter().take(FINDINGS_MAX) {
+            text.push_str(&format!("{}: {}\n", finding.code, finding.message));
+        }
+    }
+    text.push('\n');
+    text
+}
+
+fn table(scenario: &Scenario) -> Table {
+    let lines = &scenario.published;
+    let mut headings: Vec<String> = ["point", "/s", "±", "p50 ms", "p95 ms", "p99 ms", "failed"]
+        .map(str::to_owned)
+        .to_vec();
+    let main = Some(scenario.main_metric.as_str())
+        .filter(|main| !["rate_per_s", "p50_ms", "p95_ms", "p99_ms"].contains(main));
+    headings.extend(main.map(str::to_owned));
+    for line in lines {
+        headings.push(format!("{} ({})", line.label, line.metric));
+    }
+    let headings: Vec<&str> = headings.iter().map(String::as_str).collect();
+    let mut table = Table::new(&headings, colour());
+    for point in &scenario.points {
+        let metric = |name: &str| point.summary.metrics.get(name);
+        let figure = |name: &str| metric(name).map_or("-".to_owned(), |it| number(it.value));
+        let failed: u64 = point
+            .stretches
+            .iter()
+            .map(perf::results::Stretch::failed)
+            .sum();
+        let mut row = vec![
+            place(point),
+            figure("rate_per_s"),
+            metric("rate_per_s").and_then(margin).unwrap_or_default(),
+            figure("p50_ms"),
+            figure("p95_ms"),
+            figure("p99_ms"),
+            failed.to_string(),
+        ];
+        row.extend(main.map(figure));
+        let case = point.at.first().map_or("", |case| case.name.as_str());
+        for line in lines {
+            let value = line.values.get(case);
+            row.push(value.map_or("-".to_owned(), |value| number(*value)));
+        }
+        table.row(row);
+    }
+    table
+}
+
+/// Half the width of an interval.
+fn margin(estimate: &Estimate) -> Option<String> {
+    let (low, high) = (estimate.low?, estimate.high?);
+    Some(number((high - low) / 2.0))
+}
+
+fn place(point: &Point) -> String {
+    if point.at.is_empty() {
+        return "all".to_owned();
+    }
+    let cases: Vec<&str> = point.at.iter().map(|case| case.name.as_str()).collect();
+    cases.join(", ")
+}
+
+fn audit(scenario: &Scenario) -> String {
+    let audits: Vec<_> = scenario
+        .points
+        .iter()
+        .flat_map(|point| &point.audits)
+        .collect();
+    if let Some(bad) = audits.iter().find(|audit| !audit.clean) {
+        return format!("Audit FAILED: {}", bad.words);
+    }
+    let checked: u64 = audits.iter().map(|audit| audit.transactions).sum();
+    match audits.len() {
+        0 => "Audit: nothing was measured".to_owned(),
+        1 => format!("Audit clean: {}", audits[0].words),
+        count => format!("{count} audits clean, {checked} acknowledged transactions"),
+    }
+}
+
+/// For programs, in one line.
+#[derive(Debug, Serialize)]
+pub struct Outcome<'a> {
+    /// The folder of the report.
+    out: String,
+    seconds: f64,
+    interrupted: bool,
+    /// Whether everything ran to its end and nothing is wrong with what it left.
+    good: bool,
+    scenarios: Vec<ScenarioOutcome<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct ScenarioOutcome<'a> {
+    name: &'a str,
+    full: bool,
+    good: bool,
+    failure: Option<&'a str>,
+    main_metric: &'a str,
+    /// Whether every audit was clean; `None` if there was none.
+    audit_clean: Option<bool>,
+    findings: BTreeSet<&'a str>,
+    points: Vec<PointOutcome<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct PointOutcome<'a> {
+    /// Case by axis.
+    at: BTreeMap<&'a str, &'a str>,
+    metrics: &'a BTreeMap<String, Estimate>,
+}
+
+/// See [`Outcome`].
+pub fn json<'a>(report: &'a Report, out: &Path) -> Outcome<'a> {
+    let scenarios = report.scenarios.iter().map(|scenario| {
+        let audits = || scenario.points.iter().flat_map(|point| &point.audits);
+        ScenarioOutcome {
+            name: &scenario.name,
+            full: scenario.full,
+            good: scenario.is_good(),
+            failure: scenario.failure.as_deref(),
+            main_metric: &scenario.main_metric,
+            audit_clean: audits().next().map(|_| audits().all(|audit| audit.clean)),
+            findings: scenario
+                .findings
+                .iter()
+                .map(|finding| finding.code.as_str())
+                .collect(),
+            points: scenario.points.iter().map(point).collect(),
+        }
+    });
+    let scenarios: Vec<ScenarioOutcome<'a>> = scenarios.collect();
+    Outcome {
+        out: out.display().to_string(),
+        seconds: report.seconds,
+        interrupted: report.interrupted,
+        good: scenarios.iter().all(|scenario| scenario.good),
+        scenarios,
+    }
+}
+
+fn point(point: &Point) -> PointOutcome<'_> {
+    let at = point.at.iter();
+    PointOutcome {
+        at: at
+            .map(|case| (case.axis.as_str(), case.name.as_str()))
+            .collect(),
+        metrics: &point.summary.metrics,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use perf::results::{AuditResult, CaseResult, Published, Summary};
+
+    fn report() -> Report {
+        let estimate = |value| Estimate {
+            value,
+            low: Some(value - 2.0),
+            high: Some(value + 2.0),
+        };
+        let metrics = [("rate_per_s", 100.0), ("knee_per_s", 90.0)];
+        let metrics = metrics.map(|(name, value)| (name.to_owned(), estimate(value)));
+        let point = Point {
+            at: vec![CaseResult {
+                axis: "parties".into(),
+                name: "4".into(),
+                number: Some(4.0),
+            }],
+            summary: Summary {
+                metrics: metrics.into(),
+            },
+            audits: vec![AuditResult {
+                clean: true,
+                words: "all agree".into(),
+                transactions: 7,
+            }],
+            ..Point::default()
+        };
+        let scenario = Scenario {
+            name: "swap".into(),
+            title: "Swaps".into(),
+            main_metric: "knee_per_s".into(),
+            points: vec![point],
+            published: vec![Published {
+                label: "Other 1.0".into(),
+                metric: "rate_per_s".into(),
+                values: [("4".to_owned(), 33.0)].into(),
+                ..Published::default()
+            }],
+            ..Scenario::default()
+        };
+        Report {
+            scenarios: vec![scenario],
+            ..Report::default()
+        }
+    }
+
+    #[test]
+    fn a_table_shows_rate_margin_main_metric_published_and_audit() {
+        let text = tables(&report());
+        for words in [
+            "swap: Swaps",
+            "knee_per_s",
+            "Other 1.0 (rate_per_s)",
+            "Audit clean: all agree",
+        ] {
+            assert!(text.contains(words), "{words}: {text}");
+        }
+        let row = text
+            .lines()
+            .find(|line| line.starts_with("4 "))
+            .expect("a row");
+        let cells: Vec<&str> = row.split_whitespace().collect();
+        assert_eq!(cells[..3], ["4", "100", "2.00"], "{row}");
+        assert_eq!(cells[cells.len() - 1], "33.0", "{row}");
+        let mut bad = report();
+        bad.scenarios[0].points[0].audits[0].clean = false;
+        assert!(tables(&bad).contains("Audit FAILED"));
+    }
+
+    #[test]
+    fn the_line_of_json_has_every_point() {
+        let report = report();
+        let value = serde_json::to_value(json(&report, Path::new("x"))).expect("JSON");
+        assert_eq!(value["good"], true);
+        let point = &value["scenarios"][0]["points"][0];
+        assert_eq!(point["at"]["parties"], "4");
+        assert_eq!(point["metrics"]["rate_per_s"]["high"], 102.0);
+    }
+}

@@ -1,0 +1,170 @@
+//! Draws what a run tells: a spinner for a step, a bar for a load, a line for what is over; without a terminal only the lines.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use perf::report::number;
+use perf::results::Stretch;
+use perf::run::{Event, Events, Step as Kind};
+use perf::workload::Site;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::task::JoinHandle;
+
+use crate::demo::progress::{LoadBar, Step, cross, tick};
+
+/// How often a preparation's progress is looked at.
+const EVERY: Duration = Duration::from_millis(200);
+/// Characters for the name of what is over.
+const NAME_WIDTH: usize = 22;
+
+/// Somebody who draws.
+pub struct Watch {
+    drawing: JoinHandle<()>,
+}
+
+impl Watch {
+    /// Begins, and gives where events go.
+    pub fn begin() -> (Self, Events) {
+        // As many events as steps, which take far longer than drawing them.
+        let (tell, told) = unbounded_channel();
+        let drawing = tokio::spawn(draw(told));
+        let events: Events = Arc::new(move |event| {
+            // Nobody draws any more if drawing panicked; that is no reason to stop.
+            let _ = tell.send(event);
+        });
+        (Self { drawing }, events)
+    }
+
+    /// Draws what is left. All who tell must be gone.
+    pub async fn end(self) {
+        // Drawing has no result, and a panic in it is no reason to stop.
+        let _ = self.drawing.await;
+    }
+}
+
+/// What is on the screen.
+#[derive(Default)]
+struct Screen {
+    step: Option<Step>,
+    preparing: Option<Arc<Site>>,
+    load: Option<LoadBar>,
+}
+
+async fn draw(mut told: UnboundedReceiver<Event>) {
+    let mut screen = Screen::default();
+    loop {
+        tokio::select! {
+            event = told.recv() => match event {
+                Some(event) => screen.event(event).await,
+                None => return,
+            },
+            () = tokio::time::sleep(EVERY) => screen.look(),
+        }
+    }
+}
+
+impl Screen {
+    async fn event(&mut self, event: Event) {
+        match event {
+            Event::Scenario {
+                name,
+                title,
+                points,
+                stretches,
+            } => {
+                let size = match (points, stretches) {
+                    (1, 1) => String::new(),
+                    _ => format!(" ({points} points, {stretches} stretches)"),
+                };
+                eprintln!("\n{name}: {title}{size}");
+            }
+            Event::Began(kind) => {
+                if kind != Kind::Preparation {
+                    self.preparing = None;
+                }
+                self.step = Some(Step::begin(kind.as_str()));
+            }
+            Event::Ended { well, words } => match self.step.take() {
+                Some(step) if well => step.done(&words),
+                Some(step) => step.failed(&words),
+                None => {}
+            },
+            Event::Preparing(site) => self.preparing = Some(site),
+            Event::Load {
+                label,
+                seconds,
+                live,
+            } => {
+                let duration = Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or_default();
+                self.load = Some(LoadBar::begin(&name(&label), duration, live));
+            }
+            Event::Loaded { label, stretch } => {
+                if let Some(bar) = self.load.take() {
+                    bar.end().await;
+                }
+                eprintln!("{}", loaded(&name(&label), &stretch));
+            }
+            // The step that it ended has said it; a finding stands with the tables at the end.
+            Event::Audited(_) | Event::Found(_) | Event::Over(_) => {}
+            Event::Kept { folder, pids } => eprintln!("{}", kept(&folder, &pids)),
+        }
+    }
+
+    /// Shows how far a preparation is.
+    fn look(&self) {
+        let (Some(step), Some(site)) = (&self.step, &self.preparing) else {
+            return;
+        };
+        let reading = site.preparation().read();
+        if reading.wanted > 0 {
+            step.say(&format!(
+                "{}: {} of {}",
+                reading.step, reading.done, reading.wanted
+            ));
+        }
+    }
+}
+
+fn name(label: &str) -> String {
+    match label {
+        "" => "Load".to_owned(),
+        label => label.to_owned(),
+    }
+}
+
+fn loaded(name: &str, stretch: &Stretch) -> String {
+    let latency = |share| number(stretch.latencies.quantile_ms(share));
+    let mark = if stretch.done > 0 { tick() } else { cross() };
+    let mut line = format!(
+        "  {mark} {name:<NAME_WIDTH$} {:>8} /s  {} delivered in {:.1} s  p50 {} ms  p99 {} ms",
+        number(stretch.per_s()),
+        number(stretch.done as f64),
+        stretch.seconds,
+        latency(0.5),
+        latency(0.99),
+    );
+    if let Some((rate, _)) = stretch.tried.iter().rfind(|(_, met)| *met) {
+        line.push_str(&format!("  knee {} /s", number(*rate)));
+    }
+    if stretch.dropped > 0 {
+        line.push_str(&format!("  {} dropped", number(stretch.dropped as f64)));
+    }
+    if let Some(fault) = stretch.faults.first() {
+        let failed = number(stretch.failed() as f64);
+        line.push_str(&format!(
+            "\n    {failed} failed, such as {}: {}",
+            fault.code, fault.message
+        ));
+    }
+    line
+}
+
+fn kept(folder: &std::path::Path, pids: &[u32]) -> String {
+    let pids: Vec<String> = pids.iter().map(u32::to_string).collect();
+    let folder = folder.display();
+    format!(
+        "\nThe network stays up in {folder}; look at it with\n  tally node info --node {folder}/nodes/bank-1\n\
+         Stop it:\n  kill {}\n  rm -r {folder}",
+        pids.join(" ")
+    )
+}
