@@ -109,7 +109,8 @@ impl<'a> Course<'a> {
         let plan = &self.points[turn.point].plan;
         let binary = self.binaries.get(turn.point).cloned().flatten();
         self.go_to(&GroundKey::of(&plan.network, binary)).await?;
-        self.make_ready(turn, left).await?;
+        let prepared = Prepared::of(plan, &self.mixes[turn.point]);
+        self.make_ready(turn, &prepared, left).await?;
         let Some(life) = &self.life else {
             // Somebody asked to stop before it was ready.
             return Ok(());
@@ -118,6 +119,7 @@ impl<'a> Course<'a> {
         let measure = Measure {
             plan,
             mix: &self.mixes[turn.point],
+            prepared: &prepared,
             site: &life.site,
             ground: &self.grounds[self.here].1,
             label: label(&self.points[turn.point].at, repeat),
@@ -167,18 +169,22 @@ impl<'a> Course<'a> {
     }
 
     /// Settings, restarts, and what has to be prepared: afterwards there is a life, unless somebody asked to stop.
-    async fn make_ready(&mut self, turn: Turn, left: &[Turn]) -> Result<(), RunError> {
+    async fn make_ready(
+        &mut self,
+        turn: Turn,
+        prepared: &Prepared,
+        left: &[Turn],
+    ) -> Result<(), RunError> {
         let plan = &self.points[turn.point].plan;
-        let prepared = Prepared::of(plan, &self.mixes[turn.point]);
         let other_point = self.last.is_none_or(|last| last.point != turn.point);
         let renew =
             self.life.is_none() || prepared.needs_clean() || (plan.run.fresh && other_point);
         if !matches!(self.grounds[self.here].1, Ground::Ours(_)) {
-            return self.make_ready_elsewhere(plan, turn, &prepared).await;
+            return self.make_ready_elsewhere(plan, turn, prepared).await;
         }
         if renew {
             self.end_life().await;
-            return self.begin_life(plan, turn, &prepared, left).await;
+            return self.begin_life(plan, turn, prepared, left).await;
         }
         let must_restart = match plan.run.restart {
             Restart::Needed => false,

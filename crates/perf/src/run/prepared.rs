@@ -10,21 +10,39 @@ const PER_S_GUESSED: f64 = 200.0;
 pub(super) struct Prepared {
     /// The same for points that can share a preparation.
     pub key: String,
-    /// Units that a stretch will run, about.
+    /// Units that a stretch will run, about, its warm-up included.
     pub units: u64,
+    /// Of them for the warm-up.
+    pub warm_up: u64,
     needed: bool,
+    /// Whether it is made for so many units and no more.
+    limited: bool,
 }
 
 impl Prepared {
     /// Of a point.
     pub fn of(plan: &Plan, mix: &Mix) -> Self {
-        let units = units(plan);
+        let (warm_up, measured) = (warm_up(plan), measured(plan));
+        let units = warm_up.saturating_add(measured);
         let key = mix.preparation(units);
         Self {
             needed: key.is_some(),
+            limited: key != mix.preparation(units.saturating_add(1)),
             key: format!("{} {}", plan.seed, key.unwrap_or_default()),
             units,
+            warm_up,
         }
+    }
+
+    /// Units that the warm-up of a closed loop may run, if what is prepared is used up by units.
+    pub fn warm_up_max(&self) -> Option<u64> {
+        self.limited.then_some(self.warm_up)
+    }
+
+    /// Units that may be measured, if what is prepared is used up by units.
+    pub fn measured_max(&self) -> Option<u64> {
+        let measured = self.units.saturating_sub(self.warm_up);
+        self.limited.then_some(measured)
     }
 
     /// Whether there is something to prepare, which then begins on an empty network.
@@ -33,29 +51,105 @@ impl Prepared {
     }
 }
 
-/// Units that a stretch of this scenario runs, about, its warm-up included.
-fn units(plan: &Plan) -> u64 {
+/// Units of the warm-up, about.
+fn warm_up(plan: &Plan) -> u64 {
     let run = &plan.run;
-    let seconds = run.warm_up_s + run.seconds;
-    let of_shape = |shape: &Shape| match shape {
-        Shape::Constant(per_s) => per_s * seconds,
-        Shape::Ramp { from, to } => from * run.warm_up_s + (from + to) / 2.0 * run.seconds,
-        Shape::Steps(steps) => {
-            let first = steps.first().map_or(0.0, |step| step.per_s);
-            let all: f64 = steps.iter().map(|step| step.per_s * step.seconds).sum();
-            first * run.warm_up_s + all
-        }
-    };
+    if run.warm_up_s <= 0.0 {
+        return 0;
+    }
+    match (&plan.load, run.count) {
+        // The rate is not known before; a quarter of what is measured will do.
+        (Load::Closed(_), Some(count)) => count.div_ceil(4),
+        (Load::Closed(_), None) => whole(PER_S_GUESSED * run.warm_up_s),
+        (Load::Open(open), _) => arrivals(rate_at_first(&open.shape) * run.warm_up_s),
+        (Load::Knee(knee), _) => arrivals(knee.to_per_s * run.warm_up_s),
+    }
+}
+
+/// Measured units, about.
+fn measured(plan: &Plan) -> u64 {
+    let run = &plan.run;
     let by_time = match &plan.load {
-        Load::Open(open) => of_shape(&open.shape),
-        Load::Knee(knee) => knee.to_per_s * seconds,
-        Load::Closed(_) => PER_S_GUESSED * seconds,
+        Load::Closed(_) => whole(PER_S_GUESSED * run.seconds),
+        Load::Open(open) => arrivals(match &open.shape {
+            Shape::Constant(per_s) => per_s * run.seconds,
+            Shape::Ramp { from, to } => (from + to) / 2.0 * run.seconds,
+            Shape::Steps(steps) => steps.iter().map(|step| step.per_s * step.seconds).sum(),
+        }),
+        Load::Knee(knee) => arrivals(knee.to_per_s * run.seconds),
     };
-    let by_time = by_time.ceil().max(1.0) as u64;
-    match run.count {
-        None => by_time,
-        Some(count) if run.warm_up_s <= 0.0 => count,
-        // How many the warm-up runs nobody knows; a quarter again is what it usually stays under.
-        Some(count) => count.saturating_add(count / 4).saturating_add(100),
+    match (&plan.load, run.count) {
+        (Load::Closed(_), Some(count)) => count,
+        (_, Some(count)) => count.min(by_time),
+        (_, None) => by_time,
+    }
+}
+
+fn rate_at_first(shape: &Shape) -> f64 {
+    match shape {
+        Shape::Constant(per_s) => *per_s,
+        Shape::Ramp { from, .. } => *from,
+        Shape::Steps(steps) => steps.first().map_or(0.0, |step| step.per_s),
+    }
+}
+
+/// So many arrivals, and some more: at random there may be.
+fn arrivals(mean: f64) -> u64 {
+    whole(mean + 6.0 * mean.max(0.0).sqrt())
+}
+
+fn whole(units: f64) -> u64 {
+    units.ceil().max(1.0) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{NoChecks, Options, parse};
+    use crate::workload::Workloads;
+
+    fn prepared(work: &str, load: &str, run: &str) -> Prepared {
+        let text = format!(
+            "title = 'x'\n[network]\nbanks = 2\n[work]\n{work}\n[load]\n{load}\n[run]\n{run}\n"
+        );
+        let plan = parse("x", "x", text.as_bytes(), &Options::default(), &NoChecks)
+            .unwrap_or_else(|error| panic!("{error}"));
+        let mix = Mix::new(&Workloads::shipped(), &plan.work, 1).expect("shipped kinds");
+        Prepared::of(&plan, &mix)
+    }
+
+    #[test]
+    fn units_of_each_load() {
+        let closed = "outstanding = 8";
+        for (load, run, warm_up, units) in [
+            (closed, "count = 400\nwarm_up_s = 1", 100, 500),
+            (closed, "count = 400\nwarm_up_s = 0", 0, 400),
+            (closed, "seconds = 2\nwarm_up_s = 1", 200, 600),
+            ("rate = 100", "seconds = 1\nwarm_up_s = 0", 0, 160),
+        ] {
+            let prepared = prepared("kind = 'transfer'\ndepth = 2", load, run);
+            assert!(prepared.needs_clean());
+            assert_eq!(
+                (prepared.warm_up, prepared.units),
+                (warm_up, units),
+                "{load} {run}"
+            );
+            assert_eq!(prepared.measured_max(), Some(units - warm_up));
+        }
+    }
+
+    #[test]
+    fn what_is_not_used_up_is_shared_and_has_no_end() {
+        let run = |seconds: u32| {
+            prepared(
+                "kind = 'pay'",
+                "outstanding = 8",
+                &format!("seconds = {seconds}"),
+            )
+        };
+        assert_eq!(run(1).key, run(2).key);
+        assert_eq!(run(1).measured_max(), None);
+        let none = prepared("kind = 'issue'", "outstanding = 8", "seconds = 1");
+        assert!(!none.needs_clean() && none.warm_up_max().is_none());
     }
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use super::error::RunError;
 use super::event::{Event, Events};
 use super::ground::Ground;
+use super::prepared::Prepared;
 use crate::load::Live;
 use crate::load::engine::{
     self, Around, Driven, Ended, Real, SampleSink, Settings, Stop, UNFINISHED_AFTER,
@@ -26,6 +27,7 @@ pub(super) struct Measure<'a> {
     /// The point's.
     pub plan: &'a Plan,
     pub mix: &'a Arc<Mix>,
+    pub prepared: &'a Prepared,
     pub site: &'a Arc<Site>,
     pub ground: &'a Ground,
     /// Its point and repeat, for people.
@@ -102,7 +104,10 @@ impl Measure<'_> {
         let mut settings = Settings {
             warm_up: seconds(run.warm_up_s),
             measured: seconds(run.seconds),
-            count: run.count,
+            count: [run.count, self.prepared.measured_max()]
+                .into_iter()
+                .flatten()
+                .min(),
             seed: self.seed,
             labels: self.mix.labels(),
             unfinished_after: UNFINISHED_AFTER,
@@ -119,7 +124,7 @@ impl Measure<'_> {
             let warm_up = Settings {
                 warm_up: Duration::ZERO,
                 measured: settings.warm_up,
-                count: None,
+                count: self.prepared.warm_up_max(),
                 ..settings.clone()
             };
             engine::stretch(&clock, &driven, load, &warm_up, &around, async {}).await;
