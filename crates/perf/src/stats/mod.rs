@@ -10,6 +10,7 @@ mod drift;
 mod flips;
 mod interval;
 mod line;
+mod sides;
 mod student;
 mod summary;
 #[cfg(test)]
@@ -22,5 +23,6 @@ pub use compare::{
 pub use comparison::{Compared, Comparison, LeftOut, Method, Scale, Side, Test, Verdict};
 pub use interval::{geometric_mean, mean_interval, quantile_interval_ms};
 pub use line::{Line, block_means, fit};
+pub use sides::{compare_axis, compare_reports, doubts_of};
 pub use student::{t_below, t_quantile};
 pub use summary::{growth, is_generator, summarise};
