@@ -16,6 +16,7 @@ pub mod report;
 pub mod results;
 pub mod run;
 pub mod scenario;
+pub mod selftest;
 pub mod stats;
 pub mod topology;
 pub mod workload;

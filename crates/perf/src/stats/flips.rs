@@ -7,12 +7,14 @@
 //! chance of any false finding among them, and metrics that move together cost little. Metrics are then tested step by step: one
 //! that is found no longer stands in the way of the next (Westfall and Young's step-down).
 
-use super::chance::Chance;
+use crate::load::engine::Chance;
 
 /// Up to so many pairs every arrangement of signs is counted.
 pub(super) const EXACT_PAIRS_MAX: usize = 15;
 /// Beyond, so many are drawn.
 const DRAWN: usize = 20_000;
+/// Tells this use of a seed from others.
+const SIGNS: u64 = 0x7369_676e_7300;
 /// Sums that differ by less than rounding are equal.
 const EQUAL: f64 = 1e-9;
 
@@ -113,7 +115,7 @@ impl Maxima {
 
     fn drawn(sorted: &[&[f64]], pairs: usize, arrangements: usize, seed: u64) -> Self {
         let mut maxima = Self::with_room(sorted.len(), arrangements, 1);
-        let mut chance = Chance::new(seed);
+        let mut chance = Chance::new(seed, SIGNS);
         let mut signs = vec![1.0; pairs];
         for _ in 0..arrangements {
             for part in signs.chunks_mut(64) {

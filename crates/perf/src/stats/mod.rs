@@ -3,7 +3,6 @@
 //! Everywhere the independent observation is a *stretch* of load, never a unit within one: units of one stretch share queues, commits
 //! and caches, so that an interval that counts them as independent would be far too narrow.
 
-mod chance;
 mod compare;
 mod comparison;
 mod drift;

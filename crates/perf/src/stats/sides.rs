@@ -58,6 +58,9 @@ pub fn compare_reports(reports: &[(Side, Report)]) -> Result<Comparison, Compare
     Ok(comparison)
 }
 
+/// A place on the other axes, with the stretches of each side there.
+type Place = (Vec<CaseResult>, BTreeMap<usize, Vec<Stretch>>);
+
 /// Compares the cases of one axis of a report, each with the first, at every place on the other axes. Repeats that ran in rounds are
 /// pairs, others are separate runs.
 ///
@@ -82,7 +85,7 @@ pub fn compare_axis(report: &Report, axis: &str) -> Result<Comparison, CompareEr
         )));
     };
     let mut names: Vec<&str> = Vec::new();
-    let mut places: Vec<(Vec<CaseResult>, BTreeMap<usize, Vec<Stretch>>)> = Vec::new();
+    let mut places: Vec<Place> = Vec::new();
     for point in &scenario.points {
         let Some(on_axis) = point.at.iter().find(|case| case.axis == axis) else {
             continue;

@@ -1,8 +1,8 @@
 //! The comparison tried on noise that is known: how often it finds what is not there, and how often what is.
 
-use super::chance::Chance;
 use super::compare::{Case, CompareError, Design, compare};
 use super::comparison::{Comparison, Method, Scale, Side, Verdict};
+use crate::load::engine::Chance;
 use crate::results::{Fault, Histogram, Process, ProcessSample, Stretch};
 
 /// What kind of noise stretches have, apart from size.
@@ -28,7 +28,7 @@ struct Machine {
 impl Machine {
     fn new(noise: Noise, size: f64, seed: u64) -> Self {
         Self {
-            chance: Chance::new(seed),
+            chance: Chance::new(seed, 0),
             noise,
             size,
             last: 0.0,
@@ -36,13 +36,9 @@ impl Machine {
         }
     }
 
-    fn share(&mut self) -> f64 {
-        (self.chance.next_u64() >> 11) as f64 / (1u64 << 53) as f64
-    }
-
     /// About the standard normal distribution.
     fn bell(&mut self) -> f64 {
-        (0..12).map(|_| self.share()).sum::<f64>() - 6.0
+        (0..12).map(|_| self.chance.share()).sum::<f64>() - 6.0
     }
 
     /// What the next stretch has in common in all its metrics.
@@ -56,7 +52,7 @@ impl Machine {
                 self.last + 0.2 * self.count
             }
             // Pareto-like: no variance to speak of.
-            Noise::HeavyTailed => fresh * 0.3 + (1.0 - self.share()).powf(-0.7) - 1.0,
+            Noise::HeavyTailed => fresh * 0.3 + (1.0 - self.chance.share()).powf(-0.7) - 1.0,
         }
     }
 
