@@ -59,6 +59,9 @@ pub enum EffectRequest {
         missing_allowed: Vec<PublicKey>,
         /// How its back chain is fetched. Not a part of the digest: it changes nothing but how long that takes.
         fetching: Fetching,
+        /// Whether it is recorded then, as what others made and this flow builds on; only with all its signatures. Not a part of the
+        /// digest: flows that keep what they verify have always done so.
+        keep: bool,
     },
     /// Check signatures, gathered with those of other flows. Answered by [`EffectResult::Done`].
     CheckSignatures(Vec<SignedMessage>),
@@ -328,6 +331,7 @@ impl EffectRequest {
                 from,
                 missing_allowed,
                 fetching: _,
+                keep: _,
             } => {
                 let from = from.as_ref().map_or(&[][..], |p| p.as_bytes());
                 d.bytes(transaction.id().as_bytes())

@@ -131,13 +131,16 @@ impl Kernel {
                 from,
                 missing_allowed,
                 fetching,
+                keep,
             } => {
                 self.weigh(&flow, transaction.wire().bytes().len());
                 let goal = Goal::Verify {
                     flow,
                     effect,
-                    missing_allowed,
+                    // What is recorded lacks nothing.
+                    missing_allowed: if keep { Vec::new() } else { missing_allowed },
                     fetching,
+                    keep,
                 };
                 self.take_in(Arc::new(transaction), goal, from, Vec::new());
             }

@@ -50,6 +50,8 @@ pub enum Goal {
         missing_allowed: Vec<PublicKey>,
         /// How its back chain is fetched.
         fetching: Fetching,
+        /// Whether to record it then.
+        keep: bool,
     },
     /// Record it for a flow of ours and owe it to others.
     Record {

@@ -127,8 +127,8 @@ impl Kernel {
         let Some((settled, also)) = self.intake.take(item) else {
             return Ok(());
         };
-        let is_new =
-            !matches!(settled.goal, Goal::Verify { .. }) && !self.book.contains(&id, reads)?;
+        let is_new = !matches!(settled.goal, Goal::Verify { keep: false, .. })
+            && !self.book.contains(&id, reads)?;
         if is_new {
             self.record(&transaction, reads)?;
         }

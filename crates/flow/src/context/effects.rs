@@ -82,6 +82,25 @@ impl FlowContext {
             from,
             missing_allowed: missing_allowed.to_vec(),
             fetching,
+            keep: false,
+        };
+        self.effect(request).await.and_then(done)
+    }
+
+    /// Resolves a final transaction that others made from a peer, verifies it and records it: from then on this flow can build on it,
+    /// and those to whom its own transactions go find it here. It does not count among the flow's own.
+    pub async fn keep(
+        &self,
+        transaction: &SignedTransaction,
+        from: PartyId,
+        fetching: Fetching,
+    ) -> Result<(), FlowError> {
+        let request = EffectRequest::Verify {
+            transaction: transaction.clone(),
+            from: Some(from),
+            missing_allowed: Vec::new(),
+            fetching,
+            keep: true,
         };
         self.effect(request).await.and_then(done)
     }

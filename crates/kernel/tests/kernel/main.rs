@@ -13,6 +13,7 @@ mod deliveries;
 mod drain;
 mod falls;
 mod forged;
+mod forged_swaps;
 mod fresh_keys;
 mod garbage;
 mod hospital;

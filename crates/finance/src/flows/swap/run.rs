@@ -263,10 +263,8 @@ async fn keep(
     transaction: SignedTransaction,
     resolve: Resolve,
 ) -> Result<(), FlowError> {
-    let (from, fetching) = (Some(session.peer()), resolve.fetching());
-    ctx.verify_fetching(&transaction, from, &[], fetching)
-        .await?;
-    ctx.record(transaction, Vec::new()).await
+    ctx.keep(&transaction, session.peer(), resolve.fetching())
+        .await
 }
 
 /// What changes hands: in each pair the buyer's cash goes to the seller, the seller's stock to the buyer.

@@ -62,7 +62,8 @@ forgers!(
     Reissues as "cash.reissue",
     Redeems as "paper.redeem",
     Nets as "obligation.net",
-    Sells as "trade.sell"
+    Sells as "trade.sell",
+    Swaps as "swap.run"
 );
 
 /// A buyer that answers an offer with what it has been told.
@@ -84,6 +85,7 @@ pub(super) fn register(registry: &mut FlowRegistry) {
         registry.register::<Redeems>();
         registry.register::<Nets>();
         registry.register::<Sells>();
+        registry.register::<Swaps>();
         registry.register_responder::<Buys>();
     }
 }

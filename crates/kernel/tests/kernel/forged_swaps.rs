@@ -1,0 +1,393 @@
+//! A dishonest coordinator proposes a little more than was agreed, or a little less, and no party signs it.
+
+use finance::stock::builder::stock_code;
+use finance::stock::{StockCommand, StockState, StockToken, stock_name};
+use finance::swap::{Mandate, MandateCommand, Market, Side, mandate_code, mandate_name};
+use finance::{CashCommand, CashState, IssuedToken, Reference, cash_builder, cash_name};
+use ledger::{SignedTransaction, StateAndRef, TimeWindow, TransactionBuilder};
+use primitives::{Encode, Encoder, PublicKey, Timestamp};
+
+use crate::settlement::{MANDATE, holds, market};
+use crate::town::{Town, key};
+use crate::trades::{at_rest, done, name};
+
+const DIFFERS: &str = "swap.proposal_differs";
+/// The coordinator, who is the seller too.
+const FORGER: usize = 3;
+/// The buyer: 10 units for 100, out of a coin of 1000.
+const BUYER: usize = 4;
+
+fn public(node: usize) -> PublicKey {
+    key(node).public().clone()
+}
+
+fn cash(town: &Town) -> IssuedToken {
+    IssuedToken {
+        issuer: town.nodes[1].party.clone(),
+        reference: Reference::default(),
+        currency: "GBP".parse().expect("a currency"),
+    }
+}
+
+fn stock(town: &Town, symbol: &str) -> StockToken {
+    StockToken {
+        issuer: town.nodes[2].party.clone(),
+        symbol: symbol.parse().expect("a symbol"),
+    }
+}
+
+/// The state in which a node holds so much.
+fn held(town: &Town, node: usize, symbol: &str, quantity: u64) -> StateAndRef {
+    let mut view = town.nodes[node].view.values();
+    let found = view.find(|produced| {
+        let facts = produced.facts.fungible.as_ref();
+        facts.is_some_and(|held| held.symbol == symbol && held.quantity == quantity)
+    });
+    found.expect("held").state.clone()
+}
+
+/// A proposal in the making.
+struct Proposal<'a> {
+    town: &'a Town,
+    builder: TransactionBuilder,
+}
+
+impl<'a> Proposal<'a> {
+    fn new(town: &'a Town, inputs: &[&StateAndRef]) -> Self {
+        let builder = TransactionBuilder::new(town.nodes[0].party.clone())
+            .attachment(cash_builder::cash_code().0)
+            .attachment(stock_code().0)
+            .inputs(inputs.iter().copied());
+        Self { town, builder }
+    }
+
+    fn pays(mut self, to: usize, quantity: u64) -> Self {
+        let (token, owner) = (cash(self.town), public(to));
+        let state = CashState {
+            token,
+            quantity,
+            owner,
+        };
+        let constraint = cash_builder::cash_code().1.clone();
+        let data = state.to_bytes();
+        self.builder = self
+            .builder
+            .output_data(cash_name().clone(), constraint, data);
+        self
+    }
+
+    fn gives(mut self, to: usize, quantity: u64) -> Self {
+        let (token, owner) = (stock(self.town, "TLY"), public(to));
+        let state = StockState {
+            token,
+            quantity,
+            owner,
+        };
+        let constraint = stock_code().1.clone();
+        let data = state.to_bytes();
+        self.builder = self
+            .builder
+            .output_data(stock_name().clone(), constraint, data);
+        self
+    }
+
+    /// Both moves, the cash's by the buyer, the stock's by these; to be notarised within so many milliseconds.
+    fn moved(mut self, stock_by: &[usize], within_ms: Option<u64>) -> TransactionBuilder {
+        let value = CashCommand::Move.to_bytes();
+        let cash_by = vec![public(BUYER)];
+        self.builder = self.builder.command(cash_name().clone(), value, cash_by);
+        if !stock_by.is_empty() {
+            let value = StockCommand::Move.to_bytes();
+            let by = stock_by.iter().map(|node| public(*node)).collect();
+            self.builder = self.builder.command(stock_name().clone(), value, by);
+        }
+        match within_ms {
+            Some(ms) => {
+                let until = Timestamp::from_ms(self.town.now + ms);
+                self.builder.time_window(TimeWindow::until(until))
+            }
+            None => self.builder,
+        }
+    }
+}
+
+/// What the coordinator asks of the buyer: this coin for 10 units, nothing sent along.
+fn leg(town: &Town, coin: &StateAndRef) -> Vec<u8> {
+    let mut e = Encoder::new();
+    e.array(8);
+    Market {
+        side: Side::Buy,
+        cash: cash(town),
+        stock: stock(town, "TLY"),
+    }
+    .encode(&mut e);
+    e.u64(10);
+    e.u64(100);
+    town.nodes[0].party.encode(&mut e);
+    vec![coin.reference].encode(&mut e);
+    e.bool(false);
+    e.u64(1_000);
+    e.array(1);
+    e.u64(1);
+    e.into_bytes()
+}
+
+fn proposed(town: &Town, builder: TransactionBuilder) -> Vec<u8> {
+    let mut signed = SignedTransaction::new(town.built(builder), []);
+    if signed.missing_parties().contains(&public(FORGER)) {
+        signed = signed.signed_by(&key(FORGER));
+    }
+    let mut e = Encoder::new();
+    e.array(2);
+    e.u64(1);
+    signed.encode(&mut e);
+    e.into_bytes()
+}
+
+/// The buyer has another coin and stock of its own; the coordinator has stock and cash.
+fn fair() -> Town {
+    let mut town = market(1);
+    for (flow, issuer, what, quantity, to) in [
+        ("cash.issue", 1, r#""currency":"GBP""#, 500, BUYER),
+        ("stock.issue", 2, r#""symbol":"TLY""#, 7, BUYER),
+        ("stock.issue", 2, r#""symbol":"TLY""#, 60, FORGER),
+    ] {
+        let to = name(to as u64);
+        let args = format!(r#"{{{what},"quantity":{quantity},"recipient":"{to}"}}"#);
+        done(&mut town, issuer, flow, &args);
+    }
+    town
+}
+
+#[test]
+fn a_buyer_signs_nothing_but_the_swap_that_it_agreed_to() {
+    let mut town = fair();
+    let coin = held(&town, BUYER, "GBP", 1_000);
+    let other = held(&town, BUYER, "GBP", 500);
+    let own_stock = held(&town, BUYER, "TLY", 7);
+    let sold = held(&town, FORGER, "TLY", 60);
+    let soon = Some(60_000);
+    let both = [&coin, &sold];
+    let fair = |town: &Town| -> TransactionBuilder {
+        let swap = Proposal::new(town, &both);
+        let swap = swap.pays(FORGER, 100).gives(BUYER, 10);
+        swap.pays(BUYER, 900)
+            .gives(FORGER, 50)
+            .moved(&[FORGER], soon)
+    };
+    let issued = |town: &Town| {
+        let token = stock(town, "TLY");
+        let token = StockToken {
+            issuer: town.nodes[FORGER].party.clone(),
+            ..token
+        };
+        let state = StockState {
+            token: token.clone(),
+            quantity: 5,
+            owner: public(FORGER),
+        };
+        let (token, quantity) = (token.id(), 5);
+        let value = StockCommand::Issue { token, quantity }.to_bytes();
+        let constraint = stock_code().1.clone();
+        let builder = fair(town).output_data(stock_name().clone(), constraint, state.to_bytes());
+        builder.command(stock_name().clone(), value, vec![public(FORGER)])
+    };
+    let mandated = |town: &Town| {
+        let mandate = Mandate {
+            owner: town.nodes[FORGER].party.clone(),
+            coordinator: town.nodes[1].party.clone(),
+            market: Market {
+                side: Side::Buy,
+                cash: cash(town),
+                stock: stock(town, "TLY"),
+            },
+            price: 1,
+            quantity_max: 1,
+            until: None,
+        };
+        let (code, constraint) = mandate_code();
+        let builder = fair(town).attachment(*code);
+        let data = mandate.to_bytes();
+        let builder = builder.output_data(mandate_name().clone(), constraint.clone(), data);
+        let value = MandateCommand::Give.to_bytes();
+        builder.command(mandate_name().clone(), value, vec![public(FORGER)])
+    };
+    type Case<'a> = (&'a str, TransactionBuilder, &'a str);
+    let cases: Vec<Case<'_>> = {
+        let town = &town;
+        let of = |inputs: &[&StateAndRef]| Proposal::new(town, inputs);
+        vec![
+            (
+                "another coin too",
+                of(&[&coin, &other, &sold])
+                    .pays(FORGER, 100)
+                    .gives(BUYER, 10)
+                    .pays(BUYER, 900)
+                    .pays(BUYER, 500)
+                    .gives(FORGER, 50)
+                    .moved(&[FORGER], soon),
+                DIFFERS,
+            ),
+            (
+                "another coin that the forger takes",
+                of(&[&coin, &other, &sold])
+                    .pays(FORGER, 600)
+                    .gives(BUYER, 10)
+                    .pays(BUYER, 900)
+                    .gives(FORGER, 50)
+                    .moved(&[FORGER], soon),
+                DIFFERS,
+            ),
+            (
+                "another coin instead",
+                of(&[&other, &sold])
+                    .pays(FORGER, 100)
+                    .gives(BUYER, 10)
+                    .pays(BUYER, 400)
+                    .gives(FORGER, 50)
+                    .moved(&[FORGER], soon),
+                DIFFERS,
+            ),
+            (
+                "less stock",
+                of(&both)
+                    .pays(FORGER, 100)
+                    .gives(BUYER, 9)
+                    .pays(BUYER, 900)
+                    .gives(FORGER, 51)
+                    .moved(&[FORGER], soon),
+                DIFFERS,
+            ),
+            (
+                "less change",
+                of(&both)
+                    .pays(FORGER, 101)
+                    .gives(BUYER, 10)
+                    .pays(BUYER, 899)
+                    .gives(FORGER, 50)
+                    .moved(&[FORGER], soon),
+                DIFFERS,
+            ),
+            (
+                "change in pieces",
+                of(&both)
+                    .pays(FORGER, 100)
+                    .gives(BUYER, 10)
+                    .pays(BUYER, 899)
+                    .pays(BUYER, 1)
+                    .gives(FORGER, 50)
+                    .moved(&[FORGER], soon),
+                DIFFERS,
+            ),
+            (
+                "stock in pieces",
+                of(&both)
+                    .pays(FORGER, 100)
+                    .gives(BUYER, 5)
+                    .gives(BUYER, 5)
+                    .pays(BUYER, 900)
+                    .gives(FORGER, 50)
+                    .moved(&[FORGER], soon),
+                DIFFERS,
+            ),
+            (
+                "the buyer's own stock",
+                of(&[&coin, &sold, &own_stock])
+                    .pays(FORGER, 100)
+                    .gives(BUYER, 10)
+                    .pays(BUYER, 900)
+                    .gives(FORGER, 57)
+                    .moved(&[FORGER, BUYER], soon),
+                DIFFERS,
+            ),
+            (
+                "the buyer's own stock back",
+                of(&[&coin, &own_stock])
+                    .pays(FORGER, 100)
+                    .gives(BUYER, 7)
+                    .pays(BUYER, 900)
+                    .moved(&[BUYER], soon),
+                DIFFERS,
+            ),
+            (
+                "no stock",
+                of(&[&coin])
+                    .pays(FORGER, 100)
+                    .pays(BUYER, 900)
+                    .moved(&[], soon),
+                DIFFERS,
+            ),
+            (
+                "for ever",
+                of(&both)
+                    .pays(FORGER, 100)
+                    .gives(BUYER, 10)
+                    .pays(BUYER, 900)
+                    .gives(FORGER, 50)
+                    .moved(&[FORGER], None),
+                DIFFERS,
+            ),
+            (
+                "for too long",
+                of(&both)
+                    .pays(FORGER, 100)
+                    .gives(BUYER, 10)
+                    .pays(BUYER, 900)
+                    .gives(FORGER, 50)
+                    .moved(&[FORGER], Some(700_000)),
+                DIFFERS,
+            ),
+            ("states that are bound", fair(town).bind(&[1, 3]), DIFFERS),
+            (
+                "a state read",
+                fair(town).reference(other.reference),
+                DIFFERS,
+            ),
+            ("an issue beside it", issued(town), DIFFERS),
+            ("a mandate beside it", mandated(town), DIFFERS),
+            (
+                "more than there is",
+                of(&both)
+                    .pays(FORGER, 100)
+                    .gives(BUYER, 10)
+                    .pays(BUYER, 900)
+                    .gives(FORGER, 51)
+                    .moved(&[FORGER], soon),
+                "tx.contract_rejected",
+            ),
+        ]
+    };
+    let good = fair(&town);
+    for (what, builder, code) in cases {
+        let said = vec![leg(&town, &coin), proposed(&town, builder)];
+        town.forger(FORGER, said, 2);
+        let ended = town.forge(FORGER, "swap.run", BUYER);
+        assert_eq!(ended, Err(code.to_owned()), "{what}: {:#?}", town.logs);
+        at_rest(&mut town);
+        assert_eq!(holds(&town, BUYER, "GBP"), [500, 1_000], "{what}");
+        assert_eq!(holds(&town, BUYER, "TLY"), [7], "{what}");
+    }
+    // The same by hand as it should be.
+    let said = vec![leg(&town, &coin), proposed(&town, good)];
+    town.forger(FORGER, said, 2);
+    assert_eq!(town.forge(FORGER, "swap.run", BUYER), Ok(true));
+    assert_eq!(crate::trades::all(&town, BUYER, MANDATE).len(), 1);
+}
+
+#[test]
+fn a_stranger_locks_nothing_and_learns_nothing() {
+    let mut town = fair();
+    let coin = held(&town, BUYER, "GBP", 1_000);
+    let said = vec![leg(&town, &coin)];
+    town.forger(1, said, 1);
+    let ended = town.forge(1, "swap.run", BUYER);
+    assert_eq!(ended, Err("swap.no_mandate".to_owned()));
+    town.repent(1);
+    at_rest(&mut town);
+    let pay = format!(
+        r#"{{"currency":"GBP","issuer":"{}","payments":[{{"to":"{}","quantity":1500}}]}}"#,
+        name(1),
+        name(1)
+    );
+    done(&mut town, BUYER, "cash.pay", &pay);
+}
