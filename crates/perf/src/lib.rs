@@ -22,4 +22,5 @@ pub mod topology;
 pub mod workload;
 
 /// The codes of the laboratory, module by module.
-pub const ERRORS: &[&[primitives::ErrorInfo]] = &[plan::ERRORS, run::ERRORS, topology::ERRORS];
+pub const ERRORS: &[&[primitives::ErrorInfo]] =
+    &[plan::ERRORS, report::ERRORS, run::ERRORS, topology::ERRORS];

@@ -2,7 +2,9 @@
 
 use super::synthetic::{Dice, Shape, point, report, stretch};
 use super::*;
-use crate::results::{Estimate, Point, Report, Scenario, Second, Stretch};
+use crate::results::{
+    Estimate, Fault, Finding, Point, Report, Scenario, Second, Stretch, WorkResult,
+};
 use crate::stats::{Compared, Comparison, LeftOut, Method, Scale, Side, Test, Verdict};
 
 /// A page must open everywhere and ask nobody for anything.
@@ -488,4 +490,56 @@ fn a_comparison_says_what_changed_and_what_did_not() {
     check_page(&evil);
     assert_eq!(evil.matches("<script>").count(), 1);
     check_page(&comparison_html(&Comparison::default()));
+}
+
+#[test]
+fn the_reference_names_every_field_and_column() {
+    let reference = include_str!("../../../../docs/reference/reports.md");
+    let mut report = report();
+    let stretch = &mut report.scenarios[0].points[0].stretches[0];
+    stretch.works = vec![WorkResult::default()];
+    stretch.faults = vec![Fault::default()];
+    report.scenarios[1].findings = vec![Finding::default()];
+    let value = serde_json::to_value(&report).expect("JSON");
+    let mut names = std::collections::BTreeSet::new();
+    fields(&value, &mut names);
+    assert!(names.len() > 70, "{names:?}");
+    for table in [
+        csv::metrics(&report),
+        csv::series(&report),
+        csv::processes(&report),
+        format!("{JTL_HEAD}\n"),
+    ] {
+        let head = table.lines().next().unwrap_or_default();
+        names.extend(head.split(',').map(str::to_owned));
+    }
+    names.extend(units::names().map(str::to_owned));
+    for name in names {
+        // Further axes are named by the first.
+        if !name.ends_with("_2") {
+            assert!(reference.contains(&format!("`{name}`")), "{name}");
+        }
+    }
+}
+
+/// Names of all fields of objects that have a fixed form.
+fn fields(value: &serde_json::Value, names: &mut std::collections::BTreeSet<String>) {
+    match value {
+        serde_json::Value::Array(items) => items.iter().for_each(|item| fields(item, names)),
+        serde_json::Value::Object(items) => {
+            for (name, item) in items {
+                names.insert(name.clone());
+                match name.as_str() {
+                    // By bucket, and by case.
+                    "latencies" | "values" => {}
+                    "metrics" if item.is_object() => {
+                        let estimates = item.as_object().into_iter().flatten();
+                        estimates.for_each(|(_, estimate)| fields(estimate, names));
+                    }
+                    _ => fields(item, names),
+                }
+            }
+        }
+        _ => {}
+    }
 }

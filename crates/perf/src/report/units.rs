@@ -30,7 +30,7 @@ pub struct Metric {
 }
 
 /// The known metrics in the order in which tables have them: name, title, short title, unit, better, scale.
-const KNOWN: [(&str, &str, &str, &str, Better, f64); 26] = [
+const KNOWN: [(&str, &str, &str, &str, Better, f64); 24] = [
     ("rate_per_s", "Rate", "Rate", "/s", Better::Higher, 1.0),
     (
         "states_per_s",
@@ -160,8 +160,6 @@ const KNOWN: [(&str, &str, &str, &str, Better, f64); 26] = [
         Better::Lower,
         1.0,
     ),
-    ("units", "Units", "Units", "", Better::Higher, 1.0),
-    ("retries", "Retries", "Retries", "", Better::Lower, 1.0),
 ];
 
 impl Metric {
@@ -266,7 +264,7 @@ impl Metric {
 }
 
 /// Metrics that are facts, neither good nor bad.
-const NEUTRAL: [&str; 2] = ["sent_mbit_per_s", "units"];
+const NEUTRAL: [&str; 1] = ["sent_mbit_per_s"];
 
 /// Where a metric stands in tables: the known first, in their order, then the others by name.
 pub fn rank(name: &str) -> usize {
@@ -274,6 +272,12 @@ pub fn rank(name: &str) -> usize {
         .iter()
         .position(|known| known.0 == name)
         .unwrap_or(KNOWN.len())
+}
+
+/// The names of all known metrics.
+#[cfg(test)]
+pub fn names() -> impl Iterator<Item = &'static str> {
+    KNOWN.iter().map(|known| known.0)
 }
 
 /// What a name's ending says about its unit.

@@ -40,7 +40,7 @@ pub fn clip(text: &str, letters: usize) -> String {
         return text.to_owned();
     }
     let kept: String = text.chars().take(letters.saturating_sub(1)).collect();
-    format!("{}â¦", kept.trim_end())
+    format!("{}…", kept.trim_end())
 }
 
 /// A chart on its way.

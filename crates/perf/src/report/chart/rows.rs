@@ -84,7 +84,7 @@ pub fn rows(chart: &Rows) -> String {
     let title = match x.begins_at_zero() || chart.neutral.is_some() {
         true => chart.title.clone(),
         false if x.is_log() => format!("{} (log scale)", chart.title),
-        false => format!("{} (the axis does not begin at 0)", chart.title),
+        false => format!("{} (axis not from 0)", chart.title),
     };
     canvas.text("t n", (middle, bottom + 28.0), Anchor::Middle, &title);
     let mut y = 0.0;
