@@ -22,5 +22,12 @@ pub mod topology;
 pub mod workload;
 
 /// The codes of the laboratory, module by module.
-pub const ERRORS: &[&[primitives::ErrorInfo]] =
-    &[plan::ERRORS, report::ERRORS, run::ERRORS, topology::ERRORS];
+pub const ERRORS: &[&[primitives::ErrorInfo]] = &[
+    load::engine::ERRORS,
+    plan::ERRORS,
+    report::ERRORS,
+    run::ERRORS,
+    stats::ERRORS,
+    topology::ERRORS,
+    workload::ERRORS,
+];

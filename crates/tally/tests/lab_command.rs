@@ -106,6 +106,11 @@ fn a_run_writes_its_report_prints_a_table_and_leaves_nothing() {
             .all(perf::results::Scenario::is_good)
     );
     assert!(place.path("out/report.html").exists());
+    for (scenario, name) in report.scenarios.iter().zip(["tiny.jtl", "tiny-2.jtl"]) {
+        let samples = std::fs::read_to_string(place.path("out").join(name)).expect("samples");
+        let rows = samples.lines().count() as u64 - 1;
+        assert_eq!(rows, scenario.points[0].stretches[0].done, "{name}");
+    }
     place.nothing_is_left();
 }
 

@@ -31,6 +31,7 @@ fn options() -> Options {
         full: false,
         keep: false,
         stop: Stop::default(),
+        samples: None,
     }
 }
 

@@ -16,6 +16,7 @@ use super::schedule::{Turn, turns};
 use super::stretch::{Measure, outstanding};
 use super::{Options, label};
 use crate::plan::{Plan, PointPlan, Restart};
+use crate::report::Jtl;
 use crate::results::{AuditResult, Point};
 use crate::workload::{Mix, Site};
 
@@ -35,6 +36,8 @@ pub(super) struct Course<'a> {
     pub epoch: Instant,
     /// What was measured, point by point.
     pub results: &'a mut [Point],
+    /// Where every unit goes, if somebody wants it.
+    pub jtl: Option<&'a mut Jtl>,
     grounds: Vec<(GroundKey, Ground)>,
     /// The ground that the last stretch ran on.
     here: usize,
@@ -51,6 +54,7 @@ struct Life {
 }
 
 impl<'a> Course<'a> {
+    #[allow(clippy::too_many_arguments)] // what a scenario consists of, said once
     pub fn new(
         plan: &'a Plan,
         options: &'a Options,
@@ -59,6 +63,7 @@ impl<'a> Course<'a> {
         mixes: &'a [Arc<Mix>],
         epoch: Instant,
         results: &'a mut [Point],
+        jtl: Option<&'a mut Jtl>,
     ) -> Self {
         Self {
             plan,
@@ -69,6 +74,7 @@ impl<'a> Course<'a> {
             mixes,
             epoch,
             results,
+            jtl,
             grounds: Vec::new(),
             here: 0,
             life: None,
@@ -116,6 +122,9 @@ impl<'a> Course<'a> {
             return Ok(());
         };
         let repeat = (self.plan.run.repeats > 1).then_some(turn.repeat);
+        let labels = self.mixes[turn.point].labels();
+        let threads = outstanding(&plan.load);
+        let samples = self.jtl.as_mut().map(|jtl| jtl.stretch(&labels, threads));
         let measure = Measure {
             plan,
             mix: &self.mixes[turn.point],
@@ -127,7 +136,7 @@ impl<'a> Course<'a> {
             units: Arc::clone(&self.units),
             seed: stretch_seed(self.plan.seed, turn),
             stop: self.options.stop.clone(),
-            samples: None,
+            samples,
             events: self.events,
         };
         let measured = measure.run().await;

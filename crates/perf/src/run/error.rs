@@ -35,6 +35,11 @@ pub const ERRORS: &[ErrorInfo] = &[
         action: "Read why with the scenario in the report; the others are not touched by it.",
     },
     ErrorInfo {
+        code: SAMPLES_PARTIAL,
+        cause: "The file of samples does not have every unit, or could not be written.",
+        action: "The report's figures are of all units all the same; for every sample give the run less time, or its folder a faster or larger disk.",
+    },
+    ErrorInfo {
         code: SHORT_WINDOW,
         cause: "A stretch of load completed too few units, or was too short, for its figures to mean much.",
         action: "Give it more time (run.seconds) or more units (run.count).",
@@ -52,6 +57,7 @@ pub const AUDIT_FAILED: &str = "lab.audit_failed";
 pub const RUN_FAILED: &str = "lab.run_failed";
 pub(super) const NODE_DIED: &str = "lab.node_died";
 pub(super) const REPEATS_MISSING: &str = "lab.repeats_missing";
+pub(super) const SAMPLES_PARTIAL: &str = "lab.samples_partial";
 pub(super) const SHORT_WINDOW: &str = "lab.short_window";
 pub(super) const UNITS_FAILED: &str = "lab.units_failed";
 

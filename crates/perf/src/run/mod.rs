@@ -53,6 +53,8 @@ pub struct Options {
     pub keep: bool,
     /// To end it early: nothing more starts, what ran is audited.
     pub stop: Stop,
+    /// The folder where every unit is written, a file for each scenario ([`samples_names`]); nowhere if `None`.
+    pub samples: Option<PathBuf>,
 }
 
 /// Runs scenarios one after another. What goes wrong stands in the report.
@@ -60,13 +62,13 @@ pub async fn run(plans: &[Plan], options: &Options, events: &Events) -> Report {
     let begun = Instant::now();
     let measured = plans.iter().any(|plan| plan.monitors.machine);
     let mut report = begin(measured, options, events).await;
-    for plan in plans {
+    for (plan, name) in plans.iter().zip(samples_names(plans)) {
         if options.stop.is_asked() {
             break;
         }
-        report
-            .scenarios
-            .push(scenario::run(plan, options, events).await);
+        let samples = options.samples.as_ref().map(|folder| folder.join(name));
+        let ran = scenario::run(plan, options, events, samples.as_deref()).await;
+        report.scenarios.push(ran);
     }
     end(report, begun, options)
 }
@@ -132,12 +134,27 @@ pub async fn run_sides(
         .unzip();
     let begun = Instant::now();
     let mut report = begin(plan.monitors.machine, options, events).await;
-    let mut scenario = scenario::run_points(plan, Ok((points, binaries)), options, events).await;
+    let mut scenario =
+        scenario::run_points(plan, Ok((points, binaries)), options, events, None).await;
     if let Some(point) = scenario.points.first() {
         scenario.axes = point.at.iter().map(|case| case.axis.clone()).collect();
     }
     report.scenarios.push(scenario);
     end(report, begun, options)
+}
+
+/// What the files of samples are called: `issue.jtl`; of scenarios with the same name the later ones have a number.
+pub fn samples_names(plans: &[Plan]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::with_capacity(plans.len());
+    for plan in plans {
+        let name = |number: usize| match number {
+            1 => format!("{}.jtl", plan.name),
+            number => format!("{}-{number}.jtl", plan.name),
+        };
+        let free = (1..).map(name).find(|name| !names.contains(name));
+        names.extend(free);
+    }
+    names
 }
 
 /// A point and a repeat in words: `parties 4, sequential, repeat 2`; empty for the only one.

@@ -1,27 +1,36 @@
 //! One scenario: its points, its course, and what is said about it in the end.
 
+use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
 use super::course::Course;
-use super::error::RunError;
+use super::error::{RunError, SAMPLES_PARTIAL};
 use super::event::{Event, Events};
 use super::findings::findings;
 use super::{Options, unix_ms};
 use crate::plan::{Plan, PointPlan};
-use crate::results::{Point, Published, Scenario};
+use crate::report::{JTL_BYTES_MAX, Jtl};
+use crate::results::{Finding, Point, Published, Scenario};
 use crate::stats;
 use crate::workload::Mix;
 
 /// Runs it. What goes wrong stands in the result.
-pub(super) async fn run(plan: &Plan, options: &Options, events: &Events) -> Scenario {
+/// `samples` is where every unit is written, if somebody wants that.
+pub(super) async fn run(
+    plan: &Plan,
+    options: &Options,
+    events: &Events,
+    samples: Option<&Path>,
+) -> Scenario {
     let points = plan.points().map_err(RunError::from);
     run_points(
         plan,
         points.map(|points| (points, Vec::new())),
         options,
         events,
+        samples,
     )
     .await
 }
@@ -35,9 +44,11 @@ pub(super) async fn run_points(
     given: Result<Given, RunError>,
     options: &Options,
     events: &Events,
+    samples: Option<&Path>,
 ) -> Scenario {
     let begun = Instant::now();
     let mut scenario = blank(plan, options);
+    let mut unwritten = None;
     let made = given.and_then(|given| {
         let mixes = mixes(&given.0, options)?;
         Ok((given, mixes))
@@ -58,6 +69,12 @@ pub(super) async fn run_points(
                 })
                 .collect();
             let results = &mut scenario.points;
+            let mut jtl = None;
+            match samples.map(|path| Jtl::create(path, JTL_BYTES_MAX)) {
+                None => {}
+                Some(Ok(made)) => jtl = Some(made),
+                Some(Err(error)) => unwritten = Some(error.to_string()),
+            }
             let course = Course::new(
                 plan,
                 options,
@@ -66,8 +83,12 @@ pub(super) async fn run_points(
                 &mixes,
                 begun,
                 results,
+                jtl.as_mut(),
             );
             let ended = course.run().await;
+            if let Some(jtl) = jtl {
+                unwritten = end_samples(jtl).await;
+            }
             for (point, mix) in scenario.points.iter_mut().zip(&mixes) {
                 point.summary = stats::summarise(&point.stretches, mix.states_per_unit());
             }
@@ -79,12 +100,35 @@ pub(super) async fn run_points(
         .err()
         .map(|error| format!("{}: {error}", error.code()));
     scenario.findings = findings(&scenario, plan.run.repeats);
+    scenario.findings.extend(unwritten.map(|message| Finding {
+        code: SAMPLES_PARTIAL.to_owned(),
+        message,
+    }));
     for finding in &scenario.findings {
         events(Event::Found(finding.clone()));
     }
     scenario.seconds = begun.elapsed().as_secs_f64();
     events(Event::Over(Arc::new(scenario.clone())));
     scenario
+}
+
+/// Gives the samples their name; returns what they lack, if anything.
+async fn end_samples(jtl: Jtl) -> Option<String> {
+    // Away from the runner's thread: it waits for the writer.
+    let ended = tokio::task::spawn_blocking(|| jtl.end()).await;
+    match ended {
+        Ok(Ok(written)) if written.lost > 0 => Some(format!(
+            "{} of {} units are not among the samples: the disk was too slow for them",
+            written.lost, written.units
+        )),
+        Ok(Ok(written)) if written.every > 1 => Some(format!(
+            "one unit in {} is among the samples, evenly; more would be too long a file",
+            written.every
+        )),
+        Ok(Ok(_)) => None,
+        Ok(Err(error)) => Some(error.to_string()),
+        Err(error) => Some(error.to_string()),
+    }
 }
 
 /// The work of points, made and checked before anything is brought up.

@@ -45,6 +45,7 @@ mod auditing;
 mod books;
 mod cash;
 mod chains;
+mod codes;
 mod empty;
 mod fake;
 mod issue;
@@ -60,6 +61,7 @@ mod traits;
 mod transfer;
 
 pub use books::{SiteBooks, Token};
+pub use codes::ERRORS;
 pub use knobs::{KnobError, Knobs};
 pub use mix::{Mix, MixError};
 pub use progress::{Preparation, PreparationReading};

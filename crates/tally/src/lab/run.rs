@@ -10,7 +10,7 @@ use perf::load::engine::Stop;
 use perf::plan::Plan;
 use perf::report;
 use perf::results::Report;
-use perf::run::{AUDIT_FAILED, Options, RUN_FAILED};
+use perf::run::{AUDIT_FAILED, Options, RUN_FAILED, samples_names};
 use perf::workload::Workloads;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -65,7 +65,11 @@ impl Args {
             Failure::local(error.code(), error.to_string(), hint)
         })?;
         eprint!("{}", outcome::tables(&report));
-        for file in &files {
+        let samples = samples_names(&plans).into_iter().map(|name| out.join(name));
+        for file in files
+            .into_iter()
+            .chain(samples.filter(|path| path.exists()))
+        {
             eprintln!("  {}", file.display());
         }
         if self.output.json {
@@ -93,6 +97,7 @@ impl Args {
             full: self.opening.is_full(),
             keep: self.keep,
             stop: Stop::default(),
+            samples: Some(out.to_owned()),
         };
         let unavailable = |error: std::io::Error| {
             Failure::local("tally.runtime", error.to_string(), "Report this.")

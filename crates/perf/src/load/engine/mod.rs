@@ -13,6 +13,7 @@
 mod chance;
 mod clock;
 mod closed;
+mod codes;
 mod faults;
 mod generator;
 mod knee;
@@ -34,6 +35,7 @@ use crate::results::Stretch;
 
 pub use chance::Chance;
 pub use clock::{Clock, Pacer, Real, TICK, Ticks};
+pub use codes::ERRORS;
 pub use generator::{findings, findings_on};
 pub use samples::{BATCH_ROWS, SampleRow, SampleSink};
 pub use schedule::Schedule;

@@ -1,0 +1,42 @@
+//! The codes of the load engine: of units that it gave up on, and of what people should know about a stretch.
+
+use primitives::ErrorInfo;
+
+/// The codes of this module.
+pub const ERRORS: &[ErrorInfo] = &[
+    ErrorInfo {
+        code: "lab.generator_limit",
+        cause: "The load generator itself was near its limit, so that what was measured may be its own.",
+        action: "Leave it a core of its own (nodes.NAME.cores), lower the load, or generate it from other machines.",
+    },
+    ErrorInfo {
+        code: "lab.knee_above",
+        cause: "In a search for the knee every rate met the target.",
+        action: "Allow a higher one (load.knee.to_per_s).",
+    },
+    ErrorInfo {
+        code: "lab.knee_below",
+        cause: "In a search for the knee no rate met the target.",
+        action: "Begin lower (load.knee.from_per_s) or allow more latency (load.knee.latency_ms).",
+    },
+    ErrorInfo {
+        code: "lab.knee_unsteady",
+        cause: "In a search for the knee a rate met the target once and missed it another time.",
+        action: "Measure for longer (run.seconds), or on a quieter machine.",
+    },
+    ErrorInfo {
+        code: "lab.other_codes",
+        cause: "Units failed with more different codes than are told apart.",
+        action: "Look at the codes that are told; a node's log has all.",
+    },
+    ErrorInfo {
+        code: "lab.unfinished",
+        cause: "Units had not ended when the wait for what was outstanding was over.",
+        action: "Look for flows that are parked or retried ('tally flow list'), or lower the load.",
+    },
+    ErrorInfo {
+        code: "lab.unit_panicked",
+        cause: "A workload's own code panicked in the middle of a unit.",
+        action: "Correct the workload.",
+    },
+];
