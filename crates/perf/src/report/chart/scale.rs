@@ -50,16 +50,18 @@ impl Scale {
     /// An axis for values: from 0 up to a round number, or logarithmic between powers of ten where they are far apart
     /// and none is 0.
     pub fn fitting(values: impl Iterator<Item = f64>, from: f64, to: f64) -> Self {
-        let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
-        for value in values.filter(|value| value.is_finite()) {
-            low = low.min(value);
-            high = high.max(value);
-        }
-        if !high.is_finite() || (high <= 0.0 && low >= 0.0) {
-            return Scale::linear(0.0, 1.0, from, to);
-        }
+        let (low, high) = ends(values);
         if low > 0.0 && high / low >= LOG_RATIO {
             return Scale::log(round_down(low * 0.9), round_up(high * 1.05), from, to);
+        }
+        Scale::from_zero([low, high].into_iter(), from, to)
+    }
+
+    /// A linear axis for values: from 0, or the least where that is below, up to a round number.
+    pub fn from_zero(values: impl Iterator<Item = f64>, from: f64, to: f64) -> Self {
+        let (low, high) = ends(values);
+        if !high.is_finite() || (high <= 0.0 && low >= 0.0) {
+            return Scale::linear(0.0, 1.0, from, to);
         }
         let step = step(high.max(0.0) - low.min(0.0), 4);
         let top = ((high * 1.02).max(0.0) / step).ceil() * step;
@@ -147,6 +149,14 @@ pub fn is_geometric(numbers: &[f64]) -> bool {
         && numbers.iter().all(|number| *number > 0.0)
         && numbers.windows(2).all(|pair| pair[1] / pair[0] >= 1.45)
         && numbers[numbers.len() - 1] / numbers[0] >= 4.0
+}
+
+/// The least and the greatest of what is a number; the wrong way round if nothing is.
+fn ends(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    let numbers = values.filter(|value| value.is_finite());
+    numbers.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+        (low.min(value), high.max(value))
+    })
 }
 
 /// A step of 1, 2 or 5 times a power of ten that goes about `wanted` times into `range`.

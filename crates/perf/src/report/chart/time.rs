@@ -32,6 +32,8 @@ pub struct TimeChart {
     pub to: f64,
     /// What the axis counts from: `since the scenario began`.
     pub since: &'static str,
+    /// Whether the values may be put on a logarithmic axis: latencies, not rates.
+    pub may_be_log: bool,
     /// The lines.
     pub lines: Vec<Line>,
     /// Times that are set off, with a name: from, to, name.
@@ -43,7 +45,11 @@ pub fn time(chart: &TimeChart) -> String {
     let mut canvas = Canvas::new(190.0, &chart.about);
     let bottom = canvas.height() - 36.0;
     let values = chart.lines.iter().flat_map(|line| &line.parts).flatten();
-    let y = Scale::fitting(values.map(|point| point.1), bottom, TOP);
+    let values = values.map(|point| point.1);
+    let y = match chart.may_be_log {
+        true => Scale::fitting(values, bottom, TOP),
+        false => Scale::from_zero(values, bottom, TOP),
+    };
     let (divisor, unit) = match chart.to - chart.from {
         range if range > 10_800.0 => (3600.0, "hours"),
         range if range > 300.0 => (60.0, "minutes"),

@@ -58,3 +58,18 @@ impl Facts {
         self.html + "</dl>"
     }
 }
+
+/// The same for sentences: what stands between backticks is shown as code.
+pub fn prose(text: &str, letters: usize) -> String {
+    let text = words(text, letters);
+    let parts: Vec<&str> = text.split('`').collect();
+    if parts.len().is_multiple_of(2) {
+        // One backtick is left over: it is a letter like any other.
+        return text;
+    }
+    let marked = parts.iter().enumerate().map(|(at, part)| match at % 2 {
+        0 => (*part).to_owned(),
+        _ => format!("<code>{part}</code>"),
+    });
+    marked.collect()
+}

@@ -85,3 +85,13 @@ pub fn place(point: &Point) -> String {
         .collect();
     cases.join(", ")
 }
+
+/// Whether a metric says nothing that another does not say: output states of work that makes one each.
+pub fn is_repeated(scenario: &Scenario, name: &str) -> bool {
+    let value = |point: &Point, name: &str| point.summary.metrics.get(name).map(|one| one.value);
+    name == "states_per_s"
+        && scenario
+            .points
+            .iter()
+            .all(|point| value(point, name) == value(point, "rate_per_s"))
+}

@@ -4,13 +4,10 @@ use super::figure::{Swatch, figure};
 use super::frame::words;
 use super::headline::place;
 use super::tables::table;
-use super::timeline::line;
+use super::timeline::{Drawn, line};
 use crate::report::chart::{Distribution, Line, SERIES_MAX, TimeChart, percentiles, time};
 use crate::report::units::{bytes, figure as number};
-use crate::results::{Histogram, Point, Scenario, Second, Stretch};
-
-/// What is drawn of a second, if it has it.
-type Value = fn(&Second) -> Option<f64>;
+use crate::results::{Histogram, Point, Scenario, Stretch};
 
 /// Points shown in detail; the files have all.
 const POINTS_MAX: usize = 60;
@@ -118,7 +115,7 @@ fn overlaid(point: &Point) -> String {
     if longest.unwrap_or(0) < 2 {
         return String::new();
     }
-    let chart = |title: &str, about: &str, values: &[(Value, &str)]| {
+    let chart = |title: &str, about: &str, values: &[(Drawn, &str)]| {
         let mut lines = Vec::new();
         let mut legend = Vec::new();
         for (series, (value, name)) in values.iter().enumerate() {
@@ -126,7 +123,7 @@ fn overlaid(point: &Point) -> String {
                 .stretches
                 .iter()
                 .take(STRETCHES_MAX)
-                .map(|stretch| line(stretch, stretch.started_ms, value))
+                .map(|stretch| line(stretch, stretch.started_ms, *value))
                 .collect();
             let parts = vec![median(&repeats)];
             lines.push(Line {
@@ -152,6 +149,7 @@ fn overlaid(point: &Point) -> String {
             from: 0.0,
             to,
             since: "since the measuring began",
+            may_be_log: title == "Latency",
             lines,
             bands: Vec::new(),
         });
@@ -162,17 +160,20 @@ fn overlaid(point: &Point) -> String {
         chart(
             "Rate",
             "units a second, repeats over each other",
-            &[(|second| Some(second.done as f64), "rate")]
+            &[(Drawn::Count(|second| second.done), "rate")]
         ),
         chart(
             "Latency",
             "ms, repeats over each other",
             &[
                 (
-                    |second| (second.done > 0).then_some(second.p50_ms),
+                    Drawn::Level(|second| (second.done > 0).then_some(second.p50_ms)),
                     "median"
                 ),
-                (|second| (second.done > 0).then_some(second.p99_ms), "99 %"),
+                (
+                    Drawn::Level(|second| (second.done > 0).then_some(second.p99_ms)),
+                    "99th percentile"
+                ),
             ]
         )
     )

@@ -139,11 +139,27 @@ fn seconds(at_ms: u64) -> f64 {
 /// From values of a counter to its growth a second, at the end of each interval.
 fn growth(values: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, f64)> {
     let values: Vec<(f64, f64)> = values.collect();
-    values
+    let mut steps: Vec<f64> = values
         .windows(2)
-        .filter(|pair| pair[1].0 > pair[0].0 && pair[1].1 >= pair[0].1)
-        .map(|pair| (pair[1].0, (pair[1].1 - pair[0].1) / (pair[1].0 - pair[0].0)))
-        .collect()
+        .map(|pair| pair[1].0 - pair[0].0)
+        .collect();
+    steps.sort_by(f64::total_cmp);
+    // The last look comes when the stretch ends: so soon after another that a tick of the clock would look like a burst.
+    let shortest = steps.get(steps.len() / 2).map_or(0.0, |usual| usual * 0.4);
+    let mut points = Vec::new();
+    let mut from: Option<(f64, f64)> = None;
+    for (at, value) in values {
+        match from {
+            Some((_, before)) if value < before => from = Some((at, value)),
+            Some((since, _)) if at - since <= shortest || at <= since => {}
+            Some((since, before)) => {
+                points.push((at, (value - before) / (at - since)));
+                from = Some((at, value));
+            }
+            None => from = Some((at, value)),
+        }
+    }
+    points
 }
 
 /// One chart; nothing if all of it is 0.
@@ -206,6 +222,7 @@ fn chart(scenario: &Scenario, title: &str, about: &str, names: BTreeMap<&str, Pa
         from,
         to,
         since: "since the scenario began",
+        may_be_log: false,
         lines,
         bands: bands(scenario),
     });
@@ -238,4 +255,26 @@ fn mean(lines: &[&Parts]) -> Parts {
                 .collect()
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn growth_skips_looks_too_close_together_and_restarts() {
+        let looks = [
+            (0.0, 0.0),
+            (1.0, 5.0),
+            (2.0, 15.0),
+            (2.01, 25.0),
+            (3.0, 25.0),
+            (4.0, 2.0),
+            (5.0, 4.0),
+        ];
+        let found = growth(looks.into_iter());
+        assert_eq!(found, [(1.0, 5.0), (2.0, 10.0), (3.0, 10.0), (5.0, 2.0)]);
+        assert_eq!(growth([(1.0, 1.0)].into_iter()), []);
+        assert_eq!(growth([(1.0, 1.0), (1.0, 2.0)].into_iter()), []);
+    }
 }

@@ -1,7 +1,7 @@
 //! One scenario's section of the page.
 
-use super::frame::{Facts, banner, words};
-use super::headline::{headline, main_metric, place, published_at};
+use super::frame::{Facts, banner, prose, words};
+use super::headline::{headline, is_repeated, main_metric, place, published_at};
 use super::{limits, point, resources, sweep, tables, timeline};
 use crate::report::chart::escape;
 use crate::report::units::{Metric, date, duration, rank};
@@ -80,7 +80,7 @@ pub fn section(report: &Report, scenario: &Scenario, at: usize) -> String {
         badge(&standing)
     );
     if !scenario.about.trim().is_empty() {
-        out.push_str(&format!("<p>{}</p>", words(scenario.about.trim(), 2000)));
+        out.push_str(&format!("<p>{}</p>", prose(scenario.about.trim(), 2000)));
     }
     out.push_str(&warnings(scenario));
     out.push_str(&tiles(scenario));
@@ -102,7 +102,7 @@ pub fn section(report: &Report, scenario: &Scenario, at: usize) -> String {
 fn warnings(scenario: &Scenario) -> String {
     let mut out = String::new();
     if let Some(failure) = &scenario.failure {
-        let failure = words(failure, 2000);
+        let failure = prose(failure, 2000);
         out.push_str(&banner(
             true,
             &format!("<b>It did not run to its end.</b> {failure}"),
@@ -125,7 +125,7 @@ fn warnings(scenario: &Scenario) -> String {
         let shown = scenario.findings.iter().take(FINDINGS_MAX);
         let list: String = shown
             .map(|finding| {
-                let (code, message) = (words(&finding.code, 80), words(&finding.message, 1000));
+                let (code, message) = (words(&finding.code, 80), prose(&finding.message, 1000));
                 format!("<li><code>{code}</code> {message}</li>")
             })
             .collect();
@@ -153,7 +153,7 @@ fn tiles(scenario: &Scenario) -> String {
         "states_per_s",
         "disk_bytes_per_unit",
     ] {
-        if name != main {
+        if name != main && !is_repeated(scenario, name) {
             names.push(name);
         }
     }

@@ -1,7 +1,7 @@
 //! Charts of what was varied: a curve along a numeric axis, rows for named cases, published figures beside them.
 
 use super::figure::{Swatch, figure};
-use super::headline::{main_metric, place, published_at};
+use super::headline::{is_repeated, main_metric, place, published_at};
 use crate::report::chart::{
     Curve, Dot, Mark, Reference, Row, Rows, SERIES_MAX, intervals, is_geometric, rows,
 };
@@ -32,7 +32,11 @@ pub fn charts(scenario: &Scenario) -> String {
     }
     let main = main_metric(scenario);
     let mut names = vec![main];
-    names.extend(DRAWN.into_iter().filter(|name| *name != main));
+    names.extend(
+        DRAWN
+            .into_iter()
+            .filter(|name| *name != main && !is_repeated(scenario, name)),
+    );
     let mut out = String::from("<h3>What was varied</h3><div class=\"charts\">");
     for name in names {
         let figures = scenario

@@ -67,12 +67,13 @@ pub fn section(scenario: &Scenario) -> String {
             from,
             to,
             since: "since the scenario began",
+            may_be_log: title == "Latency",
             lines,
             bands: bands(scenario),
         });
         figure(title, about, &svg, legend)
     };
-    let all = |value: fn(&Second) -> Option<f64>, series: usize| Line {
+    let all = |value: Drawn, series: usize| Line {
         series,
         faint: false,
         parts: stretches(scenario)
@@ -84,13 +85,13 @@ pub fn section(scenario: &Scenario) -> String {
         count => format!("; {count} stretches, each repeat of a point one, shaded in turn"),
     };
     let mut out = String::from("<h3>Over time</h3><div class=\"charts\">");
-    let mut lines = vec![all(|second| Some(second.done as f64), 0)];
+    let mut lines = vec![all(Drawn::Count(|second| second.done), 0)];
     let mut legend = Vec::new();
     if stretches(scenario)
         .flat_map(|stretch| &stretch.series)
         .any(|second| second.failed > 0)
     {
-        lines.push(all(|second| Some(second.failed as f64), 1));
+        lines.push(all(Drawn::Count(|second| second.failed), 1));
         legend = vec![
             (Swatch::Line(0), "completed".to_owned()),
             (Swatch::Line(1), "failed".to_owned()),
@@ -103,8 +104,14 @@ pub fn section(scenario: &Scenario) -> String {
         &legend,
     ));
     let latency = vec![
-        all(|second| (second.done > 0).then_some(second.p50_ms), 0),
-        all(|second| (second.done > 0).then_some(second.p99_ms), 1),
+        all(
+            Drawn::Level(|second| (second.done > 0).then_some(second.p50_ms)),
+            0,
+        ),
+        all(
+            Drawn::Level(|second| (second.done > 0).then_some(second.p99_ms)),
+            1,
+        ),
     ];
     let legend = [
         (Swatch::Line(0), "median".to_owned()),
@@ -116,7 +123,10 @@ pub fn section(scenario: &Scenario) -> String {
         latency,
         &legend,
     ));
-    let outstanding = vec![all(|second| Some(second.outstanding as f64), 0)];
+    let outstanding = vec![all(
+        Drawn::Level(|second| Some(second.outstanding as f64)),
+        0,
+    )];
     out.push_str(&chart(
         "Outstanding",
         "units, at the end of each second",
@@ -126,20 +136,66 @@ pub fn section(scenario: &Scenario) -> String {
     out + "</div>"
 }
 
-/// One stretch's seconds as points of a line, in seconds since `zero_ms`.
-pub fn line(
-    stretch: &Stretch,
-    zero_ms: u64,
-    value: impl Fn(&Second) -> Option<f64>,
-) -> Vec<(f64, f64)> {
+/// What is drawn of a second.
+#[derive(Clone, Copy)]
+pub enum Drawn {
+    /// How many, as a rate.
+    Count(fn(&Second) -> u64),
+    /// A figure, if the second has it.
+    Level(fn(&Second) -> Option<f64>),
+}
+
+/// Of a stretch's last second at least this share must have been measured for it to be drawn.
+const SHARE_MIN: f64 = 0.3;
+
+/// One stretch's seconds as points of a line, in seconds since `zero_ms`. A last second that the stretch hardly reached into is left
+/// out, and what was counted in part of one is taken as a rate: a line does not fall because the clock was stopped.
+pub fn line(stretch: &Stretch, zero_ms: u64, drawn: Drawn) -> Vec<(f64, f64)> {
+    let end_ms = stretch.started_ms as f64 + stretch.seconds * 1000.0;
     let mut points: Vec<(f64, f64)> = stretch
         .series
         .iter()
-        .filter_map(|second| {
+        .enumerate()
+        .filter_map(|(number, second)| {
+            let measured = ((end_ms - second.at_ms as f64) / 1000.0).min(1.0);
+            if measured < SHARE_MIN && number > 0 {
+                return None;
+            }
+            let value = match drawn {
+                Drawn::Count(count) => count(second) as f64 / measured.max(SHARE_MIN),
+                Drawn::Level(value) => value(second)?,
+            };
             let at = second.at_ms.saturating_sub(zero_ms) as f64 / 1000.0;
-            value(second).map(|value| (at, value))
+            Some((at, value))
         })
         .collect();
     points.sort_by(|one, two| one.0.total_cmp(&two.0));
     points
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_cut_short_is_no_fall_of_the_rate() {
+        let second = |at_ms, done| Second {
+            at_ms,
+            done,
+            ..Second::default()
+        };
+        let mut stretch = Stretch {
+            started_ms: 5000,
+            seconds: 2.5,
+            series: vec![second(5000, 100), second(6000, 104), second(7000, 51)],
+            ..Stretch::default()
+        };
+        let rate = Drawn::Count(|second| second.done);
+        let points = line(&stretch, 5000, rate);
+        assert_eq!(points, [(0.0, 100.0), (1.0, 104.0), (2.0, 102.0)]);
+        stretch.seconds = 2.1;
+        assert_eq!(line(&stretch, 0, rate), [(5.0, 100.0), (6.0, 104.0)]);
+        stretch.seconds = 0.0;
+        assert_eq!(line(&stretch, 0, rate).len(), 1);
+    }
 }
