@@ -7,7 +7,7 @@ BENCHES := ledger
 # Seconds for each pure crate's properties and each fuzz target.
 FUZZ_SECONDS ?= 60
 
-.PHONY: help setup demo test bench bench-ledger bench-load bench-node check fmt-check clippy doc layering deps docs docs-check fuzz api-check interop clean
+.PHONY: help setup demo test bench bench-ledger bench-load bench-node lab lab-json check fmt-check clippy doc layering deps docs docs-check fuzz api-check interop clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,6 +32,12 @@ bench-load: setup ## many connections and followers, and ten times the work a no
 
 bench-node: setup ## queries of a vault with a million states, and the cost of a start; one line of JSON
 	@$(CARGO) xtask bench node
+
+lab: setup ## the shipped scenarios of the laboratory, small, into one report in target/lab; SCENARIOS="a b", FULL=1
+	@$(CARGO) xtask lab $(if $(FULL),--full) $(SCENARIOS)
+
+lab-json: setup ## the same, and the comparison tried on itself; one line of JSON with every main figure, last on stdout
+	@$(CARGO) xtask lab --json $(if $(FULL),--full) $(SCENARIOS)
 
 check: setup fmt-check clippy doc layering deps docs-check ## everything that can be judged without running; changes nothing
 

@@ -7,6 +7,7 @@
 //! | `docs [--check]` | writes (or compares) pages generated from the code, checks links and listings; then writes the book |
 //! | `test` | `cargo test` over the workspace, then the time of each suite |
 //! | `bench NAMES..` | runs `tally bench NAME` for each and merges their JSON lines into one |
+//! | `lab [--json] [--full] [NAMES..]` | runs the shipped scenarios of the laboratory into target/lab; with `--json` their main figures in one line |
 //! | `properties [SECONDS] [CRATES..]` | runs the tests of the pure crates again and again |
 //! | `fuzz [SECONDS] [TARGETS..]` | runs the fuzz targets one after another |
 //!
@@ -19,6 +20,7 @@ mod deps;
 mod docs;
 mod errors;
 mod fuzz;
+mod lab;
 mod layering;
 mod lexer;
 mod limits;
@@ -47,8 +49,9 @@ fn main() -> ExitCode {
         "properties" => properties::run(&rest),
         "test" => suites::run(&rest),
         "bench" => bench::run(&rest),
+        "lab" => lab::run(&rest),
         _ => Err(anyhow::anyhow!(
-            "unknown chore {chore:?}; there are: layering, deps, docs, test, bench, properties, fuzz"
+            "unknown chore {chore:?}; there are: layering, deps, docs, test, bench, lab, properties, fuzz"
         )),
     };
     match outcome {

@@ -17,6 +17,7 @@ pub mod results;
 pub mod run;
 pub mod scenario;
 pub mod selftest;
+pub mod size;
 pub mod stats;
 pub mod topology;
 pub mod workload;
@@ -27,6 +28,7 @@ pub const ERRORS: &[&[primitives::ErrorInfo]] = &[
     plan::ERRORS,
     report::ERRORS,
     run::ERRORS,
+    size::ERRORS,
     stats::ERRORS,
     topology::ERRORS,
     workload::ERRORS,

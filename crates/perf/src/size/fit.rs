@@ -1,0 +1,120 @@
+//! Straight lines and what they say at a place, with intervals for one further stretch of load.
+
+use crate::results::Estimate;
+use crate::stats::t_quantile;
+
+/// What a share of 95 % takes on each side.
+const UPPER: f64 = 0.975;
+
+/// A fitted line, read at a place.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Reading {
+    /// The line there, with the 95 % interval in which one more stretch would fall.
+    pub(super) at: Estimate,
+    /// Its value at rate 0.
+    pub(super) at_zero: f64,
+    /// Its rise for each unit a second.
+    pub(super) per_unit: f64,
+}
+
+/// The line of least squares through points, at `x`; `None` for fewer than three points or all at one place.
+pub(super) fn line(points: &[(f64, f64)], x: f64) -> Option<Reading> {
+    let count = points.len() as f64;
+    if points.len() < 3 {
+        return None;
+    }
+    let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;
+    let (x_mean, y_mean) = (mean(|point| point.0), mean(|point| point.1));
+    let spread: f64 = points.iter().map(|point| (point.0 - x_mean).powi(2)).sum();
+    if spread.partial_cmp(&0.0) != Some(std::cmp::Ordering::Greater) {
+        return None;
+    }
+    let common: f64 = points
+        .iter()
+        .map(|point| (point.0 - x_mean) * (point.1 - y_mean))
+        .sum();
+    let slope = common / spread;
+    let at_zero = y_mean - slope * x_mean;
+    let squares: f64 = points
+        .iter()
+        .map(|point| (point.1 - at_zero - slope * point.0).powi(2))
+        .sum();
+    let variance = squares / (count - 2.0);
+    let far = (x - x_mean).powi(2) / spread;
+    let half = t_quantile(UPPER, count - 2.0) * (variance * (1.0 + 1.0 / count + far)).sqrt();
+    reading(at_zero + slope * x, half, at_zero, slope)
+}
+
+/// Likewise of a line through the origin: for what only work makes grow.
+pub(super) fn through_origin(points: &[(f64, f64)], x: f64) -> Option<Reading> {
+    let count = points.len() as f64;
+    let spread: f64 = points.iter().map(|point| point.0.powi(2)).sum();
+    if points.len() < 2 || spread.partial_cmp(&0.0) != Some(std::cmp::Ordering::Greater) {
+        return None;
+    }
+    let slope = points.iter().map(|point| point.0 * point.1).sum::<f64>() / spread;
+    let squares: f64 = points
+        .iter()
+        .map(|point| (point.1 - slope * point.0).powi(2))
+        .sum();
+    let error = (squares / (count - 1.0) / spread).sqrt();
+    let half = t_quantile(UPPER, count - 1.0) * error * x;
+    reading(slope * x, half, 0.0, slope)
+}
+
+fn reading(value: f64, half: f64, at_zero: f64, per_unit: f64) -> Option<Reading> {
+    (value.is_finite() && half.is_finite()).then_some(Reading {
+        at: Estimate {
+            value: value.max(0.0),
+            low: Some((value - half).max(0.0)),
+            high: Some((value + half).max(0.0)),
+        },
+        at_zero,
+        per_unit,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exact_lines_are_read_exactly_within_and_beyond_their_points() {
+        let points: Vec<(f64, f64)> = (1..6)
+            .map(|x| (f64::from(x), 3.0 + 2.0 * f64::from(x)))
+            .collect();
+        for (x, y) in [(2.5, 8.0), (100.0, 203.0)] {
+            let found = line(&points, x).expect("a line");
+            assert!((found.at.value - y).abs() < 1e-9);
+            assert!(found.at.high.expect("high") - found.at.low.expect("low") < 1e-6);
+        }
+        let through: Vec<(f64, f64)> = (1..6).map(|x| (f64::from(x), 2.0 * f64::from(x))).collect();
+        assert!((through_origin(&through, 50.0).expect("a line").at.value - 100.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_interval_is_that_of_the_textbook_and_widens_with_distance() {
+        let points = [(1.0, 2.0), (2.0, 1.0), (3.0, 4.0), (4.0, 3.0), (5.0, 6.0)];
+        let at = |x: f64| line(&points, x).expect("a line").at;
+        let half = |x: f64| at(x).high.expect("high") - at(x).value;
+        // 3.182446 * sqrt(1.6 * (1 + 1/5)) in the middle; 3.6 and a spread of ten, over three degrees of freedom.
+        let squares: f64 = points
+            .iter()
+            .map(|(x, y): &(f64, f64)| (y - 0.2 - x).powi(2))
+            .sum();
+        let wanted = 3.182_446 * (squares / 3.0 * 1.2).sqrt();
+        assert!((half(3.0) - wanted).abs() < 1e-4, "{}", half(3.0));
+        assert!(half(30.0) > 5.0 * half(3.0));
+    }
+
+    #[test]
+    fn too_little_is_no_line_and_nothing_is_negative() {
+        assert_eq!(line(&[(1.0, 1.0), (2.0, 2.0)], 1.0), None);
+        assert_eq!(line(&[(1.0, 1.0), (1.0, 2.0), (1.0, 3.0)], 1.0), None);
+        assert_eq!(line(&[(1.0, 1.0), (2.0, f64::NAN), (3.0, 3.0)], 1.0), None);
+        assert_eq!(through_origin(&[(0.0, 1.0), (0.0, 2.0)], 1.0), None);
+        let falling = [(1.0, 3.0), (2.0, 2.0), (3.0, 1.1)];
+        let found = line(&falling, 50.0).expect("a line").at;
+        assert_eq!((found.value, found.low), (0.0, Some(0.0)));
+    }
+}
