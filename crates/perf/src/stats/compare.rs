@@ -48,6 +48,16 @@ pub const COMPARED: [(&str, Scale); 16] = [
 /// Codes of comparisons.
 pub const ERRORS: &[ErrorInfo] = &[
     ErrorInfo {
+        code: CHANGED,
+        cause: "A comparison with --fail-on-change found a change.",
+        action: "Read which metrics changed and by how much; if the change is wanted, compare with a newer report from now on.",
+    },
+    ErrorInfo {
+        code: "lab.compare_mixed",
+        cause: "A comparison was given reports and scenarios together, or options that only one of them takes.",
+        action: "Compare reports with reports, or scenarios with scenarios: those are run side by side.",
+    },
+    ErrorInfo {
         code: "lab.compare_nothing",
         cause: "The sides of a comparison have no point in common, or no metric that both have.",
         action: "Compare runs of the same scenario, or cases of one axis with --axis.",
@@ -60,9 +70,19 @@ pub const ERRORS: &[ErrorInfo] = &[
     ErrorInfo {
         code: "lab.compare_sides",
         cause: "A comparison has fewer than two sides, or more than six.",
-        action: "Name two to six reports, scenario files or cases.",
+        action: "Name two to six reports, scenario files or cases; one scenario needs --set-b, --binary-b or --axis.",
+    },
+    ErrorInfo {
+        code: SELFTEST_FAILED,
+        cause: "The laboratory's comparison found changes between runs of the same, or missed one that was put there.",
+        action: "Run it again on a quiet machine with another --seed; if it fails again, believe no comparison made there and report it.",
     },
 ];
+
+/// A comparison found a change, and somebody asked to fail then.
+pub const CHANGED: &str = "lab.changed";
+/// The comparison's own test failed.
+pub const SELFTEST_FAILED: &str = "lab.selftest_failed";
 
 /// Why nothing can be compared.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]

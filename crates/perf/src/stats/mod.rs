@@ -17,7 +17,8 @@ mod trials;
 mod welch;
 
 pub use compare::{
-    COMPARED, Case, CompareError, Design, ERROR_RATE, ERRORS, PAIRS_MIN, SIDES_MAX, compare,
+    CHANGED, COMPARED, Case, CompareError, Design, ERROR_RATE, ERRORS, PAIRS_MIN, SELFTEST_FAILED,
+    SIDES_MAX, compare,
 };
 pub use comparison::{Compared, Comparison, LeftOut, Method, Scale, Side, Test, Verdict};
 pub use interval::{geometric_mean, mean_interval, quantile_interval_ms};

@@ -1,10 +1,12 @@
 //! `tally lab`: the laboratory. Each command is a file; what they do is in the crate `perf`.
 
 mod checks;
+mod compare;
 mod dry;
 mod list;
 mod run;
 mod scenario;
+mod selftest;
 mod show;
 
 use clap::Subcommand;
@@ -20,6 +22,10 @@ pub enum Command {
     Show(show::Args),
     /// Run scenarios on networks of their own, audit them, write a report
     Run(run::Args),
+    /// What changed beyond noise between scenarios, reports or the cases of an axis, and what did not
+    Compare(compare::Args),
+    /// The comparison tried on itself: whether it finds what is not there, and a change that is
+    Selftest(selftest::Args),
     /// Whether scenarios are in order, without running anything
     Check(dry::Args),
 }
@@ -30,6 +36,8 @@ impl Command {
             Command::List(arguments) => arguments.run(),
             Command::Show(arguments) => arguments.run(),
             Command::Run(arguments) => arguments.run(),
+            Command::Compare(arguments) => arguments.run(),
+            Command::Selftest(arguments) => arguments.run(),
             Command::Check(arguments) => arguments.run(),
         }
     }
@@ -39,6 +47,8 @@ impl Command {
             Command::List(arguments) => arguments.output.json,
             Command::Show(arguments) => arguments.output.json,
             Command::Run(arguments) => arguments.output.json,
+            Command::Compare(arguments) => arguments.output.json,
+            Command::Selftest(arguments) => arguments.output.json,
             Command::Check(arguments) => arguments.output.json,
         }
     }

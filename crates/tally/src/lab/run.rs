@@ -1,7 +1,7 @@
 //! `tally lab run`: scenarios on real networks, measured, audited, reported.
 
 mod outcome;
-mod stamp;
+pub(super) mod stamp;
 mod watch;
 
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use perf::load::engine::Stop;
 use perf::plan::Plan;
 use perf::report;
 use perf::results::Report;
-use perf::run::{AUDIT_FAILED, Options, RUN_FAILED, samples_names};
+use perf::run::{AUDIT_FAILED, Events, Options, RUN_FAILED, samples_names};
 use perf::workload::Workloads;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -81,51 +81,76 @@ impl Args {
 
     /// Runs everything to its end, or until somebody asks to stop. Whatever was brought up is gone when this returns.
     fn measured(&self, plans: &[Plan], out: &Path) -> Result<Report, Failure> {
-        let binary = std::env::current_exe().map_err(|error| {
-            let hint = "Run it by its path.";
-            Failure::local(
-                "tally.file",
-                format!("where this program is: {error}"),
-                hint,
-            )
-        })?;
-        let options = Options {
-            binary,
-            workloads: Workloads::shipped(),
-            title: title(plans),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            full: self.opening.is_full(),
-            keep: self.keep,
-            stop: Stop::default(),
-            samples: Some(out.to_owned()),
-        };
-        let unavailable = |error: std::io::Error| {
-            Failure::local("tally.runtime", error.to_string(), "Report this.")
-        };
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(unavailable)?;
-        let ended = runtime.block_on(async {
-            let signals = Signals::new().map_err(unavailable)?;
-            Ok::<_, Failure>(drive(plans, &options, signals).await)
-        })?;
-        // Waits for what runs beside the runtime's thread, so that what it made is cleaned up too.
-        drop(runtime);
-        ended.ok_or_else(|| {
-            // An empty folder of ours is of no use to anybody; one with something in it stays.
-            let _ = std::fs::remove_dir(out);
-            eprintln!("\ninterrupted: processes and temporary files are gone; nothing was audited");
-            std::process::exit(EXIT_INTERRUPTED)
-        })
+        let mut options = options(title(plans), self.opening.is_full())?;
+        options.keep = self.keep;
+        options.samples = Some(out.to_owned());
+        let run = async |events: &Events| perf::run::run(plans, &options, events).await;
+        match to_the_end(&options.stop, run)? {
+            Some(report) => Ok(report),
+            None => interrupted(out),
+        }
     }
 }
 
+/// How everything is run: with this program, and all kinds of work.
+pub(super) fn options(title: String, full: bool) -> Result<Options, Failure> {
+    let binary = std::env::current_exe().map_err(|error| {
+        let hint = "Run it by its path.";
+        Failure::local(
+            "tally.file",
+            format!("where this program is: {error}"),
+            hint,
+        )
+    })?;
+    Ok(Options {
+        binary,
+        workloads: Workloads::shipped(),
+        title,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        full,
+        keep: false,
+        stop: Stop::default(),
+        samples: None,
+    })
+}
+
+/// Says that nothing came of it, and ends. An empty folder of ours is of no use to anybody; one with something in it stays.
+pub(super) fn interrupted(out: &Path) -> ! {
+    let _ = std::fs::remove_dir(out);
+    eprintln!("\ninterrupted: processes and temporary files are gone; nothing was audited");
+    std::process::exit(EXIT_INTERRUPTED)
+}
+
+/// Drives and draws a run to its end, or until somebody asks to stop; `None` if somebody asked twice. Whatever was brought up is gone
+/// when this returns.
+pub(super) fn to_the_end(
+    stop: &Stop,
+    run: impl AsyncFnOnce(&Events) -> Report,
+) -> Result<Option<Report>, Failure> {
+    let unavailable =
+        |error: std::io::Error| Failure::local("tally.runtime", error.to_string(), "Report this.");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(unavailable)?;
+    let ended = runtime.block_on(async {
+        let signals = Signals::new().map_err(unavailable)?;
+        Ok::<_, Failure>(drive(stop, run, signals).await)
+    })?;
+    // Waits for what runs beside the runtime's thread, so that what it made is cleaned up too.
+    drop(runtime);
+    Ok(ended)
+}
+
 /// Runs everything and draws it; `None` if somebody asked twice to stop.
-async fn drive(plans: &[Plan], options: &Options, mut signals: Signals) -> Option<Report> {
+async fn drive(
+    stop: &Stop,
+    run: impl AsyncFnOnce(&Events) -> Report,
+    mut signals: Signals,
+) -> Option<Report> {
     let (watch, events) = Watch::begin();
     let report = {
-        let running = perf::run::run(plans, options, &events);
+        let running = run(&events);
         tokio::pin!(running);
         let first = tokio::select! {
             report = &mut running => Some(report),
@@ -134,7 +159,7 @@ async fn drive(plans: &[Plan], options: &Options, mut signals: Signals) -> Optio
         match first {
             Some(report) => report,
             None => {
-                options.stop.ask();
+                stop.ask();
                 eprintln!("\nending: what ran is audited and reported; once more ends at once");
                 tokio::select! {
                     report = &mut running => report,
@@ -149,7 +174,7 @@ async fn drive(plans: &[Plan], options: &Options, mut signals: Signals) -> Optio
 }
 
 /// What is wrong with a report, as the end of the command.
-fn verdict(report: &Report) -> Result<(), Failure> {
+pub(super) fn verdict(report: &Report) -> Result<(), Failure> {
     let bad = |wrong: fn(&perf::results::Scenario) -> bool| {
         let names = report.scenarios.iter().filter(|scenario| wrong(scenario));
         let names: Vec<&str> = names.map(|scenario| scenario.name.as_str()).collect();

@@ -29,6 +29,13 @@ impl Opening {
         self.full
     }
 
+    /// The same with more settings laid over it.
+    pub fn with(&self, more: &[String]) -> Self {
+        let mut with = self.clone();
+        with.set.extend_from_slice(more);
+        with
+    }
+
     /// Opens a file or a shipped scenario; everything about it is checked, each point, knob and node setting too.
     pub fn open(&self, file_or_name: &str) -> Result<Plan, Failure> {
         let options = Options {

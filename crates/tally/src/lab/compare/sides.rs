@@ -1,0 +1,182 @@
+//! Scenarios as sides: what is run, and what each side is called.
+
+use std::path::{Path, PathBuf};
+
+use perf::plan::{Plan, PointPlan};
+use perf::results::CaseResult;
+use perf::run;
+use perf::stats::{CompareError, Comparison, SIDES_MAX};
+
+/// The axis that tells sides apart.
+const SIDE: &str = "side";
+
+/// One side's scenario.
+pub struct Opened {
+    pub plan: Plan,
+    /// What it is, for people.
+    pub about: String,
+    pub binary: Option<PathBuf>,
+}
+
+/// What is run for a comparison.
+pub struct Given {
+    /// The whole, with its pairs as repeats.
+    pub plan: Plan,
+    /// Points of different scenarios; `None` if the plan's own axis tells the sides apart.
+    pub sides: Option<Vec<run::Side>>,
+    /// The axis that is compared.
+    pub axis: String,
+    /// The exact scenarios by their files' names.
+    pub sources: Vec<(String, String)>,
+    about: Vec<String>,
+}
+
+impl Given {
+    /// The cases of one axis of a scenario.
+    pub fn of_axis(mut plan: Plan, axis: &str, pairs: u32) -> Self {
+        in_pairs(&mut plan, pairs);
+        Self {
+            sources: Vec::new(),
+            plan,
+            sides: None,
+            axis: axis.to_owned(),
+            about: Vec::new(),
+        }
+    }
+
+    /// Scenarios side by side.
+    pub fn of_plans(opened: Vec<Opened>, pairs: u32) -> Result<Self, CompareError> {
+        if !(2..=SIDES_MAX).contains(&opened.len()) {
+            return Err(CompareError::Sides(opened.len()));
+        }
+        let mut sides = Vec::new();
+        for (at, side) in opened.iter().enumerate() {
+            let points = side.plan.points();
+            let points = points.map_err(|error| CompareError::Nothing(error.to_string()))?;
+            for point in points {
+                sides.push(run::Side {
+                    point: placed(point, letter(at)),
+                    binary: side.binary.clone(),
+                });
+            }
+        }
+        let source =
+            |(at, side): (usize, &Opened)| (format!("{}.toml", letter(at)), side.plan.to_toml());
+        let mut plan = opened[0].plan.clone();
+        plan.title = format!("{} sides of {}", opened.len(), plan.title);
+        plan.monitors.machine = opened.iter().any(|side| side.plan.monitors.machine);
+        in_pairs(&mut plan, pairs);
+        Ok(Self {
+            sources: opened.iter().enumerate().map(source).collect(),
+            about: opened.into_iter().map(|side| side.about).collect(),
+            plan,
+            sides: Some(sides),
+            axis: SIDE.to_owned(),
+        })
+    }
+
+    /// Says in a comparison what the sides were.
+    pub fn describe(&self, comparison: &mut Comparison) {
+        comparison.title.clone_from(&self.plan.title);
+        for (side, about) in comparison.sides.iter_mut().zip(&self.about) {
+            side.about.clone_from(about);
+        }
+    }
+}
+
+fn in_pairs(plan: &mut Plan, pairs: u32) {
+    plan.run.repeats = pairs;
+    plan.run.interleave = true;
+}
+
+/// The point with the side that it is of.
+fn placed(mut point: PointPlan, side: String) -> PointPlan {
+    point.at.insert(
+        0,
+        CaseResult {
+            axis: SIDE.to_owned(),
+            name: side,
+            number: None,
+        },
+    );
+    point
+}
+
+/// `A`, `B` and so on.
+pub fn letter(at: usize) -> String {
+    let letter = u8::try_from(at)
+        .ok()
+        .and_then(|at| b'A'.checked_add(at))
+        .filter(u8::is_ascii_uppercase);
+    letter.map_or_else(|| at.to_string(), |letter| char::from(letter).to_string())
+}
+
+/// What a side is, for people: `swap with work.sessions=sequential, by ./older/tally`.
+pub fn about(name: &str, set: &[String], binary: Option<&Path>) -> String {
+    let mut text = name.to_owned();
+    if !set.is_empty() {
+        text.push_str(&format!(" with {}", set.join(", ")));
+    }
+    if let Some(binary) = binary {
+        text.push_str(&format!(", nodes run {}", binary.display()));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use perf::plan::{NoChecks, Options, parse};
+
+    fn opened(set: &str) -> Opened {
+        let text = format!("[work]\nkind = 'issue'\n{set}");
+        let plan = parse(
+            "x",
+            "x.toml",
+            text.as_bytes(),
+            &Options::default(),
+            &NoChecks,
+        );
+        Opened {
+            plan: plan.expect("in order"),
+            about: about("x.toml", &["a=1".to_owned()], Some(Path::new("tally"))),
+            binary: None,
+        }
+    }
+
+    #[test]
+    fn every_point_of_every_side_has_its_side() {
+        let sweep = "[[sweep]]\nset = 'run.seconds'\nvalues = [1, 2]";
+        let given = Given::of_plans(vec![opened(sweep), opened(sweep)], 11).expect("two sides");
+        assert_eq!(
+            (given.plan.run.repeats, given.plan.run.interleave),
+            (11, true)
+        );
+        let places: Vec<String> = given
+            .sides
+            .iter()
+            .flatten()
+            .map(|side| {
+                side.point
+                    .at
+                    .iter()
+                    .map(|case| case.name.as_str())
+                    .collect::<Vec<_>>()
+                    .join(" ")
+            })
+            .collect();
+        assert_eq!(places, ["A 1", "A 2", "B 1", "B 2"]);
+        assert_eq!(given.sources[1].0, "B.toml");
+        let alone = Given::of_plans(vec![opened("")], 11);
+        assert!(matches!(alone, Err(CompareError::Sides(1))));
+    }
+
+    #[test]
+    fn sides_are_described() {
+        assert_eq!(
+            (letter(0), letter(25), letter(26)),
+            ("A".into(), "Z".into(), "26".into())
+        );
+        assert_eq!(opened("").about, "x.toml with a=1, nodes run tally");
+    }
+}
