@@ -101,7 +101,8 @@ function start(flow) {
   } catch (_) {
     // Not the node's own answer, or none: k6's own error code says what it was.
   }
-  const flowStatus = said.error ? said.error.code : said.status;
+  const refused = said.error || (said.refused || [])[0];
+  const flowStatus = refused ? refused.code : said.status;
   const outcome = answer.status === 200 || answer.status === 202 ? flowStatus : said.code;
   const good = answer.status === 200 && outcome === 'delivered';
   check(answer, { delivered: () => good }, { flow });

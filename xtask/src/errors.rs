@@ -100,8 +100,8 @@ const COMMAND_LINE: &[(&str, &str, &str)] = &[
     ),
     (
         "tally.not_delivered",
-        "What a flow recorded is final, but a participant refuses to record it, or the node does not know that all have.",
-        "Read in the node's log who refuses and why (node.delivery_refused); settle it with that participant's operator.",
+        "What a flow recorded is final, but a participant refuses to record it.",
+        "The message names the participant and the code of its refusal; settle it with that participant's operator.",
     ),
     (
         "tally.not_yet",

@@ -230,6 +230,24 @@ pub struct Outcome {
     /// The transactions it recorded, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub transactions: Vec<String>,
+    /// What participants refused to record of them, for good: it will not be `delivered`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<DeliveryRefusal>,
+}
+
+/// A participant refused to record a transaction. The transaction is final all the same.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DeliveryRefusal {
+    /// The transaction.
+    pub transaction: String,
+    /// The participant's name.
+    pub party: String,
+    /// Stable, `domain.snake_case`.
+    pub code: String,
+    /// What the participant says.
+    pub message: String,
+    /// What to do, as it says.
+    pub hint: String,
 }
 
 /// An error with a stable code.

@@ -36,8 +36,8 @@ pub use consents::{
 };
 pub use events::{FlowStep, ProducedState, VaultChange, VaultStart};
 pub use flows::{
-    BATCH_STARTS_MAX, BatchAnswer, BatchAnswers, FlowFailure, FlowList, FlowStatus, FlowSummary,
-    Outcome, RawJson, StartBatch, StartFlow, Wait,
+    BATCH_STARTS_MAX, BatchAnswer, BatchAnswers, DeliveryRefusal, FlowFailure, FlowList,
+    FlowStatus, FlowSummary, Outcome, RawJson, StartBatch, StartFlow, Wait,
 };
 pub use hospital::{
     FlowCause, FlowJournal, FlowOrder, FlowOrdered, FlowQuery, FlowWait, JournalEntry,

@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::flows::{FlowFailure, FlowStatus, Outcome, RawJson, Wait};
+use crate::flows::{DeliveryRefusal, FlowFailure, FlowStatus, Outcome, RawJson, Wait};
 
 /// A line from the client.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -66,6 +66,9 @@ pub struct StreamAnswer {
     /// As in [`Outcome`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub transactions: Vec<String>,
+    /// As in [`Outcome`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<DeliveryRefusal>,
 }
 
 impl StreamAnswer {
@@ -79,6 +82,7 @@ impl StreamAnswer {
                 error: self.error,
                 step: None,
                 transactions: self.transactions,
+                refused: self.refused,
             }),
             _ => Err(self.error.unwrap_or_else(|| FlowFailure {
                 code: "client.bad_answer".to_owned(),

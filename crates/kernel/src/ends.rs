@@ -1,6 +1,7 @@
 //! Ends of flows: outcomes, waits, cancellation.
 
 use flow::{FlowError, FlowId, Kill, StartRecord};
+use ledger::TxId;
 use primitives::Encode;
 
 use crate::clients::{Caller, client_of};
@@ -10,6 +11,7 @@ use crate::filter::Standing;
 use crate::kernel::Kernel;
 use crate::owed::Standing as Delivery;
 use crate::port::{Reads, StoreFailure, Table};
+use crate::refusals::DeliveryRefusal;
 use crate::rows::{ClientRow, Outcome, client_key};
 
 impl Kernel {
@@ -98,7 +100,36 @@ impl Kernel {
             return;
         }
         let delivered = delivered && owed.is_empty();
-        self.reply(token, Reply::Ended { outcome, delivered });
+        self.reply_ended(token, outcome, delivered);
+    }
+
+    fn reply_ended(&mut self, token: Token, outcome: Outcome, delivered: bool) {
+        let refused = match delivered {
+            true => Vec::new(),
+            false => self.refused_of(&outcome.transactions),
+        };
+        let ended = Reply::Ended {
+            outcome,
+            delivered,
+            refused,
+        };
+        self.reply(token, ended);
+    }
+
+    /// What participants refused of some transactions.
+    fn refused_of(&self, transactions: &[TxId]) -> Vec<DeliveryRefusal> {
+        let rows = transactions
+            .iter()
+            .flat_map(|id| self.links.owed.refusals.of(id));
+        let told = rows.map(|row| DeliveryRefusal {
+            transaction: row.transaction,
+            party: match self.identity.network.node(&row.by) {
+                Some(info) => info.party.name.to_string(),
+                None => row.by.to_string(),
+            },
+            rejection: row.rejection.clone(),
+        });
+        told.collect()
     }
 
     pub(crate) fn on_attach(&mut self, flow: FlowId, wait: Wait, token: Token) {
@@ -212,9 +243,9 @@ impl Kernel {
     }
 
     /// A transaction is owed to nobody any more.
-    pub(crate) fn on_all_delivered(&mut self, id: &ledger::TxId) {
+    pub(crate) fn on_all_delivered(&mut self, id: &TxId) {
         for (token, outcome, delivered) in self.clients.delivered(id) {
-            self.reply(token, Reply::Ended { outcome, delivered });
+            self.reply_ended(token, outcome, delivered);
         }
     }
 }

@@ -22,6 +22,7 @@ use crate::filter::{FlowFilter, Standing};
 use crate::hospital::{Order, Ordered};
 use crate::notes::NoteId;
 use crate::port::WriteBatch;
+use crate::refusals::DeliveryRefusal;
 use crate::rows::Outcome;
 
 /// Names a client's wait; the shell chose it and gets it back with each [`Reply`].
@@ -228,6 +229,8 @@ pub enum Reply {
         outcome: Outcome,
         /// Whether every participant has recorded its transactions.
         delivered: bool,
+        /// What participants refused to record of them.
+        refused: Vec<DeliveryRefusal>,
     },
     /// The flow has not ended.
     Running {

@@ -22,6 +22,7 @@ use crate::owed::Owed;
 use crate::pages::{after, row_page};
 use crate::port::{Reads, StoreFailure, Table};
 use crate::pump::{ReadBack, decode_delivery};
+use crate::refusals::Refusals;
 use crate::rows::{META_INBOUND, prefix_end, seq_of};
 
 /// A session message that comes before its turn is kept only up to this size; a larger one is sent again.
@@ -68,7 +69,7 @@ impl Links {
             inbox_out: Vec::new(),
             delivery_out: Vec::new(),
             request_out: Vec::new(),
-            owed: Owed::new(),
+            owed: Owed::new(Refusals::open(reads)?),
             ahead: Ahead::default(),
             sizes: HashMap::new(),
             answers: BTreeMap::new(),
@@ -302,10 +303,13 @@ impl Kernel {
     pub(crate) fn on_refused(&mut self, peer: PartyId, id: TxId, rejection: Rejection) {
         let links = &mut self.links;
         let before = links.delivery_out.len();
+        let why = rejection.clone();
         links
             .deliveries
             .refused(peer, id, rejection, &mut links.delivery_out);
         if links.delivery_out.len() > before {
+            let batch = &mut self.round.batch;
+            links.owed.refusals.add(id, peer, &why, batch);
             self.figures.deliveries_refused += 1;
             self.owes_no_more(peer, &id, true);
         }
@@ -316,7 +320,7 @@ impl Kernel {
             self.clients.refused(id);
         }
         self.links.ahead.answered(&peer, self.now);
-        if self.links.owed.answered(&peer, id, refused) {
+        if self.links.owed.answered(&peer, id) {
             self.on_all_delivered(id);
         }
     }

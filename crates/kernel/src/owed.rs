@@ -4,15 +4,11 @@ use std::collections::HashMap;
 
 use ledger::{PartyId, TxId};
 
-use crate::cache::GenerationCache;
+use crate::refusals::Refusals;
 
 /// Transactions of which is known who has not answered for them. Of more than these, a client that waits for delivery is
 /// told at once that the flow has ended and is not delivered.
 pub const OWED_TRACKED_MAX: usize = 100_000;
-/// Memory for transactions that a participant refused lately, in bytes.
-const REFUSED_BYTES: usize = 256 << 10;
-/// What one of them costs.
-const REFUSED_WEIGHT: usize = 64;
 
 /// How far the delivery of a transaction is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,17 +28,18 @@ pub struct Owed {
     rows: u64,
     /// Rows that `peers` does not know of.
     untracked: u64,
-    refused: GenerationCache<TxId, ()>,
+    /// What participants refused.
+    pub(crate) refusals: Refusals,
 }
 
 impl Owed {
     /// Nothing owed.
-    pub fn new() -> Self {
+    pub(crate) fn new(refusals: Refusals) -> Self {
         Self {
             peers: HashMap::new(),
             rows: 0,
             untracked: 0,
-            refused: GenerationCache::new(REFUSED_BYTES),
+            refusals,
         }
     }
 
@@ -64,11 +61,8 @@ impl Owed {
     }
 
     /// A row was answered. Whether the transaction is owed to nobody now.
-    pub fn answered(&mut self, peer: &PartyId, id: &TxId, refused: bool) -> bool {
+    pub fn answered(&mut self, peer: &PartyId, id: &TxId) -> bool {
         self.rows = self.rows.saturating_sub(1);
-        if refused {
-            self.refused.insert(*id, (), REFUSED_WEIGHT);
-        }
         let Some(peers) = self.peers.get_mut(id) else {
             self.untracked = self.untracked.saturating_sub(1);
             return false;
@@ -85,7 +79,7 @@ impl Owed {
     pub fn standing(&self, id: &TxId) -> Standing {
         if self.peers.contains_key(id) {
             Standing::Owed
-        } else if self.untracked > 0 || self.refused.contains(id) {
+        } else if self.untracked > 0 || self.refusals.contains(id) {
             Standing::NotDelivered
         } else {
             Standing::Delivered
@@ -106,28 +100,30 @@ mod tests {
 
     #[test]
     fn a_transaction_is_delivered_when_all_have_it() {
-        let mut owed = Owed::new();
+        let mut owed = Owed::new(Refusals::default());
         let [a, b] = [b"a", b"b"].map(|name| PartyId::from_hash(Hash::plain(name)));
         let [x, y] = [1, 2].map(|byte| TxId::from_array([byte; 32]));
         owed.add(a, x);
         owed.add(b, x);
         owed.add(a, y);
         assert_eq!((owed.rows(), owed.standing(&x)), (3, Standing::Owed));
-        assert!(!owed.answered(&a, &x, false) && !owed.owes(&a, &x) && owed.owes(&b, &x));
-        assert!(owed.answered(&b, &x, false));
+        assert!(!owed.answered(&a, &x) && !owed.owes(&a, &x) && owed.owes(&b, &x));
+        assert!(owed.answered(&b, &x));
         assert_eq!(owed.standing(&x), Standing::Delivered);
-        assert!(owed.answered(&a, &y, true));
+        let why = ledger::Rejection::new("test.no", "no", "none");
+        owed.refusals.add(y, a, &why, &mut Default::default());
+        assert!(owed.answered(&a, &y));
         assert_eq!(owed.standing(&y), Standing::NotDelivered);
     }
 
     #[test]
     fn what_is_not_kept_in_mind_is_never_called_delivered() {
-        let mut owed = Owed::new();
+        let mut owed = Owed::new(Refusals::default());
         let peer = PartyId::from_hash(Hash::ZERO);
         let id = |n: usize| TxId::from_array(*Hash::plain(&n.to_be_bytes()).as_bytes());
         (0..=OWED_TRACKED_MAX).for_each(|n| owed.add(peer, id(n)));
         assert_eq!(owed.standing(&id(OWED_TRACKED_MAX)), Standing::NotDelivered);
-        assert!(!owed.answered(&peer, &id(OWED_TRACKED_MAX), false));
+        assert!(!owed.answered(&peer, &id(OWED_TRACKED_MAX)));
         assert_eq!(owed.standing(&id(OWED_TRACKED_MAX)), Standing::Delivered);
     }
 }

@@ -10,6 +10,10 @@ pub const META_EPOCH: &[u8] = b"epoch";
 pub const META_QUARANTINE: &[u8] = b"quarantine/";
 /// Prefix of rows `inbound/` + peer: the peer's epoch and the last session message accepted from it.
 pub const META_INBOUND: &[u8] = b"inbound/";
+/// Prefix of rows `lacking/` + name: how many unconsumed states of a contract there were when the node was started without it.
+pub const META_LACKING: &[u8] = b"lacking/";
+/// Prefix of rows `refused/` + number `u64` BE: what a participant refused, [`crate::RefusalRow`].
+pub const META_REFUSED: &[u8] = b"refused/";
 
 /// `u64`, big endian, so that keys sort by number.
 pub fn seq_key(seq: u64) -> [u8; 8] {

@@ -141,7 +141,9 @@ impl Clients {
                 }
                 one.step(wait).map_or(Next::Nothing, |()| again(1_000))
             }
-            Reply::Ended { outcome, delivered } => {
+            Reply::Ended {
+                outcome, delivered, ..
+            } => {
                 let before = one.outcome.get_or_insert_with(|| outcome.clone());
                 if before != outcome || *one.flow.get_or_insert(outcome.flow) != outcome.flow {
                     return Next::Wrong(format!(

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use api::FlowFailure;
+use api::{DeliveryRefusal, FlowFailure};
 use client::ClientError;
 use primitives::Coded;
 
@@ -57,11 +57,18 @@ impl Failure {
     }
 
     /// The flow has ended well, and somebody will not record what it recorded.
-    pub fn not_delivered() -> Self {
+    pub fn not_delivered(refused: &DeliveryRefusal) -> Self {
+        let (id, party) = (&refused.transaction, &refused.party);
+        let why = format!("{}: {}", refused.code, refused.message);
         Self {
             code: "tally.not_delivered".to_owned(),
-            message: "what the flow recorded is final, but not every participant is known to have recorded it".to_owned(),
-            hint: "The node's log says who refused a transaction and why (node.delivery_refused); settle it with that participant's operator.".to_owned(),
+            message: format!(
+                "what the flow recorded is final, but {party} refuses the transaction {id}: {why}"
+            ),
+            hint: format!(
+                "Settle it with the operator of {party}; docs/errors says what {} means.",
+                refused.code
+            ),
             exit: REFUSED,
         }
     }

@@ -83,7 +83,9 @@ pub struct Ending {
 
 fn result(town: &mut Town, token: u64, line: &Line) -> Result {
     match town.replies.remove(&token) {
-        Some(Reply::Ended { outcome, delivered }) => {
+        Some(Reply::Ended {
+            outcome, delivered, ..
+        }) => {
             assert!(delivered, "{}", line.client_id);
             assert_eq!(outcome.name, line.flow);
             let result = outcome.result.map_err(|rejection| rejection.code);

@@ -224,3 +224,37 @@ fn only_who_is_owed_a_transaction_answers_for_it() {
     let told = |log: &&String| log.contains("node.delivery_refused");
     assert_eq!(town.logs.iter().filter(told).count(), 1);
 }
+
+#[test]
+fn who_refused_what_is_told_also_after_a_restart() {
+    let mut town = Town::new(2);
+    town.play(2);
+    town.start(1, "cash.issue", &issue(10), None);
+    town.settle();
+    let mut paid = town.start(1, "cash.pay", &pay(4, 2), Some("order"));
+    town.settle();
+    let id = town.nodes[1].disk.ledger()[1].1.id();
+    let rejection = ledger::Rejection::new("test.refused", "no", "none");
+    town.say(2, 1, &PeerMessage::Refused { id, rejection });
+    town.settle();
+    for when in ["at once", "after a restart"] {
+        let reply = town.replies.remove(&paid);
+        let Some(kernel::Reply::Ended {
+            delivered, refused, ..
+        }) = reply
+        else {
+            panic!("{when}: {reply:?}");
+        };
+        assert!(!delivered, "{when}");
+        let told: Vec<_> = refused
+            .iter()
+            .map(|r| (r.transaction, r.party.as_str(), r.rejection.code.as_str()))
+            .collect();
+        let party = "O=Node 2, L=London, C=GB";
+        assert_eq!(told, [(id, party, "test.refused")], "{when}");
+        town.down(1);
+        town.up(1);
+        paid = town.start(1, "cash.pay", &pay(4, 2), Some("order"));
+        town.settle();
+    }
+}

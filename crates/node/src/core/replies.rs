@@ -120,7 +120,11 @@ fn answer_of(reply: Reply) -> Answer {
             step,
             status: status_of(standing),
         },
-        Reply::Ended { outcome, delivered } => {
+        Reply::Ended {
+            outcome,
+            delivered,
+            refused,
+        } => {
             let output = outcome.result.map(|bytes| Output::Encoded {
                 flow: outcome.name.into(),
                 version: outcome.version,
@@ -131,6 +135,7 @@ fn answer_of(reply: Reply) -> Answer {
                 output,
                 transactions: outcome.transactions,
                 delivered,
+                refused,
             }))
         }
         Reply::Busy { retry_after_ms } => Answer::Refused(Refusal::busy(retry_after_ms)),

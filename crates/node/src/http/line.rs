@@ -9,7 +9,7 @@ use ledger::TxId;
 
 use super::contain;
 use super::refusal::Refusal;
-use super::routes::flows::{output_json, status_of};
+use super::routes::flows::{output_json, refused_json, status_of};
 use super::service::{Answer, Ended, NodeService};
 
 /// Appends one line.
@@ -53,6 +53,12 @@ fn write_end(out: &mut BytesMut, service: &dyn NodeService, ended: Ended) {
         Err(rejection) => write_failure(out, rejection.into()),
     }
     write_transactions(out, &ended.transactions);
+    if !ended.refused.is_empty() {
+        let refused: Vec<_> = ended.refused.into_iter().map(refused_json).collect();
+        out.put_slice(b",\"refused\":");
+        // A list of texts has a JSON form, and writing to memory does not fail.
+        let _ = serde_json::to_writer(out.writer(), &refused);
+    }
 }
 
 fn write_state(out: &mut BytesMut, flow_id: &[u8; 16], status: &str) {

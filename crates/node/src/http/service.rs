@@ -82,6 +82,8 @@ pub struct Ended {
     pub transactions: Vec<TxId>,
     /// Whether every participant has recorded them.
     pub delivered: bool,
+    /// What participants refused of them.
+    pub refused: Vec<kernel::DeliveryRefusal>,
 }
 
 /// A flow's output.

@@ -116,6 +116,7 @@ fn ended(flow_id: FlowId, json: &str, delivered: bool) -> Answer {
         output: Ok(Output::Json(output)),
         transactions: vec![TxId::from_array([7; 32])],
         delivered,
+        refused: Vec::new(),
     }))
 }
 
@@ -158,6 +159,7 @@ impl NodeService for Fake {
                     }),
                     transactions: Vec::new(),
                     delivered: false,
+                    refused: Vec::new(),
                 })),
                 "fail" => Answer::Ended(Box::new(Ended {
                     flow_id: id,
@@ -168,6 +170,7 @@ impl NodeService for Fake {
                     )),
                     transactions: Vec::new(),
                     delivered: false,
+                    refused: Vec::new(),
                 })),
                 "hold" => {
                     state
@@ -236,6 +239,7 @@ impl NodeService for Fake {
                         output,
                         transactions: Vec::new(),
                         delivered: false,
+                        refused: Vec::new(),
                     };
                     (ticket, Answer::Ended(Box::new(ended)))
                 };

@@ -25,7 +25,9 @@ impl Town {
     /// The end of a flow, or a panic with the logs.
     pub fn ended(&mut self, token: u64) -> Result<bool, String> {
         match self.replies.remove(&token) {
-            Some(Reply::Ended { outcome, delivered }) => match outcome.result {
+            Some(Reply::Ended {
+                outcome, delivered, ..
+            }) => match outcome.result {
                 Ok(_) => Ok(delivered),
                 Err(rejection) => Err(rejection.code),
             },

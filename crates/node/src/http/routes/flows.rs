@@ -270,6 +270,7 @@ pub(super) fn outcome(service: &dyn NodeService, answer: Answer) -> Result<Outco
         error: None,
         step,
         transactions: Vec::new(),
+        refused: Vec::new(),
     };
     match answer {
         Answer::Accepted { flow_id } => Ok(live(flow_id, FlowStatus::Running, None)),
@@ -300,6 +301,18 @@ fn end(service: &dyn NodeService, ended: Ended) -> Outcome {
         error,
         step: None,
         transactions: ended.transactions.iter().map(ToString::to_string).collect(),
+        refused: ended.refused.into_iter().map(refused_json).collect(),
+    }
+}
+
+/// A refusal as the API writes it.
+pub(in crate::http) fn refused_json(refused: kernel::DeliveryRefusal) -> api::DeliveryRefusal {
+    api::DeliveryRefusal {
+        transaction: refused.transaction.to_string(),
+        party: refused.party,
+        code: refused.rejection.code,
+        message: refused.rejection.message,
+        hint: refused.rejection.hint,
     }
 }
 

@@ -10,7 +10,7 @@ mod start;
 
 use std::time::{Duration, Instant};
 
-use api::{FlowStatus, Outcome, Wait};
+use api::{DeliveryRefusal, FlowStatus, Outcome, Wait};
 use clap::{Subcommand, ValueEnum};
 use client::{Client, FlowAction};
 
@@ -102,15 +102,8 @@ impl From<WaitFor> for Wait {
 /// One request waits so long at most; then the next one goes on.
 const TURN_MS: u64 = 30_000;
 
-/// A node that answers sooner than this, when it may take longer, does not wait.
-const AT_ONCE_MS: u64 = 1_000;
-
-/// What waiting for a flow came to.
-struct Waited {
-    outcome: Outcome,
-    /// It has ended, and the node expects no delivery any more: waiting longer is in vain.
-    undeliverable: bool,
-}
+/// A node that knows no more answers at once, also when it may take longer; it is asked so often.
+const PAUSE_MS: u64 = 1_000;
 
 /// Waits until a flow is where `wait` wants it, or the time is over, or it will not get there.
 async fn wait_on(
@@ -118,22 +111,21 @@ async fn wait_on(
     mut outcome: Outcome,
     wait: Wait,
     deadline: Option<Instant>,
-) -> Result<Waited, Failure> {
-    let mut undeliverable = false;
-    while !is_there(outcome.status, wait) && !undeliverable {
+) -> Result<Outcome, Failure> {
+    let mut asked_at: Option<Instant> = None;
+    while !is_there(outcome.status, wait) && outcome.refused.is_empty() {
+        if let Some(asked_at) = asked_at {
+            let pause = Duration::from_millis(PAUSE_MS.min(turn_ms(deadline)));
+            tokio::time::sleep(pause.saturating_sub(asked_at.elapsed())).await;
+        }
         let left = turn_ms(deadline);
         if left == 0 {
             break;
         }
-        let asked = Instant::now();
+        asked_at = Some(Instant::now());
         outcome = client.flow(&outcome.flow_id, wait, Some(left)).await?;
-        let at_once = asked.elapsed() < Duration::from_millis(AT_ONCE_MS.min(left / 2));
-        undeliverable = outcome.status == FlowStatus::Completed && at_once;
     }
-    Ok(Waited {
-        undeliverable: undeliverable && !is_there(outcome.status, wait),
-        outcome,
-    })
+    Ok(outcome)
 }
 
 /// How long the next request may wait.
@@ -147,13 +139,12 @@ fn turn_ms(deadline: Option<Instant>) -> u64 {
 }
 
 /// Shows an outcome. A flow that failed, or is not yet where `wait` wants it, is a failure of the command.
-fn show(output: Output, waited: Waited, wait: Wait) -> Result<(), Failure> {
-    let outcome = waited.outcome;
+fn show(output: Output, outcome: Outcome, wait: Wait) -> Result<(), Failure> {
     output.show(&outcome, people)?;
-    if waited.undeliverable {
-        return Err(Failure::not_delivered());
-    }
     if !is_there(outcome.status, wait) {
+        if let Some(refused) = outcome.refused.first() {
+            return Err(Failure::not_delivered(refused));
+        }
         let (id, status) = (&outcome.flow_id, outcome.status.as_str());
         return Err(Failure::not_yet(id, status, wait.as_str()));
     }
@@ -197,6 +188,19 @@ fn people(outcome: &Outcome) -> String {
     }
     if !outcome.transactions.is_empty() {
         lines.push(("transactions", outcome.transactions.join("\n")));
+    }
+    if !outcome.refused.is_empty() {
+        let each = outcome.refused.iter().map(|refused| {
+            let DeliveryRefusal {
+                transaction,
+                party,
+                code,
+                message,
+                ..
+            } = refused;
+            format!("{transaction} by {party}: {code}: {message}")
+        });
+        lines.push(("refused", each.collect::<Vec<_>>().join("\n")));
     }
     pairs(&lines)
 }
