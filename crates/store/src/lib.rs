@@ -33,5 +33,5 @@ pub use view::{
     ProducedState, QUERY_COUNT_MAX, QUERY_DEPTH_MAX, QUERY_GROUPS_MAX, QUERY_NODES_MAX,
     QUERY_PAGE_MAX, QUERY_SORTS_MAX, QUERY_VALUES_MAX, QueryError, QueryPage, Sort, StateFilter,
     StateQuery, StateRow, TokenFacts, VaultReader, VaultView, ViewChange, ViewColumn, ViewError,
-    ViewOptions, ViewProgress,
+    ViewOptions, ViewProgress, contracts_held,
 };

@@ -16,6 +16,7 @@ mod flow_starts;
 mod gate;
 mod hospital;
 mod key_names;
+mod lacking;
 mod ledger_pages;
 mod ledger_reads;
 mod locks;

@@ -102,6 +102,7 @@ impl Node {
 
         let ledger_end = ledger_end(&store)?;
         let view_path = data.join(VIEW);
+        super::lacking::warn(&store, &committer, &view_path, &contracts)?;
         let columns = Arc::new(Columns::of(&contracts));
         let view_options = view_options(&config, &columns);
         let (view, reader, progress) = super::view::open(&view_path, &view_options, ledger_end)?;

@@ -10,6 +10,7 @@ mod dictionary;
 mod failure;
 mod feed;
 mod groups;
+mod held;
 mod narrow;
 mod plan;
 mod progress;
@@ -23,6 +24,7 @@ mod writer;
 
 pub use failure::ViewError;
 pub(crate) use failure::{DAMAGED_HINT, FAILED_HINT, REFUSED_HINT};
+pub use held::contracts_held;
 pub use progress::ViewProgress;
 pub use query::{
     Count, Criterion, Datum, Field, Group, Places, QUERY_COUNT_MAX, QUERY_DEPTH_MAX,

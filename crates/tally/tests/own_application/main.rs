@@ -23,7 +23,7 @@ const COMMANDS: [&str; 2] = ["network", "node"];
 
 type Test = (&'static str, fn());
 
-const TESTS: [Test; 6] = [
+const TESTS: [Test; 7] = [
     (
         "failing_flows_are_kept_retried_and_killed",
         failing::flows_are_kept_retried_and_killed,
@@ -43,6 +43,10 @@ const TESTS: [Test; 6] = [
     (
         "what_a_participant_lacks_the_application_for_is_delivered_later",
         missing::what_a_participant_lacks_the_application_for_is_delivered_later,
+    ),
+    (
+        "states_of_a_contract_that_is_lacking_are_named_at_each_start",
+        missing::states_of_a_contract_that_is_lacking_are_named_at_each_start,
     ),
     (
         "who_waits_for_a_delivery_that_is_refused_is_told",

@@ -1,5 +1,6 @@
 //! Participants that do not take what is delivered: for want of the application, and for good.
 
+use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -15,11 +16,16 @@ struct Plain(Child);
 
 impl Plain {
     fn start(folder: &Path) -> Self {
+        Self::start_logging(folder, &folder.join("plain.log"))
+    }
+
+    fn start_logging(folder: &Path, log: &Path) -> Self {
+        let log = File::options().create(true).append(true).open(log);
         let mut child = Command::new(stage::binary())
             .args(["node", "run"])
             .arg(folder)
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(log.expect("a file"))
             .spawn()
             .expect("tally runs");
         let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
@@ -77,6 +83,33 @@ pub fn what_a_participant_lacks_the_application_for_is_delivered_later() {
     );
 }
 
+pub fn states_of_a_contract_that_is_lacking_are_named_at_each_start() {
+    let mut network = super::network(stage::options(&["A", "B"]));
+    let given = deliver(&network, "trial.give_deed", "--wait delivered");
+    assert_eq!(given.code, 0, "{} {}", given.out, given.err);
+    network.stop(B).expect("it ends in good order");
+    let folder = network.folder(B).to_owned();
+    let log = folder.join("plain.log");
+    let warned = |times: usize| {
+        let text = std::fs::read_to_string(&log).expect("a log");
+        let lines = text
+            .lines()
+            .filter(|line| line.contains("contract.unknown"));
+        let named = lines.filter(|line| line.contains("trial.deed") && line.contains("1 "));
+        assert_eq!(named.count(), times, "{text}");
+    };
+    for times in 1..=2 {
+        drop(Plain::start_logging(&folder, &log));
+        warned(times);
+    }
+    network
+        .start(B)
+        .expect("it comes back with the application");
+    network.stop(B).expect("it ends in good order");
+    let log = std::fs::read_to_string(network.log(B)).expect("a log");
+    assert!(!log.contains("contract.unknown"), "{log}");
+}
+
 pub fn who_waits_for_a_delivery_that_is_refused_is_told() {
     let network = super::network(stage::options(&["A", "B"]));
     let ran = deliver(&network, "trial.show_deed", "--wait delivered --timeout 60");
@@ -88,4 +121,14 @@ pub fn who_waits_for_a_delivery_that_is_refused_is_told() {
         ran.err
     );
     assert!(ran.out.contains("completed"), "{}", ran.out);
+    let (party, code) = (network.name(B), "node.not_a_participant");
+    for text in [&ran.out, &ran.err] {
+        assert!(text.contains(party) && text.contains(code), "{text}");
+    }
+    // Nor does it matter when it is asked.
+    let flow = ran.out.split_whitespace().nth(1).expect("an id");
+    let get = format!("flow get --node % {flow} --wait delivered --json");
+    let again = tally(network.folder(A), &get);
+    assert_eq!(again.code, 1, "{} {}", again.out, again.err);
+    assert_eq!(again.json()["refused"][0]["code"], code);
 }

@@ -1,0 +1,70 @@
+//! States of contracts that this node's program lacks: it keeps them, and can neither show nor use them.
+//!
+//! The vault's view knows them as long as it is the view of a program that had the contract. What it knew is kept in rows of
+//! their own, so that an operator is reminded at each start, until the contract is there again.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use kernel::port::{Reads, Table, WriteBatch};
+use kernel::rows::{META_LACKING, meta_key, prefix_end};
+use ledger::{ContractName, ContractRegistry};
+use store::{Class, Committer, Embedded, contracts_held};
+
+use super::start_error::StartError;
+
+/// Contracts read back at most.
+const CONTRACTS_MAX: usize = 1_000;
+
+/// Warns of what is there and cannot be used. Before the view in the file `view` is opened: that may drop what it knows.
+pub(super) fn warn(
+    store: &Embedded,
+    committer: &Committer,
+    view: &Path,
+    contracts: &ContractRegistry,
+) -> Result<(), StartError> {
+    let is_known = |name: &str| {
+        let name = ContractName::new(name);
+        name.is_ok_and(|name| contracts.current(&name).is_some())
+    };
+    let before = rows(store)?;
+    let mut lacking = before.clone();
+    lacking.extend(contracts_held(view));
+    lacking.retain(|name, _| !is_known(name));
+    for (name, states) in &lacking {
+        tracing::warn!(
+            code = "contract.unknown",
+            contract = %name,
+            states,
+            "this program lacks the contract {name}, of which the node has {states} unconsumed states: they are kept, and can be \
+             neither shown nor used until the node is started with the application that brings it"
+        );
+    }
+    let mut batch = WriteBatch::default();
+    let key = |name: &str| meta_key(META_LACKING, name.as_bytes());
+    for name in before.keys().filter(|name| !lacking.contains_key(*name)) {
+        batch.delete(Table::Meta, key(name));
+    }
+    for (name, states) in &lacking {
+        if before.get(name) != Some(states) {
+            batch.put(Table::Meta, key(name), states.to_be_bytes());
+        }
+    }
+    if batch.is_empty() {
+        return Ok(());
+    }
+    let committed = committer.handle().commit(Class::Normal, batch);
+    committed.map(drop).map_err(StartError::StoreFailed)
+}
+
+fn rows(store: &Embedded) -> Result<BTreeMap<String, u64>, StartError> {
+    let to = prefix_end(META_LACKING);
+    let rows = store
+        .scan(Table::Meta, META_LACKING, to.as_deref(), CONTRACTS_MAX)
+        .map_err(StartError::StoreFailed)?;
+    let rows = rows.into_iter().filter_map(|(key, value)| {
+        let name = std::str::from_utf8(key.get(META_LACKING.len()..)?).ok()?;
+        Some((name.to_owned(), kernel::rows::seq_of(&value)?))
+    });
+    Ok(rows.collect())
+}

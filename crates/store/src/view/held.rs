@@ -1,0 +1,36 @@
+//! How many states of which contracts a view shows, before it is opened: opening may drop it.
+
+use std::path::Path;
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::schema::{APPLICATION_ID, VERSION};
+
+/// Contracts told at most.
+const CONTRACTS_MAX: usize = 1_000;
+
+/// The contracts of unconsumed states in the view in the file `path`, and how many there are of each. Nothing, if there is no view
+/// of this version that can be read: it is not worth a failure.
+pub fn contracts_held(path: &Path) -> Vec<(String, u64)> {
+    if !path.exists() {
+        return Vec::new();
+    }
+    read(path).unwrap_or_default()
+}
+
+fn read(path: &Path) -> Result<Vec<(String, u64)>, rusqlite::Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    let number = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    if number("application_id")? != APPLICATION_ID || number("user_version")? != VERSION {
+        return Ok(Vec::new());
+    }
+    let mut statement = connection.prepare(
+        "SELECT c.name, sum(t.states) FROM total t JOIN contract c ON c.id = t.contract
+         WHERE t.consumed = 0 GROUP BY c.id HAVING sum(t.states) > 0 ORDER BY c.name",
+    )?;
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?)))?;
+    rows.take(CONTRACTS_MAX)
+        .map(|row| row.map(|(name, states)| (name, u64::try_from(states).unwrap_or(0))))
+        .collect()
+}
