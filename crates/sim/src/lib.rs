@@ -26,6 +26,7 @@ mod repeater;
 mod report;
 mod run;
 mod stories;
+mod swaps;
 mod town;
 mod trace;
 mod view;

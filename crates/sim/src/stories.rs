@@ -15,7 +15,7 @@ use primitives::{Decode, DecodeError, Decoder, Encode, Encoder, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// Later than any simulation ends.
-const LATER: Timestamp = Timestamp::from_ms(4_000_000_000_000);
+pub(crate) const LATER: Timestamp = Timestamp::from_ms(4_000_000_000_000);
 /// What a crash or a long wait may bring, and what another attempt heals.
 const TRIED_AGAIN: [&str; 3] = [
     "notary.time_window_invalid",
@@ -78,7 +78,10 @@ primitives::record!(StoryArgs {
 });
 
 /// Runs a step again while it fails for want of time.
-async fn persist<F: Flow>(ctx: &FlowContext, args: F::Args) -> Result<F::Output, FlowError>
+pub(crate) async fn persist<F: Flow>(
+    ctx: &FlowContext,
+    args: F::Args,
+) -> Result<F::Output, FlowError>
 where
     F::Args: Clone,
 {

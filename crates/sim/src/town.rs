@@ -1,4 +1,4 @@
-//! Who there is: two notaries and two banks, with keys made from nothing but their numbers.
+//! Who there is: two notaries, two banks and an exchange, with keys made from nothing but their numbers.
 
 use std::sync::Arc;
 
@@ -17,11 +17,13 @@ pub const NOTARY: usize = 0;
 /// The place of another one, to which states are moved.
 pub const OTHER_NOTARY: usize = 3;
 /// Nodes, the notaries among them.
-pub const NODES: usize = 4;
+pub const NODES: usize = 5;
+/// The place of the exchange, which settles swaps between the banks and owns nothing.
+pub const EXCHANGE: usize = 4;
 /// The banks' places.
 pub const BANKS: [usize; 2] = [1, 2];
 /// How the nodes are called in a trace.
-pub const SHORT: [&str; NODES] = ["notary", "bank-a", "bank-b", "notary-2"];
+pub const SHORT: [&str; NODES] = ["notary", "bank-a", "bank-b", "notary-2", "exchange"];
 
 /// When the world begins, in ms since the Unix epoch.
 pub const BEGINNING_MS: u64 = 1_700_000_000_000;
@@ -54,8 +56,8 @@ pub fn pairs() -> Vec<(usize, usize)> {
 
 impl Town {
     pub fn new(validating: bool) -> Self {
-        let parties = [0, 1, 2, 3].map(|node: usize| {
-            let name = ["Notary", "Bank A", "Bank B", "Notary 2"][node];
+        let parties = [0, 1, 2, 3, 4].map(|node: usize| {
+            let name = ["Notary", "Bank A", "Bank B", "Notary 2", "Exchange"][node];
             let name = LegalName::new(name, "London", "GB").expect("a legal name");
             Party::new(name, key(node).public().clone())
         });
@@ -80,8 +82,9 @@ impl Town {
         flows.register::<Converse>();
         flows.register_responder::<Echo>();
         crate::stories::register(&mut flows);
+        crate::swaps::register(&mut flows);
         Self {
-            ids: [0, 1, 2, 3].map(|node: usize| parties[node].id()),
+            ids: [0, 1, 2, 3, 4].map(|node: usize| parties[node].id()),
             parties,
             network,
             contracts: Arc::new(contracts),

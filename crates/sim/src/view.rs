@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use kernel::port::Table;
 use kernel::{Event, Found, LookUp};
-use ledger::{ContractRegistry, StateRef, TokenId};
-use primitives::PublicKey;
+use ledger::{ContractRegistry, StateAndRef, StateRef, TokenId};
+use primitives::{Hash, PublicKey};
 use vault::{CoinRow, RefillRequest, ViewChange};
 
 use crate::disk::Tables;
@@ -28,6 +28,8 @@ pub enum Job {
 #[derive(Default)]
 pub struct View {
     coins: BTreeMap<StateRef, (TokenId, CoinRow)>,
+    /// Unconsumed versions of linear states, by where they were recorded.
+    linear: BTreeMap<(u64, StateRef), (Hash, StateAndRef)>,
     /// States that were consumed.
     gone: BTreeSet<StateRef>,
     seq: u64,
@@ -99,6 +101,11 @@ impl View {
         for change in changes {
             match change {
                 ViewChange::Produced(produced) => {
+                    if let Some(id) = produced.facts.linear_id {
+                        let version = (id, produced.state.clone());
+                        let place = (produced.seq, produced.state.reference);
+                        self.linear.insert(place, version);
+                    }
                     if let Some(fungible) = &produced.facts.fungible {
                         let row = CoinRow {
                             coin: produced.state,
@@ -111,6 +118,8 @@ impl View {
                 ViewChange::Consumed(consumed) => {
                     self.consumed += 1;
                     self.gone.insert(consumed.reference);
+                    self.linear
+                        .retain(|(_, reference), _| *reference != consumed.reference);
                     if !(self.stale && self.consumed.is_multiple_of(3)) {
                         self.coins.remove(&consumed.reference);
                     }
@@ -121,8 +130,13 @@ impl View {
 
     fn look_up(&self, what: LookUp) -> Found {
         match what {
-            // Nothing that is simulated is linear.
-            LookUp::Linear { .. } => Found::States(Vec::new()),
+            LookUp::Linear { contract, id } => {
+                let versions = self.linear.iter().rev();
+                let versions = versions.filter(|(_, (linear_id, state))| {
+                    *linear_id == id && state.state.contract == contract
+                });
+                Found::States(versions.map(|(_, (_, state))| state.clone()).collect())
+            }
             LookUp::Consumed(refs) => {
                 let mut refs = refs.into_iter();
                 Found::Consumed(refs.find(|reference| self.gone.contains(reference)))

@@ -11,7 +11,8 @@ use crate::chance::Chance;
 use crate::converse::{ConverseArgs, expected};
 use crate::plan::{Effect, Move, PlannedFlow, WORK_US, gains, loses, pay_args};
 use crate::stories::StoryArgs;
-use crate::town::{BANKS, BEGINNING_MS, NODES, NOTARY, OTHER_NOTARY, Town};
+use crate::swaps::SettleArgs;
+use crate::town::{BANKS, BEGINNING_MS, EXCHANGE, NODES, NOTARY, OTHER_NOTARY, Town};
 
 /// Makes flows that never lack funds: nobody pays more of a token than was issued to them at the beginning.
 pub struct Workload<'a> {
@@ -132,7 +133,7 @@ impl<'a> Workload<'a> {
         let other = BANKS[0] + BANKS[1] - node;
         let token = self.chance.below(self.tokens.len());
         let quantity = self.chance.between(1, 40);
-        match self.chance.below(20) {
+        match self.chance.below(22) {
             12 | 13 if self.spend(token, node, quantity) => self.lock(token, node, quantity),
             14 if self.spend(token, node, quantity) => self.reissue(token, node, quantity),
             15 if self.spend(token, node, quantity + 1) => {
@@ -153,6 +154,7 @@ impl<'a> Workload<'a> {
                 self.story("sim.trade", token, node, (quantity + 5, quantity), 3, moves)
             }
             19 => self.shift(node, quantity),
+            20 | 21 if self.spend(token, node, quantity) => self.settle(token, node, quantity),
             0 => self.issue(token, other, quantity, 1),
             1 => self.issue_and_pay(token, quantity),
             2 => self.converse(node, other),
@@ -238,6 +240,33 @@ impl<'a> Workload<'a> {
             anonymous: self.hides() && name != "sim.net",
         };
         self.flow(node, name, args.to_bytes(), transactions, moves)
+    }
+
+    /// The exchange has a bank pay for stock of the other one.
+    fn settle(&mut self, token: usize, buyer: usize, price: u64) -> PlannedFlow {
+        let of = self.tokens[token].clone();
+        let seller = BANKS[0] + BANKS[1] - buyer;
+        let mark: String = self.chance.bytes32()[..6]
+            .iter()
+            .map(|byte| format!("{byte:02X}"))
+            .collect();
+        let args = SettleArgs {
+            buyer: self.town.parties[buyer].name.clone(),
+            seller: self.town.parties[seller].name.clone(),
+            token: TokenArgs {
+                currency: of.currency,
+                issuer: Some(of.issuer.name),
+                reference: Some(of.reference),
+            },
+            price,
+            symbol: format!("S{mark}").parse().expect("a symbol"),
+            quantity: self.chance.between(1, 9).min(price),
+            anonymous: self.hides(),
+            sequential: self.chance.per_mille(300),
+            single: self.chance.per_mille(300),
+        };
+        let moves = vec![loses(token, buyer, price), gains(token, seller, price)];
+        self.flow(EXCHANGE, "sim.settle", args.to_bytes(), 4, moves)
     }
 
     fn shift(&mut self, node: usize, quantity: u64) -> PlannedFlow {

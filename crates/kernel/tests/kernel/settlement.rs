@@ -430,3 +430,56 @@ fn a_crash_of_anyone_settles_all_or_nothing() {
         assert!(count > 40, "{count} crashes came");
     }
 }
+
+#[test]
+fn stock_is_issued_split_passed_on_and_exited() {
+    let mut town = Town::new(3);
+    let issue = |more: &str| format!(r#"{{"symbol":"BRK.B","quantity":10{more}}}"#);
+    done(&mut town, 1, "stock.issue", &issue(r#","outputs":3"#));
+    assert_eq!(holds(&town, 1, "BRK.B"), [3, 3, 4]);
+    for (args, code) in [
+        (issue(r#","outputs":11"#), "stock.split_impossible"),
+        (issue(r#","outputs":0"#), "stock.split_impossible"),
+        (issue("").replace("10", "0"), "stock.zero_quantity"),
+    ] {
+        refused(&mut town, 1, "stock.issue", &args, code);
+    }
+    let transfer = |quantity: u64, to: u64, more: &str| {
+        let (issuer, to) = (name(1), name(to));
+        format!(
+            r#"{{"symbol":"BRK.B","issuer":"{issuer}","quantity":{quantity},"to":"{to}"{more}}}"#
+        )
+    };
+    for (node, quantity, more, code) in [
+        (1, 11, "", "vault.insufficient_funds"),
+        (2, 1, "", "vault.insufficient_funds"),
+        (1, 0, "", "stock.zero_quantity"),
+        (1, 5, r#","states":6"#, "stock.split_impossible"),
+    ] {
+        let args = transfer(quantity, 2, more);
+        refused(&mut town, node, "stock.transfer", &args, code);
+    }
+    let hidden = r#","states":2,"anonymous":true"#;
+    done(&mut town, 1, "stock.transfer", &transfer(8, 2, hidden));
+    assert_eq!(holds(&town, 2, "BRK.B"), [4, 4]);
+    assert_eq!(holds(&town, 1, "BRK.B"), [2]);
+    done(&mut town, 2, "stock.transfer", &transfer(7, 3, ""));
+    assert_eq!(holds(&town, 3, "BRK.B"), [7]);
+    assert_eq!(holds(&town, 2, "BRK.B"), [1]);
+
+    // Only the issuer takes it out of the world, and only what it holds.
+    let exit = |quantity: u64| format!(r#"{{"symbol":"BRK.B","quantity":{quantity}}}"#);
+    for (node, quantity, code) in [
+        (3, 1, "vault.insufficient_funds"),
+        (1, 3, "vault.insufficient_funds"),
+        (1, 0, "stock.zero_quantity"),
+    ] {
+        refused(&mut town, node, "stock.exit", &exit(quantity), code);
+    }
+    done(&mut town, 1, "stock.exit", &exit(1));
+    done(&mut town, 3, "stock.transfer", &transfer(7, 1, ""));
+    done(&mut town, 1, "stock.exit", &exit(8));
+    at_rest(&mut town);
+    assert!(holds(&town, 1, "BRK.B").is_empty());
+    assert_eq!(holds(&town, 2, "BRK.B"), [1]);
+}
