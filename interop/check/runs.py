@@ -107,7 +107,7 @@ def read_by_jmeter(program, path, number):
         for label in ("Total", row["label"]):
             counts[label][0] += 1
             counts[label][1] += row["success"] != "true"
-    # JMeter ends with 0 also where it could not read a row.
+    # A row that it cannot read, or a file without one, is the end of JMeter: nothing is left to count.
     statistics = folder / "dashboard" / "statistics.json"
     if not statistics.exists():
         return len(rows_of(path)), [f"{path}: JMeter made no dashboard: {(done.stdout + done.stderr).strip()[-300:]}"]
