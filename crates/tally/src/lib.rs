@@ -30,6 +30,7 @@ mod reference;
 mod target;
 
 use std::process::ExitCode;
+use std::sync::OnceLock;
 
 pub use commands::network::ERRORS;
 pub use reference::commands_page;
@@ -37,21 +38,63 @@ pub use reference::commands_page;
 use clap::Parser;
 use flow::FlowRegistry;
 use ledger::{ContractRegistry, RegistryError};
+use perf::workload::Workloads;
 
 /// What registers an application's contracts and flows when a node starts.
 pub(crate) type Register =
     Box<dyn FnOnce(&mut ContractRegistry, &mut FlowRegistry) -> Result<(), RegistryError>>;
 
-/// Runs the command line of this process to its end. `register` is called once, when the command runs a node, with what
-/// is built in already registered.
+/// The workloads that scenarios of this process can name.
+static WORKLOADS: OnceLock<Workloads> = OnceLock::new();
+
+/// What the laboratory's scenarios can name as `kind`: what is shipped, and the application's own.
+pub(crate) fn workloads() -> Workloads {
+    WORKLOADS.get().cloned().unwrap_or_else(Workloads::shipped)
+}
+
+/// Everything that `tally` is, with contracts, flows and workloads of one's own beside what comes with it.
+pub struct Application {
+    register: Register,
+    workloads: Workloads,
+}
+
+impl Application {
+    /// With contracts and flows: `register` is called once, when the command runs a node, with what is built in already
+    /// registered.
+    pub fn new(
+        register: impl FnOnce(&mut ContractRegistry, &mut FlowRegistry) -> Result<(), RegistryError>
+        + 'static,
+    ) -> Self {
+        Self {
+            register: Box::new(register),
+            workloads: Workloads::shipped(),
+        }
+    }
+
+    /// With workloads for the laboratory, beside the shipped ones.
+    #[must_use]
+    pub fn with_workloads(mut self, register: impl FnOnce(&mut Workloads)) -> Self {
+        register(&mut self.workloads);
+        self
+    }
+
+    /// Runs the command line of this process to its end. Once in a process.
+    pub fn main(self) -> ExitCode {
+        // Only a second application of one process would find it set.
+        let _ = WORKLOADS.set(self.workloads);
+        let cli = cli::Cli::parse();
+        let json = cli.command.wants_json();
+        match cli::run(cli.command, self.register) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(failure) => failure.report(json),
+        }
+    }
+}
+
+/// Runs the command line of this process to its end, as an [`Application`] with contracts and flows does.
 pub fn main_with(
     register: impl FnOnce(&mut ContractRegistry, &mut FlowRegistry) -> Result<(), RegistryError>
     + 'static,
 ) -> ExitCode {
-    let cli = cli::Cli::parse();
-    let json = cli.command.wants_json();
-    match cli::run(cli.command, Box::new(register)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(json),
-    }
+    Application::new(register).main()
 }

@@ -4,6 +4,7 @@ mod contract;
 mod due;
 mod flows;
 mod state;
+mod workload;
 
 use flow::FlowRegistry;
 use ledger::{ContractRegistry, RegistryError};
@@ -12,6 +13,7 @@ pub use contract::{IouCommand, IouContract, iou_code, iou_name};
 pub use due::SettleDue;
 pub use flows::{IssueIou, IssueIouArgs, SettleIou, SettleIouArgs};
 pub use state::Iou;
+pub use workload::register_workloads;
 
 /// Registers the contract and the flows.
 pub fn register(

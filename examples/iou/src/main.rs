@@ -3,5 +3,7 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    tally::main_with(iou::register)
+    tally::Application::new(iou::register)
+        .with_workloads(iou::register_workloads)
+        .main()
 }

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::Site;
+use super::codes::TOO_MUCH_TO_PREPARE;
 use super::site::{Delivered, Step};
 use super::traits::Failed;
 
@@ -67,7 +68,7 @@ pub(super) fn flows(count: u64, depth: u64) -> Result<u64, Failed> {
         "{count} states with {depth} payments behind each are {all} transactions, more than {TRANSACTIONS_MAX}: \
          lower the count of the run, or the depth"
     );
-    Err(Failed::new("lab.too_much_to_prepare", message))
+    Err(Failed::new(TOO_MUCH_TO_PREPARE, message))
 }
 
 impl Chains {

@@ -5,53 +5,74 @@ use primitives::ErrorInfo;
 /// The codes of this module.
 pub const ERRORS: &[ErrorInfo] = &[
     ErrorInfo {
-        code: "lab.bad_answer",
+        code: BAD_ANSWER,
         cause: "A flow ended well, but what it returned is not what the workload expects of it.",
         action: "Check that node and laboratory are of the same version.",
     },
     ErrorInfo {
-        code: "lab.bad_books",
+        code: BAD_BOOKS,
         cause: "A node answered an audit with something that makes no sense.",
         action: "Check that node and laboratory are of the same version.",
     },
     ErrorInfo {
-        code: "lab.no_transaction",
+        code: NO_TRANSACTION,
         cause: "A flow ended well without a transaction where the workload expects one.",
         action: "Check that the node has the flow that the workload means.",
     },
     ErrorInfo {
-        code: "lab.no_worker",
+        code: NO_WORKER,
         cause: "A unit came to a worker that is not set up.",
         action: "Report this.",
     },
     ErrorInfo {
-        code: "lab.prepared_used_up",
+        code: USED_UP,
         cause: "More units ran than were prepared for.",
         action: "Set run.count, so that it is known how many to prepare.",
     },
     ErrorInfo {
-        code: "lab.store_full",
+        code: STORE_FULL,
         cause: "A workload puts away more for later units than the laboratory keeps.",
         action: "Run fewer units (run.count).",
     },
     ErrorInfo {
-        code: "lab.too_few_banks",
+        code: TOO_FEW_BANKS,
         cause: "A kind of work needs more banks than the network has.",
         action: "Raise network.banks, or name more folders under network.target.banks.",
     },
     ErrorInfo {
-        code: "lab.too_much_to_prepare",
+        code: TOO_MUCH_TO_PREPARE,
         cause: "A preparation would take more flows than the laboratory makes.",
         action: "Run fewer units (run.count), or make back chains less deep.",
     },
     ErrorInfo {
-        code: "lab.view_behind",
+        code: VIEW_BEHIND,
         cause: "The vault view of a node has not caught up with its ledger in time.",
         action: "Lower the load; if it stays behind without one, run 'tally doctor' on the node.",
     },
     ErrorInfo {
-        code: "lab.worker_panicked",
+        code: WORKER_PANICKED,
         cause: "A workload's own code panicked.",
         action: "Correct the workload; the message is the panic's.",
     },
 ];
+
+pub(super) const BAD_ANSWER: &str = "lab.bad_answer";
+pub(super) const BAD_BOOKS: &str = "lab.bad_books";
+pub(super) const NO_TRANSACTION: &str = "lab.no_transaction";
+pub(super) const NO_WORKER: &str = "lab.no_worker";
+pub(super) const USED_UP: &str = "lab.prepared_used_up";
+pub(super) const STORE_FULL: &str = "lab.store_full";
+pub(super) const TOO_FEW_BANKS: &str = "lab.too_few_banks";
+pub(super) const TOO_MUCH_TO_PREPARE: &str = "lab.too_much_to_prepare";
+pub(super) const VIEW_BEHIND: &str = "lab.view_behind";
+pub(super) const WORKER_PANICKED: &str = "lab.worker_panicked";
+
+#[cfg(test)]
+mod tests {
+    use super::ERRORS;
+
+    #[test]
+    fn codes_are_in_order() {
+        assert!(ERRORS.is_sorted_by(|a, b| a.code < b.code));
+    }
+}

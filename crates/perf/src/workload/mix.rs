@@ -6,12 +6,10 @@ use std::task::Poll;
 
 use thiserror::Error;
 
+use super::codes::{NO_WORKER, WORKER_PANICKED};
 use super::traits::{Boxed, Failed, Prepares, Tried, Worker, Workload};
 use super::{KnobError, Site, Workloads};
 use crate::plan::Work;
-
-/// The code of a unit whose worker panicked.
-const PANICKED: &str = "lab.worker_panicked";
 
 /// Work that a mix cannot be made of.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -191,13 +189,13 @@ impl Mix {
             workers.get(at).map(Arc::clone)
         };
         let Some(slot) = slot else {
-            let missing = Failed::new("lab.no_worker", "no worker is set up");
+            let missing = Failed::new(NO_WORKER, "no worker is set up");
             return (work, Err(missing));
         };
         let ended = guarded(slot.workers[work].invoke(unit)).await;
         if ended
             .as_ref()
-            .is_err_and(|failed| failed.fault.code == PANICKED)
+            .is_err_and(|failed| failed.fault.code == WORKER_PANICKED)
         {
             // What it had begun nobody knows.
             slot.site.unknown();
@@ -216,7 +214,7 @@ async fn guarded<T>(mut future: Boxed<'_, Result<T, Failed>>) -> Result<T, Faile
                 .map(|text| (*text).to_owned())
                 .or_else(|| panic.downcast_ref::<String>().cloned())
                 .unwrap_or_else(|| "without a word".to_owned());
-            Poll::Ready(Err(Failed::new(PANICKED, said)))
+            Poll::Ready(Err(Failed::new(WORKER_PANICKED, said)))
         })
     })
     .await

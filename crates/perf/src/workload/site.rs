@@ -14,13 +14,14 @@ use thiserror::Error;
 use tokio::task::JoinSet;
 
 use super::books::{SiteBooks, Token};
+use super::codes::{
+    BAD_ANSWER, BAD_BOOKS, NO_TRANSACTION, STORE_FULL, TOO_FEW_BANKS, VIEW_BEHIND, WORKER_PANICKED,
+};
 use super::progress::Preparation;
 use super::traits::{Failed, Tried};
 use crate::audit::CollectError;
 use crate::load::Fault;
 
-/// An answer that makes no sense.
-const BAD_ANSWER: &str = "lab.bad_answer";
 /// Codes of flows that ended before they spent anything.
 const UNSPENT: &[&str] = &[
     "vault.insufficient_funds",
@@ -109,8 +110,8 @@ impl SiteError {
         match self {
             SiteError::Client { source, .. } => source.code(),
             SiteError::Collect(CollectError::Call { source, .. }) => source.code(),
-            SiteError::Collect(CollectError::Malformed { .. }) => "lab.bad_books",
-            SiteError::ViewBehind(_) => "lab.view_behind",
+            SiteError::Collect(CollectError::Malformed { .. }) => BAD_BOOKS,
+            SiteError::ViewBehind(_) => VIEW_BEHIND,
         }
     }
 }
@@ -149,7 +150,7 @@ impl Delivered {
     /// The last transaction; a fault if there is none.
     pub fn last(&self) -> Result<Hash, Failed> {
         let last = self.transactions.last().copied();
-        last.ok_or_else(|| Failed::new("lab.no_transaction", "the flow recorded no transaction"))
+        last.ok_or_else(|| Failed::new(NO_TRANSACTION, "the flow recorded no transaction"))
     }
 }
 
@@ -194,7 +195,7 @@ impl Site {
     pub fn bank(&self, at: usize) -> Result<&SiteNode, Failed> {
         self.banks.get(at).ok_or_else(|| {
             let message = format!("bank {} of {} is needed", at + 1, self.banks.len());
-            Failed::new("lab.too_few_banks", message)
+            Failed::new(TOO_FEW_BANKS, message)
         })
     }
 
@@ -317,7 +318,7 @@ impl Site {
                 return Ok(());
             };
             let (number, delivered) =
-                ended.map_err(|error| Failed::new("lab.worker_panicked", error.to_string()))?;
+                ended.map_err(|error| Failed::new(WORKER_PANICKED, error.to_string()))?;
             each(number, &delivered?)?;
             self.preparation.advance();
         }
@@ -366,7 +367,7 @@ impl Site {
             return Ok(());
         }
         let message = format!("too much was put into {store:?}");
-        Err(Failed::new("lab.store_full", message))
+        Err(Failed::new(STORE_FULL, message))
     }
 
     /// Takes what was put away first.

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use super::chains::{Asset, Chains, Prepared, StateRef, flows};
+use super::codes::{BAD_BOOKS, WORKER_PANICKED};
 use super::registry::Make;
 use super::traits::{Boxed, Failed, Prepares, Tried, Worker, Workload};
 use super::transfer::{DEPTH_MAX, used_up};
@@ -30,8 +31,8 @@ const STOCK: u64 = 1;
 /// A mandate's limits: any price that a batch can come to.
 const PRICE_MAX: u64 = 1_000_000_000;
 const QUANTITY_MAX: u64 = 1_000_000_000;
-/// States that take turns when nothing is prepared for each unit: more than are usually outstanding.
-const TURNS: u64 = 2_000;
+/// Units whose states take turns when nothing is prepared for each unit: no more may be outstanding at once.
+const TURNS: u64 = 1_000;
 
 #[derive(Clone)]
 struct Swap {
@@ -127,11 +128,7 @@ impl Swap {
 
     /// How many units states are prepared for.
     fn units(&self, expected: u64) -> u64 {
-        if self.takes_turns() {
-            expected.clamp(1, TURNS)
-        } else {
-            expected
-        }
+        if self.takes_turns() { TURNS } else { expected }
     }
 
     /// The first bank coordinates; the parties are those after it, or it is one of them if there are no more banks.
@@ -208,7 +205,7 @@ impl Swap {
         let mut all: Vec<Vec<Prepared>> = (0..self.parties).map(|_| Vec::new()).collect();
         while let Some(built) = building.join_next().await {
             let (number, states) =
-                built.map_err(|error| Failed::new("lab.worker_panicked", error.to_string()))?;
+                built.map_err(|error| Failed::new(WORKER_PANICKED, error.to_string()))?;
             all[number] = states?;
         }
         Ok(all)
@@ -331,7 +328,7 @@ impl Worker for Swapping {
         Box::pin(async move {
             let taken = self.site.take(&self.store).ok_or_else(used_up)?;
             let mut entry: Entry = serde_json::from_value(taken.clone())
-                .map_err(|error| Failed::new("lab.bad_books", error.to_string()))?;
+                .map_err(|error| Failed::new(BAD_BOOKS, error.to_string()))?;
             let start = self.site.start_of("swap.run", &self.arguments(&entry)?)?;
             let swapped = self.site.run(0, &start, self.swap.retry).await;
             let delivered =
@@ -354,5 +351,5 @@ impl Worker for Swapping {
 }
 
 fn value(entry: &Entry) -> Result<Value, Failed> {
-    serde_json::to_value(entry).map_err(|error| Failed::new("lab.bad_books", error.to_string()))
+    serde_json::to_value(entry).map_err(|error| Failed::new(BAD_BOOKS, error.to_string()))
 }

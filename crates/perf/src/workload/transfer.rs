@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::cash::{PAYEE, PAYER, QUANTITY, QUANTITY_MAX};
 use super::chains::{Asset, Chains, flows};
+use super::codes::USED_UP;
 use super::registry::Make;
 use super::traits::{Boxed, Failed, Prepares, Tried, Worker, Workload};
 use super::{KnobError, Knobs, Site};
@@ -137,5 +138,5 @@ impl Worker for Transferring {
 /// More units ran than were prepared for.
 pub(super) fn used_up() -> Failed {
     let message = "every state that was prepared is spent: more units ran than were expected; set run.count, or raise it";
-    Failed::new("lab.prepared_used_up", message)
+    Failed::new(USED_UP, message)
 }

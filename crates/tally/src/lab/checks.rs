@@ -21,7 +21,7 @@ impl Known {
     /// Everything that this program has.
     pub fn new() -> Self {
         Self {
-            workloads: Workloads::shipped(),
+            workloads: crate::workloads(),
         }
     }
 }

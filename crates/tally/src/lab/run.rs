@@ -11,7 +11,6 @@ use perf::plan::Plan;
 use perf::report;
 use perf::results::Report;
 use perf::run::{AUDIT_FAILED, Events, Options, RUN_FAILED, samples_names};
-use perf::workload::Workloads;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::dry;
@@ -104,7 +103,7 @@ pub(super) fn options(title: String, full: bool) -> Result<Options, Failure> {
     })?;
     Ok(Options {
         binary,
-        workloads: Workloads::shipped(),
+        workloads: crate::workloads(),
         title,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         full,
