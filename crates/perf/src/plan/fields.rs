@@ -104,7 +104,7 @@ pub const FIELDS: &[Field] = fields! {
     "network.target" Kind::Tables, "none" [""] "A network that somebody runs already. Nothing is brought up, wiped or restarted then.";
     "network.target.banks" Kind::Free, "required" [""] "Folders of its banks, as `tally network bootstrap` makes them, or copies with `node.toml`, `root.pem` and `api-token`; relative to where `tally` is started.";
     "network.target.notary" LINE, "none" [""] "The notary's folder; without it the audit does without the notary's books.";
-    "work" Kind::Tables, "required" [""] "What is done: one table, or several as `[[work]]`, which are mixed by weight. Keys beside these are knobs of the kind: [workloads](../guides/own-workload.md).";
+    "work" Kind::Tables, "required" [""] "What is done: one table, or several as `[[work]]`, which are mixed by weight. Keys beside these are knobs of the kind: [workloads](workloads.md).";
     "work.kind" LABEL, "required" [""] "Which workload.";
     "work.label" LABEL, "the kind" [""] "What it is called in results; no two may be called the same.";
     "work.weight" Kind::Whole(1, 1_000_000), "1" [""] "Its share among the others.";

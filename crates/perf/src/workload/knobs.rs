@@ -122,14 +122,20 @@ impl Knobs {
         self.set.remove(knob)
     }
 
+    /// The knobs that somebody asked for, in order.
+    pub(super) fn asked(&self) -> Vec<&str> {
+        let mut known: Vec<&str> = self.asked.iter().map(String::as_str).collect();
+        known.sort_unstable();
+        known.dedup();
+        known
+    }
+
     /// Fails if anything is left that nobody asked for.
     pub fn end(self) -> Result<(), KnobError> {
-        let Some(knob) = self.set.into_keys().next() else {
+        let known = self.asked();
+        let Some(knob) = self.set.keys().next().cloned() else {
             return Ok(());
         };
-        let mut known = self.asked;
-        known.sort();
-        known.dedup();
         let message = if known.is_empty() {
             "this kind of work has no knobs".to_owned()
         } else {

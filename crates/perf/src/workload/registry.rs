@@ -79,6 +79,25 @@ impl Workloads {
 mod tests {
     use super::*;
 
+    /// The page that people read.
+    const PAGE: &str = include_str!("../../../../docs/reference/workloads.md");
+
+    #[test]
+    fn the_reference_has_every_kind_with_all_its_knobs() {
+        let sections: BTreeMap<&str, &str> = PAGE
+            .split("\n## ")
+            .filter_map(|section| section.split_once('\n'))
+            .collect();
+        for (kind, known) in Workloads::shipped().kinds {
+            let section = sections.get(kind.as_str()).unwrap_or(&"");
+            let mut knobs = Knobs::default();
+            assert!((known.make)(&mut knobs).is_ok(), "{kind} has its defaults");
+            for knob in knobs.asked() {
+                assert!(section.contains(&format!("`{knob}`")), "{kind}: {knob}");
+            }
+        }
+    }
+
     /// What a kind says to knobs: nothing if it takes them.
     fn check(kind: &str, knobs: &str, expected: &str) {
         let set: BTreeMap<String, toml::Value> = toml::from_str(knobs).expect("TOML");
