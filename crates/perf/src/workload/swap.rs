@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use super::chains::{Asset, Chains, Prepared, StateRef, flows};
-use super::codes::{BAD_BOOKS, WORKER_PANICKED};
+use super::codes::{BAD_ANSWER, BAD_BOOKS, WORKER_PANICKED};
 use super::registry::Make;
 use super::traits::{Boxed, Failed, Prepares, Tried, Worker, Workload};
 use super::transfer::{DEPTH_MAX, used_up};
@@ -77,6 +77,7 @@ struct PairStates {
 /// What `swap.run` returns.
 #[derive(Deserialize)]
 struct Swapped {
+    transaction: String,
     pairs: Vec<PairStates>,
 }
 
@@ -333,13 +334,17 @@ impl Worker for Swapping {
             let swapped = self.site.run(0, &start, self.swap.retry).await;
             let delivered =
                 swapped.or_else(|failed| self.site.put_back(&self.store, taken, failed))?;
-            self.site
-                .acknowledge(&delivered.transactions, &self.participants);
+            // The parties' earlier transactions, which this node had to fetch, are not of its making.
+            let swapped: Swapped = delivered.returned()?;
+            let id = swapped
+                .transaction
+                .parse()
+                .map_err(|error| Failed::new(BAD_ANSWER, format!("{error}")))?;
+            self.site.acknowledge(&[id], &self.participants);
             if self.swap.takes_turns() {
                 entry.back = !entry.back;
                 if self.swap.tracked {
-                    let new = delivered.returned::<Swapped>()?.pairs;
-                    for (pair, states) in entry.pairs.iter_mut().zip(new) {
+                    for (pair, states) in entry.pairs.iter_mut().zip(swapped.pairs) {
                         pair.states = Some(states);
                     }
                 }
