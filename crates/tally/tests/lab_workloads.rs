@@ -152,7 +152,8 @@ async fn planted_damage_is_found(network: &Network, site: &Site) {
     };
     let own = token(network.name(A));
     let lost = [primitives::Hash::plain(b"nobody recorded this")];
-    let cases: [(&str, Box<dyn Fn()>); 4] = [
+    type Plant<'a> = Box<dyn Fn() + 'a>;
+    let cases: [(&str, Plant<'_>); 4] = [
         ("is held", Box::new(|| site.issued(&own, 1))),
         ("is held", Box::new(|| site.redeemed(&own, 1))),
         (
