@@ -1,6 +1,6 @@
 //! The figure that stands for a scenario, where it was measured, and what was published beside it.
 
-use crate::report::units::Metric;
+use crate::report::units::{Better, Metric, rank};
 use crate::results::{Estimate, Point, Published, Scenario};
 
 /// A scenario's main figure.
@@ -11,8 +11,20 @@ pub struct Headline<'a> {
     pub point: &'a Point,
     /// How much.
     pub estimate: &'a Estimate,
-    /// The best published figure of the same metric at the same case.
-    pub published: Option<(&'a Published, f64)>,
+    /// The best published figure at the same case: of the same metric, or else of another that was measured too.
+    pub published: Option<Beside<'a>>,
+}
+
+/// A published figure and ours.
+pub struct Beside<'a> {
+    /// Which metric.
+    pub metric: Metric,
+    /// Ours.
+    pub ours: f64,
+    /// Whose, where.
+    pub line: &'a Published,
+    /// Theirs.
+    pub theirs: f64,
 }
 
 /// The main metric's name; the rate if the scenario names none that was measured.
@@ -33,47 +45,72 @@ pub fn published_at(line: &Published, point: &Point) -> Option<f64> {
     line.values.get(case).copied()
 }
 
-/// The headline: of the last case of the first axis that something was published for, or the last; of the first case of other axes.
+/// The headline: of the last case of the first axis that something was published for, or the last; among the cases of other axes,
+/// which are variants, the best.
 pub fn headline(scenario: &Scenario) -> Option<Headline<'_>> {
     let metric = Metric::named(main_metric(scenario));
-    let others = |point: &Point| -> Vec<String> {
-        let others = point.at.iter().skip(1);
-        others.map(|case| case.name.clone()).collect()
+    let case = |point: &Point| point.at.first().map(|case| case.name.clone());
+    let value = |point: &Point| point.summary.metrics.get(&metric.name).map(|one| one.value);
+    let measured = || {
+        scenario
+            .points
+            .iter()
+            .filter(|point| value(point).is_some())
     };
-    let first = scenario.points.first().map(others)?;
-    let candidates = || {
-        let points = scenario.points.iter();
-        points.filter(|point| {
-            others(point) == first && point.summary.metrics.contains_key(&metric.name)
-        })
+    let last = measured()
+        .rfind(|point| beside(scenario, &metric, point).is_some())
+        .or_else(|| measured().next_back())?;
+    let good = |point: &Point| {
+        let value = value(point).unwrap_or(0.0);
+        match metric.better {
+            Some(Better::Lower) => -value,
+            Some(Better::Higher) | None => value,
+        }
     };
-    let best = |point: &Point| best_published(scenario, &metric, point);
-    let point = candidates()
-        .rfind(|point| best(point).is_some())
-        .or_else(|| candidates().next_back())?;
+    let mut point = last;
+    for other in measured().filter(|point| case(point) == case(last)) {
+        if good(other) > good(point) {
+            point = other;
+        }
+    }
     Some(Headline {
         estimate: point.summary.metrics.get(&metric.name)?,
-        published: best(point),
+        published: beside(scenario, &metric, point),
         metric,
         point,
     })
 }
 
-/// The best figure that anybody published for this metric and case: the one that is hardest to beat.
-fn best_published<'a>(
-    scenario: &'a Scenario,
-    metric: &Metric,
-    point: &Point,
-) -> Option<(&'a Published, f64)> {
-    let lines = scenario.published.iter();
-    lines
-        .filter(|line| line.metric == metric.name)
-        .filter_map(|line| published_at(line, point).map(|value| (line, value)))
-        .filter(|(_, value)| metric.factor(1.0, *value).is_some())
-        .max_by(|one, two| {
-            let hard = |value| metric.factor(1.0, value).unwrap_or(f64::INFINITY);
-            hard(two.1).total_cmp(&hard(one.1))
-        })
+/// The best figure that anybody published for this case, the one that is hardest to beat: of the main metric, else of the first other
+/// one that was measured too.
+fn beside<'a>(scenario: &'a Scenario, main: &Metric, point: &Point) -> Option<Beside<'a>> {
+    let mut lines: Vec<&Published> = scenario.published.iter().collect();
+    lines.sort_by_key(|line| (line.metric != main.name, rank(&line.metric)));
+    let mut best: Option<Beside<'a>> = None;
+    for line in lines {
+        let metric = Metric::named(&line.metric);
+        let theirs = published_at(line, point);
+        let Some((theirs, ours)) = theirs.zip(point.summary.metrics.get(&line.metric)) else {
+            continue;
+        };
+        // A smaller factor is harder to beat; a figure that no factor can be made of is none to stand beside.
+        let Some(factor) = metric.factor(ours.value, theirs) else {
+            continue;
+        };
+        let harder = best.as_ref().is_none_or(|best| {
+            let before = best.metric.factor(best.ours, best.theirs);
+            best.metric.name == metric.name && before.is_some_and(|before| factor < before)
+        });
+        if harder {
+            best = Some(Beside {
+                metric,
+                ours: ours.value,
+                line,
+                theirs,
+            });
+        }
+    }
+    best
 }
 
 /// A point's place in words: `parties = 4, variant = parallel`; empty without a sweep.

@@ -5,8 +5,13 @@ use super::headline::{headline, is_repeated, main_metric, place, published_at};
 use super::{limits, point, resources, sweep, tables, timeline};
 use crate::report::chart::escape;
 use crate::report::units::{Metric, date, duration, rank};
-use crate::results::{Report, Scenario};
+use crate::results::{AuditResult, Finding, Point, Report, Scenario};
+use crate::run::AUDIT_FAILED;
 
+/// Failed audits that are told at the top.
+const AUDITS_MAX: usize = 3;
+/// Rows of published figures beyond which the table is folded.
+const PUBLISHED_OPEN: usize = 12;
 /// Findings shown of a scenario.
 const FINDINGS_MAX: usize = 100;
 /// Letters of a scenario's source that are shown; the JSON has all of it.
@@ -108,21 +113,13 @@ fn warnings(scenario: &Scenario) -> String {
             &format!("<b>It did not run to its end.</b> {failure}"),
         ));
     }
-    for point in &scenario.points {
-        for audit in point.audits.iter().filter(|audit| !audit.clean) {
-            let place = match place(point) {
-                place if place.is_empty() => String::new(),
-                place => format!(" after {}", words(&place, 200)),
-            };
-            let text = words(&audit.words, 2000);
-            out.push_str(&banner(
-                true,
-                &format!("<b>The audit failed{place}.</b> No figure of this scenario stands for anything. {text}"),
-            ));
-        }
-    }
-    if !scenario.findings.is_empty() {
-        let shown = scenario.findings.iter().take(FINDINGS_MAX);
+    out.push_str(&failed_audits(scenario));
+    // Failed audits stand in red already.
+    let findings = scenario.findings.iter();
+    let findings = findings.filter(|finding| finding.code != AUDIT_FAILED);
+    let findings: Vec<&Finding> = findings.take(FINDINGS_MAX).collect();
+    if !findings.is_empty() {
+        let shown = findings.iter();
         let list: String = shown
             .map(|finding| {
                 let (code, message) = (words(&finding.code, 80), prose(&finding.message, 1000));
@@ -135,6 +132,40 @@ fn warnings(scenario: &Scenario) -> String {
         ));
     }
     out
+}
+
+/// What is wrong with the ledgers, in the first lines of each audit that failed.
+fn failed_audits(scenario: &Scenario) -> String {
+    let points = scenario.points.iter();
+    let bad: Vec<(&Point, &AuditResult)> = points
+        .flat_map(|point| point.audits.iter().map(move |audit| (point, audit)))
+        .filter(|(_, audit)| !audit.clean)
+        .collect();
+    if bad.is_empty() {
+        return String::new();
+    }
+    let list: String = bad
+        .iter()
+        .take(AUDITS_MAX)
+        .map(|(point, audit)| {
+            let place = match place(point) {
+                place if place.is_empty() => String::new(),
+                place => format!("After {}: ", words(&place, 200)),
+            };
+            format!(
+                "<li class=\"lines\">{place}{}</li>",
+                words(&audit.words, 400)
+            )
+        })
+        .collect();
+    let more = match bad.len().saturating_sub(AUDITS_MAX) {
+        0 => String::new(),
+        count => format!("<li>{count} more audits failed; the table of audits has them.</li>"),
+    };
+    let inner = format!(
+        "<b>The audit failed.</b> No figure of this scenario stands for anything.<ul>{list}{more}</ul>"
+    );
+    banner(true, &inner)
 }
 
 /// Main figures of a scenario without a sweep.
@@ -219,14 +250,22 @@ fn published(scenario: &Scenario) -> String {
             )
         })
         .collect();
+    let count = rows.matches("<tr>").count();
+    let (open, close) = match count > PUBLISHED_OPEN {
+        true => (
+            format!("<details><summary>All {count} figures beside ours</summary><div>"),
+            "</div></details>",
+        ),
+        false => (String::new(), ""),
+    };
     let first = match scenario.axes.is_empty() {
         true => "",
         false => "Point",
     };
     format!(
         "<h3>Published elsewhere</h3><p class=\"dim small\">Measured by others on other machines: a factor compares systems together \
-         with their hardware.</p><div class=\"scroll\"><table><thead><tr><th class=\"l\">{first}</th><th class=\"l\">Metric</th>\
-         <th>Here</th><th>Published</th><th>Here it is</th><th class=\"l\">Published for</th></tr></thead><tbody>{rows}</tbody></table></div>\
+         with their hardware.</p>{open}<div class=\"scroll\"><table><thead><tr><th class=\"l\">{first}</th><th class=\"l\">Metric</th>\
+         <th>Here</th><th>Published</th><th>Here it is</th><th class=\"l\">Published for</th></tr></thead><tbody>{rows}</tbody></table></div>{close}\
          <ul class=\"small dim\">{sources}</ul>"
     )
 }

@@ -53,15 +53,27 @@ fn card(scenario: &Scenario, at: usize) -> String {
             ));
             out.push_str(&beside(&headline));
             out.push_str(&spark(scenario));
-            if let Some((line, value)) = headline.published {
-                let factor = metric.factor(headline.estimate.value, value);
-                let factor = factor.map_or(String::new(), |factor| metric.factor_words(factor));
+            if let (Some(other), false) =
+                (&headline.published, matches!(standing, Standing::Failed(_)))
+            {
+                let factor = other.metric.factor(other.ours, other.theirs);
+                let factor =
+                    factor.map_or(String::new(), |factor| other.metric.factor_words(factor));
+                let what = match other.metric.name == metric.name {
+                    true => String::new(),
+                    false => format!(
+                        "{} {}: ",
+                        other.metric.title,
+                        other.metric.with_unit(other.ours)
+                    ),
+                };
                 out.push_str(&format!(
-                    "<p class=\"pubd\"><b>{}</b> than {}: {}<br><span class=\"dim\">{}</span></p>",
+                    "<p class=\"pubd\">{}<b>{}</b> than {}: {}<br><span class=\"dim\">{}</span></p>",
+                    words(&what, 60),
                     words(&factor, 40),
-                    words(&line.label, 60),
-                    words(&metric.with_unit(value), 24),
-                    words(&line.source, 150)
+                    words(&other.line.label, 60),
+                    words(&other.metric.with_unit(other.theirs), 24),
+                    words(&other.line.source, 170)
                 ));
             }
         }

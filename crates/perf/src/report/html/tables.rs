@@ -132,7 +132,7 @@ pub fn audits(scenario: &Scenario) -> String {
                 "<tr><td class=\"{class}\">{verdict}</td><td class=\"l\">{}</td><td>{}</td><td class=\"w\">{}</td></tr>",
                 words(&place(point), 80),
                 figure(audit.transactions as f64),
-                words(&audit.words, 1000)
+                words(&audit.words, 600)
             )
         })
         .collect();
