@@ -95,7 +95,12 @@ fn a_run_writes_its_report_prints_a_table_and_leaves_nothing() {
         metrics["rate_per_s"]["value"].as_f64() > Some(0.0),
         "{line}"
     );
-    for words in ["Somebody (rate_per_s)", "Audit clean", "report.html", "617"] {
+    for words in [
+        "published: Somebody, rate_per_s",
+        "Audit clean",
+        "report.html",
+        "617",
+    ] {
         assert!(err.contains(words), "{words}: {err}");
     }
     let report = report::read(&place.path("out")).expect("a report");

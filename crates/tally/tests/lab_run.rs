@@ -118,11 +118,17 @@ async fn a_sweep_is_measured_watched_and_audited_once_for_its_network() {
     assert_eq!(again.sweep.len(), 1, "its source runs again");
 }
 
+/// Two settings of the nodes, in turns.
+fn by_setting(work: &str) -> String {
+    ISSUE_AND_PAY
+        .replace("kind = \"issue_and_pay\"", work)
+        .replace("load.outstanding", "network.settings.store.linger_us")
+}
+
 #[tokio::test]
-async fn what_was_prepared_is_copied_and_put_back_for_each_repeat() {
-    let text = ISSUE_AND_PAY
-        .replace("issue_and_pay\"", "pay\"\ncoins = 50")
-        .replace("load.outstanding", "network.settings.store.linger_us");
+async fn what_a_stretch_uses_up_is_copied_and_put_back_for_each() {
+    let text = by_setting("kind = \"transfer\"\ndepth = 3")
+        .replace("seconds = 0.5", "seconds = 20\ncount = 20");
     let (scenario, seen) = run(&text).await;
     assert_eq!(scenario.failure, None, "{scenario:#?}");
     assert!(scenario.is_good(), "{:#?}", scenario.findings);
@@ -132,12 +138,27 @@ async fn what_was_prepared_is_copied_and_put_back_for_each_repeat() {
         (1, 3)
     );
     assert_eq!(seen.steps(Step::Audit), 4, "one for every life");
-    let done: Vec<u64> = scenario
-        .points
-        .iter()
-        .flat_map(|point| point.stretches.iter().map(|stretch| stretch.done))
-        .collect();
-    assert!(done.iter().all(|done| *done > 0), "{done:?}");
+    for point in &scenario.points {
+        for stretch in &point.stretches {
+            assert_eq!((stretch.done, stretch.failed()), (20, 0), "{stretch:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_lasts_is_prepared_once_and_shared_through_restarts() {
+    let (scenario, seen) = run(&by_setting("kind = \"pay\"\ncoins = 50")).await;
+    assert_eq!(scenario.failure, None, "{scenario:#?}");
+    assert!(scenario.is_good(), "{:#?}", scenario.findings);
+    let counts = [
+        Step::Preparation,
+        Step::Snapshot,
+        Step::Restore,
+        Step::Audit,
+    ];
+    assert_eq!(counts.map(|step| seen.steps(step)), [1, 0, 0, 1]);
+    let stretches = scenario.points.iter().flat_map(|point| &point.stretches);
+    assert!(stretches.into_iter().all(|stretch| stretch.done > 0));
 }
 
 #[tokio::test]

@@ -51,6 +51,23 @@ struct Life {
     site: Arc<Site>,
     /// Points of which something ran in it, in order.
     ran: Vec<usize>,
+    /// What was prepared at its beginning, or since; nothing if `None`.
+    prepared: Option<String>,
+}
+
+impl Life {
+    fn new(site: Arc<Site>, prepared: &Prepared) -> Self {
+        Self {
+            site,
+            ran: Vec::new(),
+            prepared: prepared.is_needed().then(|| prepared.key.clone()),
+        }
+    }
+
+    /// Whether what a point needs is there.
+    fn has(&self, prepared: &Prepared) -> bool {
+        !prepared.is_needed() || self.prepared.as_ref() == Some(&prepared.key)
+    }
 }
 
 impl<'a> Course<'a> {
@@ -186,8 +203,8 @@ impl<'a> Course<'a> {
     ) -> Result<(), RunError> {
         let plan = &self.points[turn.point].plan;
         let other_point = self.last.is_none_or(|last| last.point != turn.point);
-        let renew =
-            self.life.is_none() || prepared.needs_clean() || (plan.run.fresh && other_point);
+        let there = self.life.as_ref().is_some_and(|life| life.has(prepared));
+        let renew = !there || prepared.is_used_up() || (plan.run.fresh && other_point);
         if !matches!(self.grounds[self.here].1, Ground::Ours(_)) {
             return self.make_ready_elsewhere(plan, turn, prepared).await;
         }
@@ -209,7 +226,7 @@ impl<'a> Course<'a> {
             ours.restart().await?;
             restarted = true;
         }
-        step.end(if restarted { "done" } else { "not needed" });
+        step.end(if restarted { "done" } else { "" });
         if restarted && let Some(life) = &mut self.life {
             let site = ours.site(self.plan.seed, outstanding(&plan.load))?;
             site.restore(life.site.books());
@@ -234,11 +251,13 @@ impl<'a> Course<'a> {
             self.life = Some(Life {
                 site: Arc::new(site),
                 ran: Vec::new(),
+                prepared: None,
             });
         }
-        if let Some(life) = &self.life
-            && prepared.needs_clean()
+        if let Some(life) = &mut self.life
+            && (prepared.is_used_up() || !life.has(prepared))
         {
+            life.prepared = Some(prepared.key.clone());
             (self.events)(Event::Preparing(Arc::clone(&life.site)));
             let step = Shown::begin(self.events, Step::Preparation);
             let preparing = self.mixes[turn.point].prepare(&life.site, prepared.units);
@@ -259,11 +278,16 @@ impl<'a> Course<'a> {
         prepared: &Prepared,
         left: &[Turn],
     ) -> Result<(), RunError> {
-        let again = left[1..].iter().any(|other| {
-            let plan = &self.points[other.point].plan;
-            Prepared::of(plan, &self.mixes[other.point]).key == prepared.key
-                && (prepared.needs_clean() || plan.run.fresh)
-        });
+        // A copy is of use if this very preparation is needed again, and not there any more by then.
+        let later = || {
+            left[1..].iter().map(|other| {
+                let plan = &self.points[other.point].plan;
+                Prepared::of(plan, &self.mixes[other.point])
+            })
+        };
+        let others = || later().any(|other| other.is_needed() && other.key != prepared.key);
+        let again = later().any(|other| other.key == prepared.key)
+            && (prepared.is_used_up() || plan.run.fresh || others());
         let (_, Ground::Ours(ours)) = &mut self.grounds[self.here] else {
             return Ok(());
         };
@@ -277,10 +301,7 @@ impl<'a> Course<'a> {
             let site = ours.site(self.plan.seed, outstanding(&plan.load))?;
             site.restore(books.unwrap_or_default());
             step.end("as prepared before");
-            self.life = Some(Life {
-                site: Arc::new(site),
-                ran: Vec::new(),
-            });
+            self.life = Some(Life::new(Arc::new(site), prepared));
             return Ok(());
         }
         if ours.is_used() {
@@ -294,7 +315,7 @@ impl<'a> Course<'a> {
         }
         ours.use_it();
         let mut site = Arc::new(ours.site(self.plan.seed, outstanding(&plan.load))?);
-        if prepared.needs_clean() {
+        if prepared.is_needed() {
             (self.events)(Event::Preparing(Arc::clone(&site)));
             let step = Shown::begin(self.events, Step::Preparation);
             let preparing = self.mixes[turn.point].prepare(&site, prepared.units);
@@ -320,10 +341,7 @@ impl<'a> Course<'a> {
                 step.end("kept for later");
             }
         }
-        self.life = Some(Life {
-            site,
-            ran: Vec::new(),
-        });
+        self.life = Some(Life::new(site, prepared));
         Ok(())
     }
 

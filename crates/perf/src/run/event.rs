@@ -27,7 +27,7 @@ pub enum Event {
     Ended {
         /// Whether it went well.
         well: bool,
-        /// What came of it, for people.
+        /// What came of it, for people; empty if it turned out that there was nothing to do.
         words: String,
     },
     /// A preparation begins; the site says how far it is.

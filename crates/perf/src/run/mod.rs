@@ -161,9 +161,9 @@ pub fn samples_names(plans: &[Plan]) -> Vec<String> {
 fn label(at: &[CaseResult], repeat: Option<u32>) -> String {
     let mut words: Vec<String> = at
         .iter()
-        .map(|case| match case.number {
-            Some(_) => format!("{} {}", case.axis, case.name),
-            None => case.name.clone(),
+        .map(|case| match (case.number, case.name.as_str()) {
+            (Some(_), _) | (None, "true" | "false") => format!("{} {}", case.axis, case.name),
+            (None, name) => name.to_owned(),
         })
         .collect();
     words.extend(repeat.map(|repeat| format!("repeat {}", repeat.saturating_add(1))));

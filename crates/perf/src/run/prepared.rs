@@ -45,9 +45,14 @@ impl Prepared {
         self.limited.then_some(measured)
     }
 
-    /// Whether there is something to prepare, which then begins on an empty network.
-    pub fn needs_clean(&self) -> bool {
+    /// Whether there is something to prepare.
+    pub fn is_needed(&self) -> bool {
         self.needed
+    }
+
+    /// Whether a stretch uses it up, so that the next one needs another.
+    pub fn is_used_up(&self) -> bool {
+        self.needed && self.limited
     }
 }
 
@@ -128,7 +133,7 @@ mod tests {
             ("rate = 100", "seconds = 1\nwarm_up_s = 0", 0, 160),
         ] {
             let prepared = prepared("kind = 'transfer'\ndepth = 2", load, run);
-            assert!(prepared.needs_clean());
+            assert!(prepared.is_used_up());
             assert_eq!(
                 (prepared.warm_up, prepared.units),
                 (warm_up, units),
@@ -150,6 +155,7 @@ mod tests {
         assert_eq!(run(1).key, run(2).key);
         assert_eq!(run(1).measured_max(), None);
         let none = prepared("kind = 'issue'", "outstanding = 8", "seconds = 1");
-        assert!(!none.needs_clean() && none.warm_up_max().is_none());
+        assert!(!none.is_needed() && none.warm_up_max().is_none());
+        assert!(run(1).is_needed() && !run(1).is_used_up());
     }
 }

@@ -52,6 +52,11 @@ impl Step {
         self.end(tick(), result);
     }
 
+    /// Takes the step away, as if it had not been.
+    pub fn clear(self) {
+        self.bar.finish_and_clear();
+    }
+
     /// Shows the step as gone wrong.
     pub fn failed(self, result: &str) {
         self.end(cross(), result);

@@ -9,6 +9,8 @@ use serde::Serialize;
 
 use crate::demo::progress::colour;
 
+/// Lines of one text at most.
+const LINES_MAX: usize = 4;
 /// Findings told of one scenario at most; the report has all.
 const FINDINGS_MAX: usize = 8;
 
@@ -18,32 +20,48 @@ pub fn tables(report: &Report) -> String {
     for scenario in &report.scenarios {
         text.push_str(&format!("\n{}: {}\n", scenario.name, scenario.title));
         if !scenario.points.is_empty() {
-            text.push_str(&table(scenario).to_string());
+            text.push_str(&table(scenario));
         }
         text.push_str(&format!("{}\n", audit(scenario)));
         if let Some(failure) = &scenario.failure {
             text.push_str(&format!("Went no further: {failure}\n"));
         }
         for finding in scenario.findings.iter().take(FINDINGS_MAX) {
-            text.push_str(&format!("{}: {}\n", finding.code, finding.message));
+            text.push_str(&format!("{}: {}\n", finding.code, short(&finding.message)));
         }
     }
     text.push('\n');
     text
 }
 
-fn table(scenario: &Scenario) -> Table {
-    let lines = &scenario.published;
-    let mut headings: Vec<String> = ["point", "/s", "±", "p50 ms", "p95 ms", "p99 ms", "failed"]
-        .map(str::to_owned)
+/// Columns that every table has: a metric's name and its heading.
+const COLUMNS: [(&str, &str); 4] = [
+    ("rate_per_s", "/s"),
+    ("p50_ms", "p50 ms"),
+    ("p95_ms", "p95 ms"),
+    ("p99_ms", "p99 ms"),
+];
+/// Marks of published lines, whose names stand below the table.
+const MARKS: [&str; 9] = ["¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"];
+
+/// The table, and below it whose the published figures are.
+fn table(scenario: &Scenario) -> String {
+    // What stands for the scenario, and what is compared with published figures, has a column too.
+    let mut metrics = COLUMNS
+        .map(|(name, heading)| (name, heading.to_owned()))
         .to_vec();
-    let main = Some(scenario.main_metric.as_str())
-        .filter(|main| !["rate_per_s", "p50_ms", "p95_ms", "p99_ms"].contains(main));
-    headings.extend(main.map(str::to_owned));
-    for line in lines {
-        headings.push(format!("{} ({})", line.label, line.metric));
+    let published = scenario.published.iter().map(|line| line.metric.as_str());
+    for name in std::iter::once(scenario.main_metric.as_str()).chain(published) {
+        if !name.is_empty() && metrics.iter().all(|(known, _)| *known != name) {
+            metrics.push((name, name.replace("_ms", " ms")));
+        }
     }
-    let headings: Vec<&str> = headings.iter().map(String::as_str).collect();
+    let lines = || scenario.published.iter().zip(MARKS);
+    let mut headings: Vec<&str> = vec!["point"];
+    headings.extend(metrics.iter().map(|(_, heading)| heading.as_str()));
+    headings.insert(2, "±");
+    headings.push("failed");
+    headings.extend(lines().map(|(_, mark)| mark));
     let mut table = Table::new(&headings, colour());
     for point in &scenario.points {
         let metric = |name: &str| point.summary.metrics.get(name);
@@ -53,24 +71,25 @@ fn table(scenario: &Scenario) -> Table {
             .iter()
             .map(perf::results::Stretch::failed)
             .sum();
-        let mut row = vec![
-            place(point),
-            figure("rate_per_s"),
-            metric("rate_per_s").and_then(margin).unwrap_or_default(),
-            figure("p50_ms"),
-            figure("p95_ms"),
-            figure("p99_ms"),
-            failed.to_string(),
-        ];
-        row.extend(main.map(figure));
+        let mut row = vec![place(point)];
+        row.extend(metrics.iter().map(|(name, _)| figure(name)));
+        row.insert(2, metric("rate_per_s").and_then(margin).unwrap_or_default());
+        row.push(failed.to_string());
         let case = point.at.first().map_or("", |case| case.name.as_str());
-        for line in lines {
+        for (line, _) in lines() {
             let value = line.values.get(case);
             row.push(value.map_or("-".to_owned(), |value| number(*value)));
         }
         table.row(row);
     }
-    table
+    let mut text = table.to_string();
+    for (line, mark) in lines() {
+        text.push_str(&format!(
+            "{mark} published: {}, {}\n",
+            line.label, line.metric
+        ));
+    }
+    text
 }
 
 /// Half the width of an interval.
@@ -87,6 +106,18 @@ fn place(point: &Point) -> String {
     cases.join(", ")
 }
 
+/// The first few lines; the report has all.
+pub fn short(words: &str) -> String {
+    let mut lines = words.lines();
+    let first: Vec<&str> = lines.by_ref().take(LINES_MAX).collect();
+    let left = lines.count();
+    let mut text = first.join("\n");
+    if left > 0 {
+        text.push_str(&format!("\n  ({left} more lines in the report)"));
+    }
+    text
+}
+
 fn audit(scenario: &Scenario) -> String {
     let audits: Vec<_> = scenario
         .points
@@ -94,7 +125,7 @@ fn audit(scenario: &Scenario) -> String {
         .flat_map(|point| &point.audits)
         .collect();
     if let Some(bad) = audits.iter().find(|audit| !audit.clean) {
-        return format!("Audit FAILED: {}", bad.words);
+        return format!("Audit FAILED: {}", short(&bad.words));
     }
     let checked: u64 = audits.iter().map(|audit| audit.transactions).sum();
     match audits.len() {
@@ -229,7 +260,7 @@ mod tests {
         for words in [
             "swap: Swaps",
             "knee_per_s",
-            "Other 1.0 (rate_per_s)",
+            "¹ published: Other 1.0, rate_per_s",
             "Audit clean: all agree",
         ] {
             assert!(text.contains(words), "{words}: {text}");

@@ -10,6 +10,7 @@ use perf::workload::Site;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinHandle;
 
+use super::outcome::short;
 use crate::demo::progress::{LoadBar, Step, cross, tick};
 
 /// How often a preparation's progress is looked at.
@@ -85,8 +86,9 @@ impl Screen {
                 self.step = Some(Step::begin(kind.as_str()));
             }
             Event::Ended { well, words } => match self.step.take() {
+                Some(step) if well && words.is_empty() => step.clear(),
                 Some(step) if well => step.done(&words),
-                Some(step) => step.failed(&words),
+                Some(step) => step.failed(&short(&words)),
                 None => {}
             },
             Event::Preparing(site) => self.preparing = Some(site),
