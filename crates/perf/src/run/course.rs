@@ -38,6 +38,8 @@ pub(super) struct Course<'a> {
     pub results: &'a mut [Point],
     /// Where every unit goes, if somebody wants it.
     pub jtl: Option<&'a mut Jtl>,
+    /// What each point needs prepared.
+    prepared: Vec<Arc<Prepared>>,
     grounds: Vec<(GroundKey, Ground)>,
     /// The ground that the last stretch ran on.
     here: usize,
@@ -82,7 +84,11 @@ impl<'a> Course<'a> {
         results: &'a mut [Point],
         jtl: Option<&'a mut Jtl>,
     ) -> Self {
+        let prepared = points.iter().zip(mixes);
         Self {
+            prepared: prepared
+                .map(|(point, mix)| Arc::new(Prepared::of(&point.plan, mix)))
+                .collect(),
             plan,
             options,
             events,
@@ -132,7 +138,7 @@ impl<'a> Course<'a> {
         let plan = &self.points[turn.point].plan;
         let binary = self.binaries.get(turn.point).cloned().flatten();
         self.go_to(&GroundKey::of(&plan.network, binary)).await?;
-        let prepared = Prepared::of(plan, &self.mixes[turn.point]);
+        let prepared = Arc::clone(&self.prepared[turn.point]);
         self.make_ready(turn, &prepared, left).await?;
         let Some(life) = &self.life else {
             // Somebody asked to stop before it was ready.
@@ -279,12 +285,7 @@ impl<'a> Course<'a> {
         left: &[Turn],
     ) -> Result<(), RunError> {
         // A copy is of use if this very preparation is needed again, and not there any more by then.
-        let later = || {
-            left[1..].iter().map(|other| {
-                let plan = &self.points[other.point].plan;
-                Prepared::of(plan, &self.mixes[other.point])
-            })
-        };
+        let later = || left[1..].iter().map(|other| &self.prepared[other.point]);
         let others = || later().any(|other| other.is_needed() && other.key != prepared.key);
         let again = later().any(|other| other.key == prepared.key)
             && (prepared.is_used_up() || plan.run.fresh || others());
