@@ -10,6 +10,9 @@ use perf::stats::{CompareError, Comparison, SIDES_MAX};
 /// The axis that tells sides apart.
 const SIDE: &str = "side";
 
+/// Said where a side has a network of its own.
+const OWN_NETWORKS: &str = "The sides ran on networks of their own, as other programs, other banks or another notary need them: what differs between the networks themselves counts as a change. Memory, above all: how much of a program's file is mapped depends on the file. A comparison of a program with a copy of itself shows how much that is.";
+
 /// One side's scenario.
 pub struct Opened {
     pub plan: Plan,
@@ -29,6 +32,7 @@ pub struct Given {
     /// The exact scenarios by their files' names.
     pub sources: Vec<(String, String)>,
     about: Vec<String>,
+    own_networks: bool,
 }
 
 impl Given {
@@ -41,6 +45,7 @@ impl Given {
             sides: None,
             axis: axis.to_owned(),
             about: Vec::new(),
+            own_networks: false,
         }
     }
 
@@ -66,7 +71,20 @@ impl Given {
         plan.title = format!("{} sides of {}", opened.len(), plan.title);
         plan.monitors.machine = opened.iter().any(|side| side.plan.monitors.machine);
         in_pairs(&mut plan, pairs);
+        let network = |side: &Opened| {
+            let network = &side.plan.network;
+            (
+                side.binary.clone(),
+                network.banks,
+                network.notary,
+                network.target.clone(),
+            )
+        };
+        let own_networks = opened
+            .iter()
+            .any(|side| network(side) != network(&opened[0]));
         Ok(Self {
+            own_networks,
             sources: opened.iter().enumerate().map(source).collect(),
             about: opened.into_iter().map(|side| side.about).collect(),
             plan,
@@ -80,6 +98,9 @@ impl Given {
         comparison.title.clone_from(&self.plan.title);
         for (side, about) in comparison.sides.iter_mut().zip(&self.about) {
             side.about.clone_from(about);
+        }
+        if self.own_networks {
+            comparison.notes.push(OWN_NETWORKS.to_owned());
         }
     }
 }
@@ -167,6 +188,13 @@ mod tests {
             .collect();
         assert_eq!(places, ["A 1", "A 2", "B 1", "B 2"]);
         assert_eq!(given.sources[1].0, "B.toml");
+        assert!(!given.own_networks);
+        let mut other = opened("");
+        other.binary = Some("older".into());
+        let given = Given::of_plans(vec![opened(""), other], 11).expect("two sides");
+        let mut comparison = Comparison::default();
+        given.describe(&mut comparison);
+        assert_eq!(comparison.notes, [OWN_NETWORKS]);
         let alone = Given::of_plans(vec![opened("")], 11);
         assert!(matches!(alone, Err(CompareError::Sides(1))));
     }

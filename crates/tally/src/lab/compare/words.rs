@@ -167,7 +167,7 @@ fn summary(comparison: &Comparison) -> String {
         ),
     };
     format!(
-        "{changed} of {tested} metrics changed. {how}. Chance of any false finding: at most {} %.\n",
+        "{changed} of {tested} metrics changed. Test: {how}. Chance of any false finding: at most {} %.\n",
         test.error_rate * 100.0
     )
 }
@@ -233,7 +233,7 @@ mod tests {
             "higher: worse",
             "not shown (seen from 3.1 %)",
             "not shown (seen from 2%)",
-            "2 of 4 metrics changed. 12 pairs",
+            "2 of 4 metrics changed. Test: 12 pairs",
             "at most 1 %",
             "not tested: knee_per_s: only one side has it",
             "note: A was ended early.",
