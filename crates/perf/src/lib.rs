@@ -5,6 +5,7 @@
 //! Modules in reading order: [`topology`] (what runs), [`load`] (what drives it), [`measure`] (instruments),
 //! [`machine`] (the machine's own limits); [`workload`] (what a unit of load is, and how to add one).
 
+pub mod agent;
 pub mod audit;
 pub mod fake;
 pub mod load;
@@ -24,6 +25,7 @@ pub mod workload;
 
 /// The codes of the laboratory, module by module.
 pub const ERRORS: &[&[primitives::ErrorInfo]] = &[
+    agent::ERRORS,
     load::engine::ERRORS,
     plan::ERRORS,
     report::ERRORS,

@@ -32,6 +32,7 @@ fn options() -> Options {
         keep: false,
         stop: Stop::default(),
         samples: None,
+        agents: None,
     }
 }
 

@@ -69,12 +69,18 @@ impl Live {
         counter.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(super) fn outstanding(&self, now: u64) {
+    /// Counts units that ended elsewhere.
+    pub(crate) fn add(&self, completed: u64, failed: u64) {
+        self.completed.fetch_add(completed, Ordering::Relaxed);
+        self.failed.fetch_add(failed, Ordering::Relaxed);
+    }
+
+    pub(crate) fn outstanding(&self, now: u64) {
         self.outstanding.store(now, Ordering::Relaxed);
     }
 
     /// What the last whole second gave.
-    pub(super) fn second(&self, p50_ms: f64, p99_ms: f64) {
+    pub(crate) fn second(&self, p50_ms: f64, p99_ms: f64) {
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         recent.second = Some((p50_ms, p99_ms));
     }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
+
 /// A scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
@@ -77,7 +79,7 @@ pub struct Target {
 }
 
 /// One kind of work.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Work {
     /// Which workload, by its registered name: `issue`, `swap`, ...
     pub kind: String,
@@ -90,7 +92,7 @@ pub struct Work {
 }
 
 /// How hard.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Load {
     /// A set number outstanding.
     Closed(Closed),
@@ -101,7 +103,7 @@ pub enum Load {
 }
 
 /// A closed loop.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Closed {
     /// Units outstanding at any moment, at least 1.
     pub outstanding: u32,
@@ -110,7 +112,7 @@ pub struct Closed {
 }
 
 /// What a worker waits between two units.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Think {
     /// Always so many milliseconds; 0 is not at all.
     Fixed(f64),
@@ -119,7 +121,7 @@ pub enum Think {
 }
 
 /// An open loop.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Open {
     /// When units are due.
     pub shape: Shape,
@@ -130,7 +132,7 @@ pub struct Open {
 }
 
 /// How a rate goes over time, in units a second.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Shape {
     /// The same rate throughout.
     Constant(f64),
@@ -146,7 +148,7 @@ pub enum Shape {
 }
 
 /// One step of a rate.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Step {
     /// Units a second.
     pub per_s: f64,
@@ -155,7 +157,7 @@ pub struct Step {
 }
 
 /// A search for the highest rate that is still fast enough.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Knee {
     /// The lowest rate tried, units a second.
     pub from_per_s: f64,

@@ -160,6 +160,7 @@ impl<'a> Course<'a> {
             seed: stretch_seed(self.plan.seed, turn),
             stop: self.options.stop.clone(),
             samples,
+            agents: self.options.agents.as_ref(),
             events: self.events,
         };
         let measured = measure.run().await;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use client::Client;
+use client::{Client, Endpoint};
 
 use super::care::Shape;
 use super::error::RunError;
@@ -63,6 +63,20 @@ impl Ground {
             Ground::Nothing => Ok(Site::new(Vec::new(), None, seed)),
             Ground::Ours(ours) => ours.site(seed, outstanding),
             Ground::Theirs(theirs) => theirs.site(seed),
+        }
+    }
+
+    /// Its banks' names and APIs, in order, for those who generate load elsewhere.
+    pub fn banks(&self) -> Result<Vec<(String, Endpoint)>, RunError> {
+        match self {
+            Ground::Nothing => Ok(Vec::new()),
+            Ground::Ours(ours) => ours.banks(),
+            Ground::Theirs(theirs) => {
+                let banks = theirs.banks.iter();
+                Ok(banks
+                    .map(|node| (node.name.clone(), node.endpoint.clone()))
+                    .collect())
+            }
         }
     }
 

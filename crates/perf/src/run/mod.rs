@@ -30,6 +30,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 pub use error::{AUDIT_FAILED, ERRORS, RUN_FAILED, RunError};
 pub use event::{Event, Events, Step};
 
+use crate::agent::Agents;
 use crate::load::engine::Stop;
 use crate::machine;
 use crate::plan::{Plan, PointPlan};
@@ -55,6 +56,8 @@ pub struct Options {
     pub stop: Stop,
     /// The folder where every unit is written, a file for each scenario ([`samples_names`]); nowhere if `None`.
     pub samples: Option<PathBuf>,
+    /// Who generates the load, if not this process.
+    pub agents: Option<Agents>,
 }
 
 /// Runs scenarios one after another. What goes wrong stands in the report.

@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use client::Endpoint;
+
 use super::care::{Shape, care};
 use super::error::RunError;
 use crate::monitor::Subject;
@@ -149,6 +151,16 @@ impl Ours {
         Ok(Site::new(banks?, Some(node(Who::Notary)?), seed))
     }
 
+    /// Its banks' names and APIs, in order.
+    pub fn banks(&self) -> Result<Vec<(String, Endpoint)>, RunError> {
+        let network = self.network()?;
+        let bank = |at| {
+            let who = Who::Bank(at);
+            Ok((network.name(who).to_owned(), network.endpoint(who)?))
+        };
+        (0..network.banks()).map(bank).collect()
+    }
+
     /// What there is to watch.
     pub fn subjects(&self) -> Result<Vec<Subject>, RunError> {
         let network = self.network()?;
@@ -199,9 +211,14 @@ impl Ours {
     }
 }
 
+/// Streams to one node, for so many units outstanding.
+pub(super) fn streams(outstanding: u32) -> u32 {
+    outstanding.div_ceil(PER_STREAM).clamp(1, STREAMS_MAX)
+}
+
 fn site_node(network: &Network, who: Who, outstanding: u32) -> Result<SiteNode, NetworkError> {
     let mut node = SiteNode::new(network.name(who), network.client(who)?);
-    for _ in 1..outstanding.div_ceil(PER_STREAM).clamp(1, STREAMS_MAX) {
+    for _ in 1..streams(outstanding) {
         node = node.with_stream(network.client(who)?.stream());
     }
     Ok(node)

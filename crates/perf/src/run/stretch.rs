@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 use super::error::RunError;
 use super::event::{Event, Events};
 use super::ground::Ground;
+use super::ours::streams;
 use super::prepared::Prepared;
+use crate::agent::{Agents, Task};
 use crate::load::Live;
 use crate::load::engine::{
     self, Around, Driven, Ended, Real, SampleSink, Settings, Stop, UNFINISHED_AFTER,
@@ -40,6 +42,8 @@ pub(super) struct Measure<'a> {
     pub seed: u64,
     pub stop: Stop,
     pub samples: Option<SampleSink>,
+    /// Who generates the load, if not this process.
+    pub agents: Option<&'a Agents>,
     pub events: &'a Events,
 }
 
@@ -75,6 +79,9 @@ impl Driven for Driving {
 impl Measure<'_> {
     /// Sets up, measures, tears down.
     pub async fn run(self) -> Result<Measured, RunError> {
+        if let Some(agents) = self.agents {
+            return self.elsewhere(agents).await;
+        }
         let set_up = self.mix.set_up(self.site, workers(&self.plan.load)).await;
         set_up.map_err(|failed| work("setting a worker up", failed))?;
         let live = Arc::new(Live::default());
@@ -95,40 +102,64 @@ impl Measure<'_> {
         Ok(Measured { stretch, failure })
     }
 
+    /// Has agents do it, whose workers are their own.
+    async fn elsewhere(&self, agents: &Agents) -> Result<Measured, RunError> {
+        let live = Arc::new(Live::default());
+        (self.events)(Event::Load {
+            label: self.label.clone(),
+            seconds: expected_seconds(self.plan),
+            live: Arc::clone(&live),
+        });
+        let task = Task {
+            banks: self.ground.banks()?,
+            streams: streams(outstanding(&self.plan.load)),
+            work: self.plan.work.clone(),
+            mix_seed: self.plan.seed,
+            workers_max: OPEN_WORKERS_MAX,
+        };
+        let mut settings = self.settings();
+        let mut around = self.around();
+        let clock = Real::since(self.epoch);
+        let load = &self.plan.load;
+        if let Some(warm_up) = self.warm_up_apart(&mut settings) {
+            let warm = agents.stretch(&clock, &task, load, &warm_up, &around, self.site);
+            if let Some(failed) = warm.await.failure {
+                return Err(work("load from agents", failed));
+            }
+        }
+        around.live = live;
+        around.samples = self.samples.clone();
+        let (together, watch) = tokio::join!(
+            agents.stretch(&clock, &task, load, &settings, &around, self.site),
+            self.watch(settings.warm_up)
+        );
+        let mut stretch = together.stretch;
+        let ended = Instant::now();
+        let behind = self.site.caught_up().await;
+        stretch.seconds += ended.elapsed().as_secs_f64();
+        let search = matches!(load, Load::Knee(_));
+        let mut failure = watch.end(self.ground, &mut stretch, search).await;
+        failure = failure.or(behind.err().map(RunError::from));
+        failure = failure.or(together
+            .failure
+            .map(|failed| work("load from agents", failed)));
+        (self.events)(Event::Loaded {
+            label: self.label.clone(),
+            stretch: Arc::new(stretch.clone()),
+        });
+        Ok(Measured { stretch, failure })
+    }
+
     async fn measured(&self, live: Arc<Live>) -> (Stretch, Option<RunError>) {
-        let run = &self.plan.run;
         let driven = Arc::new(Driving {
             mix: Arc::clone(self.mix),
         });
         let clock = Real::since(self.epoch);
-        let mut settings = Settings {
-            warm_up: seconds(run.warm_up_s),
-            measured: seconds(run.seconds),
-            count: [run.count, self.prepared.measured_max()]
-                .into_iter()
-                .flatten()
-                .min(),
-            seed: self.seed,
-            labels: self.mix.labels(),
-            unfinished_after: UNFINISHED_AFTER,
-        };
-        let mut around = Around {
-            live: Arc::default(),
-            stop: self.stop.clone(),
-            samples: None,
-            units: Arc::clone(&self.units),
-        };
+        let mut settings = self.settings();
+        let mut around = self.around();
         let load = &self.plan.load;
-        // A closed loop's warm-up is let end, so that watching can begin between; an open one goes on without a pause.
-        if matches!(load, Load::Closed(_)) && settings.warm_up > Duration::ZERO {
-            let warm_up = Settings {
-                warm_up: Duration::ZERO,
-                measured: settings.warm_up,
-                count: self.prepared.warm_up_max(),
-                ..settings.clone()
-            };
+        if let Some(warm_up) = self.warm_up_apart(&mut settings) {
             engine::stretch(&clock, &driven, load, &warm_up, &around, async {}).await;
-            settings.warm_up = Duration::ZERO;
         }
         around.live = live;
         around.samples = self.samples.clone();
@@ -149,6 +180,46 @@ impl Measure<'_> {
         let failure = watch.end(self.ground, &mut stretch, search).await;
         let failure = failure.or(behind.err().map(RunError::from));
         (stretch, failure)
+    }
+
+    /// What the engine is told, with the warm-up.
+    fn settings(&self) -> Settings {
+        let run = &self.plan.run;
+        let counts = [run.count, self.prepared.measured_max()];
+        Settings {
+            warm_up: seconds(run.warm_up_s),
+            measured: seconds(run.seconds),
+            count: counts.into_iter().flatten().min(),
+            seed: self.seed,
+            labels: self.mix.labels(),
+            unfinished_after: UNFINISHED_AFTER,
+        }
+    }
+
+    /// For a warm-up: nobody watches.
+    fn around(&self) -> Around {
+        Around {
+            live: Arc::default(),
+            stop: self.stop.clone(),
+            samples: None,
+            slices: None,
+            units: Arc::clone(&self.units),
+        }
+    }
+
+    /// A closed loop's warm-up is let end, so that watching can begin between; an open one goes on without a pause.
+    fn warm_up_apart(&self, settings: &mut Settings) -> Option<Settings> {
+        if !matches!(self.plan.load, Load::Closed(_)) || settings.warm_up == Duration::ZERO {
+            return None;
+        }
+        let warm_up = Settings {
+            warm_up: Duration::ZERO,
+            measured: settings.warm_up,
+            count: self.prepared.warm_up_max(),
+            ..settings.clone()
+        };
+        settings.warm_up = Duration::ZERO;
+        Some(warm_up)
     }
 
     /// Begins to watch after `wait`.

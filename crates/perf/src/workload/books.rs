@@ -1,5 +1,7 @@
 //! What a site's work has left behind: the figures that the audit holds against the network's own books.
 
+mod shares;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
@@ -37,6 +39,9 @@ impl fmt::Display for Token {
 pub struct SiteBooks {
     #[serde(with = "sums")]
     issued: BTreeMap<String, u128>,
+    /// Taken out of the world beyond what these books know to be issued: others of the same load do.
+    #[serde(with = "sums", default)]
+    owed: BTreeMap<String, u128>,
     #[serde(with = "sums")]
     in_doubt: BTreeMap<String, u128>,
     unknown: u64,
@@ -63,8 +68,17 @@ impl SiteBooks {
 
     /// So much was taken out of the world.
     pub(super) fn redeemed(&mut self, token: &Token, quantity: u64) {
-        let sum = self.issued.entry(token.to_string()).or_default();
-        *sum = sum.saturating_sub(u128::from(quantity));
+        self.took_out(token.to_string(), u128::from(quantity));
+    }
+
+    fn took_out(&mut self, token: String, quantity: u128) {
+        let sum = self.issued.entry(token.clone()).or_default();
+        let owed = quantity.saturating_sub(*sum);
+        *sum = sum.saturating_sub(quantity);
+        if owed > 0 {
+            let sum = self.owed.entry(token).or_default();
+            *sum = sum.saturating_add(owed);
+        }
     }
 
     /// A transaction that all of these (positions of banks) have recorded.

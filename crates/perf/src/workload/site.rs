@@ -408,6 +408,11 @@ impl Site {
         *self.lock() = books;
     }
 
+    /// Changes the books where several generators share a load.
+    pub(crate) fn with_books<T>(&self, change: impl FnOnce(&mut SiteBooks) -> T) -> T {
+        change(&mut self.lock())
+    }
+
     /// Waits until the vault view of every bank shows all that its ledger had when asked.
     pub async fn caught_up(&self) -> Result<(), SiteError> {
         for node in &self.banks {

@@ -1,5 +1,6 @@
 //! `tally lab`: the laboratory. Each command is a file; what they do is in the crate `perf`.
 
+mod agent;
 mod checks;
 mod compare;
 mod dry;
@@ -26,6 +27,8 @@ pub enum Command {
     Compare(compare::Args),
     /// The comparison tried on itself: whether it finds what is not there, and a change that is
     Selftest(selftest::Args),
+    /// Generate load for a run on another machine
+    Agent(agent::Args),
     /// Whether scenarios are in order, without running anything
     Check(dry::Args),
 }
@@ -38,6 +41,7 @@ impl Command {
             Command::Run(arguments) => arguments.run(),
             Command::Compare(arguments) => arguments.run(),
             Command::Selftest(arguments) => arguments.run(),
+            Command::Agent(arguments) => arguments.run(),
             Command::Check(arguments) => arguments.run(),
         }
     }
@@ -49,6 +53,7 @@ impl Command {
             Command::Run(arguments) => arguments.output.json,
             Command::Compare(arguments) => arguments.output.json,
             Command::Selftest(arguments) => arguments.output.json,
+            Command::Agent(arguments) => arguments.output.json,
             Command::Check(arguments) => arguments.output.json,
         }
     }

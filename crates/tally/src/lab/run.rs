@@ -6,6 +6,7 @@ mod watch;
 
 use std::path::{Path, PathBuf};
 
+use perf::agent::{AgentAddress, Agents, Team};
 use perf::load::engine::Stop;
 use perf::plan::Plan;
 use perf::report;
@@ -13,6 +14,7 @@ use perf::results::Report;
 use perf::run::{AUDIT_FAILED, Events, Options, RUN_FAILED, samples_names};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use super::agent::read_token;
 use super::dry;
 use super::scenario::Opening;
 use crate::failure::{Failure, about_file};
@@ -39,6 +41,17 @@ pub struct Args {
     /// Leave the last network running
     #[arg(long)]
     keep: bool,
+    /// Generate the load from this agent (`tally lab agent`) instead of here; several share it. `,weight=N` gives one a
+    /// larger share, `,fingerprint=HEX` names its certificate
+    #[arg(
+        long = "agent",
+        value_name = "HOST:PORT",
+        requires = "agent_token_file"
+    )]
+    agents: Vec<AgentAddress>,
+    /// The file with the token that the agents have too
+    #[arg(long, value_name = "FILE", requires = "agents")]
+    agent_token_file: Option<PathBuf>,
     #[command(flatten)]
     pub output: Output,
 }
@@ -78,16 +91,45 @@ impl Args {
         verdict(&report)
     }
 
+    /// The agents, connected; `None` if there are to be none.
+    async fn team(&self) -> Result<Option<Agents>, Failure> {
+        let Some(file) = &self.agent_token_file else {
+            return Ok(None);
+        };
+        let token = read_token(file)?;
+        let team = Team::connect(&self.agents, &token).await;
+        let team = team.map_err(|error| Failure::coded(&error))?;
+        for (address, fingerprint) in team.members() {
+            eprintln!("agent {address}  {fingerprint}");
+        }
+        Ok(Some(Agents::new(team)))
+    }
+
     /// Runs everything to its end, or until somebody asks to stop. Whatever was brought up is gone when this returns.
     fn measured(&self, plans: &[Plan], out: &Path) -> Result<Report, Failure> {
         let mut options = options(title(plans), self.opening.is_full())?;
         options.keep = self.keep;
         options.samples = Some(out.to_owned());
-        let run = async |events: &Events| perf::run::run(plans, &options, events).await;
-        match to_the_end(&options.stop, run)? {
-            Some(report) => Ok(report),
-            None => interrupted(out),
+        let stop = options.stop.clone();
+        let mut refused = None;
+        // Agents are connected to on the runtime that the run is on.
+        let run = async |events: &Events| {
+            match self.team().await {
+                Ok(agents) => options.agents = agents,
+                Err(failure) => {
+                    refused = Some(failure);
+                    return Report::default();
+                }
+            }
+            perf::run::run(plans, &options, events).await
+        };
+        let ended = to_the_end(&stop, run)?;
+        if let Some(failure) = refused {
+            // Of no use to anybody while it is empty.
+            let _ = std::fs::remove_dir(out);
+            return Err(failure);
         }
+        ended.map_or_else(|| interrupted(out), Ok)
     }
 }
 
@@ -110,6 +152,7 @@ pub(super) fn options(title: String, full: bool) -> Result<Options, Failure> {
         keep: false,
         stop: Stop::default(),
         samples: None,
+        agents: None,
     })
 }
 

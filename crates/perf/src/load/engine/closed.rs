@@ -47,6 +47,7 @@ pub(super) async fn run<C: Clock, D: Driven>(
         // Begins to measure after its end: never.
         let around = Around {
             samples: None,
+            slices: None,
             ..around.clone()
         };
         part(clock, driven, load, &warm_up, &around, Duration::MAX).await;

@@ -98,6 +98,16 @@ pub fn findings_on(stretch: &Stretch, cores: usize) -> Vec<Finding> {
             generator.late_after_ms
         ));
     }
+    if generator.agents_lost > 0 {
+        findings.push(Finding {
+            code: "lab.agent_lost".to_owned(),
+            message: format!(
+                "{} of {} agents were lost on the way; what they had completed until then counts, what they had begun failed: \
+                 run again for clean figures",
+                generator.agents_lost, generator.agents
+            ),
+        });
+    }
     findings.extend(super::knee::finding(&stretch.tried));
     findings
 }

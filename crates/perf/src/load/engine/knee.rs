@@ -9,7 +9,7 @@ const TRIALS_MAX: usize = 60;
 
 /// What to do next.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Next {
+pub(crate) enum Next {
     /// Try a rate.
     Try(f64),
     /// Try the best rate again; if it meets the target, that is the result.
@@ -20,7 +20,7 @@ pub(super) enum Next {
 
 /// The state of a search.
 #[derive(Clone, Debug)]
-pub(super) struct Search {
+pub(crate) struct Search {
     from: f64,
     to: f64,
     within: f64,
@@ -83,7 +83,7 @@ impl Search {
 }
 
 /// Whether a trial met the target: of all units due, dropped and failed ones included, enough were fast enough.
-pub(super) fn meets(knee: &Knee, trial: &Stretch) -> bool {
+pub(crate) fn meets(knee: &Knee, trial: &Stretch) -> bool {
     let wanted = knee.percentile / 100.0 * trial.due as f64;
     let fast = trial.latencies.buckets.range(..=fast_us(knee));
     let fast: u64 = fast.map(|(_, count)| count).sum();
@@ -96,7 +96,7 @@ fn fast_us(knee: &Knee) -> u64 {
 }
 
 /// What to say about a search that did not end between its bounds.
-pub(super) fn finding(tried: &[(f64, bool)]) -> Option<Finding> {
+pub(crate) fn finding(tried: &[(f64, bool)]) -> Option<Finding> {
     let (last, met) = tried.last()?;
     let finding = |code: &str, message| {
         Some(Finding {

@@ -16,11 +16,12 @@ mod closed;
 mod codes;
 mod faults;
 mod generator;
-mod knee;
+pub(crate) mod knee;
 mod open;
 mod recorder;
 mod samples;
 mod schedule;
+mod slice;
 mod stage;
 mod virtual_time;
 
@@ -39,6 +40,7 @@ pub use codes::ERRORS;
 pub use generator::{findings, findings_on};
 pub use samples::{BATCH_ROWS, SampleRow, SampleSink};
 pub use schedule::Schedule;
+pub use slice::{Slice, SliceSink};
 pub use virtual_time::{Virtual, VirtualTicks};
 
 /// How long a load waits at its end for what is outstanding, unless its settings say otherwise.
@@ -88,6 +90,8 @@ pub struct Around {
     pub stop: Stop,
     /// Where a row for each measured unit goes.
     pub samples: Option<SampleSink>,
+    /// Where what each second gave goes.
+    pub slices: Option<SliceSink>,
     /// The next unit's number, which goes on from stretch to stretch.
     pub units: Arc<AtomicU64>,
 }
@@ -142,6 +146,7 @@ async fn search<C: Clock, D: Driven>(
     let mut search = knee::Search::new(knee);
     let without_rows = Around {
         samples: None,
+        slices: None,
         ..around.clone()
     };
     let mut last = Stretch::default();

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::faults::Faults;
 use super::samples::{BATCH_ROWS, SampleRow, SampleSink};
+use super::slice::{Slice, SliceSink};
 use crate::load::Live;
 use crate::measure::Latencies;
 use crate::results::{Second, WorkResult};
@@ -36,6 +37,8 @@ pub(super) struct Recorder {
     shards: Vec<Mutex<Shard>>,
     merged: Mutex<Merged>,
     samples: Option<SampleSink>,
+    slices: Option<SliceSink>,
+    labels: Vec<String>,
     late_after: Duration,
     /// Milliseconds since 1970 at the beginning.
     begin_unix_ms: u64,
@@ -91,16 +94,17 @@ struct ShardSecond {
 }
 
 impl Recorder {
-    /// For so many kinds of work, at least one.
+    /// For kinds of work, at least one.
     pub fn new(
-        works: usize,
+        labels: &[String],
         late_after: Duration,
         begin_unix_ms: u64,
         samples: Option<SampleSink>,
+        slices: Option<SliceSink>,
     ) -> Self {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         // One kind alone is the total.
-        let works = if works > 1 { works } else { 0 };
+        let works = if labels.len() > 1 { labels.len() } else { 0 };
         let several = || (0..works).map(|_| Work::default()).collect();
         let shard = || Shard {
             works: several(),
@@ -115,6 +119,8 @@ impl Recorder {
                 ..Merged::default()
             }),
             samples,
+            slices,
+            labels: labels.to_vec(),
             late_after,
             begin_unix_ms,
         }
@@ -202,12 +208,39 @@ impl Recorder {
             merged.done += all.done;
             merged.failed += all.failed;
             merged.total.merge(&all.latencies);
+            if let Some(sink) = &self.slices {
+                sink.send(self.slice(row.clone(), &all.latencies));
+            }
             all.latencies.clear();
             lock(&self.shards[0]).spare.push(all.latencies);
         }
         live.second(row.p50_ms, row.p99_ms);
         if merged.series.len() < SECONDS_MAX {
             merged.series.push(row);
+        }
+    }
+
+    /// What a second gave, with the counts so far.
+    fn slice(&self, second: Second, latencies: &Latencies) -> Slice {
+        let mut so_far = Merged {
+            works: self.labels.iter().map(|_| Work::default()).collect(),
+            ..Merged::default()
+        };
+        for shard in &self.shards {
+            let shard = lock(shard);
+            so_far.add_counts(&shard);
+            so_far.faults.merge(shard.faults.clone());
+        }
+        if self.labels.len() < 2 {
+            so_far.works.clear();
+        }
+        Slice {
+            second,
+            latencies: latencies.histogram(),
+            works: so_far.work_results(&self.labels),
+            faults: so_far.faults.results(),
+            retries: so_far.retries,
+            late: so_far.late,
         }
     }
 
@@ -225,15 +258,7 @@ impl Recorder {
         }
         for shard in &self.shards {
             let mut shard = lock(shard);
-            merged.retries += shard.retries;
-            merged.late += shard.late;
-            merged.behind_max = merged.behind_max.max(shard.behind_max);
-            merged.last_end = merged.last_end.max(shard.last_end);
-            for (to, from) in merged.works.iter_mut().zip(&shard.works) {
-                to.done += from.done;
-                to.failed += from.failed;
-                to.latencies.merge(&from.latencies);
-            }
+            merged.add_counts(&shard);
             merged.faults.merge(std::mem::take(&mut shard.faults));
             if let Some(sink) = &self.samples {
                 sink.send(std::mem::take(&mut shard.rows));
@@ -278,6 +303,19 @@ impl Shard {
 }
 
 impl Merged {
+    /// Everything of a shard that is not in its seconds, faults apart.
+    fn add_counts(&mut self, shard: &Shard) {
+        self.retries += shard.retries;
+        self.late += shard.late;
+        self.behind_max = self.behind_max.max(shard.behind_max);
+        self.last_end = self.last_end.max(shard.last_end);
+        for (to, from) in self.works.iter_mut().zip(&shard.works) {
+            to.done += from.done;
+            to.failed += from.failed;
+            to.latencies.merge(&from.latencies);
+        }
+    }
+
     /// By kind of work, where there are several.
     pub fn work_results(&self, labels: &[String]) -> Vec<WorkResult> {
         let labels = labels.iter().zip(&self.works);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
 /// Rows in a batch.
@@ -11,7 +12,7 @@ pub const BATCH_ROWS: usize = 256;
 const BATCHES_MAX: usize = 512;
 
 /// One measured unit.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SampleRow {
     /// When it was due (open loop) or started (closed), milliseconds since 1970.
     pub at_unix_ms: u64,
@@ -48,7 +49,7 @@ impl SampleSink {
     }
 
     /// Hands a batch over, or counts it as lost.
-    pub(super) fn send(&self, batch: Vec<SampleRow>) {
+    pub fn send(&self, batch: Vec<SampleRow>) {
         let rows = batch.len() as u64;
         if rows > 0 && self.to.try_send(batch).is_err() {
             self.lost.fetch_add(rows, Ordering::Relaxed);

@@ -45,10 +45,11 @@ impl<C: Clock, D: Driven> Stage<C, D> {
             clock: clock.clone(),
             driven: Arc::clone(driven),
             recorder: Recorder::new(
-                settings.labels.len(),
+                &settings.labels,
                 super::generator::LATE_AFTER,
                 clock.unix_ms(begin),
                 around.samples.clone(),
+                around.slices.clone(),
             ),
             live: Arc::clone(&around.live),
             units: Arc::clone(&around.units),

@@ -1,0 +1,278 @@
+//! Frames of JSON over a TLS connection, each with its length before it.
+//!
+//! Neither end has a certificate that anybody signed. Both know a token, and each proves it by a key that only the two ends
+//! of *this* TLS connection can compute (RFC 8446 section 7.5), made with the token: who sits between them has another one.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use primitives::Hash;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
+use rustls::{ClientConfig, DigitallySignedStruct, ServerConfig, SignatureScheme};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::sync::mpsc;
+
+use super::error::AgentError;
+
+/// The name in an agent's certificate.
+pub(super) const NAME: &str = "tally-agent";
+/// The longest message of somebody who has proved who it is: what was prepared may be large.
+const FRAME_BYTES_MAX: u32 = 256 << 20;
+/// And of anybody else.
+const STRANGER_BYTES_MAX: u32 = 16 << 10;
+/// Messages read but not handled, at most; and written but not sent.
+const WAITING_MAX: usize = 64;
+/// Bytes of a proof.
+const PROOF_BYTES: usize = 32;
+
+/// Who proves that it knows the token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    Coordinator,
+    Agent,
+}
+
+impl Role {
+    fn label(self) -> &'static [u8] {
+        match self {
+            Role::Coordinator => b"EXPORTER-tallystick-lab-coordinator",
+            Role::Agent => b"EXPORTER-tallystick-lab-agent",
+        }
+    }
+}
+
+/// A token that both ends know.
+#[derive(Clone)]
+pub struct Token(String);
+
+impl Token {
+    /// Characters that it has at least: a shorter one can be guessed.
+    pub const CHARS_MIN: usize = 16;
+
+    /// From a file's text, white space at its ends left out.
+    pub fn new(text: &str) -> Result<Self, AgentError> {
+        let text = text.trim();
+        if text.chars().count() < Self::CHARS_MIN {
+            return Err(AgentError::ShortToken);
+        }
+        Ok(Self(text.to_owned()))
+    }
+}
+
+/// Not shown.
+impl std::fmt::Debug for Token {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("Token")
+    }
+}
+
+/// What somebody who knows the token sends over this connection.
+pub(super) fn proof<Data>(
+    connection: &rustls::ConnectionCommon<Data>,
+    role: Role,
+    token: &Token,
+) -> Result<Vec<u8>, rustls::Error> {
+    let out = [0; PROOF_BYTES];
+    let made = connection.export_keying_material(out, role.label(), Some(token.0.as_bytes()))?;
+    Ok(made.to_vec())
+}
+
+/// Whether two proofs are the same, in a time that does not tell where they differ.
+pub(super) fn same(one: &[u8], other: &[u8]) -> bool {
+    let differences = one.iter().zip(other).map(|(a, b)| a ^ b);
+    one.len() == other.len() && differences.fold(0, |all, one| all | one) == 0
+}
+
+/// An agent's side of TLS, with a certificate of its own, and that certificate's fingerprint.
+pub(super) fn server() -> Result<(ServerConfig, Hash), AgentError> {
+    let own = rcgen::generate_simple_self_signed(vec![NAME.to_owned()])
+        .map_err(|error| AgentError::Tls(error.to_string()))?;
+    let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(own.signing_key.serialize_der()));
+    let certificate = own.cert.der().clone();
+    let fingerprint = Hash::plain(&certificate);
+    let config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+        .with_protocol_versions(&[&rustls::version::TLS13])?
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate], key)?;
+    Ok((config, fingerprint))
+}
+
+/// A coordinator's side: any certificate will do, or the one with this fingerprint.
+pub(super) fn client(fingerprint: Option<Hash>) -> Result<ClientConfig, AgentError> {
+    let provider = Arc::new(aws_lc_rs::default_provider());
+    let verifier = Arc::new(Pinned {
+        fingerprint,
+        provider: Arc::clone(&provider),
+    });
+    Ok(ClientConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&rustls::version::TLS13])?
+        .dangerous()
+        .with_custom_certificate_verifier(verifier)
+        .with_no_client_auth())
+}
+
+/// Looks at nothing but the fingerprint; who an agent is, its proof tells.
+#[derive(Debug)]
+struct Pinned {
+    fingerprint: Option<Hash>,
+    provider: Arc<CryptoProvider>,
+}
+
+impl ServerCertVerifier for Pinned {
+    fn verify_server_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _name: &ServerName<'_>,
+        _ocsp: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        match self.fingerprint {
+            Some(expected) if expected != Hash::plain(certificate) => {
+                Err(rustls::Error::General(format!(
+                    "its certificate has the fingerprint {}, not {expected}",
+                    Hash::plain(certificate)
+                )))
+            }
+            _ => Ok(ServerCertVerified::assertion()),
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signature, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signature, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider
+            .signature_verification_algorithms
+            .supported_schemes()
+    }
+}
+
+/// The other end is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Gone;
+
+/// A connection on which `In` comes; reading and writing go on beside.
+pub(super) struct Channel<In> {
+    to: mpsc::Sender<Vec<u8>>,
+    from: mpsc::Receiver<In>,
+    bytes_max: Arc<AtomicU32>,
+}
+
+/// Sends on a channel.
+#[derive(Clone)]
+pub(super) struct Sender {
+    to: mpsc::Sender<Vec<u8>>,
+}
+
+impl Sender {
+    /// Sends a message, waiting for room.
+    pub async fn send(&self, message: &impl Serialize) -> Result<(), Gone> {
+        let mut frame = vec![0; 4];
+        serde_json::to_writer(&mut frame, message).map_err(|_| Gone)?;
+        let length = u32::try_from(frame.len() - 4).map_err(|_| Gone)?;
+        frame[..4].copy_from_slice(&length.to_be_bytes());
+        self.to.send(frame).await.map_err(|_| Gone)
+    }
+}
+
+impl<In: DeserializeOwned + Send + 'static> Channel<In> {
+    /// Over a connection on which nothing has been sent yet. Until [`Self::trust`], only short messages are read.
+    pub fn over<S>(stream: S) -> Self
+    where
+        S: AsyncRead + AsyncWrite + Send + 'static,
+    {
+        let (reader, writer) = tokio::io::split(stream);
+        let (to, frames) = mpsc::channel(WAITING_MAX);
+        let (messages, from) = mpsc::channel(WAITING_MAX);
+        tokio::spawn(write(writer, frames));
+        let bytes_max = Arc::new(AtomicU32::new(STRANGER_BYTES_MAX));
+        tokio::spawn(read(reader, messages, Arc::clone(&bytes_max)));
+        Self {
+            to,
+            from,
+            bytes_max,
+        }
+    }
+
+    /// The other end has proved who it is.
+    pub fn trust(&self) {
+        self.bytes_max.store(FRAME_BYTES_MAX, Ordering::Release);
+    }
+
+    /// For sending beside receiving.
+    pub fn sender(&self) -> Sender {
+        Sender {
+            to: self.to.clone(),
+        }
+    }
+
+    /// Sends a message.
+    pub async fn send(&self, message: &impl Serialize) -> Result<(), Gone> {
+        self.sender().send(message).await
+    }
+
+    /// The next message. Dropping the future loses nothing.
+    pub async fn receive(&mut self) -> Result<In, Gone> {
+        self.from.recv().await.ok_or(Gone)
+    }
+}
+
+async fn write<W: AsyncWrite + Unpin>(mut writer: W, mut frames: mpsc::Receiver<Vec<u8>>) {
+    while let Some(frame) = frames.recv().await {
+        if writer.write_all(&frame).await.is_err() || writer.flush().await.is_err() {
+            return;
+        }
+    }
+    // Nobody is left to tell.
+    let _ = writer.shutdown().await;
+}
+
+async fn read<In: DeserializeOwned, R: AsyncRead + Unpin>(
+    mut reader: R,
+    messages: mpsc::Sender<In>,
+    bytes_max: Arc<AtomicU32>,
+) {
+    // Room grows with what comes, not with what is announced.
+    let mut frame = Vec::new();
+    while let Ok(length) = reader.read_u32().await {
+        if length > bytes_max.load(Ordering::Acquire) {
+            return;
+        }
+        frame.clear();
+        let mut part = (&mut reader).take(u64::from(length));
+        let read = part.read_to_end(&mut frame).await;
+        if read.ok() != usize::try_from(length).ok() {
+            return;
+        }
+        let Ok(message) = serde_json::from_slice(&frame) else {
+            return;
+        };
+        tokio::select! {
+            sent = messages.send(message) => if sent.is_err() { return },
+            () = messages.closed() => return,
+        }
+        frame.shrink_to(1 << 20);
+    }
+}

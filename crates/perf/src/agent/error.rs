@@ -1,0 +1,106 @@
+//! Why load is not generated elsewhere.
+
+use primitives::{Coded, ErrorInfo};
+use thiserror::Error;
+
+/// Codes of agents.
+pub const ERRORS: &[ErrorInfo] = &[
+    ErrorInfo {
+        code: BUSY,
+        cause: "An agent works for another coordinator already.",
+        action: "Wait until that run is over, or start another agent on another port.",
+    },
+    ErrorInfo {
+        code: DENIED,
+        cause: "Coordinator and agent do not have the same token, or somebody sits between them.",
+        action: "Give both the same token file; compare the fingerprint that the agent printed.",
+    },
+    ErrorInfo {
+        code: LOST,
+        cause: "An agent died or fell silent during a stretch.",
+        action: "What it had done until then counts; look at that machine, and run again for clean figures.",
+    },
+    ErrorInfo {
+        code: SHORT_TOKEN,
+        cause: "The agents' token is so short that it could be guessed.",
+        action: "Put at least 16 random characters into the token file.",
+    },
+    ErrorInfo {
+        code: UNREACHABLE,
+        cause: "An agent cannot be reached, or what answers there is none.",
+        action: "Check the address, that `tally lab agent` runs there, and that nothing between blocks the port.",
+    },
+    ErrorInfo {
+        code: VERSION,
+        cause: "An agent is of another version than the coordinator.",
+        action: "Use the same tally on all machines: agents run the workloads' own code.",
+    },
+];
+
+pub(super) const BUSY: &str = "lab.agent_busy";
+pub(super) const DENIED: &str = "lab.agent_denied";
+pub(super) const LOST: &str = "lab.agent_lost";
+pub(super) const UNREACHABLE: &str = "lab.agent_unreachable";
+pub(super) const VERSION: &str = "lab.agent_version";
+pub(super) const SHORT_TOKEN: &str = "lab.agent_token";
+
+/// Why load is not generated elsewhere.
+#[derive(Debug, Error)]
+pub enum AgentError {
+    /// It cannot be talked to.
+    #[error("agent {address}: {reason}")]
+    Unreachable {
+        /// Which.
+        address: String,
+        /// Why.
+        reason: String,
+    },
+    /// It does not want to.
+    #[error("agent {address} refuses: {message}")]
+    Refused {
+        /// Which.
+        address: String,
+        /// Its code.
+        code: String,
+        /// Its words.
+        message: String,
+    },
+    /// It does not know the token.
+    #[error("agent {0} does not know the token")]
+    Denied(String),
+    /// See [`super::Token::CHARS_MIN`].
+    #[error("the token has fewer than {} characters", super::Token::CHARS_MIN)]
+    ShortToken,
+    /// It cannot listen.
+    #[error("cannot listen: {0}")]
+    Listen(#[from] std::io::Error),
+    /// No certificate can be made.
+    #[error("TLS: {0}")]
+    Tls(String),
+}
+
+impl From<rustls::Error> for AgentError {
+    fn from(error: rustls::Error) -> Self {
+        AgentError::Tls(error.to_string())
+    }
+}
+
+impl Coded for AgentError {
+    fn code(&self) -> &'static str {
+        match self {
+            AgentError::Refused { code, .. } => {
+                let listed = ERRORS.iter().find(|info| info.code == code);
+                listed.map_or(UNREACHABLE, |info| info.code)
+            }
+            AgentError::Denied(_) => DENIED,
+            AgentError::ShortToken => SHORT_TOKEN,
+            AgentError::Unreachable { .. } | AgentError::Listen(_) | AgentError::Tls(_) => {
+                UNREACHABLE
+            }
+        }
+    }
+
+    fn hint(&self) -> &'static str {
+        ErrorInfo::action_of(ERRORS, self.code())
+    }
+}

@@ -1,0 +1,241 @@
+//! A stretch, as an agent runs it.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use client::{Client, Endpoint};
+use tokio::sync::mpsc;
+
+use super::channel::{Channel, Gone, Sender};
+use super::serve::next;
+use super::wire::{Ask, Job, Progress, Tell};
+use crate::load::Live;
+use crate::load::engine::{
+    self, Around, Clock, Driven, Ended, Real, SampleRow, SampleSink, Settings, Slice, SliceSink,
+    Stop,
+};
+use crate::results::Stretch;
+use crate::workload::{Failed, Mix, Site, SiteNode, Workloads};
+
+/// Between two reports.
+const REPORT_EVERY: Duration = Duration::from_millis(250);
+/// Streams to one node at most.
+const STREAMS_MAX: u32 = 16;
+/// Workers at most: more are a mistake, or somebody who wants the agent's memory.
+const WORKERS_MAX: u32 = 100_000;
+
+/// Gets ready, waits for the beginning, runs, reports, tears down. In words what came of it.
+pub(super) async fn run(
+    job: Job,
+    clock: &Real,
+    channel: &mut Channel<Ask>,
+    workloads: &Workloads,
+) -> Result<String, Gone> {
+    let (site, mix) = match set_up(&job, workloads).await {
+        Ok(ready) => ready,
+        Err(failed) => return tell_failure(channel, failed).await,
+    };
+    let ran = ready(&job, clock, channel, &site, &mix).await;
+    let torn_down = mix.tear_down().await;
+    let Some((stretch, mut rest)) = ran? else {
+        return Ok("it was not begun".to_owned());
+    };
+    if let Err(failed) = torn_down {
+        return tell_failure(channel, failed).await;
+    }
+    let words = format!("{} units done, {} failed", stretch.done, stretch.failed());
+    let left = site.books();
+    let stretch = Box::new(stretch);
+    rest.books = site.with_books(|books| books.drain());
+    rest.books.join(left.only_stores());
+    let rest = Box::new(rest);
+    channel.send(&Tell::Ended { stretch, rest }).await?;
+    Ok(words)
+}
+
+async fn tell_failure(channel: &Channel<Ask>, failed: Failed) -> Result<String, Gone> {
+    let words = format!("failed: {failed}");
+    let tell = Tell::Failed {
+        code: failed.fault.code,
+        message: failed.fault.message,
+    };
+    channel.send(&tell).await?;
+    Ok(words)
+}
+
+async fn set_up(job: &Job, workloads: &Workloads) -> Result<(Arc<Site>, Arc<Mix>), Failed> {
+    let bad = |message: String| Failed::new("lab.bad_job", message);
+    if job.workers > WORKERS_MAX {
+        return Err(bad(format!("more than {WORKERS_MAX} workers")));
+    }
+    let client = |at: usize| {
+        let node = &job.banks[at];
+        Client::new(Endpoint {
+            address: node.address.clone(),
+            server_name: node.server_name.clone(),
+            root_pem: node.root_pem.clone(),
+            token: node.token.clone(),
+        })
+    };
+    let mut banks = Vec::with_capacity(job.banks.len());
+    for (at, node) in job.banks.iter().enumerate() {
+        let mut bank = SiteNode::new(node.name.clone(), client(at)?);
+        for _ in 1..job.streams.clamp(1, STREAMS_MAX) {
+            bank = bank.with_stream(client(at)?.stream());
+        }
+        banks.push(bank);
+    }
+    // Nodes that cannot be reached from here are found out before anything begins.
+    for bank in &banks {
+        bank.client().health().await?;
+    }
+    let site = Arc::new(Site::new(banks, None, job.seed));
+    site.restore(job.books.clone());
+    let mix = Mix::new(workloads, &job.work, job.mix_seed);
+    let mix = Arc::new(mix.map_err(|error| bad(error.to_string()))?);
+    mix.set_up(&site, job.workers).await?;
+    Ok((site, mix))
+}
+
+/// From readiness to the end; `None` if it is not begun.
+async fn ready(
+    job: &Job,
+    clock: &Real,
+    channel: &mut Channel<Ask>,
+    site: &Arc<Site>,
+    mix: &Arc<Mix>,
+) -> Result<Option<(Stretch, Progress)>, Gone> {
+    channel.send(&Tell::Ready).await?;
+    let begin = loop {
+        match next(channel).await? {
+            Ask::Begin { at_us } => break Duration::from_micros(at_us),
+            Ask::Forget | Ask::Stop => return Ok(None),
+            Ask::Clock { number } => {
+                let now_us = u64::try_from(clock.now().as_micros()).unwrap_or(u64::MAX);
+                channel.send(&Tell::Time { number, now_us }).await?;
+            }
+            Ask::Alive => {}
+            Ask::Hello { .. } | Ask::Prepare(_) => return Err(Gone),
+        }
+    };
+    clock.sleep_until(begin).await;
+    let stop = Stop::default();
+    let live = Arc::new(Live::default());
+    let (slice_sink, slices) = SliceSink::channel();
+    let (row_sink, rows) = SampleSink::channel();
+    let around = Around {
+        live: Arc::clone(&live),
+        stop: stop.clone(),
+        samples: job.rows.then_some(row_sink),
+        slices: Some(slice_sink),
+        units: Arc::new(AtomicU64::new(job.units_from)),
+    };
+    let settings = Settings {
+        warm_up: Duration::from_micros(job.warm_up_us),
+        measured: Duration::from_micros(job.measured_us),
+        count: job.count,
+        seed: job.seed,
+        labels: mix.labels(),
+        unfinished_after: Duration::from_micros(job.unfinished_after_us),
+    };
+    let mut reporter = Reporter {
+        to: channel.sender(),
+        site: Arc::clone(site),
+        live,
+        slices,
+        rows,
+    };
+    let driven = Arc::new(Driving(Arc::clone(mix)));
+    let load = async {
+        let stretch =
+            engine::stretch(clock, &driven, &job.load, &settings, &around, async {}).await;
+        drop(around);
+        stretch
+    };
+    let listening = async {
+        loop {
+            match next(channel).await {
+                Ok(Ask::Stop) => stop.ask(),
+                Ok(Ask::Alive) => {}
+                Ok(_) | Err(Gone) => return Gone,
+            }
+        }
+    };
+    tokio::pin!(load, listening);
+    let stretch = {
+        let reporting = reporter.run();
+        tokio::pin!(reporting);
+        tokio::select! {
+            stretch = &mut load => stretch,
+            gone = &mut listening => {
+                // Nobody waits for the results, but what runs is let end before the workers are torn down.
+                stop.ask();
+                load.await;
+                return Err(gone);
+            }
+            gone = &mut reporting => {
+                stop.ask();
+                load.await;
+                return Err(gone);
+            }
+        }
+    };
+    Ok(Some((stretch, reporter.progress(0))))
+}
+
+/// A mix as the engine drives it.
+struct Driving(Arc<Mix>);
+
+impl Driven for Driving {
+    async fn run(&self, slot: u32, unit: u64) -> Ended {
+        let (work, ended) = self.0.invoke(slot, unit).await;
+        let (outcome, retries) = match ended {
+            Ok(tried) => (Ok(()), tried.retries),
+            Err(failed) => (Err(failed.fault), failed.retries),
+        };
+        Ended {
+            work,
+            outcome,
+            retries,
+        }
+    }
+}
+
+struct Reporter {
+    to: Sender,
+    site: Arc<Site>,
+    live: Arc<Live>,
+    slices: mpsc::Receiver<Slice>,
+    rows: mpsc::Receiver<Vec<SampleRow>>,
+}
+
+impl Reporter {
+    /// Reports until nobody listens.
+    async fn run(&mut self) -> Gone {
+        loop {
+            tokio::time::sleep(REPORT_EVERY).await;
+            let mut progress = self.progress(self.live.read().outstanding);
+            progress.books = self.site.with_books(|books| books.drain());
+            let report = Tell::Report(Box::new(progress));
+            if self.to.send(&report).await.is_err() {
+                return Gone;
+            }
+        }
+    }
+
+    /// What has come since the last time, without the books.
+    fn progress(&mut self, outstanding: u64) -> Progress {
+        let mut progress = Progress {
+            outstanding,
+            ..Progress::default()
+        };
+        while let Ok(slice) = self.slices.try_recv() {
+            progress.slices.push(slice);
+        }
+        while let Ok(rows) = self.rows.try_recv() {
+            progress.rows.extend(rows);
+        }
+        progress
+    }
+}

@@ -1,0 +1,324 @@
+//! One agent, as the coordinator has it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use primitives::Hash;
+use rustls::pki_types::ServerName;
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+
+use super::AgentAddress;
+use super::channel::{self, Channel, Gone, Role, Token, proof, same};
+use super::error::{AgentError, LOST};
+use super::merge::Part;
+use super::wire::{Ask, Job, PROTOCOL, Progress, Tell, VERSION};
+use crate::load::engine::{Around, Clock, Real, SampleRow, Slice};
+use crate::results::Stretch;
+use crate::workload::{Failed, Site};
+
+/// How long an agent may take to let us in.
+const CONNECT_MAX: Duration = Duration::from_secs(10);
+/// How long an agent may take to set its workers up.
+const READY_MAX: Duration = Duration::from_secs(300);
+/// An agent under load that says nothing for so long is lost: it should report four times a second.
+const SILENCE_MAX: Duration = Duration::from_secs(10);
+/// Round trips that compare clocks; the quickest counts.
+const TRIPS: u32 = 16;
+/// Between two signs of life.
+const ALIVE_EVERY: Duration = Duration::from_secs(1);
+/// Between two looks at whether somebody asked to stop.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// A connection to an agent.
+pub(super) struct Member {
+    pub address: AgentAddress,
+    /// Of its certificate.
+    pub fingerprint: Hash,
+    channel: Channel<Tell>,
+}
+
+/// Why an agent does not go on.
+pub(super) enum Halt {
+    /// It is gone.
+    Gone,
+    /// It says why.
+    Failed(Failed),
+}
+
+impl From<Gone> for Halt {
+    fn from(_: Gone) -> Self {
+        Halt::Gone
+    }
+}
+
+/// Where what an agent reports goes, while it does.
+pub(super) struct Following {
+    pub site: Arc<Site>,
+    pub around: Around,
+    pub clock: Real,
+    /// What each agent has outstanding, and which one this is.
+    pub outstanding: Arc<Vec<AtomicU64>>,
+    pub at: usize,
+}
+
+impl Member {
+    /// Connects; both ends prove that they know the token.
+    pub async fn connect(address: AgentAddress, token: &Token) -> Result<Self, AgentError> {
+        let connecting = Self::connect_patiently(address.clone(), token);
+        let late = |_| AgentError::Unreachable {
+            address: address.address.clone(),
+            reason: format!("no answer within {} s", CONNECT_MAX.as_secs()),
+        };
+        tokio::time::timeout(CONNECT_MAX, connecting)
+            .await
+            .map_err(late)?
+    }
+
+    async fn connect_patiently(address: AgentAddress, token: &Token) -> Result<Self, AgentError> {
+        let unreachable = |reason: String| AgentError::Unreachable {
+            address: address.address.clone(),
+            reason,
+        };
+        let socket = TcpStream::connect(&address.address).await;
+        let socket = socket.map_err(|error| unreachable(error.to_string()))?;
+        socket
+            .set_nodelay(true)
+            .map_err(|error| unreachable(error.to_string()))?;
+        let connector = TlsConnector::from(Arc::new(channel::client(address.fingerprint)?));
+        let name = ServerName::try_from(channel::NAME)
+            .map_err(|error| AgentError::Tls(error.to_string()))?;
+        let stream = connector.connect(name, socket).await;
+        let stream = stream.map_err(|error| unreachable(error.to_string()))?;
+        let connection = stream.get_ref().1;
+        let own = proof(connection, Role::Coordinator, token)?;
+        let expected = proof(connection, Role::Agent, token)?;
+        let certificate = connection.peer_certificates().and_then(|all| all.first());
+        let fingerprint = certificate.map(|one| Hash::plain(one));
+        let mut channel: Channel<Tell> = Channel::over(stream);
+        let hello = Ask::Hello {
+            protocol: PROTOCOL,
+            version: VERSION.to_owned(),
+            proof: own,
+        };
+        let silent = |_| unreachable("it ended the connection".to_owned());
+        channel.send(&hello).await.map_err(silent)?;
+        match channel.receive().await.map_err(silent)? {
+            Tell::Welcome { proof, .. } if !same(&proof, &expected) => {
+                Err(AgentError::Denied(address.address))
+            }
+            Tell::Welcome {
+                protocol: PROTOCOL,
+                version,
+                ..
+            } if version == VERSION => {
+                channel.trust();
+                Ok(Self {
+                    address,
+                    fingerprint: fingerprint.unwrap_or_default(),
+                    channel,
+                })
+            }
+            Tell::Welcome { version, .. } => Err(AgentError::Refused {
+                message: format!("it is tally {version}"),
+                code: super::error::VERSION.to_owned(),
+                address: address.address,
+            }),
+            Tell::Refused { code, message } => Err(AgentError::Refused {
+                address: address.address,
+                code,
+                message,
+            }),
+            _ => Err(unreachable("it does not speak as an agent".to_owned())),
+        }
+    }
+
+    /// A sign of life, so that a long preparation is not taken for an end.
+    pub async fn alive(&self) -> Result<(), Gone> {
+        self.channel.send(&Ask::Alive).await
+    }
+
+    /// Has it set its workers up, and compares clocks: how far its clock is ahead of ours, in microseconds.
+    pub async fn prepare(&mut self, job: Job, clock: &Real) -> Result<i64, Halt> {
+        self.channel.send(&Ask::Prepare(Box::new(job))).await?;
+        let waiting = async {
+            loop {
+                tokio::select! {
+                    told = self.channel.receive() => match told? {
+                        Tell::Ready => return Ok(()),
+                        Tell::Failed { code, message } => {
+                            return Err(Halt::Failed(Failed::new(code, message)));
+                        }
+                        _ => return Err(Halt::Gone),
+                    },
+                    () = tokio::time::sleep(ALIVE_EVERY) => self.alive().await?,
+                }
+            }
+        };
+        let waited = tokio::time::timeout(READY_MAX, waiting).await;
+        waited.map_err(|_| Halt::Gone)??;
+        self.compare_clocks(clock).await
+    }
+
+    async fn compare_clocks(&mut self, clock: &Real) -> Result<i64, Halt> {
+        let mut best: Option<(u64, i64)> = None;
+        for number in 0..TRIPS {
+            let sent = micros(clock.now());
+            self.channel.send(&Ask::Clock { number }).await?;
+            let told = tokio::time::timeout(SILENCE_MAX, self.channel.receive());
+            let Tell::Time {
+                number: answered,
+                now_us,
+            } = told.await.map_err(|_| Halt::Gone)??
+            else {
+                return Err(Halt::Gone);
+            };
+            let trip = micros(clock.now()).saturating_sub(sent);
+            let ahead = difference(now_us, sent.saturating_add(trip / 2));
+            if answered == number && best.is_none_or(|(quickest, _)| trip < quickest) {
+                best = Some((trip, ahead));
+            }
+        }
+        best.map(|(_, ahead)| ahead).ok_or(Halt::Gone)
+    }
+
+    /// It shall not begin after all.
+    pub async fn forget(&self) {
+        // If it is gone, it has forgotten.
+        let _ = self.channel.send(&Ask::Forget).await;
+    }
+
+    /// Has it begin at a time of ours, and follows it to the end. Its part, and why it did not get further.
+    pub async fn follow(
+        &mut self,
+        begin_us: u64,
+        ahead_us: i64,
+        following: &Following,
+    ) -> (Part, Option<Halt>) {
+        let mut slices = Vec::new();
+        let mut outstanding = 0;
+        let at_us = begin_us.saturating_add_signed(ahead_us);
+        let ended = self
+            .until_end(at_us, ahead_us, following, &mut slices, &mut outstanding)
+            .await;
+        let own = &following.outstanding[following.at];
+        own.store(0, Ordering::Relaxed);
+        match ended {
+            Ok(mut stretch) => {
+                stretch.started_ms = ours(stretch.started_ms, ahead_us);
+                let seconds = slices.into_iter();
+                let seconds = seconds.map(|slice| (slice.second, slice.latencies));
+                let part = Part {
+                    stretch,
+                    seconds: seconds.collect(),
+                    lost: false,
+                };
+                (part, None)
+            }
+            Err(halt) => {
+                following.site.with_books(|books| books.lost(outstanding));
+                following.around.live.add(0, outstanding);
+                let part = Part::of_lost(slices, outstanding, &self.address.address, LOST);
+                (part, Some(halt))
+            }
+        }
+    }
+
+    async fn until_end(
+        &mut self,
+        at_us: u64,
+        ahead_us: i64,
+        following: &Following,
+        slices: &mut Vec<Slice>,
+        outstanding: &mut u64,
+    ) -> Result<Stretch, Halt> {
+        self.channel.send(&Ask::Begin { at_us }).await?;
+        let around = &following.around;
+        let mut told_to_stop = false;
+        let mut heard = tokio::time::Instant::now();
+        let mut signed = heard;
+        loop {
+            let told = tokio::select! {
+                told = self.channel.receive() => Some(told?),
+                () = tokio::time::sleep(LOOK_EVERY) => None,
+            };
+            let now = tokio::time::Instant::now();
+            if around.stop.is_asked() && !told_to_stop {
+                told_to_stop = true;
+                self.channel.send(&Ask::Stop).await?;
+            }
+            if now.duration_since(signed) >= ALIVE_EVERY {
+                signed = now;
+                self.alive().await?;
+            }
+            match told {
+                None if now.duration_since(heard)
+                    > SILENCE_MAX + lead(at_us, ahead_us, following) =>
+                {
+                    return Err(Halt::Gone);
+                }
+                None => continue,
+                Some(Tell::Report(progress)) => {
+                    *outstanding = progress.outstanding;
+                    take(*progress, ahead_us, following, slices);
+                }
+                Some(Tell::Ended { stretch, rest }) => {
+                    take(*rest, ahead_us, following, slices);
+                    return Ok(*stretch);
+                }
+                Some(Tell::Failed { code, message }) => {
+                    return Err(Halt::Failed(Failed::new(code, message)));
+                }
+                Some(_) => return Err(Halt::Gone),
+            }
+            heard = now;
+        }
+    }
+}
+
+/// How long it is until the beginning: before it an agent says nothing.
+fn lead(at_us: u64, ahead_us: i64, following: &Following) -> Duration {
+    let begin = at_us.saturating_add_signed(ahead_us.saturating_neg());
+    Duration::from_micros(begin.saturating_sub(micros(following.clock.now())))
+}
+
+/// Takes a report in.
+fn take(progress: Progress, ahead_us: i64, following: &Following, slices: &mut Vec<Slice>) {
+    let Following { site, around, .. } = following;
+    site.with_books(|books| books.join(progress.books));
+    for mut slice in progress.slices {
+        slice.second.at_ms = ours(slice.second.at_ms, ahead_us);
+        let second = &slice.second;
+        around.live.add(second.done, second.failed);
+        around.live.second(second.p50_ms, second.p99_ms);
+        slices.push(slice);
+    }
+    if let Some(sink) = &around.samples {
+        send_rows(sink, progress.rows);
+    }
+    let all = &following.outstanding;
+    all[following.at].store(progress.outstanding, Ordering::Relaxed);
+    let sum = all.iter().map(|one| one.load(Ordering::Relaxed)).sum();
+    around.live.outstanding(sum);
+}
+
+fn send_rows(sink: &crate::load::engine::SampleSink, rows: Vec<SampleRow>) {
+    for batch in rows.chunks(crate::load::engine::BATCH_ROWS) {
+        sink.send(batch.to_vec());
+    }
+}
+
+/// A time of the agent's clock on ours, in milliseconds.
+fn ours(at_ms: u64, ahead_us: i64) -> u64 {
+    at_ms.saturating_add_signed(-(ahead_us / 1000))
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+fn difference(one: u64, other: u64) -> i64 {
+    let one = i64::try_from(one).unwrap_or(i64::MAX);
+    one.saturating_sub(i64::try_from(other).unwrap_or(i64::MAX))
+}

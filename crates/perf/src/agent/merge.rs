@@ -1,0 +1,180 @@
+//! Stretches of several generators as one.
+
+use std::collections::BTreeMap;
+
+use crate::load::engine::Slice;
+use crate::results::{Fault, Generator, Histogram, Second, Stretch, WorkResult};
+
+/// What one generator did, with each second's latencies.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Part {
+    /// On the coordinator's time axis.
+    pub stretch: Stretch,
+    /// Latencies by second of the series.
+    pub seconds: Vec<(Second, Histogram)>,
+    pub lost: bool,
+}
+
+impl Part {
+    /// Of a generator that died: what it had told, and units that it had begun.
+    pub fn of_lost(slices: Vec<Slice>, outstanding: u64, address: &str, code: &str) -> Self {
+        let mut stretch = Stretch::default();
+        if let Some(last) = slices.last() {
+            stretch.faults = last.faults.clone();
+            stretch.works = last.works.clone();
+            stretch.retries = last.retries;
+            stretch.late = last.late;
+        }
+        let mut seconds = Vec::with_capacity(slices.len());
+        for slice in slices {
+            stretch.done += slice.second.done;
+            stretch.latencies.merge(&slice.latencies);
+            seconds.push((slice.second, slice.latencies));
+        }
+        // Faults are told second by second as well, and may be ahead of the seconds.
+        if outstanding > 0 {
+            stretch.faults.push(Fault {
+                code: code.to_owned(),
+                count: outstanding,
+                message: format!("begun by agent {address} when it was lost"),
+            });
+        }
+        stretch.due = stretch.done + stretch.failed();
+        if let (Some((first, _)), Some((last, _))) = (seconds.first(), seconds.last()) {
+            stretch.started_ms = first.at_ms;
+            stretch.seconds = (last.at_ms + 1000 - first.at_ms) as f64 / 1000.0;
+        }
+        Self {
+            stretch,
+            seconds,
+            lost: true,
+        }
+    }
+}
+
+/// Puts parts together: sums, exact histograms, one time axis.
+pub(super) fn merge(parts: Vec<Part>) -> Stretch {
+    let measured = parts
+        .iter()
+        .filter(|part| part.stretch.due > 0 || !part.lost);
+    let started_ms = measured
+        .map(|part| part.stretch.started_ms)
+        .min()
+        .unwrap_or(0);
+    let mut all = Stretch {
+        started_ms,
+        generator: Generator {
+            agents: u32::try_from(parts.len()).unwrap_or(u32::MAX),
+            agents_lost: u32::try_from(parts.iter().filter(|part| part.lost).count())
+                .unwrap_or(u32::MAX),
+            ..Generator::default()
+        },
+        ..Stretch::default()
+    };
+    let mut faults: BTreeMap<String, Fault> = BTreeMap::new();
+    let mut works: Vec<WorkResult> = Vec::new();
+    let mut seconds: BTreeMap<u64, (Second, Histogram)> = BTreeMap::new();
+    for part in parts {
+        let one = part.stretch;
+        all.due += one.due;
+        all.done += one.done;
+        all.dropped += one.dropped;
+        all.late += one.late;
+        all.retries += one.retries;
+        all.latencies.merge(&one.latencies);
+        let end = one.started_ms.saturating_sub(started_ms) as f64 / 1000.0 + one.seconds;
+        all.seconds = all.seconds.max(end);
+        for fault in one.faults {
+            let sum = faults.entry(fault.code.clone()).or_insert(Fault {
+                count: 0,
+                ..fault.clone()
+            });
+            sum.count += fault.count;
+        }
+        add_works(&mut works, one.works);
+        add_generator(&mut all.generator, &one.generator);
+        for (second, latencies) in part.seconds {
+            let at = second.at_ms.saturating_sub(started_ms) / 1000;
+            let (sum, all) = seconds.entry(at).or_default();
+            sum.at_ms = started_ms + at * 1000;
+            sum.done += second.done;
+            sum.failed += second.failed;
+            sum.outstanding += second.outstanding;
+            all.merge(&latencies);
+        }
+    }
+    all.faults = faults.into_values().collect();
+    all.works = works;
+    all.series = seconds
+        .into_values()
+        .map(|(mut second, latencies)| {
+            second.p50_ms = latencies.quantile_ms(0.5);
+            second.p99_ms = latencies.quantile_ms(0.99);
+            second
+        })
+        .collect();
+    all
+}
+
+fn add_works(all: &mut Vec<WorkResult>, works: Vec<WorkResult>) {
+    for work in works {
+        match all.iter_mut().find(|known| known.label == work.label) {
+            None => all.push(work),
+            Some(known) => {
+                known.done += work.done;
+                known.failed += work.failed;
+                known.latencies.merge(&work.latencies);
+            }
+        }
+    }
+}
+
+fn add_generator(all: &mut Generator, one: &Generator) {
+    all.cpu_cores += one.cpu_cores;
+    all.lag_p99_ms = all.lag_p99_ms.max(one.lag_p99_ms);
+    all.lag_max_ms = all.lag_max_ms.max(one.lag_max_ms);
+    all.behind_max_ms = all.behind_max_ms.max(one.behind_max_ms);
+    all.late_after_ms = all.late_after_ms.max(one.late_after_ms);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slice(at_ms: u64, done: u64, latency_us: u64) -> Slice {
+        Slice {
+            second: Second {
+                at_ms,
+                done,
+                ..Second::default()
+            },
+            latencies: Histogram {
+                buckets: BTreeMap::from([(latency_us, done)]),
+            },
+            ..Slice::default()
+        }
+    }
+
+    #[test]
+    fn what_a_lost_agent_had_done_counts_and_what_it_had_begun_failed() {
+        let lost = Part::of_lost(
+            vec![slice(5_000, 10, 1_000), slice(6_000, 20, 2_000)],
+            3,
+            "a:1",
+            "lab.agent_lost",
+        );
+        let mut alive = Part::of_lost(vec![slice(5_010, 30, 4_000)], 0, "b:1", "");
+        alive.lost = false;
+        alive.stretch.seconds = 4.0;
+        let all = merge(vec![lost, alive]);
+        assert_eq!((all.due, all.done, all.failed()), (63, 60, 3));
+        assert_eq!(all.faults[0].code, "lab.agent_lost");
+        assert_eq!(all.latencies.count(), 60);
+        assert_eq!((all.generator.agents, all.generator.agents_lost), (2, 1));
+        assert_eq!(all.started_ms, 5_000);
+        assert_eq!(all.seconds, 4.01);
+        let series: Vec<(u64, u64)> = all.series.iter().map(|one| (one.at_ms, one.done)).collect();
+        assert_eq!(series, [(5_000, 40), (6_000, 20)]);
+        assert_eq!(all.series[0].p50_ms, 4.0);
+    }
+}

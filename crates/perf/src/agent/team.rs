@@ -1,0 +1,418 @@
+//! All agents of a run, as one generator.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use client::Endpoint;
+use tokio::task::JoinSet;
+
+use super::AgentAddress;
+use super::channel::Token;
+use super::error::{AgentError, LOST};
+use super::member::{Following, Halt, Member};
+use super::merge::{Part, merge};
+use super::split;
+use super::wire::{Job, NodeAccess};
+use crate::load::engine::knee::{Next, Search, meets};
+use crate::load::engine::{Around, Clock, Real, Settings};
+use crate::plan::{Knee, Load, Open, Shape, Work};
+use crate::results::Stretch;
+use crate::workload::{Failed, Site, SiteBooks};
+
+/// From when all are ready until they begin, so that the word reaches everybody.
+const LEAD: Duration = Duration::from_millis(300);
+/// Between two signs of life to agents that wait for others.
+const ALIVE_EVERY: Duration = Duration::from_secs(5);
+/// Numbers of units that one agent may use in a stretch.
+const UNITS_EACH: u64 = 1 << 36;
+/// After an agent's death: how often and how many times it is looked at whether its flows have come to rest.
+const SETTLE_EVERY: Duration = Duration::from_millis(500);
+const SETTLE_LOOKS_MAX: u32 = 120;
+
+/// What a stretch does, and where.
+#[derive(Clone)]
+pub struct Task {
+    /// Banks in order: legal name, and how to reach its API.
+    pub banks: Vec<(String, Endpoint)>,
+    /// Streams that each agent opens to each.
+    pub streams: u32,
+    /// The scenario's work.
+    pub work: Vec<Work>,
+    /// Decides which work a unit is.
+    pub mix_seed: u64,
+    /// Workers of an open loop at most, all agents together.
+    pub workers_max: u32,
+}
+
+/// What came of a stretch.
+pub struct Together {
+    /// All agents' as one.
+    pub stretch: Stretch,
+    /// Why it did not go on.
+    pub failure: Option<Failed>,
+}
+
+/// See the module.
+pub struct Team {
+    members: Vec<Member>,
+    lost: u32,
+}
+
+impl Team {
+    /// Connects to all; one that cannot be had is an error.
+    pub async fn connect(addresses: &[AgentAddress], token: &Token) -> Result<Self, AgentError> {
+        let mut members = Vec::with_capacity(addresses.len());
+        for address in addresses {
+            members.push(Member::connect(address.clone(), token).await?);
+        }
+        Ok(Self { members, lost: 0 })
+    }
+
+    /// Who is there: address, and fingerprint of the certificate.
+    pub fn members(&self) -> impl Iterator<Item = (String, String)> {
+        let members = self.members.iter();
+        members.map(|member| (member.address.to_string(), member.fingerprint.to_string()))
+    }
+
+    /// Tells all that the run still goes on; agents take a coordinator that is silent for half a minute for gone.
+    pub async fn alive(&self) {
+        for member in &self.members {
+            signs_of_life(member).await;
+        }
+    }
+
+    /// Puts a load on the network from all agents; see [`crate::load::engine::stretch`], whose meaning it has.
+    pub async fn stretch(
+        &mut self,
+        clock: &Real,
+        task: &Task,
+        load: &Load,
+        settings: &Settings,
+        around: &Around,
+        site: &Arc<Site>,
+    ) -> Together {
+        let Load::Knee(knee) = load else {
+            return self.once(clock, task, load, settings, around, site).await;
+        };
+        self.search(clock, task, knee, settings, around, site).await
+    }
+
+    async fn search(
+        &mut self,
+        clock: &Real,
+        task: &Task,
+        knee: &Knee,
+        settings: &Settings,
+        around: &Around,
+        site: &Arc<Site>,
+    ) -> Together {
+        let mut search = Search::new(knee);
+        let mut last = None;
+        for trial in 0u64.. {
+            let (per_s, samples) = match search.next() {
+                Next::Try(per_s) => (per_s, None),
+                Next::Confirm(per_s) => (per_s, around.samples.clone()),
+                Next::Below => break,
+            };
+            let load = Load::Open(Open {
+                shape: Shape::Constant(per_s),
+                poisson: true,
+                outstanding_max: knee.outstanding_max,
+            });
+            let settings = Settings {
+                seed: settings.seed.wrapping_add(trial),
+                ..settings.clone()
+            };
+            let around = Around {
+                samples,
+                ..around.clone()
+            };
+            let trial = self
+                .once(clock, task, &load, &settings, &around, site)
+                .await;
+            let over = trial.failure.is_some()
+                || around.stop.is_asked()
+                || search.tell(meets(knee, &trial.stretch));
+            last = Some(trial);
+            if over {
+                break;
+            }
+        }
+        let mut together = last.unwrap_or_else(|| nobody(None));
+        together.stretch.tried = search.tried().to_vec();
+        together
+    }
+
+    async fn once(
+        &mut self,
+        clock: &Real,
+        task: &Task,
+        load: &Load,
+        settings: &Settings,
+        around: &Around,
+        site: &Arc<Site>,
+    ) -> Together {
+        let weights: Vec<u32> = self
+            .members
+            .iter()
+            .map(|member| member.address.weight)
+            .collect();
+        let loads = split::loads(load, &weights);
+        let counts = split::counts(settings, &weights);
+        let stagger = split::stagger(load, self.members.len());
+        let busy = loads.iter().filter(|load| load.is_some()).count();
+        let mut dealt = site.with_books(|books| books.deal(busy)).into_iter();
+        let units = UNITS_EACH.saturating_mul(busy as u64);
+        let mut units_from = around.units.fetch_add(units, Ordering::AcqRel);
+        let mut preparing = JoinSet::new();
+        let mut idle = Vec::new();
+        let members = std::mem::take(&mut self.members).into_iter();
+        for (at, (member, (load, count))) in members.zip(loads.into_iter().zip(counts)).enumerate()
+        {
+            let Some((load, books)) = load.and_then(|load| Some((load, dealt.next()?))) else {
+                idle.push(member);
+                continue;
+            };
+            let job = job(
+                task,
+                load,
+                count,
+                settings,
+                around,
+                books,
+                (at as u64, units_from),
+            );
+            units_from = units_from.wrapping_add(UNITS_EACH);
+            preparing.spawn(prepare(member, job, *clock, stagger[at]));
+        }
+        let mut ready: Vec<(Member, SiteBooks, i64, f64)> = Vec::new();
+        let lost_before = self.lost;
+        let mut failure = None;
+        loop {
+            let prepared = tokio::select! {
+                prepared = preparing.join_next() => prepared,
+                // Those who are ready wait for those who are not.
+                () = tokio::time::sleep(ALIVE_EVERY) => {
+                    for (member, ..) in &ready {
+                        signs_of_life(member).await;
+                    }
+                    continue;
+                }
+            };
+            let Some(prepared) = prepared else {
+                break;
+            };
+            match prepared {
+                Ok((member, books, Ok(ahead), stagger)) => {
+                    ready.push((member, books, ahead, stagger))
+                }
+                Ok((member, books, Err(halt), _)) => {
+                    // It has done nothing: what it was dealt is still there.
+                    site.with_books(|all| all.join(books));
+                    match halt {
+                        Halt::Gone => self.lost += 1,
+                        Halt::Failed(failed) => {
+                            failure.get_or_insert(of(&member, failed));
+                            idle.push(member);
+                        }
+                    }
+                }
+                Err(error) => {
+                    failure.get_or_insert(Failed::new(LOST, error.to_string()));
+                }
+            }
+        }
+        if failure.is_some() || ready.is_empty() || around.stop.is_asked() {
+            for (member, books, ..) in ready {
+                member.forget().await;
+                site.with_books(|all| all.join(books));
+                idle.push(member);
+            }
+            self.members = idle;
+            self.order();
+            let nobody_left = self.members.is_empty();
+            failure =
+                failure.or_else(|| nobody_left.then(|| Failed::new(LOST, "no agent is left")));
+            return nobody(failure);
+        }
+        let parts = self
+            .followed(clock, around, site, ready, &mut idle, &mut failure)
+            .await;
+        self.members = idle;
+        self.order();
+        if parts.iter().any(|part| part.lost) {
+            settle(site).await;
+        }
+        if self.members.is_empty() {
+            failure.get_or_insert(Failed::new(LOST, "every agent was lost"));
+        }
+        let mut stretch = merge(parts);
+        // Those who died before it began have no part in it.
+        let before = (self.lost - lost_before).saturating_sub(stretch.generator.agents_lost);
+        stretch.generator.agents += before;
+        stretch.generator.agents_lost += before;
+        Together { stretch, failure }
+    }
+
+    /// Has all that are ready begin, and follows them to the end; those that live go to `back`.
+    async fn followed(
+        &mut self,
+        clock: &Real,
+        around: &Around,
+        site: &Arc<Site>,
+        ready: Vec<(Member, SiteBooks, i64, f64)>,
+        back: &mut Vec<Member>,
+        failure: &mut Option<Failed>,
+    ) -> Vec<Part> {
+        let begin = clock.now() + LEAD;
+        let outstanding = ready.iter().map(|_| AtomicU64::new(0)).collect();
+        let outstanding: Arc<Vec<AtomicU64>> = Arc::new(outstanding);
+        let mut running = JoinSet::new();
+        for (at, (mut member, _, ahead, stagger)) in ready.into_iter().enumerate() {
+            let following = Following {
+                site: Arc::clone(site),
+                around: around.clone(),
+                clock: *clock,
+                outstanding: Arc::clone(&outstanding),
+                at,
+            };
+            let begin = begin + Duration::try_from_secs_f64(stagger).unwrap_or_default();
+            let begin_us = u64::try_from(begin.as_micros()).unwrap_or(u64::MAX);
+            running.spawn(async move {
+                let (part, halt) = member.follow(begin_us, ahead, &following).await;
+                (member, part, halt)
+            });
+        }
+        let mut parts = Vec::new();
+        loop {
+            let ended = tokio::select! {
+                ended = running.join_next() => ended,
+                () = tokio::time::sleep(ALIVE_EVERY) => {
+                    for member in back.iter() {
+                        signs_of_life(member).await;
+                    }
+                    continue;
+                }
+            };
+            let Some(ended) = ended else {
+                break;
+            };
+            match ended {
+                Ok((member, part, halt)) => {
+                    match halt {
+                        None => back.push(member),
+                        Some(Halt::Gone) => self.lost += 1,
+                        Some(Halt::Failed(failed)) => {
+                            failure.get_or_insert(of(&member, failed));
+                            back.push(member);
+                        }
+                    }
+                    parts.push(part);
+                }
+                Err(error) => {
+                    failure.get_or_insert(Failed::new(LOST, error.to_string()));
+                }
+            }
+        }
+        parts
+    }
+
+    /// The same order each time, so that shares are the same.
+    fn order(&mut self) {
+        self.members
+            .sort_by(|one, other| one.address.address.cmp(&other.address.address));
+    }
+}
+
+/// One that is gone is found out when it is needed.
+async fn signs_of_life(member: &Member) {
+    let _ = member.alive().await;
+}
+
+/// What nobody did.
+fn nobody(failure: Option<Failed>) -> Together {
+    Together {
+        stretch: Stretch::default(),
+        failure,
+    }
+}
+
+fn of(member: &Member, mut failed: Failed) -> Failed {
+    failed.fault.message = format!("agent {}: {}", member.address, failed.fault.message);
+    failed
+}
+
+async fn prepare(
+    mut member: Member,
+    job: Job,
+    clock: Real,
+    stagger: f64,
+) -> (Member, SiteBooks, Result<i64, Halt>, f64) {
+    let books = job.books.clone();
+    let ahead = member.prepare(job, &clock).await;
+    (member, books, ahead, stagger)
+}
+
+fn job(
+    task: &Task,
+    load: Load,
+    count: Option<u64>,
+    settings: &Settings,
+    around: &Around,
+    books: SiteBooks,
+    (at, units_from): (u64, u64),
+) -> Job {
+    let workers = match &load {
+        Load::Closed(closed) => closed.outstanding,
+        Load::Open(open) => open.outstanding_max.min(task.workers_max.max(1)),
+        Load::Knee(_) => 1,
+    };
+    let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+    let banks = task.banks.iter();
+    Job {
+        banks: banks
+            .map(|(name, endpoint)| NodeAccess {
+                name: name.clone(),
+                address: endpoint.address.clone(),
+                server_name: endpoint.server_name.clone(),
+                root_pem: endpoint.root_pem.clone(),
+                token: endpoint.token.clone(),
+            })
+            .collect(),
+        streams: task.streams,
+        work: task.work.clone(),
+        mix_seed: task.mix_seed,
+        load,
+        workers,
+        warm_up_us: micros(settings.warm_up),
+        measured_us: micros(settings.measured),
+        count,
+        seed: settings.seed ^ at.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15),
+        units_from,
+        unfinished_after_us: micros(settings.unfinished_after),
+        books,
+        rows: around.samples.is_some(),
+    }
+}
+
+/// Waits until the flows of a dead agent have come to rest: ledgers that grow no more.
+async fn settle(site: &Site) {
+    let mut before: Option<BTreeMap<usize, u64>> = None;
+    for _ in 0..SETTLE_LOOKS_MAX {
+        let mut now = BTreeMap::new();
+        for at in 0..site.banks() {
+            if let Ok(bank) = site.bank(at)
+                && let Ok(health) = bank.client().health().await
+            {
+                now.insert(at, health.ledger_seq);
+            }
+        }
+        if before.as_ref() == Some(&now) {
+            return;
+        }
+        before = Some(now);
+        tokio::time::sleep(SETTLE_EVERY).await;
+    }
+}

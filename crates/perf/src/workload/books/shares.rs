@@ -1,0 +1,141 @@
+//! Books of one load that several generators make: what is put away is dealt out, and what each left is put together again.
+
+use std::collections::BTreeMap;
+
+use super::SiteBooks;
+
+/// Numbers that one generator may count before it meets the next one's.
+const NUMBERS_EACH: u64 = 1 << 40;
+
+impl SiteBooks {
+    /// Takes out what was put away, dealt evenly to so many; their books are empty but for that. Each counts on from where
+    /// nobody else does.
+    pub(crate) fn deal(&mut self, count: usize) -> Vec<SiteBooks> {
+        let mut dealt: Vec<SiteBooks> = (0..count)
+            .map(|at| SiteBooks {
+                counts: self.counts.clone(),
+                counts_from: self
+                    .counts_from
+                    .wrapping_add((at as u64 + 1).wrapping_mul(NUMBERS_EACH)),
+                ..SiteBooks::default()
+            })
+            .collect();
+        for (name, values) in std::mem::take(&mut self.stores) {
+            for (at, value) in values.into_iter().enumerate() {
+                let Some(one) = dealt.get_mut(at % count.max(1)) else {
+                    continue;
+                };
+                one.stores.entry(name.clone()).or_default().push_back(value);
+            }
+        }
+        dealt
+    }
+
+    /// What has been noted since the last time; what is put away stays.
+    pub(crate) fn drain(&mut self) -> SiteBooks {
+        SiteBooks {
+            issued: std::mem::take(&mut self.issued),
+            owed: std::mem::take(&mut self.owed),
+            in_doubt: std::mem::take(&mut self.in_doubt),
+            unknown: std::mem::take(&mut self.unknown),
+            records: std::mem::take(&mut self.records),
+            acknowledged: std::mem::take(&mut self.acknowledged),
+            sample: self.sample,
+            ..SiteBooks::default()
+        }
+    }
+
+    /// What is put away, with the counts, and nothing else.
+    pub(crate) fn only_stores(self) -> SiteBooks {
+        SiteBooks {
+            stores: self.stores,
+            counts: self.counts,
+            ..SiteBooks::default()
+        }
+    }
+
+    /// Adds what another noted, and puts away what it had left.
+    pub(crate) fn join(&mut self, other: SiteBooks) {
+        add_sums(&mut self.issued, other.issued);
+        add_sums(&mut self.in_doubt, other.in_doubt);
+        for (token, sum) in other.owed {
+            self.took_out(token, sum);
+        }
+        self.unknown = self.unknown.saturating_add(other.unknown);
+        while self.sample.one_in() < other.sample.one_in() {
+            self.thin_out();
+        }
+        for (participants, ids) in other.acknowledged {
+            for id in ids {
+                self.acknowledge(id, &participants);
+            }
+        }
+        for (name, values) in other.stores {
+            self.stores.entry(name).or_default().extend(values);
+        }
+        for (name, count) in other.counts {
+            let own = self.counts.entry(name).or_default();
+            *own = (*own).max(count);
+        }
+    }
+
+    /// A generator died with so many units begun. Of what it issued last nobody knows, so any further amount of a token
+    /// that was issued at all is possible.
+    pub(crate) fn lost(&mut self, units: u64) {
+        self.unknown = self.unknown.saturating_add(units.max(1));
+        for token in self.issued.keys() {
+            let possible = self.in_doubt.entry(token.clone()).or_default();
+            *possible = possible.saturating_add(u128::from(u64::MAX));
+        }
+    }
+}
+
+fn add_sums(to: &mut BTreeMap<String, u128>, from: BTreeMap<String, u128>) {
+    for (token, more) in from {
+        let sum = to.entry(token).or_default();
+        *sum = sum.saturating_add(more);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Token;
+    use super::*;
+    use primitives::Hash;
+
+    #[test]
+    fn dealt_drained_and_joined_books_say_the_same() {
+        let token = Token {
+            symbol: "GBP".into(),
+            issuer: "O=A, L=London, C=GB".into(),
+        };
+        let mut books = SiteBooks::default();
+        for number in 0..7 {
+            books.put("coins", number.into());
+        }
+        books.issued(&token, 5);
+        let mut dealt = books.deal(2);
+        assert_eq!(books.stored("coins"), 0);
+        assert_eq!((dealt[0].stored("coins"), dealt[1].stored("coins")), (4, 3));
+        assert_ne!(dealt[0].clone().count("x"), dealt[1].clone().count("x"));
+        for (at, one) in dealt.iter_mut().enumerate() {
+            one.issued(&token, 10);
+            one.acknowledge(Hash::plain(&[at as u8]), &[0, 1]);
+            one.take("coins");
+            books.join(one.drain());
+            one.redeemed(&token, 1);
+            one.issued(&token, 1);
+            one.unknown();
+        }
+        for mut one in dealt {
+            books.join(one.drain());
+            books.join(one.only_stores());
+        }
+        assert_eq!(books.in_circulation().values().sum::<u128>(), 25);
+        assert_eq!(books.acknowledged()[&vec![0, 1]].len(), 2);
+        assert_eq!((books.unknown_units(), books.stored("coins")), (2, 5));
+        books.lost(3);
+        assert_eq!(books.unknown_units(), 5);
+        assert_eq!(books.possibly().len(), 1);
+    }
+}

@@ -1,0 +1,86 @@
+//! `tally lab agent`: generates load for a run that another machine conducts.
+
+use std::path::{Path, PathBuf};
+
+use perf::agent::{Agent, Said, Token};
+use perf::workload::Workloads;
+use serde::Serialize;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::failure::{Failure, about_file};
+use crate::output::Output;
+
+/// Arguments of `tally lab agent`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Where to listen for the coordinator; port 0 takes any that is free
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7700")]
+    listen: String,
+    /// A file with the token that coordinator and agents share, at least 16 characters
+    #[arg(long, value_name = "FILE")]
+    token_file: PathBuf,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// What is printed once it listens.
+#[derive(Serialize)]
+struct Listening {
+    address: String,
+    /// SHA-256 of its certificate.
+    fingerprint: String,
+}
+
+impl Args {
+    pub fn run(self) -> Result<(), Failure> {
+        let token = read_token(&self.token_file)?;
+        let unavailable = |error: std::io::Error| {
+            Failure::local("tally.runtime", error.to_string(), "Report this.")
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(unavailable)?;
+        runtime.block_on(async {
+            let mut terminate = signal(SignalKind::terminate()).map_err(unavailable)?;
+            let workloads = Workloads::shipped();
+            let agent = Agent::bind(&self.listen, token, workloads, say).await;
+            let agent = agent.map_err(|error| Failure::coded(&error))?;
+            let address = agent.address().map_err(|error| Failure::coded(&error))?;
+            let listening = Listening {
+                address: address.to_string(),
+                fingerprint: agent.fingerprint().to_string(),
+            };
+            self.output.show(&listening, |listening| {
+                format!(
+                    "listening on {}\nfingerprint  {}\n",
+                    listening.address, listening.fingerprint
+                )
+            })?;
+            // A coordinator sees an end as a death: what was done until then counts there.
+            tokio::select! {
+                () = agent.serve() => {}
+                _ = tokio::signal::ctrl_c() => {}
+                _ = terminate.recv() => {}
+            }
+            Ok(())
+        })
+    }
+}
+
+/// The token of a file.
+pub fn read_token(file: &Path) -> Result<Token, Failure> {
+    let text = std::fs::read_to_string(file).map_err(|error| about_file(file, &error))?;
+    Token::new(&text).map_err(|error| Failure::coded(&error))
+}
+
+/// For people who watch the agent.
+fn say(said: Said) {
+    match said {
+        Said::Came(from) => eprintln!("coordinator {from}"),
+        Said::Refused(from, why) => eprintln!("refused {from}: {why}"),
+        Said::Begins(words) => eprintln!("  stretch: {words}"),
+        Said::Done(words) => eprintln!("  done: {words}"),
+        Said::Left(from) => eprintln!("{from} has gone"),
+    }
+}
