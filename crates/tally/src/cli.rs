@@ -163,6 +163,7 @@ mod tests {
             "lab compare out-a out-b --axis side --json",
             "lab selftest --fake --json",
             "lab list --json",
+            "lab size --target 500 --scenario issue --set work.states=5 --seconds 2 --repeats 2 --json",
             "lab show issue --full --set run.seconds=2 --set seed=3",
             "lab check a.toml b.toml --json",
             "lab run issue mine.toml --full --set run.seconds=2 --out report --json --keep",
@@ -180,6 +181,7 @@ mod tests {
             "node info --node a --url b",
             "vault states --limit -1",
             "lab show",
+            "lab size --target 0 --scenario issue",
             "lab check",
             "lab run --json",
         ] {

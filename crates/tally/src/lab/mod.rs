@@ -9,6 +9,7 @@ mod run;
 mod scenario;
 mod selftest;
 mod show;
+mod size;
 
 use clap::Subcommand;
 
@@ -29,6 +30,8 @@ pub enum Command {
     Selftest(selftest::Args),
     /// Generate load for a run on another machine
     Agent(agent::Args),
+    /// What a rate takes on machines like this one: cores, memory, disk, network, with the evidence
+    Size(size::Args),
     /// Whether scenarios are in order, without running anything
     Check(dry::Args),
 }
@@ -42,6 +45,7 @@ impl Command {
             Command::Compare(arguments) => arguments.run(),
             Command::Selftest(arguments) => arguments.run(),
             Command::Agent(arguments) => arguments.run(),
+            Command::Size(arguments) => arguments.run(),
             Command::Check(arguments) => arguments.run(),
         }
     }
@@ -54,6 +58,7 @@ impl Command {
             Command::Compare(arguments) => arguments.output.json,
             Command::Selftest(arguments) => arguments.output.json,
             Command::Agent(arguments) => arguments.output.json,
+            Command::Size(arguments) => arguments.output.json,
             Command::Check(arguments) => arguments.output.json,
         }
     }
