@@ -206,7 +206,7 @@ mod tests {
             let text = people(&sizing(factor));
             assert!(text.contains(words), "{text}");
             assert!(
-                text.contains("all nodes: 3.00 (1.50 to 6.00) cores"),
+                text.contains("all nodes: 3 (1.50 to 6) cores"),
                 "{text}"
             );
         }
