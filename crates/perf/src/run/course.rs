@@ -357,7 +357,13 @@ impl<'a> Course<'a> {
         };
         let step = Shown::begin(self.events, Step::Audit);
         let read_max = self.points[point].plan.audit.read_max;
+        let nobody = life.site.banks() == 0;
         let result = match life.site.audit(read_max).await {
+            Ok(_) if nobody => AuditResult {
+                clean: true,
+                words: "there is no node whose books could be read".to_owned(),
+                transactions: 0,
+            },
             Ok(verdict) => AuditResult {
                 clean: verdict.is_clean(),
                 words: verdict.to_string(),

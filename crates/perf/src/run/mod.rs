@@ -23,6 +23,8 @@ mod prepared;
 mod scenario;
 mod schedule;
 mod stretch;
+#[cfg(test)]
+mod tests;
 
 use std::path::PathBuf;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
