@@ -135,9 +135,7 @@ pub fn answer(
         .points
         .iter()
         .flat_map(|point| &point.stretches)
-        .filter(|stretch| {
-            stretch.done > 0 && nodes(stretch).any(|node| window(node, stretch).is_some())
-        })
+        .filter(|stretch| stretch.done > 0 && nodes(stretch).any(|node| window(node).is_some()))
         .collect();
     if stretches.len() < STRETCHES_MIN {
         return Err(SizeError {
@@ -202,21 +200,15 @@ fn nodes(stretch: &Stretch) -> impl Iterator<Item = &Process> {
     all.filter(|process| !is_generator(&process.name))
 }
 
-/// The first and the last look at a process within the measured time.
-fn window<'a>(
-    process: &'a Process,
-    stretch: &Stretch,
-) -> Option<(&'a ProcessSample, &'a ProcessSample)> {
-    let end = stretch.started_ms as f64 + stretch.seconds * 1_000.0;
-    let within =
-        |sample: &&ProcessSample| sample.at_ms >= stretch.started_ms && sample.at_ms as f64 <= end;
-    let first = process.samples.iter().find(within)?;
-    let last = process.samples.iter().rfind(within)?;
+/// The first and the last look at a process. Each stretch is watched by itself, so they are its beginning and its end; what
+/// its folder holds is looked at only then.
+fn window(process: &Process) -> Option<(&ProcessSample, &ProcessSample)> {
+    let (first, last) = (process.samples.first()?, process.samples.last()?);
     (last.at_ms > first.at_ms).then_some((first, last))
 }
 
 fn used(process: &Process, stretch: &Stretch) -> Option<Use> {
-    let (first, last) = window(process, stretch)?;
+    let (first, last) = window(process)?;
     let seconds = (last.at_ms - first.at_ms) as f64 / 1_000.0;
     let grown = |of: fn(&ProcessSample) -> u64| of(last).saturating_sub(of(first)) as f64;
     let rss = process.samples.iter().map(|sample| sample.rss_bytes).max();
