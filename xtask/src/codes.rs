@@ -29,7 +29,8 @@ const NO_CODES: &[&str] = &[
 const PAGES: &[&str] = &["docs/reference/config.md", "docs/reference/users.md"];
 /// Endings of files.
 const FILES: &[&str] = &[
-    "db", "json", "key", "log", "md", "pem", "pub", "sock", "sqlite", "toml", "txt",
+    "csv", "db", "html", "json", "jtl", "key", "log", "md", "pem", "pub", "sock", "sqlite", "toml",
+    "txt",
 ];
 /// Crates that test and measure nodes: what they raise, only their own reports show.
 const FOR_TESTS: &[&str] = &["diskimage", "perf", "sim"];
