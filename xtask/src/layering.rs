@@ -84,10 +84,18 @@ const EDGES: &[(&str, &[&str])] = &[
             "perf",
         ],
     ),
-    // Applications stand on the pure crates, and become a node through `tally`.
+    // Applications stand on the pure crates, become a node through `tally`, and bring workloads of their own to the laboratory.
     (
         APPLICATIONS,
-        &["primitives", "ledger", "flow", "finance", "tally"],
+        &[
+            "primitives",
+            "ledger",
+            "flow",
+            "finance",
+            "api",
+            "perf",
+            "tally",
+        ],
     ),
 ];
 
@@ -97,7 +105,7 @@ const TEST_EDGES: &[(&str, &[&str])] = &[
     ("node", &["client"]),
     ("store", &["finance", "diskimage"]),
     ("tally", &["store", "finance", "net", "kernel", "diskimage"]),
-    (APPLICATIONS, &["api", "client", "perf"]),
+    (APPLICATIONS, &["client"]),
 ];
 
 /// Crates that decide and never act.

@@ -1,6 +1,6 @@
 //! Reports: a page, JSON, CSV and tables of what a run gave; figures published elsewhere beside our own.
 //!
-//! Modules in reading order: [`write`] puts a report's files in a folder; `html` with `chart` is the page; `json`, `csv` and `jtl` are
+//! Modules in reading order: [`write()`] puts a report's files in a folder; `html` with `chart` is the page; `json`, `csv` and `jtl` are
 //! for programs; `table`, `units` and `published` for terminals too.
 
 mod chart;
