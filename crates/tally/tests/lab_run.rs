@@ -129,7 +129,7 @@ fn by_setting(work: &str) -> String {
 #[tokio::test]
 async fn what_a_stretch_uses_up_is_copied_and_put_back_for_each() {
     let text = by_setting("kind = \"transfer\"\ndepth = 3")
-        .replace("seconds = 0.5", "seconds = 20\ncount = 20");
+        .replace("seconds = 0.5", "seconds = 20\ncount = 20\nfresh = true");
     let (scenario, seen) = run(&text).await;
     assert_eq!(scenario.failure, None, "{scenario:#?}");
     assert!(scenario.is_good(), "{:#?}", scenario.findings);
@@ -143,6 +143,25 @@ async fn what_a_stretch_uses_up_is_copied_and_put_back_for_each() {
         for stretch in &point.stretches {
             assert_eq!((stretch.done, stretch.failed()), (20, 0), "{stretch:?}");
         }
+    }
+}
+
+#[tokio::test]
+async fn a_few_units_are_prepared_ahead_for_all_stretches_of_a_life() {
+    let text = by_setting("kind = \"transfer\"\ndepth = 3")
+        .replace("seconds = 0.5", "seconds = 20\ncount = 20");
+    let (scenario, seen) = run(&text).await;
+    assert_eq!(scenario.failure, None, "{scenario:#?}");
+    assert!(scenario.is_good(), "{:#?}", scenario.findings);
+    let counts = [
+        Step::Preparation,
+        Step::Snapshot,
+        Step::Restore,
+        Step::Audit,
+    ];
+    assert_eq!(counts.map(|step| seen.steps(step)), [1, 0, 0, 1]);
+    for stretch in scenario.points.iter().flat_map(|point| &point.stretches) {
+        assert_eq!((stretch.done, stretch.failed()), (20, 0), "{stretch:?}");
     }
 }
 

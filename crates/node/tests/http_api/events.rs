@@ -31,10 +31,14 @@ impl Events {
         Self { tls, text }
     }
 
-    /// Reads until the text holds this.
+    /// Reads until the text holds this, and the rest of the event that it is part of.
     async fn until(&mut self, wanted: &str) {
+        let whole = |text: &str| {
+            text.find(wanted)
+                .is_some_and(|at| text[at..].contains("\n\n"))
+        };
         let reading = async {
-            while !self.text.contains(wanted) {
+            while !whole(&self.text) {
                 let mut bytes = [0; 4_096];
                 let count = self.tls.read(&mut bytes).await.unwrap_or(0);
                 assert!(count > 0, "ended without {wanted}: {}", self.text);

@@ -3,6 +3,7 @@
 //! A *life* is the time of a network between two beginnings: from its bootstrap, a wipe or a restored copy until the next of
 //! them, or the end. Everything that ran in a life is audited at its end, once, with the books kept through all of it.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -22,6 +23,10 @@ use crate::workload::{Mix, Site};
 
 /// Between two looks at whether somebody asked to stop, while something is prepared.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// Units that are prepared ahead for several stretches at most. To make a few is quicker than to put a copy of a whole
+/// network back; to make many is not.
+const AHEAD_MAX: u64 = 512;
 
 /// One scenario on its way.
 pub(super) struct Course<'a> {
@@ -55,6 +60,8 @@ struct Life {
     ran: Vec<usize>,
     /// What was prepared at its beginning, or since; nothing if `None`.
     prepared: Option<String>,
+    /// Units prepared ahead that are still there, by what they are.
+    ahead: BTreeMap<String, u64>,
 }
 
 impl Life {
@@ -63,6 +70,7 @@ impl Life {
             site,
             ran: Vec::new(),
             prepared: prepared.is_needed().then(|| prepared.key.clone()),
+            ahead: BTreeMap::new(),
         }
     }
 
@@ -144,6 +152,9 @@ impl<'a> Course<'a> {
             // Somebody asked to stop before it was ready.
             return Ok(());
         };
+        if self.options.stop.is_asked() {
+            return Ok(());
+        }
         let repeat = (self.plan.run.repeats > 1).then_some(turn.repeat);
         let labels = self.mixes[turn.point].labels();
         let threads = outstanding(&plan.load);
@@ -210,15 +221,29 @@ impl<'a> Course<'a> {
     ) -> Result<(), RunError> {
         let plan = &self.points[turn.point].plan;
         let other_point = self.last.is_none_or(|last| last.point != turn.point);
-        let there = self.life.as_ref().is_some_and(|life| life.has(prepared));
-        let renew = !there || prepared.is_used_up() || (plan.run.fresh && other_point);
         if !matches!(self.grounds[self.here].1, Ground::Ours(_)) {
             return self.make_ready_elsewhere(plan, turn, prepared).await;
         }
+        let there = self.life.as_ref().is_some_and(|life| life.has(prepared));
+        let ahead = is_made_ahead(plan, prepared);
+        let renew = match (&self.life, ahead) {
+            (Some(_), true) => false,
+            _ => !there || prepared.is_used_up() || (plan.run.fresh && other_point),
+        };
         if renew {
             self.end_life().await;
-            return self.begin_life(plan, turn, prepared, left).await;
+            self.begin_life(plan, turn, prepared, left).await?;
+        } else {
+            self.keep_life(plan, other_point).await?;
         }
+        if ahead {
+            self.take_ahead(turn, prepared, left).await?;
+        }
+        Ok(())
+    }
+
+    /// The life goes on: settings and restarts.
+    async fn keep_life(&mut self, plan: &Plan, other_point: bool) -> Result<(), RunError> {
         let must_restart = match plan.run.restart {
             Restart::Needed => false,
             Restart::Points => other_point,
@@ -242,6 +267,45 @@ impl<'a> Course<'a> {
         Ok(())
     }
 
+    /// Takes what one stretch uses up from what was prepared ahead, and prepares for the stretches to come where that is not enough.
+    async fn take_ahead(
+        &mut self,
+        turn: Turn,
+        prepared: &Prepared,
+        left: &[Turn],
+    ) -> Result<(), RunError> {
+        let Some(life) = &mut self.life else {
+            // Somebody asked to stop before it began.
+            return Ok(());
+        };
+        let there = life.ahead.entry(prepared.key.clone()).or_default();
+        if *there < prepared.units {
+            let same = |turn: &&Turn| self.prepared[turn.point].key == prepared.key;
+            let stretches = left.iter().filter(same).count() as u64;
+            let units = prepared.units.saturating_mul(stretches.max(1));
+            let units = units.min(AHEAD_MAX.max(prepared.units));
+            (self.events)(Event::Preparing(Arc::clone(&life.site)));
+            let step = Shown::begin(self.events, Step::Preparation);
+            let preparing = self.mixes[turn.point].prepare(&life.site, units);
+            tokio::select! {
+                done = preparing => done.map_err(|failed| RunError::Work {
+                    what: "the preparation",
+                    failed,
+                })?,
+                // What was begun stands in the books as in doubt.
+                () = asked_to_stop(self.options) => {
+                    step.end("interrupted");
+                    return Ok(());
+                }
+            }
+            life.site.caught_up().await?;
+            *there = there.saturating_add(units);
+            step.end(&format!("{units} units"));
+        }
+        *there = there.saturating_sub(prepared.units);
+        Ok(())
+    }
+
     /// What is not ours is prepared where it stands.
     async fn make_ready_elsewhere(
         &mut self,
@@ -259,6 +323,7 @@ impl<'a> Course<'a> {
                 site: Arc::new(site),
                 ran: Vec::new(),
                 prepared: None,
+                ahead: BTreeMap::new(),
             });
         }
         if let Some(life) = &mut self.life
@@ -285,6 +350,7 @@ impl<'a> Course<'a> {
         prepared: &Prepared,
         left: &[Turn],
     ) -> Result<(), RunError> {
+        let ahead = is_made_ahead(plan, prepared);
         // A copy is of use if this very preparation is needed again, and not there any more by then.
         let later = || left[1..].iter().map(|other| &self.prepared[other.point]);
         let others = || later().any(|other| other.is_needed() && other.key != prepared.key);
@@ -317,7 +383,7 @@ impl<'a> Course<'a> {
         }
         ours.use_it();
         let mut site = Arc::new(ours.site(self.plan.seed, outstanding(&plan.load))?);
-        if prepared.is_needed() {
+        if prepared.is_needed() && !ahead {
             (self.events)(Event::Preparing(Arc::clone(&site)));
             let step = Shown::begin(self.events, Step::Preparation);
             let preparing = self.mixes[turn.point].prepare(&site, prepared.units);
@@ -343,7 +409,11 @@ impl<'a> Course<'a> {
                 step.end("kept for later");
             }
         }
-        self.life = Some(Life::new(site, prepared));
+        let mut life = Life::new(site, prepared);
+        if ahead {
+            life.prepared = None;
+        }
+        self.life = Some(life);
         Ok(())
     }
 
@@ -431,6 +501,11 @@ impl Drop for Shown<'_> {
             });
         }
     }
+}
+
+/// Whether a point's units are few enough to be prepared for several stretches at once, beside those of other points.
+fn is_made_ahead(plan: &Plan, prepared: &Prepared) -> bool {
+    prepared.is_used_up() && prepared.units <= AHEAD_MAX && !plan.run.fresh
 }
 
 async fn asked_to_stop(options: &Options) {

@@ -27,7 +27,8 @@ pub trait Workload: Send + Sync + 'static {
         1
     }
 
-    /// Runs once before the load: coins, back chains, standing orders. `units_expected` is how many units will run, about.
+    /// Runs before the load, on an empty network, and again where more is needed than is left: coins, back chains, standing orders.
+    /// `units_expected` is how many units will run, about.
     ///
     /// It is skipped where a snapshot of the same preparation is restored: so all that it leaves is in the network, or in
     /// the site's books, which are restored with it ([`Site::put`]). [`Site::preparation`] shows how far it is.

@@ -205,7 +205,7 @@ mod tests {
         ] {
             let text = people(&sizing(factor));
             assert!(text.contains(words), "{text}");
-            assert!(text.contains("all nodes: 3 (1.50 to 6) cores"), "{text}");
+            assert!(text.contains("all nodes: 3 (1.5 to 6) cores"), "{text}");
         }
     }
 
