@@ -129,7 +129,8 @@ fn by_setting(work: &str) -> String {
 #[tokio::test]
 async fn what_a_stretch_uses_up_is_copied_and_put_back_for_each() {
     let text = by_setting("kind = \"transfer\"\ndepth = 3")
-        .replace("seconds = 0.5", "seconds = 20\ncount = 20\nfresh = true");
+        .replace("seconds = 0.5", "seconds = 20\ncount = 20")
+        .replace("interleave = true", "fresh = true");
     let (scenario, seen) = run(&text).await;
     assert_eq!(scenario.failure, None, "{scenario:#?}");
     assert!(scenario.is_good(), "{:#?}", scenario.findings);
