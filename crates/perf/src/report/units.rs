@@ -1,5 +1,7 @@
 //! What the metrics of a point are called, what they are counted in, and which way is better.
 
+use primitives::Timestamp;
+
 use super::table::number;
 use crate::results::Estimate;
 
@@ -366,26 +368,12 @@ pub fn duration(seconds: f64) -> String {
 
 /// Milliseconds since 1970 as `2026-11-21 17:25 UTC`.
 pub fn date(unix_ms: u64) -> String {
-    let minutes = unix_ms / 60_000;
-    let (days, minute) = (minutes / 1440, minutes % 1440);
-    if days > 3_000_000 {
+    let text = Timestamp::from_ms(unix_ms).to_string();
+    // Years after 9999 are longer, and nobody's.
+    if text.len() != "2026-11-21T17:25:59.000Z".len() {
         return format!("{unix_ms} ms");
     }
-    // Howard Hinnant's `civil_from_days`, for days from 1970 on.
-    let shifted = days + 719_468;
-    let (era, of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 {
-        shifted_month + 3
-    } else {
-        shifted_month - 9
-    };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    let (hour, minute) = (minute / 60, minute % 60);
-    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
+    format!("{} {} UTC", &text[..10], &text[11..16])
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ pub use compare::{
     SIDES_MAX, compare,
 };
 pub use comparison::{Compared, Comparison, LeftOut, Method, Scale, Side, Test, Verdict};
-pub use interval::{geometric_mean, mean_interval, quantile_interval_ms};
+pub use interval::{geometric_mean, mean_interval};
 pub use line::{Line, block_means, fit};
 pub use sides::{compare_axis, compare_reports, doubts_of};
 pub use student::{t_below, t_quantile};

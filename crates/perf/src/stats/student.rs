@@ -33,7 +33,7 @@ fn ln_gamma(x: f64) -> f64 {
 }
 
 /// The regularised incomplete beta function I_x(a, b), for positive `a` and `b`; `x` is taken as within 0 to 1.
-pub(super) fn beta_below(x: f64, a: f64, b: f64) -> f64 {
+fn beta_below(x: f64, a: f64, b: f64) -> f64 {
     if x <= 0.0 {
         return 0.0;
     }

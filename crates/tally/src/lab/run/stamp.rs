@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use primitives::Timestamp;
+
 /// In the current folder.
 pub fn folder() -> PathBuf {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -11,26 +13,9 @@ pub fn folder() -> PathBuf {
 
 /// `20260131-235959` of seconds since 1970.
 fn stamp(seconds: u64) -> String {
-    let (days, second) = (seconds / 86_400, seconds % 86_400);
-    // The proleptic Gregorian calendar in years that begin in March (Hinnant, "chrono-compatible low-level date algorithms").
-    let shifted = days + 719_468;
-    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let march_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * march_month + 2) / 5 + 1;
-    let month = if march_month < 10 {
-        march_month + 3
-    } else {
-        march_month - 9
-    };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    let (hour, minute) = (second / 3_600, second / 60 % 60);
-    format!(
-        "{year:04}{month:02}{day:02}-{hour:02}{minute:02}{:02}",
-        second % 60
-    )
+    let text = Timestamp::from_ms(seconds.saturating_mul(1_000)).to_string();
+    let (to_the_second, _) = text.split_once('.').unwrap_or((&text, ""));
+    to_the_second.replace(['-', ':'], "").replace('T', "-")
 }
 
 #[cfg(test)]
