@@ -12,6 +12,7 @@ pub mod hex;
 mod keys;
 mod merkle;
 mod partial_tree;
+pub mod storage;
 mod timestamp;
 
 pub use checker::{KeyCounts, SignatureChecker, SignedMessage};
