@@ -48,6 +48,16 @@ pub enum Domain {
     ClientId = 0x11,
     /// A party's statement that a key is its own.
     KeyOwnership = 0x12,
+    /// A chain's account: of its public key.
+    ChainAccount = 0x13,
+    /// A chain's transaction, without its signature.
+    ChainTransaction = 0x14,
+    /// A chain's block header, without its signature.
+    ChainBlock = 0x15,
+    /// A chain's genesis.
+    ChainGenesis = 0x16,
+    /// The state of a chain: all its rows in order.
+    ChainState = 0x17,
 }
 
 /// A SHA-256 hash.

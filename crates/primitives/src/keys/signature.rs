@@ -34,6 +34,12 @@ pub enum SignatureContext {
     NetworkMap = 7,
     /// A party's statement to one other that a key is its own, signed by the party's key and by the key itself.
     KeyOwnership = 8,
+    /// A transaction of a chain.
+    ChainTransaction = 9,
+    /// The header of a chain's block.
+    ChainBlock = 10,
+    /// The rates of a chain's bundler.
+    ChainRates = 11,
 }
 
 /// The 64 bytes of a signature and its scheme.

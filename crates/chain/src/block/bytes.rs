@@ -1,0 +1,122 @@
+//! The bytes of headers and bodies.
+
+use primitives::Hash;
+
+use super::{Entry, Header};
+use crate::transaction::{self, Body, PAYMENT_BYTES};
+use crate::{Rejection, Transaction};
+
+/// Bytes of a header, signature included.
+pub const HEADER_BYTES: usize = 1 + 4 + 4 + 32 + 32 + 32 + 8 + 16 + 4 + 4 + 4 + 32 + 64;
+
+const VERSION: u8 = 1;
+
+impl Header {
+    /// The bytes, signature last.
+    #[must_use]
+    pub fn to_bytes(&self) -> [u8; HEADER_BYTES] {
+        let mut bytes = [0; HEADER_BYTES];
+        let mut at = 0;
+        let mut put = |part: &[u8]| {
+            bytes[at..at + part.len()].copy_from_slice(part);
+            at += part.len();
+        };
+        put(&[VERSION]);
+        put(&self.height.to_be_bytes());
+        put(&self.time.to_be_bytes());
+        put(self.previous.as_bytes());
+        put(&self.forger);
+        put(self.generation.as_bytes());
+        put(&self.base_target.to_be_bytes());
+        put(&self.difficulty.to_be_bytes());
+        put(&self.parent_count.to_be_bytes());
+        put(&self.child_count.to_be_bytes());
+        put(&self.body_bytes.to_be_bytes());
+        put(self.root.as_bytes());
+        put(&self.signature);
+        bytes
+    }
+}
+
+/// Reads a header of exactly [`HEADER_BYTES`].
+pub fn read_header(bytes: &[u8]) -> Result<Header, Rejection> {
+    let bytes: &[u8; HEADER_BYTES] = bytes.try_into().map_err(|_| {
+        malformed(format!(
+            "a header has {HEADER_BYTES} bytes, not {}",
+            bytes.len()
+        ))
+    })?;
+    if bytes[0] != VERSION {
+        return Err(malformed(format!("header version {}", bytes[0])));
+    }
+    let mut at = 1;
+    Ok(Header {
+        height: u32::from_be_bytes(take(bytes, &mut at)),
+        time: u32::from_be_bytes(take(bytes, &mut at)),
+        previous: Hash::from_bytes(take(bytes, &mut at)),
+        forger: take(bytes, &mut at),
+        generation: Hash::from_bytes(take(bytes, &mut at)),
+        base_target: u64::from_be_bytes(take(bytes, &mut at)),
+        difficulty: u128::from_be_bytes(take(bytes, &mut at)),
+        parent_count: u32::from_be_bytes(take(bytes, &mut at)),
+        child_count: u32::from_be_bytes(take(bytes, &mut at)),
+        body_bytes: u32::from_be_bytes(take(bytes, &mut at)),
+        root: Hash::from_bytes(take(bytes, &mut at)),
+        signature: take(bytes, &mut at),
+    })
+}
+
+/// The next field: the array's length is known to suffice.
+fn take<const N: usize>(bytes: &[u8; HEADER_BYTES], at: &mut usize) -> [u8; N] {
+    let mut field = [0; N];
+    field.copy_from_slice(&bytes[*at..*at + N]);
+    *at += N;
+    field
+}
+
+/// Appends a body's bytes.
+pub fn write_body(body: &[Entry], out: &mut Vec<u8>) {
+    for entry in body {
+        entry.transaction.write(out);
+        for child in &entry.children {
+            child.write(out);
+        }
+    }
+}
+
+/// Reads a body to the end of the bytes, at most `transactions_max` transactions of all chains.
+pub fn read_body(bytes: &[u8], transactions_max: usize) -> Result<Vec<Entry>, Rejection> {
+    let mut rest = bytes;
+    let mut left = transactions_max.min(bytes.len() / PAYMENT_BYTES);
+    let mut next = |rest: &mut &[u8]| -> Result<Transaction, Rejection> {
+        left = left
+            .checked_sub(1)
+            .ok_or_else(|| malformed("more transactions than a block may have"))?;
+        let (transaction, used) = transaction::read(rest)?;
+        *rest = &rest[used..];
+        Ok(transaction)
+    };
+    let mut body = Vec::new();
+    while !rest.is_empty() {
+        let transaction = next(&mut rest)?;
+        let carried = match transaction.body {
+            Body::ChildBlock { count, .. } => count as usize,
+            _ => 0,
+        };
+        if carried > rest.len() / PAYMENT_BYTES {
+            return Err(malformed("a child block carries more than follows it"));
+        }
+        let children = (0..carried)
+            .map(|_| next(&mut rest))
+            .collect::<Result<_, _>>()?;
+        body.push(Entry {
+            transaction,
+            children,
+        });
+    }
+    Ok(body)
+}
+
+fn malformed(detail: impl Into<String>) -> Rejection {
+    Rejection::new("chain_block.malformed", detail)
+}

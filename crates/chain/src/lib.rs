@@ -1,0 +1,26 @@
+//! The chain: accounts, transactions, blocks, proof of stake, the pool, bundling, fork choice.
+//!
+//! Pure: it reads no clock, draws no randomness, touches neither disk nor network. A node's deciding core takes events and
+//! gives actions; what it must keep goes through the storage port ([`port`]).
+//!
+//! - One chain of blocks. The *parent chain* ([`ChainId::PARENT`]) holds the forging token; *child chains* have tokens of their
+//!   own, and their transactions enter a block inside a *child block*, a parent transaction that carries them by hash.
+//! - Within a block debits come before credits, so that the order of its transactions decides nothing: any part of a pool whose
+//!   debits are covered is a valid block.
+
+mod account;
+pub mod block;
+pub mod bundle;
+mod chain_id;
+pub mod core;
+pub mod errors;
+pub mod params;
+pub mod port;
+pub mod transaction;
+
+pub use account::{AccountId, AccountIdError, key_of_passphrase};
+pub use block::{Block, Header};
+pub use chain_id::ChainId;
+pub use errors::{ERRORS, Rejection};
+pub use params::Params;
+pub use transaction::{Anchor, Body, Transaction, TxId};
