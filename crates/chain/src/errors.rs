@@ -41,6 +41,7 @@ pub fn action_of(code: &str) -> &'static str {
 pub const ERRORS: &[ErrorInfo] = catalogue! {
     "chain.store_damaged": "A row of the chain's store makes no sense." => "run 'tally chain check' on the store; restore a snapshot or let the node sync anew";
     "chain_block.malformed": "The bytes of a block do not decode." => "encode it as docs/formats describes; check that both sides speak the same version";
+    "chain_message.malformed": "The bytes of a message between nodes of a chain do not decode." => "encode it as docs/formats/chain-messages.md describes; check that both sides speak the same version";
     "chain_tx.malformed": "The bytes of a chain transaction do not decode." => "encode it as docs/formats describes: 149 bytes and the extension that its kind has";
     "chain_tx.unknown_kind": "A chain transaction is of a kind, or of a version, that is not known here." => "use a kind that this network's version has; upgrade the node if the network has moved on";
 };

@@ -14,6 +14,7 @@ pub mod bundle;
 mod chain_id;
 pub mod core;
 pub mod errors;
+pub mod message;
 pub mod params;
 pub mod port;
 pub mod transaction;

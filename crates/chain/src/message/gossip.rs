@@ -1,0 +1,102 @@
+//! What goes to everybody.
+
+use super::wire::{Reader, malformed, put_count, put_ids};
+use super::{GOSSIP_BYTES_MAX, GOSSIP_TRANSACTIONS_MAX, IDS_MAX};
+use crate::transaction::PAYMENT_BYTES;
+use crate::{Header, Rejection, Transaction, TxId};
+
+const TRANSACTIONS: u8 = 1;
+const BLOCK: u8 = 2;
+const CHILD_BLOCK: u8 = 3;
+
+/// A gossiped message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Gossip {
+    /// Transactions that the sender has accepted: at least one, at most [`GOSSIP_TRANSACTIONS_MAX`].
+    Transactions(Vec<Transaction>),
+    /// A block.
+    Block(Announcement),
+    /// A child block, and what it carries.
+    ChildBlock {
+        /// The child block.
+        transaction: Transaction,
+        /// The ids of what it carries, ascending.
+        ids: Vec<TxId>,
+    },
+}
+
+/// A block without its transactions: who knows them puts the body together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Announcement {
+    /// The header.
+    pub header: Header,
+    /// The ids of its parent transactions, ascending; none if they are too many for a message.
+    pub ids: Vec<TxId>,
+}
+
+impl Gossip {
+    /// The bytes.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        match self {
+            Self::Transactions(transactions) => {
+                out.push(TRANSACTIONS);
+                for transaction in transactions {
+                    transaction.write(&mut out);
+                }
+            }
+            Self::Block(announcement) => {
+                out.push(BLOCK);
+                out.extend_from_slice(&announcement.header.to_bytes());
+                put_ids(&announcement.ids, &mut out);
+            }
+            Self::ChildBlock { transaction, ids } => {
+                out.push(CHILD_BLOCK);
+                transaction.write(&mut out);
+                put_count(ids.len(), &mut out);
+                put_ids(ids, &mut out);
+            }
+        }
+        out
+    }
+
+    /// Reads a message.
+    ///
+    /// # Errors
+    /// `chain_message.malformed`, or the code of the transaction or header in it.
+    pub fn read(bytes: &[u8]) -> Result<Self, Rejection> {
+        if bytes.len() > GOSSIP_BYTES_MAX {
+            return Err(malformed(format!("{} bytes of gossip", bytes.len())));
+        }
+        let (kind, mut reader) = Reader::new(bytes)?;
+        let message = match kind {
+            TRANSACTIONS => {
+                let mut transactions = Vec::with_capacity(
+                    (bytes.len() / PAYMENT_BYTES).clamp(1, GOSSIP_TRANSACTIONS_MAX),
+                );
+                while !reader.is_empty() {
+                    if transactions.len() == GOSSIP_TRANSACTIONS_MAX {
+                        return Err(malformed("a batch of too many transactions"));
+                    }
+                    transactions.push(reader.transaction()?);
+                }
+                if transactions.is_empty() {
+                    return Err(malformed("a batch of no transactions"));
+                }
+                Self::Transactions(transactions)
+            }
+            BLOCK => Self::Block(Announcement {
+                header: reader.header()?,
+                ids: reader.ids(IDS_MAX)?,
+            }),
+            CHILD_BLOCK => Self::ChildBlock {
+                transaction: reader.transaction()?,
+                ids: reader.counted_ids(IDS_MAX)?,
+            },
+            kind => return Err(malformed(format!("gossip of kind {kind}"))),
+        };
+        reader.finish()?;
+        Ok(message)
+    }
+}

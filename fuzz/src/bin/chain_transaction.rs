@@ -1,0 +1,15 @@
+//! `chain::Transaction`.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    if let Ok((transaction, used)) = chain::transaction::read(data) {
+        assert_eq!(
+            transaction.to_bytes(),
+            &data[..used],
+            "another form of the same transaction"
+        );
+    }
+});
