@@ -14,8 +14,10 @@ pub mod bundle;
 mod chain_id;
 pub mod core;
 pub mod errors;
+pub mod forge;
 pub mod message;
 pub mod params;
+pub mod pool;
 pub mod port;
 pub mod transaction;
 

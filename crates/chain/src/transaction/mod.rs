@@ -163,13 +163,16 @@ impl Transaction {
     /// What id and signature are made of.
     #[must_use]
     pub fn hash(&self, genesis: &Hash) -> Hash {
-        let bytes = self.to_bytes();
+        Self::hash_of_bytes(&self.to_bytes(), genesis)
+    }
+
+    /// The same, of its bytes, signature included.
+    #[must_use]
+    pub fn hash_of_bytes(bytes: &[u8], genesis: &Hash) -> Hash {
+        let unsigned = bytes.len().saturating_sub(Signature::LENGTH);
         Hash::of(
             Domain::ChainTransaction,
-            &[
-                genesis.as_bytes(),
-                &bytes[..bytes.len() - Signature::LENGTH],
-            ],
+            &[genesis.as_bytes(), &bytes[..unsigned]],
         )
     }
 

@@ -1,0 +1,220 @@
+//! The child block that a bundler would make now.
+
+use std::sync::Arc;
+
+use primitives::{Hash, KeyPair};
+
+use super::{BundleSettings, Bundler, BundlerRules};
+use crate::block::root_of;
+use crate::forge::{chain_key, may_stand};
+use crate::pool::{ChildBlock, Pool, Signed};
+use crate::transaction::Body;
+use crate::{AccountId, Anchor, ChainId, Params, Rejection, Transaction, TxId};
+
+/// What a bundler knows of the chain.
+#[derive(Clone, Copy, Debug)]
+pub struct Scene<'a> {
+    /// The network.
+    pub genesis: &'a Hash,
+    /// What it has agreed on.
+    pub params: &'a Params,
+    /// Decimals of the parent token.
+    pub parent_decimals: u8,
+    /// The height of the next block.
+    pub height: u32,
+    /// Now, in milliseconds since genesis.
+    pub now_ms: u64,
+    /// The block that child blocks refer to: deep enough below the tip.
+    pub anchor: Anchor,
+}
+
+/// How much a bundler can spend, in minor units of the parent token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Means {
+    /// Its confirmed balance.
+    pub balance: u64,
+    /// Fees of its child blocks on this chain that are in blocks: what counts towards `total_fee_max`.
+    pub spent: u64,
+}
+
+/// What a bundler does now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Proposal {
+    /// It makes this child block: into the pool and to all peers.
+    Make(Arc<ChildBlock>),
+    /// Nothing, for this reason.
+    Skip(Skipped),
+}
+
+/// Why a bundler makes nothing now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Skipped {
+    /// Nothing that its rules allow waits.
+    NothingWaits,
+    /// The pool has a child block of the chain that is as good.
+    AsGoodIsHere(TxId),
+    /// Its limit, or its balance, is used up.
+    MeansUsedUp,
+}
+
+/// What a bundler makes of the pool as it is now.
+pub fn propose(
+    pool: &Pool,
+    bundler: &Bundler,
+    means: Means,
+    settings: &BundleSettings,
+    scene: &Scene<'_>,
+) -> Result<Proposal, Rejection> {
+    let key = chain_key(&bundler.key)?;
+    let account = AccountId::of_key(&key);
+    let price = Price::new(&bundler.rules, scene);
+    let affordable = price.affordable(&bundler.rules, pool, account, means);
+    if affordable == 0 {
+        return Ok(Proposal::Skip(Skipped::MeansUsedUp));
+    }
+    let chosen = choose(pool, &bundler.rules, &price, affordable, settings, scene);
+    if chosen.is_empty() {
+        return Ok(Proposal::Skip(Skipped::NothingWaits));
+    }
+    let fee = price.fee_of(chosen.len());
+    let rival = pool
+        .child_blocks(bundler.rules.child)
+        .find(|offer| offer.complete);
+    if let Some(rival) = rival
+        && !settings.is_better(
+            (fee, chosen.len()),
+            (rival.block.fee(), rival.block.ids().len()),
+        )
+    {
+        return Ok(Proposal::Skip(Skipped::AsGoodIsHere(rival.block.id())));
+    }
+    let mut ids: Vec<TxId> = chosen.iter().map(|signed| signed.id).collect();
+    ids.sort_unstable();
+    let block = make(&bundler.key, key, ids, fee, &bundler.rules, settings, scene)?;
+    Ok(Proposal::Make(Arc::new(block)))
+}
+
+/// What transactions cost a bundler, and what they must bring.
+struct Price {
+    /// The parent fee of a hundred transactions.
+    hundred: u128,
+    /// The least child fee of one transaction.
+    child_fee_min: u128,
+}
+
+impl Price {
+    fn new(rules: &BundlerRules, scene: &Scene<'_>) -> Self {
+        let least = u128::from(scene.params.child_block_fee_per_transaction);
+        let hundred = least * (100 + u128::from(rules.overpay_percent));
+        let whole = 10u128.saturating_pow(u32::from(scene.parent_decimals));
+        // fee >= rate * cost / whole, where cost = hundred / 100.
+        let child_fee_min = u128::from(rules.rate_min)
+            .saturating_mul(hundred)
+            .div_ceil(whole.saturating_mul(100));
+        Self {
+            hundred,
+            child_fee_min,
+        }
+    }
+
+    /// The parent fee of so many transactions, rounded up.
+    fn fee_of(&self, count: usize) -> u64 {
+        let fee = self.hundred.saturating_mul(count as u128).div_ceil(100);
+        u64::try_from(fee).unwrap_or(u64::MAX)
+    }
+
+    /// How many transactions the bundler can pay for.
+    fn affordable(
+        &self,
+        rules: &BundlerRules,
+        pool: &Pool,
+        account: AccountId,
+        means: Means,
+    ) -> usize {
+        let pending = pool.pending_debit(account, ChainId::PARENT);
+        let mut room = means.balance.saturating_sub(pending);
+        if let Some(total) = rules.total_fee_max {
+            // What waits in the pool may still be paid.
+            let own = pool.child_blocks(rules.child).map(|offer| offer.block);
+            let waiting = own
+                .filter(|block| block.signed().sender == account)
+                .fold(0, |sum: u64, block| sum.saturating_add(block.fee()));
+            let left = total.saturating_sub(means.spent).saturating_sub(waiting);
+            room = room.min(left);
+        }
+        if self.hundred == 0 {
+            return usize::MAX;
+        }
+        usize::try_from(u128::from(room) * 100 / self.hundred).unwrap_or(usize::MAX)
+    }
+}
+
+fn choose<'a>(
+    pool: &'a Pool,
+    rules: &BundlerRules,
+    price: &Price,
+    affordable: usize,
+    settings: &BundleSettings,
+    scene: &Scene<'_>,
+) -> Vec<&'a Arc<Signed>> {
+    let limits = scene.params;
+    let count_max = affordable.min(limits.child_transactions_max as usize);
+    let bytes_max = (limits.child_block_bytes_max as usize)
+        .min((limits.block_bytes_max as usize).saturating_sub(CHILD_BLOCK_BYTES));
+    let now = seconds(scene.now_ms);
+    let until = now.saturating_add(settings.margin_seconds(limits));
+    let mut bytes = 0;
+    let mut chosen = Vec::new();
+    for signed in pool.waiting(rules.child) {
+        if chosen.len() == count_max || bytes_max - bytes < crate::transaction::PAYMENT_BYTES {
+            break;
+        }
+        let length = signed.length as usize;
+        if bytes + length <= bytes_max
+            && u128::from(signed.transaction.fee) >= price.child_fee_min
+            && signed.transaction.expires() >= until
+            && may_stand(signed, limits, scene.height, now)
+            && rules.allow(signed)
+        {
+            bytes += length;
+            chosen.push(signed);
+        }
+    }
+    chosen
+}
+
+/// Bytes of a child block's own transaction: the ordinary 149, and an extension of 2 + 33.
+const CHILD_BLOCK_BYTES: usize = crate::transaction::PAYMENT_BYTES + 2 + 33;
+
+fn make(
+    pair: &KeyPair,
+    key: [u8; 32],
+    ids: Vec<TxId>,
+    fee: u64,
+    rules: &BundlerRules,
+    settings: &BundleSettings,
+    scene: &Scene<'_>,
+) -> Result<ChildBlock, Rejection> {
+    let mut transaction = Transaction {
+        chain: ChainId::PARENT,
+        time: seconds(scene.now_ms),
+        deadline_minutes: settings.deadline_minutes(scene.params),
+        sender: key,
+        fee,
+        anchor: scene.anchor,
+        body: Body::ChildBlock {
+            child: rules.child,
+            // Bounded by the limit of the parameters.
+            count: ids.len() as u32,
+            root: root_of(&ids),
+        },
+        signature: [0; 64],
+    };
+    transaction.sign(scene.genesis, pair);
+    let signed = Signed::new(transaction, scene.genesis, scene.now_ms)?;
+    ChildBlock::new(Arc::new(signed), ids)
+}
+
+fn seconds(now_ms: u64) -> u32 {
+    u32::try_from(now_ms / 1_000).unwrap_or(u32::MAX)
+}

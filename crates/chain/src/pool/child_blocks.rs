@@ -1,0 +1,143 @@
+//! Child blocks in the pool: few of each chain, the best first.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::entry::Turn;
+use super::insert::refused_as_known;
+use super::{Balances, ChildBlock, Pool};
+use crate::Rejection;
+use crate::port::StoreFailure;
+
+/// Child blocks of one chain: what forgers like best first, the greater fee, then the greater count, then who came first.
+#[derive(Debug, Default)]
+pub(super) struct Offers {
+    pub(super) best: BTreeMap<(Reverse<u64>, Reverse<usize>, i64), u32>,
+}
+
+impl Offers {
+    pub(super) fn add(&mut self, block: &ChildBlock, turn: Turn, slot: u32) {
+        self.best.insert(merit(block, turn), slot);
+    }
+}
+
+fn merit(block: &ChildBlock, turn: Turn) -> (Reverse<u64>, Reverse<usize>, i64) {
+    (
+        Reverse(block.fee()),
+        Reverse(block.ids().len()),
+        turn.place(),
+    )
+}
+
+impl Pool {
+    /// Takes a child block, or says why not. Worse ones of the same bundler or chain make room for it, and leave as superseded.
+    ///
+    /// # Correctness
+    /// The caller has seen to it that nothing it carries is in a block already; of those in the pool that is certain.
+    pub fn insert_child_block(
+        &mut self,
+        block: Arc<ChildBlock>,
+        now: u32,
+        balances: &mut impl Balances,
+    ) -> Result<Result<(), Rejection>, StoreFailure> {
+        let signed = block.signed();
+        if let Err(rejection) = self.check_child_block(&block, now) {
+            return Ok(Err(rejection));
+        }
+        let victims = match self.room_for_child_block(&block) {
+            Ok(victims) => victims,
+            Err(rejection) => return Ok(Err(rejection)),
+        };
+        let freed: u128 = victims
+            .iter()
+            .map(|slot| self.slots.get(*slot))
+            .filter(|entry| entry.signed.sender == signed.sender && !entry.parked)
+            .map(|entry| u128::from(entry.signed.debit))
+            .sum();
+        if let Err(rejection) = self.check_cover(signed, freed, balances)? {
+            return Ok(Err(rejection));
+        }
+        for slot in victims {
+            self.leave(slot, "chain_pool.superseded");
+        }
+        let turn = self.turn_at_end(signed);
+        self.link_child_block(block, turn);
+        Ok(Ok(()))
+    }
+
+    /// Whether a child block would be taken, as far as can be said without a balance: before its signature is checked.
+    pub fn check_child_block(&self, block: &ChildBlock, now: u32) -> Result<(), Rejection> {
+        refused_as_known(self, block.signed(), now)?;
+        self.room_for_child_block(block).map(drop)
+    }
+
+    /// Which child blocks must leave for this one: each pays less than it does.
+    pub(super) fn room_for_child_block(&self, block: &ChildBlock) -> Result<Vec<u32>, Rejection> {
+        let bundler = block.signed().sender;
+        let limits = &self.settings;
+        let held: Vec<u32> = self
+            .offers
+            .get(&block.child())
+            .map(|offers| offers.best.values().rev().copied().collect())
+            .unwrap_or_default();
+        let own = |slot: &u32| self.slots.get(*slot).signed.sender == bundler;
+        let mut victims: Vec<u32> = Vec::new();
+        let owned = held.iter().filter(|slot| own(slot)).count();
+        if owned >= limits.per_bundler_max {
+            let worst = held.iter().copied().find(own);
+            let what = format!("{owned} child blocks of this bundler wait on this chain");
+            victims.push(self.outbid(worst, block, what)?);
+        }
+        if held.len() - victims.len() >= limits.child_blocks_max {
+            let worst = held.iter().copied().find(|slot| !victims.contains(slot));
+            let what = format!("{} child blocks wait on this chain", held.len());
+            victims.push(self.outbid(worst, block, what)?);
+        }
+        let (carried, more) = (self.carriers.total(), block.ids().len());
+        while carried + more - self.carried_by(&victims) > limits.carried_max {
+            let worst = held.iter().copied().find(|slot| !victims.contains(slot));
+            let what = format!("child blocks carry {carried} transactions, it {more} more");
+            victims.push(self.outbid(worst, block, what)?);
+        }
+        Ok(victims)
+    }
+
+    /// A child block that makes room for one that pays more.
+    fn outbid(
+        &self,
+        worst: Option<u32>,
+        block: &ChildBlock,
+        what: String,
+    ) -> Result<u32, Rejection> {
+        let paid = worst.map(|slot| self.slots.get(slot).signed.transaction.fee);
+        match (worst, paid) {
+            (Some(slot), Some(paid)) if paid < block.fee() => Ok(slot),
+            (_, paid) => Err(Rejection::new(
+                "chain_pool.child_blocks_full",
+                match paid {
+                    Some(paid) => format!("{what}; one that pays more than {paid} would be taken"),
+                    None => what,
+                },
+            )),
+        }
+    }
+
+    /// Ids that these child blocks carry.
+    fn carried_by(&self, slots: &[u32]) -> usize {
+        let carriers = slots
+            .iter()
+            .filter_map(|slot| self.slots.get(*slot).carrier.as_ref());
+        carriers.map(|carrier| carrier.block.ids().len()).sum()
+    }
+
+    pub(super) fn drop_offer(&mut self, block: &ChildBlock, turn: Turn) {
+        let child = block.child();
+        if let Some(offers) = self.offers.get_mut(&child) {
+            offers.best.remove(&merit(block, turn));
+            if offers.best.is_empty() {
+                self.offers.remove(&child);
+            }
+        }
+    }
+}

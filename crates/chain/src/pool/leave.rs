@@ -1,0 +1,68 @@
+//! Who leaves without a block, and why.
+
+use super::{Left, Pool};
+use crate::{Anchor, TxId};
+
+impl Pool {
+    /// Takes out whose deadline is over at second `now`, and who has waited for a balance long enough. A child block leaves with the
+    /// first of its transactions.
+    pub fn expire(&mut self, now: u32) {
+        while let Some((ends, slot)) = self.ends.first().copied()
+            && ends <= now
+        {
+            let entry = self.slots.get(slot);
+            if entry.deadline() > now {
+                self.leave(slot, "chain_pool.insufficient_balance");
+                continue;
+            }
+            let id = entry.signed.id;
+            self.leave(slot, "chain_pool.expired");
+            self.leave_carriers(&id, "chain_pool.expired");
+        }
+    }
+
+    /// The second at which [`Pool::expire`] next has something to do.
+    #[must_use]
+    pub fn next_expiry(&self) -> Option<u32> {
+        self.ends.first().map(|(ends, _)| *ends)
+    }
+
+    /// Takes out one transaction for a reason of the caller's, a code of [`crate::ERRORS`]; whether it was here.
+    pub fn remove(&mut self, id: &TxId, reason: &'static str) -> bool {
+        let slot = self.ids.get(id).copied();
+        slot.map(|slot| self.leave(slot, reason)).is_some()
+    }
+
+    /// Takes out everything: an operator's order.
+    pub fn clear(&mut self) {
+        for slot in self.slots.all() {
+            self.leave(slot, "chain_pool.cleared");
+        }
+    }
+
+    /// Takes out who refers to a block that is not on the chain (any more). Looks at the whole pool: for rollbacks deeper than the
+    /// network's `anchor_depth_min`, since shallower ones take no such block away.
+    pub fn drop_lost_anchors(&mut self, mut is_on_chain: impl FnMut(&Anchor) -> bool) {
+        for slot in self.slots.all() {
+            if !is_on_chain(&self.slots.get(slot).signed.transaction.anchor) {
+                self.leave(slot, "chain_pool.anchor_lost");
+            }
+        }
+    }
+
+    pub(super) fn leave(&mut self, slot: u32, reason: &'static str) {
+        let entry = self.unlink(slot);
+        self.left.push(Left {
+            signed: entry.signed,
+            reason,
+        });
+    }
+
+    /// The child blocks that carry an id leave.
+    pub(super) fn leave_carriers(&mut self, id: &TxId, reason: &'static str) {
+        let carriers: Vec<u32> = self.carriers.of(id).collect();
+        for slot in carriers {
+            self.leave(slot, reason);
+        }
+    }
+}

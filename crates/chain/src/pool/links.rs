@@ -1,0 +1,161 @@
+//! Entries and the indexes that lead to them: each transaction enters and leaves all of them together.
+
+use std::sync::Arc;
+
+use super::entry::{Carrier, Entry, Turn};
+use super::{ChildBlock, Pool, Signed};
+use crate::TxId;
+
+impl Pool {
+    /// Takes a transaction into all indexes, ready.
+    pub(super) fn link(&mut self, signed: Arc<Signed>, turn: Turn) -> u32 {
+        let chain = signed.transaction.chain;
+        *self.senders.entry(signed.sender).or_default() += 1;
+        self.transactions += 1;
+        self.bytes += signed.length as usize;
+        self.lanes.entry(chain).or_default().bytes += signed.length as usize;
+        self.link_entry(signed, turn, None)
+    }
+
+    /// Takes a child block into all indexes, ready.
+    pub(super) fn link_child_block(&mut self, block: Arc<ChildBlock>, turn: Turn) {
+        let lacking = block.ids().iter().filter(|id| !self.is_ready(id)).count();
+        let carrier = Carrier {
+            block: block.clone(),
+            lacking: u32::try_from(lacking).unwrap_or(u32::MAX),
+        };
+        let slot = self.link_entry(block.signed().clone(), turn, Some(carrier));
+        for id in block.ids() {
+            self.carriers.add(*id, slot);
+        }
+        self.offers
+            .entry(block.child())
+            .or_default()
+            .add(&block, turn, slot);
+    }
+
+    fn link_entry(&mut self, signed: Arc<Signed>, turn: Turn, carrier: Option<Carrier>) -> u32 {
+        let id = signed.id;
+        let mut entry = Entry {
+            signed,
+            turn,
+            ends: 0,
+            parked: false,
+            carrier,
+        };
+        entry.ends = entry.deadline();
+        let (ends, owner) = (entry.ends, entry.owner());
+        let slot = self.slots.put(entry);
+        self.ids.insert(id, slot);
+        self.ends.insert((ends, slot));
+        self.purses.entry(owner).or_default().transactions += 1;
+        self.stand(slot, false);
+        slot
+    }
+
+    /// Takes a transaction out of all indexes.
+    pub(super) fn unlink(&mut self, slot: u32) -> Entry {
+        self.lie_down(slot);
+        let entry = self.slots.take(slot);
+        self.ids.remove(&entry.signed.id);
+        self.ends.remove(&(entry.ends, slot));
+        let owner = entry.owner();
+        if let Some(purse) = self.purses.get_mut(&owner) {
+            purse.transactions -= 1;
+            if purse.transactions == 0 {
+                self.purses.remove(&owner);
+                self.unsettled.remove(&owner);
+            }
+        }
+        if let Some(carrier) = &entry.carrier {
+            for id in carrier.block.ids() {
+                self.carriers.remove(id, slot);
+            }
+            self.drop_offer(&carrier.block, entry.turn);
+        } else {
+            self.transactions -= 1;
+            self.bytes -= entry.signed.length as usize;
+            if let Some(lane) = self.lanes.get_mut(&entry.signed.transaction.chain) {
+                lane.bytes -= entry.signed.length as usize;
+            }
+            if let Some(count) = self.senders.get_mut(&entry.signed.sender) {
+                *count -= 1;
+                if *count == 0 {
+                    self.senders.remove(&entry.signed.sender);
+                }
+            }
+        }
+        entry
+    }
+
+    /// Makes a ready transaction a parked one or the other way round; `ends` is when it leaves as what it becomes.
+    pub(super) fn turn_over(&mut self, slot: u32, parked: bool, ends: u32) {
+        self.lie_down(slot);
+        let entry = self.slots.get_mut(slot);
+        self.ends.remove(&(entry.ends, slot));
+        entry.ends = ends;
+        self.ends.insert((ends, slot));
+        self.stand(slot, parked);
+    }
+
+    /// Into the orders in which a ready or a parked transaction stands.
+    fn stand(&mut self, slot: u32, parked: bool) {
+        let entry = self.slots.get_mut(slot);
+        entry.parked = parked;
+        let (turn, signed, owner) = (entry.turn, entry.signed.clone(), entry.owner());
+        let plain = entry.carrier.is_none();
+        self.owned.insert((owner.0, owner.1, parked, turn), slot);
+        if plain {
+            self.lanes
+                .entry(owner.1)
+                .or_default()
+                .of(parked)
+                .insert(turn, slot);
+        }
+        let purse = self.purses.entry(owner).or_default();
+        if parked {
+            purse.parked += 1;
+            self.parked += 1;
+        } else {
+            purse.pending += u128::from(signed.debit);
+            self.carried_became(&signed.id, true);
+        }
+    }
+
+    /// Out of the orders in which it stands.
+    fn lie_down(&mut self, slot: u32) {
+        let entry = self.slots.get(slot);
+        let (turn, parked, owner) = (entry.turn, entry.parked, entry.owner());
+        let (id, debit) = (entry.signed.id, entry.signed.debit);
+        if entry.carrier.is_none()
+            && let Some(lane) = self.lanes.get_mut(&owner.1)
+        {
+            lane.of(parked).remove(&turn);
+        }
+        self.owned.remove(&(owner.0, owner.1, parked, turn));
+        if let Some(purse) = self.purses.get_mut(&owner) {
+            if parked {
+                purse.parked -= 1;
+                self.parked -= 1;
+            } else {
+                purse.pending -= u128::from(debit);
+            }
+        }
+        if !parked {
+            self.carried_became(&id, false);
+        }
+    }
+
+    /// The child blocks that carry a transaction lack it no longer, or do now.
+    fn carried_became(&mut self, id: &TxId, ready: bool) {
+        for slot in self.carriers.of(id) {
+            if let Some(carrier) = &mut self.slots.get_mut(slot).carrier {
+                if ready {
+                    carrier.lacking -= 1;
+                } else {
+                    carrier.lacking += 1;
+                }
+            }
+        }
+    }
+}

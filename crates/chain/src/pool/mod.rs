@@ -1,0 +1,135 @@
+//! Transactions on their way into a block.
+//!
+//! ```text
+//!  insert ─────────┐                       ┌─► waiting(chain): best fee rate first, then who came first
+//!  block_popped ───┼──► lanes, purses, ────┼─► child_blocks(chain)
+//!  block_added ────┤    ends, carriers     └─► take_left(): who left without a block, and why
+//!  expire, settle ─┘
+//! ```
+//! # Invariants
+//! - What an account's *ready* transactions debit on a chain is covered by its confirmed balance there, unless the account is
+//!   *unsettled*; those are offered to no block until [`Pool::settle`] has looked at them. In a block debits come before credits,
+//!   so any part of what is offered is valid.
+//! - A transaction that was accepted leaves into a block, or is named by [`Pool::take_left`] with a code of [`crate::ERRORS`].
+//! - One that a block or a rollback has left without cover is *parked*: it stays out of blocks, and comes back when its sender
+//!   has enough again; after the settings' patience it leaves.
+//! - Each operation costs `O(log n)` for every transaction it touches; a block touches its own, and the accounts that something
+//!   outside the pool has debited.
+//!
+//! # Correctness
+//! The caller has checked signatures and the rules that need no balance. It calls [`Pool::settle`] after blocks were added or
+//! taken back: once, at the end of a change of branch.
+
+mod blocks;
+mod carriers;
+mod child_block;
+mod child_blocks;
+mod entry;
+mod insert;
+mod lanes;
+mod leave;
+mod links;
+mod look;
+mod room;
+mod settings;
+mod settle;
+mod signed;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use crate::port::StoreFailure;
+use crate::{AccountId, ChainId, TxId};
+
+pub use blocks::{InBlock, Returned};
+pub use child_block::ChildBlock;
+pub use entry::fee_rate;
+pub use look::{Offer, PoolFigures, Standing};
+pub use settings::PoolSettings;
+pub use signed::Signed;
+
+use carriers::Carriers;
+use child_blocks::Offers;
+use entry::{Slots, Turn};
+use lanes::Lane;
+
+/// Tells the confirmed balance of an account on a chain, at the tip.
+pub trait Balances {
+    /// In minor units; 0 for an account that nobody knows.
+    fn balance(&mut self, account: AccountId, chain: ChainId) -> Result<u64, StoreFailure>;
+}
+
+impl<F: FnMut(AccountId, ChainId) -> Result<u64, StoreFailure>> Balances for F {
+    fn balance(&mut self, account: AccountId, chain: ChainId) -> Result<u64, StoreFailure> {
+        self(account, chain)
+    }
+}
+
+/// A transaction that left the pool without being in a block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// The transaction.
+    pub signed: Arc<Signed>,
+    /// Why: a code of [`crate::ERRORS`].
+    pub reason: &'static str,
+}
+
+/// What the pool knows of an account on a chain, while the account has transactions here.
+#[derive(Debug, Default)]
+struct Purse {
+    /// What its ready transactions debit.
+    pending: u128,
+    /// Its transactions, parked ones included.
+    transactions: u32,
+    /// Its parked transactions.
+    parked: u32,
+}
+
+/// Where a transaction stands among its sender's: account, chain, whether parked, turn.
+type Owned = (AccountId, ChainId, bool, Turn);
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Pool {
+    settings: PoolSettings,
+    slots: Slots,
+    ids: HashMap<TxId, u32>,
+    lanes: BTreeMap<ChainId, Lane>,
+    offers: BTreeMap<ChainId, Offers>,
+    carriers: Carriers,
+    purses: HashMap<(AccountId, ChainId), Purse>,
+    /// How many transactions each sender has here, child blocks not counted.
+    senders: HashMap<AccountId, u32>,
+    owned: BTreeMap<Owned, u32>,
+    /// Who leaves when.
+    ends: BTreeSet<(u32, u32)>,
+    /// Accounts whose balance may no longer cover what they have here, or cover more.
+    unsettled: BTreeSet<(AccountId, ChainId)>,
+    /// Transactions, child blocks not counted.
+    transactions: usize,
+    /// Their bytes.
+    bytes: usize,
+    parked: usize,
+    /// The next place at the end of the order, and the first one taken at its beginning.
+    last_place: i64,
+    first_place: i64,
+    left: Vec<Left>,
+}
+
+impl Pool {
+    /// An empty pool.
+    #[must_use]
+    pub fn new(settings: PoolSettings) -> Self {
+        Self {
+            settings,
+            ..Self::default()
+        }
+    }
+
+    /// Who left without a block since this was last asked, in order.
+    pub fn take_left(&mut self) -> Vec<Left> {
+        std::mem::take(&mut self.left)
+    }
+}

@@ -1,0 +1,83 @@
+//! Room in a full pool: who must leave for a newcomer.
+
+use std::collections::BTreeMap;
+
+use super::entry::{fee_above, fee_rate};
+use super::{Pool, Signed};
+use crate::{ChainId, Rejection};
+
+impl Pool {
+    /// The transactions that must leave for this one; nothing while there is room.
+    ///
+    /// Fees of different tokens can't be compared, so the chain that takes most room gives it up, the newcomer counted: its parked
+    /// transactions first, then its lowest fee rates. Where that is the newcomer's own chain, it must pay more than who leaves.
+    pub(super) fn room_for(&self, signed: &Signed) -> Result<Vec<u32>, Rejection> {
+        let own = signed.transaction.chain;
+        let length = signed.length as usize;
+        let mut victims = Vec::new();
+        let (mut transactions, mut bytes) = (self.transactions + 1, self.bytes + length);
+        // Of each chain: how many leave, and their bytes.
+        let mut leaving: BTreeMap<ChainId, (usize, usize)> = BTreeMap::new();
+        while transactions > self.settings.transactions_max || bytes > self.settings.bytes_max {
+            let size = |chain: &ChainId| {
+                let held = self.lanes.get(chain).map_or(0, |lane| lane.bytes);
+                let gone = leaving.get(chain).map_or(0, |(_, bytes)| *bytes);
+                held - gone + if *chain == own { length } else { 0 }
+            };
+            let largest = self
+                .lanes
+                .keys()
+                .max_by_key(|chain| (size(chain), **chain == own))
+                .copied();
+            let rate = fee_rate(signed.transaction.fee, signed.length);
+            let (gone, gone_bytes) = largest
+                .and_then(|chain| leaving.get(&chain).copied())
+                .unwrap_or_default();
+            let victim = largest
+                .and_then(|chain| self.lanes.get(&chain)?.worst().nth(gone))
+                .map(|slot| (slot, self.slots.get(slot)));
+            match (largest, victim) {
+                (Some(chain), Some((slot, entry)))
+                    if chain != own || entry.parked || entry.turn.rate() < rate =>
+                {
+                    let freed = entry.signed.length as usize;
+                    leaving.insert(chain, (gone + 1, gone_bytes + freed));
+                    transactions -= 1;
+                    bytes -= freed;
+                    victims.push(slot);
+                }
+                (_, victim) => {
+                    return Err(self.full(signed, victim.map(|(_, entry)| entry.turn.rate())));
+                }
+            }
+        }
+        Ok(victims)
+    }
+
+    fn full(&self, signed: &Signed, least: Option<u64>) -> Rejection {
+        let held = format!(
+            "{} transactions, {} bytes, are waiting",
+            self.transactions, self.bytes
+        );
+        let detail = match least {
+            Some(rate) => format!(
+                "{held}; it pays {} for each 1000 bytes, the least here is {rate}: a fee of {} would be taken",
+                fee_rate(signed.transaction.fee, signed.length),
+                fee_above(rate, signed.length)
+            ),
+            None => held,
+        };
+        Rejection::new("chain_pool.full", detail)
+    }
+
+    pub(super) fn evict(&mut self, victims: Vec<u32>) {
+        for slot in victims {
+            let reason = if self.slots.get(slot).parked {
+                "chain_pool.insufficient_balance"
+            } else {
+                "chain_pool.evicted"
+            };
+            self.leave(slot, reason);
+        }
+    }
+}
