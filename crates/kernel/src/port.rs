@@ -1,9 +1,7 @@
-//! The storage port: what the kernel asks of a disk, whichever database stands behind it.
-//!
-//! Everything is a table of byte keys and byte values; one [`WriteBatch`] is atomic and, once acknowledged, durable.
-//! The port never interprets a value.
+//! The kernel's tables, and the storage port ([`primitives::storage`]) over them.
 
-use thiserror::Error;
+use primitives::storage::{self, Habit, TableSet};
+pub use primitives::storage::{Row, StoreFailure};
 
 use crate::errors::DAMAGED;
 
@@ -87,68 +85,43 @@ impl Table {
     }
 }
 
-/// One row to put (`value` is `Some`) or to delete (`None`).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Write {
-    /// The table.
-    pub table: Table,
-    /// The key; layouts are those of [`Table`].
-    pub key: Vec<u8>,
-    /// The value, or `None` to delete the row.
-    pub value: Option<Vec<u8>>,
-}
+impl TableSet for Table {
+    const ALL: &'static [Self] = &Table::ALL;
 
-/// Rows that become durable together or not at all. Later writes of the same key win.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct WriteBatch {
-    /// The rows in order.
-    pub writes: Vec<Write>,
-}
+    const TITLE: &'static str = "tallystick embedded store";
 
-impl WriteBatch {
-    /// Adds a row to put.
-    pub fn put(&mut self, table: Table, key: impl Into<Vec<u8>>, value: impl Into<Vec<u8>>) {
-        self.writes.push(Write {
-            table,
-            key: key.into(),
-            value: Some(value.into()),
-        });
+    fn number(self) -> u8 {
+        self as u8
     }
 
-    /// Adds a row to delete.
-    pub fn delete(&mut self, table: Table, key: impl Into<Vec<u8>>) {
-        self.writes.push(Write {
-            table,
-            key: key.into(),
-            value: None,
-        });
+    fn name(self) -> &'static str {
+        Table::name(self)
     }
 
-    /// True when nothing is to be written.
-    pub fn is_empty(&self) -> bool {
-        self.writes.is_empty()
-    }
-
-    /// Keys and values together, in bytes.
-    pub fn size_bytes(&self) -> usize {
-        self.writes
-            .iter()
-            .map(|w| w.key.len() + w.value.as_ref().map_or(0, Vec::len))
-            .sum()
+    fn habit(self) -> Habit {
+        match self {
+            Table::Meta | Table::Journal | Table::Outbox | Table::Deliveries | Table::Staging => {
+                Habit::Passing
+            }
+            Table::Ledger => Habit::Appended,
+            Table::TxIndex
+            | Table::ClientIds
+            | Table::NotaryStates
+            | Table::NotaryTxs
+            | Table::Attachments
+            | Table::Schedule
+            | Table::Notes
+            | Table::OwnKeys
+            | Table::KeyOwners => Habit::Keyed,
+        }
     }
 }
 
-/// The store could not read or write: a failure of the world, never an answer.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("{code}: {message}")]
-pub struct StoreFailure {
-    /// A stable code, `store.*`.
-    pub code: &'static str,
-    /// What failed, with the path.
-    pub message: String,
-    /// What to do.
-    pub hint: &'static str,
-}
+/// One row of the node's store to put or to delete.
+pub type Write = storage::Write<Table>;
+
+/// Rows of the node's store that become durable together or not at all.
+pub type WriteBatch = storage::WriteBatch<Table>;
 
 /// What is stored makes no sense.
 pub fn damaged(message: impl Into<String>) -> StoreFailure {
@@ -159,22 +132,40 @@ pub fn damaged(message: impl Into<String>) -> StoreFailure {
     }
 }
 
-/// Reads of what is durable (or at least submitted before, where a backend makes it visible earlier).
+/// Reads of the node's store: [`storage::Reads`] of its tables, without the type parameter.
 pub trait Reads {
     /// The value of a key.
     fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StoreFailure>;
 
     /// Up to `limit` rows with `from <= key` (and `key < to` where given), in ascending key order.
-    #[allow(clippy::type_complexity)]
     fn scan(
         &self,
         table: Table,
         from: &[u8],
         to: Option<&[u8]>,
         limit: usize,
-    ) -> Result<Vec<(Vec<u8>, Vec<u8>)>, StoreFailure>;
+    ) -> Result<Vec<Row>, StoreFailure>;
 
     /// The row with the greatest key.
-    #[allow(clippy::type_complexity)]
-    fn last(&self, table: Table) -> Result<Option<(Vec<u8>, Vec<u8>)>, StoreFailure>;
+    fn last(&self, table: Table) -> Result<Option<Row>, StoreFailure>;
+}
+
+impl<R: storage::Reads<Table> + ?Sized> Reads for R {
+    fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StoreFailure> {
+        storage::Reads::get(self, table, key)
+    }
+
+    fn scan(
+        &self,
+        table: Table,
+        from: &[u8],
+        to: Option<&[u8]>,
+        limit: usize,
+    ) -> Result<Vec<Row>, StoreFailure> {
+        storage::Reads::scan(self, table, from, to, limit)
+    }
+
+    fn last(&self, table: Table) -> Result<Option<Row>, StoreFailure> {
+        storage::Reads::last(self, table)
+    }
 }

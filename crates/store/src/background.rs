@@ -5,8 +5,6 @@ use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 
-use kernel::port::Table;
-
 use crate::log::Segment;
 use crate::priority;
 use crate::shared::Shared;
@@ -15,9 +13,9 @@ use crate::sorted::{TOP_RUNS_MAX, describe_tree};
 /// A resident table's backlog up to this size is merged as a whole, so that its deletions vanish at once.
 const MERGE_WHOLE_BYTES: u64 = 64 << 20;
 
-/// One flush: the frozen rows of these tables, then the segments that hold nothing else.
+/// One flush: the frozen rows of the tables with these numbers, then the segments that hold nothing else.
 pub(crate) struct FlushJob {
-    pub(crate) tables: Vec<Table>,
+    pub(crate) tables: Vec<u8>,
     pub(crate) segments: Vec<Segment>,
 }
 
@@ -32,7 +30,7 @@ pub(crate) struct Background {
 struct State {
     job: Option<FlushJob>,
     flushing: bool,
-    merges: Vec<Table>,
+    merges: Vec<u8>,
     merging: bool,
     slots: Vec<(PathBuf, File)>,
     retired_id: u64,
@@ -57,9 +55,9 @@ impl Background {
                 })
         };
         // What a killed process did not come to.
-        for (table, store) in Table::ALL.iter().zip(&shared.tables) {
+        for (table, store) in shared.numbered() {
             if store.sorted.wants_merge() || (store.resident && !store.sorted.is_empty()) {
-                shared.background.want_merge(*table);
+                shared.background.want_merge(table);
             }
         }
         let flush = spawn("store-flush", |shared| {
@@ -155,7 +153,7 @@ impl Background {
         }
     }
 
-    fn next_merge(&self) -> Option<Table> {
+    fn next_merge(&self) -> Option<u8> {
         let mut state = self.lock();
         loop {
             if state.stopping || state.failed.is_some() {
@@ -169,7 +167,7 @@ impl Background {
         }
     }
 
-    fn want_merge(&self, table: Table) {
+    fn want_merge(&self, table: u8) {
         let mut state = self.lock();
         if !state.merges.contains(&table) {
             state.merges.insert(0, table);
@@ -210,7 +208,7 @@ impl Background {
 fn flush(shared: &Shared, job: FlushJob) -> Result<(), String> {
     let background = &shared.background;
     for table in job.tables {
-        let store = &shared.tables[table as usize];
+        let store = &shared.tables[usize::from(table)];
         let Some(rows) = store.read().frozen() else {
             continue;
         };
@@ -242,8 +240,8 @@ fn flush(shared: &Shared, job: FlushJob) -> Result<(), String> {
     Ok(())
 }
 
-fn merge(shared: &Shared, table: Table) -> Result<(), String> {
-    let store = &shared.tables[table as usize];
+fn merge(shared: &Shared, table: u8) -> Result<(), String> {
+    let store = &shared.tables[usize::from(table)];
     let whole = store.resident && store.sorted.bytes() <= MERGE_WHOLE_BYTES;
     let merged = if whole {
         store.sorted.merge_all()

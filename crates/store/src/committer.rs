@@ -16,7 +16,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use kernel::port::{StoreFailure, WriteBatch};
+use kernel::port::Table;
+use primitives::storage::{StoreFailure, TableSet, WriteBatch};
 
 use crate::embedded::Embedded;
 use crate::failure::closed;
@@ -60,21 +61,21 @@ pub enum Class {
 }
 
 /// The running commit thread. Dropping it finishes what is queued, then stops.
-pub struct Committer {
-    shared: Arc<Shared>,
+pub struct Committer<T: TableSet = Table> {
+    shared: Arc<Shared<T>>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// Submits batches; cheap to clone.
 #[derive(Clone)]
-pub struct CommitHandle {
-    shared: Arc<Shared>,
+pub struct CommitHandle<T: TableSet = Table> {
+    shared: Arc<Shared<T>>,
 }
 
-struct Shared {
-    store: Embedded,
+struct Shared<T: TableSet> {
+    store: Embedded<T>,
     options: CommitterOptions,
-    state: Mutex<State>,
+    state: Mutex<State<T>>,
     /// Something was submitted, or the committer closes.
     arrived: Condvar,
     /// The queue has room again.
@@ -82,21 +83,24 @@ struct Shared {
     stats: CommitStats,
 }
 
-#[derive(Default)]
-struct State {
-    queue: Queue,
+struct State<T> {
+    queue: Queue<T>,
     closing: bool,
     /// Submissions are refused with this: the store failed or was closed.
     refusal: Option<StoreFailure>,
 }
 
-impl Committer {
+impl<T: TableSet> Committer<T> {
     /// Starts the commit thread of an open store.
-    pub fn start(store: Embedded, options: CommitterOptions) -> std::io::Result<Self> {
+    pub fn start(store: Embedded<T>, options: CommitterOptions) -> std::io::Result<Self> {
         let shared = Arc::new(Shared {
             store,
             options,
-            state: Mutex::default(),
+            state: Mutex::new(State {
+                queue: Queue::default(),
+                closing: false,
+                refusal: None,
+            }),
             arrived: Condvar::new(),
             room: Condvar::new(),
             stats: CommitStats::default(),
@@ -112,14 +116,14 @@ impl Committer {
     }
 
     /// A handle to submit with.
-    pub fn handle(&self) -> CommitHandle {
+    pub fn handle(&self) -> CommitHandle<T> {
         CommitHandle {
             shared: Arc::clone(&self.shared),
         }
     }
 }
 
-impl Drop for Committer {
+impl<T: TableSet> Drop for Committer<T> {
     fn drop(&mut self) {
         self.shared.lock().closing = true;
         self.shared.arrived.notify_all();
@@ -131,14 +135,14 @@ impl Drop for Committer {
     }
 }
 
-impl CommitHandle {
+impl<T: TableSet> CommitHandle<T> {
     /// Queues a batch. `on_durable` runs once, on the commit thread, with the number and the outcome; keep it short.
     /// Blocks while `queue_bytes_max` bytes wait. A batch that cannot be stored is refused at once, on the calling thread.
     pub fn submit(
         &self,
         number: u64,
         class: Class,
-        batch: WriteBatch,
+        batch: WriteBatch<T>,
         on_durable: impl FnOnce(u64, Result<(), StoreFailure>) + Send + 'static,
     ) {
         let submission = Submission {
@@ -175,7 +179,7 @@ impl CommitHandle {
     }
 
     /// Submits and waits until the batch is durable.
-    pub fn commit(&self, class: Class, batch: WriteBatch) -> Result<(), StoreFailure> {
+    pub fn commit(&self, class: Class, batch: WriteBatch<T>) -> Result<(), StoreFailure> {
         let (sender, receiver) = std::sync::mpsc::sync_channel(1);
         self.submit(0, class, batch, move |_, outcome| {
             // The receiver waits below; it cannot be gone.
@@ -202,8 +206,8 @@ impl CommitHandle {
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl<T: TableSet> Shared<T> {
+    fn lock(&self) -> MutexGuard<'_, State<T>> {
         // The state is consistent between any two statements that hold the lock.
         self.state
             .lock()
@@ -221,7 +225,7 @@ impl Shared {
     }
 
     /// The next group, or nothing when closing with an empty queue.
-    fn next_group(&self) -> Option<Vec<Submission>> {
+    fn next_group(&self) -> Option<Vec<Submission<T>>> {
         let mut state = self.lock();
         while state.queue.is_empty() {
             if state.closing {
@@ -250,8 +254,8 @@ impl Shared {
         Some(group)
     }
 
-    fn commit(&self, mut group: Vec<Submission>) {
-        let batches: Vec<WriteBatch> = group
+    fn commit(&self, mut group: Vec<Submission<T>>) {
+        let batches: Vec<WriteBatch<T>> = group
             .iter_mut()
             .map(|submission| std::mem::take(&mut submission.batch))
             .filter(|batch| !batch.is_empty())
@@ -277,7 +281,7 @@ impl Shared {
     }
 
     /// Refuses everything from now on, and fails what waits.
-    fn fail(&self, group: Vec<Submission>, failure: StoreFailure) {
+    fn fail(&self, group: Vec<Submission<T>>, failure: StoreFailure) {
         tracing::error!(code = failure.code, message = %failure.message, hint = failure.hint, "the store refuses writes");
         let mut state = self.lock();
         state.refusal = Some(failure.clone());
@@ -289,7 +293,7 @@ impl Shared {
         }
     }
 
-    fn complete(&self, submission: Submission, outcome: Result<(), StoreFailure>) {
+    fn complete(&self, submission: Submission<T>, outcome: Result<(), StoreFailure>) {
         match &outcome {
             Ok(()) => self.stats.completed(submission.submitted.elapsed()),
             Err(_) => self.stats.failed(),

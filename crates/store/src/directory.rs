@@ -15,7 +15,6 @@ const LOCK_PATIENCE: Duration = Duration::from_millis(500);
 const LOCK_PAUSE: Duration = Duration::from_millis(5);
 
 const FORMAT_FILE: &str = "FORMAT";
-const FORMAT_TITLE: &str = "tallystick embedded store";
 const LOCK_FILE: &str = "LOCK";
 const LOG: &str = "log";
 const TABLES: &str = "tables";
@@ -27,8 +26,8 @@ pub(crate) struct Directory {
 }
 
 impl Directory {
-    /// Creates or opens, locks and checks a store directory.
-    pub(crate) fn open(path: &Path) -> Result<Self, OpenError> {
+    /// Creates or opens, locks and checks a store directory of the kind that calls itself `title`.
+    pub(crate) fn open(path: &Path, title: &str) -> Result<Self, OpenError> {
         let io = |source| OpenError::Io {
             path: path.to_path_buf(),
             source,
@@ -36,8 +35,8 @@ impl Directory {
         std::fs::create_dir_all(path).map_err(io)?;
         let lock = lock(path)?;
         match std::fs::read_to_string(path.join(FORMAT_FILE)) {
-            Ok(text) => check_format(path, &text)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => create_format(path)?,
+            Ok(text) => check_format(path, title, &text)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => create_format(path, title)?,
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
                 return Err(unknown(path, "its FORMAT file is not text".into()));
             }
@@ -108,12 +107,20 @@ fn unknown(path: &Path, reason: String) -> OpenError {
     }
 }
 
-fn check_format(path: &Path, text: &str) -> Result<(), OpenError> {
-    let version = text
-        .strip_prefix(FORMAT_TITLE)
-        .and_then(|rest| rest.trim().strip_prefix("version "))
+fn check_format(path: &Path, title: &str, text: &str) -> Result<(), OpenError> {
+    let (found_title, rest) = text.split_once('\n').unwrap_or((text, ""));
+    let version = rest
+        .trim()
+        .strip_prefix("version ")
         .and_then(|version| version.parse::<u32>().ok());
     match version {
+        Some(_) if found_title.trim_end() != title => Err(unknown(
+            path,
+            format!(
+                "its FORMAT file says \"{}\", not \"{title}\"",
+                printable(found_title)
+            ),
+        )),
         Some(SCHEMA_VERSION) => Ok(()),
         Some(found) if found > SCHEMA_VERSION => Err(OpenError::NewerVersion {
             path: path.to_path_buf(),
@@ -127,8 +134,13 @@ fn check_format(path: &Path, text: &str) -> Result<(), OpenError> {
     }
 }
 
+/// The start of a foreign title, fit for a terminal.
+fn printable(title: &str) -> String {
+    title.chars().take(80).flat_map(char::escape_debug).collect()
+}
+
 /// Writes the format file of a new store, in a directory that is empty but for the lock.
-fn create_format(path: &Path) -> Result<(), OpenError> {
+fn create_format(path: &Path, title: &str) -> Result<(), OpenError> {
     let io = |source| OpenError::Io {
         path: path.to_path_buf(),
         source,
@@ -146,7 +158,7 @@ fn create_format(path: &Path) -> Result<(), OpenError> {
     let write = || {
         std::fs::write(
             &temporary,
-            format!("{FORMAT_TITLE}\nversion {SCHEMA_VERSION}\n"),
+            format!("{title}\nversion {SCHEMA_VERSION}\n"),
         )?;
         File::open(&temporary)?.sync_all()?;
         std::fs::rename(&temporary, path.join(FORMAT_FILE))?;

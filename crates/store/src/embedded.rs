@@ -8,17 +8,21 @@
 //! ```
 //!
 //! Tables come in two kinds. *Stored* tables (the ledger, its index, the notary's) are flushed. *Resident* ones (flow
-//! journals, outbox, deliveries) hold rows that are soon deleted: they stay in memory, what is left of them is repeated
+//! journals, outbox, deliveries), whose habit is [`Habit::Passing`], hold rows that are soon deleted: they stay in memory, what is left of them is repeated
 //! at the head of each new log segment, and only a backlog is flushed. A row that is inserted and deleted between two
 //! flushes therefore costs two log entries and never reaches a table.
 
+use std::marker::PhantomData;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use kernel::port::{Reads, StoreFailure, Table, WriteBatch};
+use kernel::port::Table;
 use lsm_tree::{Cache, DescriptorTable};
+#[cfg(doc)]
+use primitives::storage::Habit;
+use primitives::storage::{Reads, Row, StoreFailure, TableSet, WriteBatch};
 
 use crate::background::Background;
 use crate::directory::{self, Directory};
@@ -29,10 +33,11 @@ use crate::shared::{Shared, Writer, check};
 use crate::sorted::describe_tree;
 use crate::table::TableStore;
 
-/// An open store; cheap to clone. Reads go here, writes through a [`crate::Committer`].
+/// An open store of the tables `T`; cheap to clone. Reads go here, writes through a [`crate::Committer`].
 #[derive(Clone)]
-pub struct Embedded {
+pub struct Embedded<T: TableSet = Table> {
     running: Arc<Running>,
+    tables: PhantomData<T>,
 }
 
 /// How long the parts of a write took.
@@ -67,15 +72,18 @@ struct Running {
     threads: Vec<JoinHandle<()>>,
 }
 
-impl Embedded {
+impl<T: TableSet> Embedded<T> {
     /// Opens the store in `path`, creating it where there is none, and recovers everything acknowledged.
     pub fn open(path: &Path, options: &Options) -> Result<Self, OpenError> {
-        let directory = Directory::open(path)?;
+        let directory = Directory::open(path, T::TITLE)?;
         let cache = Arc::new(Cache::with_capacity_bytes(options.cache_bytes));
         let files = Arc::new(DescriptorTable::new(options.open_files.max(16)));
-        let tables = Table::ALL
+        let tables = T::ALL
             .iter()
-            .map(|table| TableStore::open(&directory.tables(), *table, &cache, &files))
+            .map(|table| {
+                let folder = directory.tables();
+                TableStore::open(&folder, table.name(), table.habit(), &cache, &files)
+            })
             .collect::<Result<Vec<_>, _>>()
             .map_err(|error| tree_open_error(path, error))?;
         directory::sync_directory(&directory.tables()).map_err(|source| OpenError::Io {
@@ -83,8 +91,11 @@ impl Embedded {
             source,
         })?;
         let log = Log::open(&directory.log(), &mut |row| {
-            tables[row.table as usize]
-                .apply(vec![(row.key.to_vec(), row.value.map(<[u8]>::to_vec))]);
+            let table = tables.get(usize::from(row.table));
+            if let Some(table) = table {
+                table.apply(vec![(row.key.to_vec(), row.value.map(<[u8]>::to_vec))]);
+            }
+            table.is_some()
         })
         .map_err(|error| log_open_error(path, error))?;
         if log.is_new() && tables.iter().any(|table| !table.sorted.is_empty()) {
@@ -114,6 +125,7 @@ impl Embedded {
                 shared,
                 threads,
             }),
+            tables: PhantomData,
         })
     }
 
@@ -157,7 +169,7 @@ impl Embedded {
     /// Writes batches as one atomic, durable unit, later rows winning. After a failure every further call fails.
     ///
     /// This is the committer's entrance; call it directly only in tools and tests.
-    pub fn write(&self, batches: Vec<WriteBatch>) -> Result<WriteTimes, StoreFailure> {
+    pub fn write(&self, batches: Vec<WriteBatch<T>>) -> Result<WriteTimes, StoreFailure> {
         check(&batches)?;
         let shared = &self.running.shared;
         let mut writer = shared.lock_writer();
@@ -197,35 +209,35 @@ impl Drop for Running {
     }
 }
 
-impl Reads for Embedded {
-    fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StoreFailure> {
+impl<T: TableSet> Reads<T> for Embedded<T> {
+    fn get(&self, table: T, key: &[u8]) -> Result<Option<Vec<u8>>, StoreFailure> {
         let row = self.table(table).get(key);
         row.map_err(|error| self.read_error(table, error))
     }
 
     fn scan(
         &self,
-        table: Table,
+        table: T,
         from: &[u8],
         to: Option<&[u8]>,
         limit: usize,
-    ) -> Result<Vec<(Vec<u8>, Vec<u8>)>, StoreFailure> {
+    ) -> Result<Vec<Row>, StoreFailure> {
         let rows = self.table(table).scan(from, to, limit);
         rows.map_err(|error| self.read_error(table, error))
     }
 
-    fn last(&self, table: Table) -> Result<Option<(Vec<u8>, Vec<u8>)>, StoreFailure> {
+    fn last(&self, table: T) -> Result<Option<Row>, StoreFailure> {
         let row = self.table(table).last();
         row.map_err(|error| self.read_error(table, error))
     }
 }
 
-impl Embedded {
-    fn table(&self, table: Table) -> &TableStore {
-        &self.running.shared.tables[table as usize]
+impl<T: TableSet> Embedded<T> {
+    fn table(&self, table: T) -> &TableStore {
+        &self.running.shared.tables[usize::from(table.number())]
     }
 
-    fn read_error(&self, table: Table, error: lsm_tree::Error) -> StoreFailure {
+    fn read_error(&self, table: T, error: lsm_tree::Error) -> StoreFailure {
         let path = self.running.shared.directory.tables().join(table.name());
         read_failed(&path, describe_tree(&error))
     }

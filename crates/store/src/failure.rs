@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use kernel::port::StoreFailure;
+use primitives::storage::StoreFailure;
 use primitives::{Coded, ErrorInfo};
 use thiserror::Error;
 

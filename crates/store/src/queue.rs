@@ -5,30 +5,39 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use kernel::port::{StoreFailure, WriteBatch};
+use primitives::storage::{StoreFailure, WriteBatch};
 
 /// Called once, on the commit thread, when the submission is durable or has failed.
 pub(crate) type OnDurable = Box<dyn FnOnce(u64, Result<(), StoreFailure>) + Send>;
 
 /// One batch that waits.
-pub(crate) struct Submission {
+pub(crate) struct Submission<T> {
     pub(crate) number: u64,
-    pub(crate) batch: WriteBatch,
+    pub(crate) batch: WriteBatch<T>,
     pub(crate) bytes: usize,
     pub(crate) submitted: Instant,
     pub(crate) on_durable: OnDurable,
 }
 
 /// The two lanes.
-#[derive(Default)]
-pub(crate) struct Queue {
-    normal: VecDeque<Submission>,
-    bulk: VecDeque<Submission>,
+pub(crate) struct Queue<T> {
+    normal: VecDeque<Submission<T>>,
+    bulk: VecDeque<Submission<T>>,
     bytes: usize,
 }
 
-impl Queue {
-    pub(crate) fn push(&mut self, submission: Submission, bulk: bool) {
+impl<T> Default for Queue<T> {
+    fn default() -> Self {
+        Self {
+            normal: VecDeque::new(),
+            bulk: VecDeque::new(),
+            bytes: 0,
+        }
+    }
+}
+
+impl<T> Queue<T> {
+    pub(crate) fn push(&mut self, submission: Submission<T>, bulk: bool) {
         self.bytes = self.bytes.saturating_add(submission.bytes);
         if bulk {
             self.bulk.push_back(submission);
@@ -48,7 +57,7 @@ impl Queue {
 
     /// Takes the next group: normal submissions first come first served up to the cap; bulk ones into what is left, and
     /// at least into half of the cap, at most into half while normal ones wait. Never returns nothing while something waits.
-    pub(crate) fn take(&mut self, cap_bytes: usize) -> Vec<Submission> {
+    pub(crate) fn take(&mut self, cap_bytes: usize) -> Vec<Submission<T>> {
         let normal_waits = !self.normal.is_empty();
         let mut group = Vec::new();
         let bulk_cap = if normal_waits {
@@ -69,17 +78,17 @@ impl Queue {
     }
 
     /// Takes everything, to fail it.
-    pub(crate) fn drain(&mut self) -> Vec<Submission> {
+    pub(crate) fn drain(&mut self) -> Vec<Submission<T>> {
         self.bytes = 0;
         self.normal.drain(..).chain(self.bulk.drain(..)).collect()
     }
 }
 
 /// Moves submissions while they fit; the first one always does, so that one larger than the cap is not stuck.
-fn take_up_to(
-    lane: &mut VecDeque<Submission>,
+fn take_up_to<T>(
+    lane: &mut VecDeque<Submission<T>>,
     cap_bytes: usize,
-    group: &mut Vec<Submission>,
+    group: &mut Vec<Submission<T>>,
 ) -> usize {
     let mut taken = 0usize;
     while let Some(next) = lane.front() {
@@ -97,7 +106,7 @@ mod tests {
     use super::*;
     use kernel::port::Table;
 
-    fn submission(number: u64, bytes: usize) -> Submission {
+    fn submission(number: u64, bytes: usize) -> Submission<Table> {
         let mut batch = WriteBatch::default();
         if bytes > 0 {
             batch.put(Table::Meta, vec![0; bytes], Vec::new());

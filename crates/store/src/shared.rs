@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::time::Instant;
 
-use kernel::port::{StoreFailure, Table, WriteBatch};
+use primitives::storage::{StoreFailure, TableSet, WriteBatch};
 
 use crate::background::{Background, FlushJob};
 use crate::directory::Directory;
@@ -20,6 +20,7 @@ const RECORD_KEEP_BYTES: usize = 4 << 20;
 pub(crate) struct Shared {
     pub(crate) directory: Directory,
     pub(crate) options: Options,
+    /// By their numbers.
     pub(crate) tables: Vec<TableStore>,
     pub(crate) background: Background,
     pub(crate) writer: Mutex<Writer>,
@@ -47,10 +48,15 @@ impl Shared {
         self.poison.get_or_init(|| failure).clone()
     }
 
-    pub(crate) fn write(
+    /// The tables with their numbers.
+    pub(crate) fn numbered(&self) -> impl Iterator<Item = (u8, &TableStore)> {
+        (0..=u8::MAX).zip(&self.tables)
+    }
+
+    pub(crate) fn write<T: TableSet>(
         &self,
         writer: &mut Writer,
-        batches: Vec<WriteBatch>,
+        batches: Vec<WriteBatch<T>>,
     ) -> Result<WriteTimes, String> {
         let mut times = WriteTimes::default();
         let started = Instant::now();
@@ -59,7 +65,7 @@ impl Shared {
         writer.record.clear();
         for write in batches.iter().flat_map(|batch| &batch.writes) {
             writer.record.push(Row {
-                table: write.table,
+                table: write.table.number(),
                 key: &write.key,
                 value: write.value.as_deref(),
             });
@@ -77,10 +83,10 @@ impl Shared {
         Ok(times)
     }
 
-    fn apply(&self, batches: Vec<WriteBatch>) {
-        let mut by_table: [Vec<RowOrDeletion>; Table::ALL.len()] = Default::default();
+    fn apply<T: TableSet>(&self, batches: Vec<WriteBatch<T>>) {
+        let mut by_table: Vec<Vec<RowOrDeletion>> = vec![Vec::new(); self.tables.len()];
         for write in batches.into_iter().flat_map(|batch| batch.writes) {
-            by_table[write.table as usize].push((write.key, write.value));
+            by_table[usize::from(write.table.number())].push((write.key, write.value));
         }
         for (table, rows) in self.tables.iter().zip(by_table) {
             if !rows.is_empty() {
@@ -112,8 +118,8 @@ impl Shared {
         writer.log.reuse(slots, last_id);
         let spilled = self.choose_spilled();
         writer.record.clear();
-        for (table, store) in Table::ALL.iter().zip(&self.tables) {
-            if !store.resident || spilled.contains(table) {
+        for (table, store) in self.numbered() {
+            if !store.resident || spilled.contains(&table) {
                 continue;
             }
             let mut memory = store.write();
@@ -122,7 +128,7 @@ impl Shared {
             }
             for (key, value) in memory.active() {
                 writer.record.push(Row {
-                    table: *table,
+                    table,
                     key,
                     value: value.as_deref(),
                 });
@@ -132,10 +138,10 @@ impl Shared {
         writer.log.append(&mut writer.record).map_err(describe)?;
         writer.log.sync().map_err(describe)?;
         let mut flushed = Vec::new();
-        for (table, store) in Table::ALL.iter().zip(&self.tables) {
-            if !store.resident || spilled.contains(table) {
+        for (table, store) in self.numbered() {
+            if !store.resident || spilled.contains(&table) {
                 store.write().freeze();
-                flushed.push(*table);
+                flushed.push(table);
             }
         }
         self.background.flush(FlushJob {
@@ -147,21 +153,20 @@ impl Shared {
 
     /// Resident tables to flush after all: the largest, while together they would fill more than a quarter of a log
     /// segment, and those whose deletions are worth a merge.
-    fn choose_spilled(&self) -> Vec<Table> {
-        let mut sizes: Vec<(usize, Table)> = Vec::new();
+    fn choose_spilled(&self) -> Vec<u8> {
+        let mut sizes: Vec<(usize, u8)> = Vec::new();
         let mut spilled = Vec::new();
-        for (table, store) in Table::ALL
-            .iter()
-            .zip(&self.tables)
+        for (table, store) in self
+            .numbered()
             .filter(|(_, store)| store.resident)
         {
             let memory = store.read();
             let many = !store.sorted.is_empty()
                 && memory.tombstones() * 2 >= store.sorted.rows_approximate();
             if many {
-                spilled.push(*table);
+                spilled.push(table);
             } else {
-                sizes.push((memory.active_bytes(), *table));
+                sizes.push((memory.active_bytes(), table));
             }
         }
         sizes.sort();
@@ -177,7 +182,7 @@ impl Shared {
 }
 
 /// Refuses what cannot be stored, before anything is written; the store is not harmed.
-pub(crate) fn check(batches: &[WriteBatch]) -> Result<(), StoreFailure> {
+pub(crate) fn check<T: TableSet>(batches: &[WriteBatch<T>]) -> Result<(), StoreFailure> {
     let mut bytes = 0usize;
     for write in batches.iter().flat_map(|batch| &batch.writes) {
         if write.key.is_empty() || write.key.len() > KEY_BYTES_MAX {

@@ -7,7 +7,6 @@ use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use kernel::port::Table;
 use lsm_tree::compaction::Leveled;
 use lsm_tree::config::{
     BlockSizePolicy, BloomConstructionPolicy, CompressionPolicy, FilterPolicy, FilterPolicyEntry,
@@ -17,6 +16,7 @@ use lsm_tree::{
     AbstractTree, AnyTree, Cache, CompressionType, Config, DescriptorTable, Guard, SeqNo,
     SequenceNumberCounter,
 };
+use primitives::storage::{Habit, Row};
 
 use crate::memory::Rows;
 
@@ -38,27 +38,26 @@ pub(crate) struct Sorted {
 impl Sorted {
     /// Opens or creates the tree of a table.
     pub(crate) fn open(
-        folder: &Path,
-        table: Table,
+        path: &Path,
+        habit: Habit,
         cache: &Arc<Cache>,
         files: &Arc<DescriptorTable>,
     ) -> lsm_tree::Result<Self> {
-        let path = folder.join(table.name());
         let (sequence, visible) = (
             SequenceNumberCounter::default(),
             SequenceNumberCounter::default(),
         );
-        let config = Config::new(&path, sequence.clone(), visible.clone())
+        let config = Config::new(path, sequence.clone(), visible.clone())
             .use_cache(Arc::clone(cache))
             .use_descriptor_table(Some(Arc::clone(files)));
-        let tree = tuned(config, table).open()?;
+        let tree = tuned(config, habit).open()?;
         let next = tree
             .get_highest_persisted_seqno()
             .map_or(1, |highest| highest + 1);
         sequence.fetch_max(next);
         visible.fetch_max(next);
         Ok(Self {
-            path,
+            path: path.to_path_buf(),
             tree,
             sequence,
         })
@@ -104,12 +103,11 @@ impl Sorted {
     }
 
     /// Rows in `[from, to)`, ascending.
-    #[allow(clippy::type_complexity)]
     pub(crate) fn range(
         &self,
         from: &[u8],
         to: Option<&[u8]>,
-    ) -> impl Iterator<Item = lsm_tree::Result<(Vec<u8>, Vec<u8>)>> {
+    ) -> impl Iterator<Item = lsm_tree::Result<Row>> {
         let bounds = (
             Bound::Included(from),
             to.map_or(Bound::Unbounded, Bound::Excluded),
@@ -124,8 +122,7 @@ impl Sorted {
     }
 
     /// Rows, descending.
-    #[allow(clippy::type_complexity)]
-    pub(crate) fn descending(&self) -> impl Iterator<Item = lsm_tree::Result<(Vec<u8>, Vec<u8>)>> {
+    pub(crate) fn descending(&self) -> impl Iterator<Item = lsm_tree::Result<Row>> {
         self.tree.iter(SeqNo::MAX, None).rev().map(|guard| {
             guard
                 .into_inner()
@@ -188,28 +185,16 @@ impl Sorted {
 }
 
 /// Filters where keys are random and mostly looked up in vain, compression where values repeat.
-fn tuned(config: Config, table: Table) -> Config {
+fn tuned(config: Config, habit: Habit) -> Config {
     let config = config
         .filter_block_pinning_policy(PinningPolicy::all(true))
         .index_block_pinning_policy(PinningPolicy::all(true));
-    match table {
-        Table::Ledger => config
+    match habit {
+        Habit::Appended => config
             .data_block_size_policy(BlockSizePolicy::all(16 * 1024))
             .data_block_compression_policy(CompressionPolicy::all(CompressionType::Lz4))
             .filter_policy(FilterPolicy::all(FilterPolicyEntry::None)),
-        Table::TxIndex | Table::NotaryStates | Table::NotaryTxs | Table::ClientIds => config
-            .data_block_compression_policy(CompressionPolicy::disabled())
-            .filter_policy(FilterPolicy::all(bloom())),
-        Table::Meta
-        | Table::Journal
-        | Table::Outbox
-        | Table::Deliveries
-        | Table::Staging
-        | Table::Attachments
-        | Table::Schedule
-        | Table::Notes
-        | Table::OwnKeys
-        | Table::KeyOwners => config
+        Habit::Keyed | Habit::Passing => config
             .data_block_compression_policy(CompressionPolicy::disabled())
             .filter_policy(FilterPolicy::all(bloom())),
     }

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use kernel::port::Table;
 use lsm_tree::{Cache, DescriptorTable};
+use primitives::storage::{Habit, Row};
 
 use crate::memory::{Known, Memory, RowOrDeletion};
 use crate::sorted::Sorted;
@@ -18,17 +18,15 @@ pub(crate) struct TableStore {
 impl TableStore {
     pub(crate) fn open(
         folder: &Path,
-        table: Table,
+        name: &str,
+        habit: Habit,
         cache: &Arc<Cache>,
         files: &Arc<DescriptorTable>,
     ) -> lsm_tree::Result<Self> {
         Ok(Self {
             memory: RwLock::default(),
-            sorted: Sorted::open(folder, table, cache, files)?,
-            resident: matches!(
-                table,
-                Table::Meta | Table::Journal | Table::Outbox | Table::Deliveries | Table::Staging
-            ),
+            sorted: Sorted::open(&folder.join(name), habit, cache, files)?,
+            resident: habit == Habit::Passing,
         })
     }
 
@@ -58,9 +56,6 @@ impl TableStore {
     }
 }
 
-/// A row that is there.
-type Live = (Vec<u8>, Vec<u8>);
-
 impl TableStore {
     /// Looks a key up.
     pub(crate) fn get(&self, key: &[u8]) -> lsm_tree::Result<Option<Vec<u8>>> {
@@ -80,7 +75,7 @@ impl TableStore {
         from: &[u8],
         to: Option<&[u8]>,
         limit: usize,
-    ) -> lsm_tree::Result<Vec<Live>> {
+    ) -> lsm_tree::Result<Vec<Row>> {
         if to.is_some_and(|to| to <= from) {
             return Ok(Vec::new());
         }
@@ -95,7 +90,7 @@ impl TableStore {
     }
 
     /// The row with the greatest key.
-    pub(crate) fn last(&self) -> lsm_tree::Result<Option<Live>> {
+    pub(crate) fn last(&self) -> lsm_tree::Result<Option<Row>> {
         let memory = self.read().last();
         Ok(merge(memory, self.sorted.descending(), 1, |a, b| a >= b)?.pop())
     }
@@ -104,10 +99,10 @@ impl TableStore {
 /// Rows of memory over rows of the sorted table. Memory holds at least `limit` rows or all it has.
 fn merge(
     memory: Vec<RowOrDeletion>,
-    sorted: impl Iterator<Item = lsm_tree::Result<Live>>,
+    sorted: impl Iterator<Item = lsm_tree::Result<Row>>,
     limit: usize,
     is_first: fn(&[u8], &[u8]) -> bool,
-) -> lsm_tree::Result<Vec<Live>> {
+) -> lsm_tree::Result<Vec<Row>> {
     let mut found = Vec::new();
     let mut memory = memory.into_iter().peekable();
     let mut sorted = sorted.peekable();

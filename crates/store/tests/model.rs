@@ -189,7 +189,7 @@ fn a_directory_that_is_not_a_store_of_ours_is_refused() {
         store.write(vec![batch(1, 2)]).expect("written");
         drop(store);
         spoil(folder.path());
-        let error = Embedded::open(folder.path(), &Options::default())
+        let error = <Embedded>::open(folder.path(), &Options::default())
             .map(drop)
             .expect_err(name);
         assert_eq!(error.code(), code, "{name}: {error}");
@@ -200,8 +200,8 @@ fn a_directory_that_is_not_a_store_of_ours_is_refused() {
 #[test]
 fn a_store_in_use_is_refused() {
     let folder = workload::folder();
-    let store = Embedded::open(folder.path(), &tiny()).expect("opens");
-    let error = Embedded::open(folder.path(), &tiny())
+    let store = <Embedded>::open(folder.path(), &tiny()).expect("opens");
+    let error = <Embedded>::open(folder.path(), &tiny())
         .map(drop)
         .expect_err("locked");
     assert_eq!(error.code(), "store.locked");
@@ -235,7 +235,7 @@ fn damage_to_an_acknowledged_record_is_reported_a_torn_last_one_is_not() {
     assert_equals(&store, &workload::model(1, 3), "written again");
     drop(store);
     spoil(&log, 560);
-    let error = Embedded::open(path, &Options::default())
+    let error = <Embedded>::open(path, &Options::default())
         .map(drop)
         .expect_err("the first of three is damaged");
     assert_eq!(error.code(), "store.corrupt", "{error}");

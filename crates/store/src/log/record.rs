@@ -6,7 +6,6 @@
 //! ```
 //! Little endian. The checksum is XXH3-64, seeded with the segment's salt, over everything after it but the padding.
 
-use kernel::port::Table;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Bytes before the payload.
@@ -28,7 +27,8 @@ pub(crate) struct Record {
 /// One row of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Row<'a> {
-    pub(crate) table: Table,
+    /// The table's number, below 128; whether there is such a table is the reader's business.
+    pub(crate) table: u8,
     pub(crate) key: &'a [u8],
     pub(crate) value: Option<&'a [u8]>,
 }
@@ -46,7 +46,7 @@ impl Record {
         let value = row.value.unwrap_or_default();
         let key_bytes = u16::try_from(row.key.len()).unwrap_or(u16::MAX);
         let value_bytes = u32::try_from(value.len()).unwrap_or(u32::MAX);
-        self.buffer.push(row.table as u8 | deleted);
+        self.buffer.push(row.table | deleted);
         self.buffer.extend_from_slice(&key_bytes.to_le_bytes());
         self.buffer.extend_from_slice(&value_bytes.to_le_bytes());
         self.buffer.extend_from_slice(row.key);
@@ -129,7 +129,7 @@ fn split_row(bytes: &[u8]) -> Option<(Row<'_>, &[u8])> {
     let value_bytes = u32::from_le_bytes([prefix[3], prefix[4], prefix[5], prefix[6]]) as usize;
     let (key, rest) = rest.split_at_checked(key_bytes)?;
     let (value, rest) = rest.split_at_checked(value_bytes)?;
-    let table = *Table::ALL.get((prefix[0] & !DELETED) as usize)?;
+    let table = prefix[0] & !DELETED;
     let value = (prefix[0] & DELETED == 0).then_some(value);
     Some((Row { table, key, value }, rest))
 }
@@ -140,17 +140,17 @@ mod tests {
 
     const ROWS: [Row<'static>; 3] = [
         Row {
-            table: Table::Ledger,
+            table: 1,
             key: b"key",
             value: Some(b"value"),
         },
         Row {
-            table: Table::Outbox,
+            table: 4,
             key: b"k",
             value: None,
         },
         Row {
-            table: Table::Attachments,
+            table: 10,
             key: b"",
             value: Some(b""),
         },

@@ -102,14 +102,15 @@ impl Segment {
         Ok((self.path, self.file))
     }
 
-    /// Hands every row to `on_row` in order and returns the sequence of the last record.
+    /// Hands every row to `on_row` in order and returns the sequence of the last record. `on_row` says whether there is such a
+    /// table.
     ///
     /// Of the newest segment the last record may be torn: it was never acknowledged and is left out. A valid record
     /// behind a damaged one proves damage to acknowledged data and is an error.
     pub(crate) fn replay(
         &mut self,
         is_newest: bool,
-        on_row: &mut dyn FnMut(Row<'_>),
+        on_row: &mut dyn FnMut(Row<'_>) -> bool,
     ) -> Result<u64, LogError> {
         let path = self.path.clone();
         let io = |source| LogError::Io {
@@ -130,11 +131,12 @@ impl Segment {
                 break;
             }
             for row in rows(&record[PREFIX_BYTES..PREFIX_BYTES + prefix.payload_bytes]) {
-                let row = row.ok_or_else(|| LogError::Damaged {
-                    path: path.clone(),
-                    reason: format!("record {expected} holds rows of an unknown kind"),
-                })?;
-                on_row(row);
+                if !row.is_some_and(&mut *on_row) {
+                    return Err(LogError::Damaged {
+                        path: path.clone(),
+                        reason: format!("record {expected} holds rows of an unknown kind"),
+                    });
+                }
             }
             last_start = Some(end);
             end += prefix.record_bytes() as u64;

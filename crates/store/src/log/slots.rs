@@ -28,7 +28,7 @@ impl Log {
     /// Opens the log and hands every row that may not be in a table yet to `on_row`, in the order of the commits.
     pub(crate) fn open(
         directory: &Path,
-        on_row: &mut dyn FnMut(Row<'_>),
+        on_row: &mut dyn FnMut(Row<'_>) -> bool,
     ) -> Result<Self, LogError> {
         let io = |source| LogError::Io {
             path: directory.to_path_buf(),
