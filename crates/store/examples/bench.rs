@@ -54,7 +54,7 @@ fn main() {
     drop(store);
     let started = Instant::now();
     let _store =
-        Embedded::open(scratch.path(), &Options::default()).expect("the store opens again");
+        <Embedded>::open(scratch.path(), &Options::default()).expect("the store opens again");
     println!(
         "open again: {:.1} ms",
         started.elapsed().as_secs_f64() * 1e3

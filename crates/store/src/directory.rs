@@ -136,7 +136,11 @@ fn check_format(path: &Path, title: &str, text: &str) -> Result<(), OpenError> {
 
 /// The start of a foreign title, fit for a terminal.
 fn printable(title: &str) -> String {
-    title.chars().take(80).flat_map(char::escape_debug).collect()
+    title
+        .chars()
+        .take(80)
+        .flat_map(char::escape_debug)
+        .collect()
 }
 
 /// Writes the format file of a new store, in a directory that is empty but for the lock.
@@ -156,10 +160,7 @@ fn create_format(path: &Path, title: &str) -> Result<(), OpenError> {
         }
     }
     let write = || {
-        std::fs::write(
-            &temporary,
-            format!("{title}\nversion {SCHEMA_VERSION}\n"),
-        )?;
+        std::fs::write(&temporary, format!("{title}\nversion {SCHEMA_VERSION}\n"))?;
         File::open(&temporary)?.sync_all()?;
         std::fs::rename(&temporary, path.join(FORMAT_FILE))?;
         sync_directory(path)

@@ -156,10 +156,7 @@ impl Shared {
     fn choose_spilled(&self) -> Vec<u8> {
         let mut sizes: Vec<(usize, u8)> = Vec::new();
         let mut spilled = Vec::new();
-        for (table, store) in self
-            .numbered()
-            .filter(|(_, store)| store.resident)
-        {
+        for (table, store) in self.numbered().filter(|(_, store)| store.resident) {
             let memory = store.read();
             let many = !store.sorted.is_empty()
                 && memory.tombstones() * 2 >= store.sorted.rows_approximate();

@@ -206,7 +206,7 @@ fn a_store_in_use_is_refused() {
         .expect_err("locked");
     assert_eq!(error.code(), "store.locked");
     drop(store);
-    Embedded::open(folder.path(), &tiny()).expect("free again");
+    <Embedded>::open(folder.path(), &tiny()).expect("free again");
 }
 
 #[test]
