@@ -29,6 +29,15 @@ pub fn run(arguments: &[String]) -> Result<()> {
         metrics::page(GENERATED),
     );
     wanted.insert(PathBuf::from("reference/openapi.json"), openapi()?);
+    let own = |entry: &&Entry| entry.from == "chain";
+    let own: Vec<(&str, &str)> = entries
+        .iter()
+        .filter(own)
+        .map(|entry| (entry.code, entry.cause))
+        .collect();
+    let mut described = serde_json::to_string_pretty(&api::chain::document(&own))?;
+    described.push('\n');
+    wanted.insert(PathBuf::from("reference/chain-openapi.json"), described);
     let codes = entries.iter().map(|entry| entry.code).collect();
     wanted.insert(
         PathBuf::from("reference/limits.md"),

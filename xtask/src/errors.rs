@@ -39,6 +39,7 @@ pub const CRATES: &[&str] = &[
     "store",
     "net",
     "api",
+    "chain",
     "client",
     "node",
     "perf",
@@ -138,8 +139,15 @@ const COMMAND_LINE: &[(&str, &str, &str)] = &[
 /// All codes, crate by crate.
 pub fn all() -> Vec<Entry> {
     let mut all = entries!(
-        primitives, ledger, vault, notary, flow, finance, kernel, store, net, api, client, tally
+        primitives, ledger, vault, notary, flow, finance, kernel, store, net, api, chain, client,
+        tally
     );
+    all.extend(api::chain::ERRORS.iter().map(|info| Entry {
+        from: "api",
+        code: info.code,
+        cause: info.cause,
+        action: info.action,
+    }));
     for (from, parts) in [("node", node::ERRORS), ("perf", perf::ERRORS)] {
         all.extend(parts.iter().flat_map(|part| part.iter()).map(|info| Entry {
             from,

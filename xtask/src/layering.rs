@@ -78,6 +78,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "primitives",
             "ledger",
             "flow",
+            "chain",
             "api",
             "client",
             "node",

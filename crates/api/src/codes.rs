@@ -23,6 +23,7 @@ macro_rules! codes {
         pub const ERRORS: &[ErrorInfo] = &[$($name),*];
     };
 }
+pub(crate) use codes;
 
 codes! {
     /// No token, or a wrong one.
@@ -187,9 +188,10 @@ codes! {
         "Try again, or wait longer with timeout_ms.";
 }
 
-/// The entry of a code.
+/// The entry of a code, a chain node's included.
 pub fn info(code: &str) -> Option<&'static ErrorInfo> {
-    ERRORS.iter().find(|info| info.code == code)
+    let mut all = ERRORS.iter().chain(crate::chain::ERRORS);
+    all.find(|info| info.code == code)
 }
 
 #[cfg(test)]
@@ -198,11 +200,12 @@ mod tests {
 
     #[test]
     fn codes_are_unique_and_complete() {
-        let mut codes: Vec<&str> = ERRORS.iter().map(|info| info.code).collect();
+        let all = || ERRORS.iter().chain(crate::chain::ERRORS);
+        let mut codes: Vec<&str> = all().map(|info| info.code).collect();
         codes.sort_unstable();
         codes.dedup();
-        assert_eq!(codes.len(), ERRORS.len());
-        for info in ERRORS {
+        assert_eq!(codes.len(), all().count());
+        for info in all() {
             assert!(
                 info.code.contains('.') && (400..600).contains(&info.status),
                 "{info:?}"

@@ -6,9 +6,10 @@
 //!
 //! Modules in reading order: [`paths`] (where), [`flows`] (start a flow, learn what came of it), [`stream`] (the same for
 //! busy clients), [`ledger`], [`vault`], [`notary`], [`network`], [`node`] (what can be read), [`consents`] (what
-//! is signed that others propose), [`login`] and [`users`] (who may), [`problem`] and [`codes`]
+//! is signed that others propose), [`chain`] (a chain node's API), [`login`] and [`users`] (who may), [`problem`] and [`codes`]
 //! (what can go wrong).
 
+pub mod chain;
 pub mod codes;
 pub mod consents;
 pub mod events;

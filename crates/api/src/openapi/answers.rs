@@ -37,7 +37,10 @@ pub(super) fn answers(operation: &Operation, generator: &mut SchemaGenerator) ->
         let mut text = named.join(", ");
         if status == REFUSED && operation.others {
             text.push_str(if text.is_empty() { "" } else { ", " });
-            text.push_str("or a code of the flow, the ledger or the vault");
+            text.push_str(match operation.path.starts_with(CHAIN) {
+                true => "or a code of the chain",
+                false => "or a code of the flow, the ledger or the vault",
+            });
         }
         let examples: Map<String, Value> = codes
             .iter()
@@ -60,6 +63,9 @@ pub(super) fn answers(operation: &Operation, generator: &mut SchemaGenerator) ->
     }
     answers.into()
 }
+
+/// Operations of a chain node.
+const CHAIN: &str = "/v1/chain/";
 
 /// Refusals with codes that are not the API's own.
 const REFUSED: u16 = 422;
@@ -98,6 +104,7 @@ fn title(status: u16) -> &'static str {
         405 => "Method Not Allowed",
         408 => "Request Timeout",
         409 => "Conflict",
+        410 => "Gone",
         413 => "Payload Too Large",
         422 => "Unprocessable Entity",
         429 => "Too Many Requests",

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::answers::{answers, content, problem};
 use super::model::{Kind, Operation, Parameter};
 use super::operations;
-use crate::codes::ERRORS;
+use crate::codes::{ERRORS, ErrorInfo};
 use crate::node::FlowInfo;
 use crate::problem::Problem;
 
@@ -22,15 +22,78 @@ pub struct Facts<'a> {
     pub codes: &'a [(&'a str, &'a str)],
 }
 
+/// What a description is put together from.
+pub(crate) struct Parts<'a> {
+    /// In the order in which they are shown.
+    pub(crate) operations: &'a [&'static Operation],
+    /// Codes of the API itself.
+    pub(crate) errors: &'a [&'static ErrorInfo],
+    /// Codes of other parts and their causes.
+    pub(crate) others: &'a [(&'a str, &'a str)],
+    /// Names types that only events carry.
+    pub(crate) mentioned: fn(&mut SchemaGenerator),
+    /// Changes schemas by what is known here.
+    pub(crate) refine: &'a dyn Fn(&mut Map<String, Value>),
+    /// What the description says of itself.
+    pub(crate) info: Value,
+    /// What operations belong to.
+    pub(crate) tags: Value,
+}
+
 /// The whole description.
 pub fn document(facts: &Facts<'_>) -> Value {
+    let refine = |schemas: &mut Map<String, Value>| {
+        if let Some(flows) = facts.flows {
+            for schema in ["StartFlow", "StreamStart"] {
+                if let Some(schema) = schemas.get_mut(schema) {
+                    name_flows(schema, flows);
+                }
+            }
+        }
+    };
+    assemble(&Parts {
+        operations: &operations().collect::<Vec<_>>(),
+        errors: &ERRORS.iter().collect::<Vec<_>>(),
+        others: facts.codes,
+        mentioned: |generator| {
+            for mentioned in [
+                generator.subschema_for::<crate::events::FlowStep>(),
+                generator.subschema_for::<crate::events::VaultStart>(),
+                generator.subschema_for::<crate::events::VaultChange>(),
+            ] {
+                // Named for their definitions only.
+                drop(mentioned);
+            }
+        },
+        refine: &refine,
+        info: json!({
+            "title": "Tallystick node",
+            "version": env!("CARGO_PKG_VERSION"),
+            "summary": "A node's HTTP API: flows, the vault, the ledger, the node itself.",
+            "description": "JSON over HTTP/1.1 and HTTP/2, TLS only. Amounts and sequence numbers are integers (sums of amounts are text), ids, hashes and keys are text, times are milliseconds since the Unix epoch. Everything that is no success is a problem (RFC 9457) with a stable code and a hint.",
+            "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
+        }),
+        tags: json!([
+            { "name": "flows", "description": "Start flows, follow them, learn what came of them." },
+            { "name": "vault", "description": "What the node owns." },
+            { "name": "ledger", "description": "What the node has recorded." },
+            { "name": "notary", "description": "What a notary has seen consumed." },
+            { "name": "contracts", "description": "Contracts of the node's binary, and what the node signs that others propose." },
+            { "name": "node", "description": "The node and its network." },
+            { "name": "users", "description": "Who may do what." },
+        ]),
+    })
+}
+
+/// Puts a description together.
+pub(crate) fn assemble(parts: &Parts<'_>) -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.definitions_path = "/components/schemas".into();
         settings.meta_schema = None;
     });
     let mut generator = settings.into_generator();
     let mut all: Map<String, Value> = Map::new();
-    for operation in operations() {
+    for operation in parts.operations {
         let described = described(operation, &mut generator);
         if let Some(methods) = all
             .entry(operation.path)
@@ -40,32 +103,21 @@ pub fn document(facts: &Facts<'_>) -> Value {
             methods.insert(operation.method.to_owned(), described);
         }
     }
-    for mentioned in [
-        generator.subschema_for::<Problem>(),
-        generator.subschema_for::<crate::events::FlowStep>(),
-        generator.subschema_for::<crate::events::VaultStart>(),
-        generator.subschema_for::<crate::events::VaultChange>(),
-    ] {
-        // Named for their definitions only.
-        drop(mentioned);
-    }
+    generator.subschema_for::<Problem>();
+    (parts.mentioned)(&mut generator);
     let mut schemas = generator.take_definitions(true);
     schemas.values_mut().for_each(without_links);
-    schemas.insert("ErrorCode".to_owned(), error_code(facts.codes));
+    let codes = error_code(parts.errors, parts.others);
+    schemas.insert("ErrorCode".to_owned(), codes);
     if let Some(code) = schemas
         .get_mut("Problem")
         .and_then(|problem| problem.pointer_mut("/properties/code"))
     {
         *code = json!({ "$ref": "#/components/schemas/ErrorCode" });
     }
-    if let Some(flows) = facts.flows {
-        for schema in ["StartFlow", "StreamStart"] {
-            if let Some(schema) = schemas.get_mut(schema) {
-                name_flows(schema, flows);
-            }
-        }
-    }
-    let examples: Map<String, Value> = ERRORS
+    (parts.refine)(&mut schemas);
+    let examples: Map<String, Value> = parts
+        .errors
         .iter()
         .map(|info| {
             (
@@ -76,24 +128,10 @@ pub fn document(facts: &Facts<'_>) -> Value {
         .collect();
     json!({
         "openapi": "3.1.0",
-        "info": {
-            "title": "Tallystick node",
-            "version": env!("CARGO_PKG_VERSION"),
-            "summary": "A node's HTTP API: flows, the vault, the ledger, the node itself.",
-            "description": "JSON over HTTP/1.1 and HTTP/2, TLS only. Amounts and sequence numbers are integers (sums of amounts are text), ids, hashes and keys are text, times are milliseconds since the Unix epoch. Everything that is no success is a problem (RFC 9457) with a stable code and a hint.",
-            "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
-        },
+        "info": parts.info,
         "servers": [{ "url": "/" }],
         "security": [{ "bearer": [] }],
-        "tags": [
-            { "name": "flows", "description": "Start flows, follow them, learn what came of them." },
-            { "name": "vault", "description": "What the node owns." },
-            { "name": "ledger", "description": "What the node has recorded." },
-            { "name": "notary", "description": "What a notary has seen consumed." },
-            { "name": "contracts", "description": "Contracts of the node's binary, and what the node signs that others propose." },
-            { "name": "node", "description": "The node and its network." },
-            { "name": "users", "description": "Who may do what." },
-        ],
+        "tags": parts.tags,
         "paths": all,
         "components": {
             "securitySchemes": { "bearer": { "type": "http", "scheme": "bearer", "description": "A token of the node's configuration." } },
@@ -158,8 +196,8 @@ fn parameter(parameter: &Parameter, place: &str, generator: &mut SchemaGenerator
 }
 
 /// The form of a code, and those that are known; applications bring their own.
-fn error_code(others: &[(&str, &str)]) -> Value {
-    let known: BTreeMap<&str, &str> = ERRORS
+fn error_code(own: &[&ErrorInfo], others: &[(&str, &str)]) -> Value {
+    let known: BTreeMap<&str, &str> = own
         .iter()
         .map(|info| (info.code, info.cause))
         .chain(others.iter().copied())

@@ -13,11 +13,12 @@ mod flows;
 mod hospital;
 mod ledger;
 mod model;
-mod parts;
+pub(crate) mod parts;
 mod reads;
 mod users;
 
 pub use build::{Facts, document};
+pub(crate) use build::{Parts, assemble};
 pub use model::{Answer, COMMON, Content, Kind, Operation, Parameter};
 
 /// Every operation, in the order in which they are shown.

@@ -7,11 +7,11 @@ use crate::Wait;
 
 const JSON: &str = "application/json";
 
-pub(super) fn of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+pub(crate) fn of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     generator.subschema_for::<T>()
 }
 
-pub(super) const fn json<T: JsonSchema>(example: &'static str) -> Option<Content> {
+pub(crate) const fn json<T: JsonSchema>(example: &'static str) -> Option<Content> {
     Some(Content {
         media: JSON,
         schema: of::<T>,
@@ -19,7 +19,7 @@ pub(super) const fn json<T: JsonSchema>(example: &'static str) -> Option<Content
     })
 }
 
-pub(super) const fn text(media: &'static str, example: &'static str) -> Option<Content> {
+pub(crate) const fn text(media: &'static str, example: &'static str) -> Option<Content> {
     Some(Content {
         media,
         schema: of::<String>,
@@ -27,7 +27,7 @@ pub(super) const fn text(media: &'static str, example: &'static str) -> Option<C
     })
 }
 
-pub(super) const fn answer(status: u16, help: &'static str, content: Option<Content>) -> Answer {
+pub(crate) const fn answer(status: u16, help: &'static str, content: Option<Content>) -> Answer {
     Answer {
         status,
         help,
@@ -35,12 +35,12 @@ pub(super) const fn answer(status: u16, help: &'static str, content: Option<Cont
     }
 }
 
-pub(super) const fn parameter(name: &'static str, kind: Kind, help: &'static str) -> Parameter {
+pub(crate) const fn parameter(name: &'static str, kind: Kind, help: &'static str) -> Parameter {
     Parameter { name, kind, help }
 }
 
 /// What most operations are.
-pub(super) const READ: Operation = Operation {
+pub(crate) const READ: Operation = Operation {
     method: "get",
     path: "",
     id: "",
@@ -55,23 +55,23 @@ pub(super) const READ: Operation = Operation {
     others: false,
 };
 
-pub(super) const AFTER: Parameter = parameter(
+pub(crate) const AFTER: Parameter = parameter(
     "after",
     Kind::Number,
     "What `next` of the page before said.",
 );
-pub(super) const LIMIT: Parameter = parameter(
+pub(crate) const LIMIT: Parameter = parameter(
     "limit",
     Kind::Count,
     "How many entries at most, one at least; the node has a limit of its own.",
 );
-pub(super) const TIMEOUT: Parameter = parameter(
+pub(crate) const TIMEOUT: Parameter = parameter(
     "timeout_ms",
     Kind::Number,
     "How long to wait at most, in milliseconds; the node has a limit of its own.",
 );
-pub(super) const WAIT: Parameter = parameter("wait", Kind::Of(of::<Wait>), "What to wait for.");
-pub(super) const LAST_EVENT_ID: Parameter = parameter(
+pub(crate) const WAIT: Parameter = parameter("wait", Kind::Of(of::<Wait>), "What to wait for.");
+pub(crate) const LAST_EVENT_ID: Parameter = parameter(
     "Last-Event-ID",
     Kind::Header,
     "The id of the last event read: the events go on after it.",

@@ -1,0 +1,58 @@
+//! The codes that a chain node's API answers with itself, beside those of [`crate::codes`]. The chain brings its own.
+
+use crate::codes::ErrorInfo;
+
+crate::codes::codes! {
+    /// No such block.
+    UNKNOWN_BLOCK = "chain_api.unknown_block" 404
+        "The main chain has no block with this height or hash."
+        "Check it; a block that was forged on another branch is not kept by its hash.";
+    /// No such transaction.
+    UNKNOWN_TRANSACTION = "chain_api.unknown_transaction" 404
+        "No transaction with this id is in a block or in the pool, and none that left the pool lately has it."
+        "Check the id; ask the node that it was submitted to, or submit it again: it is the same transaction.";
+    /// No such chain.
+    UNKNOWN_CHAIN = "chain_api.unknown_chain" 422
+        "The network has no chain with this number."
+        "Read the network's chains: GET /v1/chain/constants.";
+    /// No such forger or bundler here.
+    NOT_RUNNING = "chain_api.not_running" 404
+        "This account does not forge, or does not bundle this chain, on this node."
+        "List who does: GET /v1/chain/forging, GET /v1/chain/bundlers.";
+    /// No such peer.
+    UNKNOWN_PEER = "chain_api.unknown_peer" 404
+        "The node has not met a peer with this key."
+        "List the peers: GET /v1/chain/peers.";
+    /// Too many transactions in one batch, or none.
+    BAD_BATCH = "chain_api.bad_batch" 422
+        "A batch holds no transactions, or more than the node takes at once."
+        "Send 1 to 1,000 transactions in a batch.";
+    /// Too many accounts at once.
+    TOO_MANY_ACCOUNTS = "chain_api.too_many_accounts" 422
+        "More accounts are asked for than are answered at once."
+        "Ask for at most 100 accounts in a call.";
+    /// A key, passphrase or account that is none.
+    BAD_KEY = "chain_api.bad_key" 422
+        "A key or account does not parse, or a call that needs a secret names none or two."
+        "Give keys and seeds as 64 hexadecimal digits, accounts as TLY-..., and either a seed or a passphrase.";
+    /// Neither payment nor lease.
+    BAD_PREPARE = "chain_api.bad_prepare" 422
+        "What is to be prepared is neither a payment nor a lease, or both."
+        "Give an amount, or lease_blocks on the parent chain, and not both.";
+    /// The node does not sign.
+    SIGNING_OFF = "chain_api.signing_off" 403
+        "This node does not sign for its clients: a passphrase that is sent is known to whoever runs the node."
+        "Sign where the key is: POST /v1/chain/prepare gives what to sign. On a test network set api.allow_server_signing.";
+    /// The body is pruned.
+    PRUNED = "chain_api.pruned" 410
+        "The body of this block was pruned on this node."
+        "Ask a node that keeps all bodies; this node's status says from where on it has them.";
+    /// The snapshot cannot be made.
+    SNAPSHOT_FAILED = "chain_api.snapshot_failed" 422
+        "A copy of the store could not be made: its name is taken or no name, or the disk failed."
+        "Choose a new name of letters, digits and dashes; read the node's log, check the space on its disk.";
+    /// A state hash of another height.
+    NOT_THE_TIP = "chain_api.not_the_tip" 409
+        "A state hash was asked for a height that is not the tip."
+        "Ask without a height, or again for the tip: states of the past are not kept.";
+}

@@ -1,0 +1,41 @@
+//! The chain node's HTTP API: requests, answers and codes. No domain logic: ids, keys, hashes and bytes are hexadecimal text,
+//! accounts are written `TLY-...`, amounts are integers of minor units, heights and times are integers.
+//!
+//! Reading and submitting need no token: a chain's transactions carry their own authority. What changes the node itself (forging,
+//! bundling, bans, rollbacks) does. A time without a unit in its name is in seconds since genesis, as the chain itself counts;
+//! one in `_ms` is in milliseconds since the Unix epoch.
+//!
+//! Modules in reading order: [`paths`] (where), [`network`] (constants, status, peers), [`blocks`], [`transactions`] (and
+//! submitting), [`accounts`], [`forging`] (and bundling), [`events`], [`orders`] (of operators), [`codes`].
+
+pub mod accounts;
+pub mod blocks;
+pub mod codes;
+pub mod events;
+pub mod forging;
+pub mod network;
+mod openapi;
+pub mod orders;
+pub mod paths;
+pub mod transactions;
+
+pub use accounts::{
+    AccountBalances, AccountView, BalancesView, ChainBalance, ForgingBalance, LeaseView,
+};
+pub use blocks::{BlockPage, BlockView, ChildBlockView};
+pub use codes::ERRORS;
+pub use events::{BlockAdded, BlockPopped, Forked, Stuck, TransactionLeft};
+pub use forging::{
+    BundlerList, BundlerView, ForgerView, ForgersView, ForgingAccount, ForgingView, RateView,
+    RatesView, StartBundler, StartForging,
+};
+pub use network::{
+    ChainHealth, ChainInfo, ChainPeer, ChainPeers, ChainStatus, Constants, NewBan, SyncState,
+};
+pub use openapi::{document, operations};
+pub use orders::{Done, PopOff, Prune, Snapshot, StateHash, Trust};
+pub use transactions::{
+    ItemRefusal, PlacedTransaction, Prepare, Prepared, SUBMIT_BATCH_MAX, SignAndSend, Submit,
+    SubmitAnswer, SubmitBatch, SubmitBatchAnswer, Submitted, TransactionAnswer, TransactionKind,
+    TransactionPage, TransactionState, TransactionView, UnconfirmedPage,
+};

@@ -1,0 +1,184 @@
+//! A chain node's API as OpenAPI 3.1.
+
+mod forging;
+mod orders;
+mod reads;
+mod transactions;
+
+use schemars::SchemaGenerator;
+use serde_json::{Value, json};
+
+use super::accounts::{AccountView, BalancesView};
+use super::blocks::{BlockPage, BlockView};
+use super::events::{BlockAdded, BlockPopped, Forked, Stuck, TransactionLeft};
+use super::forging::{
+    BundlerList, BundlerView, ForgersView, ForgingAccount, ForgingView, RatesView, StartBundler,
+    StartForging,
+};
+use super::network::{ChainHealth, ChainPeers, ChainStatus, Constants, NewBan};
+use super::orders::{Done, PopOff, Prune, Snapshot, StateHash, Trust};
+use super::transactions::{
+    Prepare, Prepared, SignAndSend, Submit, SubmitBatch, SubmitBatchAnswer, Submitted,
+    TransactionAnswer, TransactionPage, UnconfirmedPage,
+};
+use super::{codes, paths};
+use crate::codes::{
+    BAD_JSON, BAD_PARAMETER, BAD_REQUEST, BODY_TIMEOUT, BODY_TOO_LARGE, ErrorInfo, INTERNAL,
+    NODE_BUSY, NODE_STOPPING, STORE_FAILED,
+};
+use crate::openapi::parts::{LIMIT, READ, answer, json, parameter, text};
+use crate::openapi::{Kind, Operation, Parameter, Parts, assemble};
+
+const BLOCK: Parameter = parameter(
+    "block",
+    Kind::Form("^([0-9]{1,10}|[0-9a-f]{64})$"),
+    "A height, or a hash.",
+);
+const ACCOUNT: Parameter = parameter("account", Kind::Text(64), "An account: `TLY-...`.");
+const ID: Parameter = parameter("transaction_id", Kind::Hex(64), "The full id.");
+const CHAIN: Parameter = parameter("chain", Kind::Count, "Only of this chain.");
+const WITH_TRANSACTIONS: Parameter = parameter(
+    "transactions",
+    Kind::Words(&["true", "false"]),
+    "Whether the transactions come with each block; a page of blocks ends early where they are many.",
+);
+
+const ANY: &[&ErrorInfo] = &[&INTERNAL, &NODE_BUSY];
+const ASKED: &[&ErrorInfo] = &[&INTERNAL, &NODE_BUSY, &BAD_PARAMETER];
+const ASKED_BLOCK: &[&ErrorInfo] = &[
+    &INTERNAL,
+    &NODE_BUSY,
+    &BAD_PARAMETER,
+    &codes::UNKNOWN_BLOCK,
+    &codes::PRUNED,
+];
+const SENT: &[&ErrorInfo] = &[
+    &INTERNAL,
+    &NODE_BUSY,
+    &NODE_STOPPING,
+    &STORE_FAILED,
+    &BAD_JSON,
+    &BAD_REQUEST,
+    &BODY_TIMEOUT,
+    &BODY_TOO_LARGE,
+    &codes::UNKNOWN_CHAIN,
+    &codes::BAD_KEY,
+    &codes::BAD_PREPARE,
+];
+const ORDERED: &[&ErrorInfo] = &[&BAD_JSON, &BAD_REQUEST, &BODY_TIMEOUT, &BODY_TOO_LARGE];
+
+/// What needs no token.
+const OPEN: Operation = Operation {
+    token: false,
+    codes: ASKED,
+    ..READ
+};
+const ORDER: Operation = Operation {
+    method: "post",
+    tag: "orders",
+    codes: ORDERED,
+    others: true,
+    ..READ
+};
+
+/// Every operation of a chain node, in the order in which they are shown.
+pub fn operations() -> impl Iterator<Item = &'static Operation> {
+    [
+        reads::OPERATIONS,
+        transactions::OPERATIONS,
+        forging::OPERATIONS,
+        orders::OPERATIONS,
+    ]
+    .into_iter()
+    .flatten()
+}
+
+/// The description, with the codes of the chain and other parts and their causes.
+#[must_use]
+pub fn document(others: &[(&str, &str)]) -> Value {
+    let errors: Vec<&ErrorInfo> = crate::codes::ERRORS
+        .iter()
+        .filter(|info| named(info.code))
+        .chain(codes::ERRORS)
+        .collect();
+    assemble(&Parts {
+        operations: &operations().collect::<Vec<_>>(),
+        errors: &errors,
+        others,
+        mentioned,
+        refine: &|_| {},
+        info: json!({
+            "title": "Tallystick chain node",
+            "version": env!("CARGO_PKG_VERSION"),
+            "summary": "A chain node's HTTP API: blocks, transactions, accounts, forging, the node itself.",
+            "description": "JSON over HTTP/1.1 and HTTP/2, TLS only. Amounts are integers of minor units, heights and times integers, times in seconds since genesis unless their name says milliseconds; ids, hashes, keys and bytes are hexadecimal text, accounts are TLY-.... Reading and submitting need no token. Everything that is no success is a problem (RFC 9457) with a stable code and a hint.",
+            "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
+        }),
+        tags: json!([
+            { "name": "chain", "description": "The chain and how it grows." },
+            { "name": "transactions", "description": "Submit transactions, learn what came of them." },
+            { "name": "accounts", "description": "Balances and histories." },
+            { "name": "forging", "description": "Forgers and bundlers." },
+            { "name": "peers", "description": "The other nodes." },
+            { "name": "orders", "description": "What operators order." },
+            { "name": "node", "description": "The node itself." },
+        ]),
+    })
+}
+
+/// Whether an operation, or every one with a token, may refuse with this code.
+fn named(code: &str) -> bool {
+    let common = crate::openapi::COMMON.iter();
+    let own = operations().flat_map(|operation| operation.codes);
+    common.chain(own).any(|info| info.code == code)
+}
+
+fn mentioned(generator: &mut SchemaGenerator) {
+    for event in [
+        generator.subschema_for::<BlockAdded>(),
+        generator.subschema_for::<BlockPopped>(),
+        generator.subschema_for::<Forked>(),
+        generator.subschema_for::<TransactionLeft>(),
+        generator.subschema_for::<Stuck>(),
+    ] {
+        // Named for their definitions only.
+        drop(event);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_reference_leads_somewhere_and_every_operation_is_named_once() {
+        let document = document(&[("chain_tx.malformed", "The bytes do not decode.")]);
+        let text = document.to_string();
+        for reference in text.split("\"$ref\":\"#").skip(1) {
+            let place = reference.split('"').next().unwrap_or_default();
+            assert!(document.pointer(place).is_some(), "{place}");
+        }
+        let ids: BTreeSet<&str> = operations().map(|operation| operation.id).collect();
+        let places: BTreeSet<_> = operations().map(|o| (o.method, o.path)).collect();
+        let count = operations().count();
+        assert_eq!((ids.len(), places.len()), (count, count));
+        let tags = document["tags"].to_string();
+        for operation in operations() {
+            assert!(tags.contains(operation.tag), "{}", operation.tag);
+            let segments = operation.path.matches('{').count();
+            assert_eq!(segments, operation.segments.len(), "{}", operation.path);
+            let bodies = operation.answers.iter().filter_map(|answer| answer.content);
+            for body in bodies.chain(operation.body) {
+                if body.media == "application/json" && !body.example.is_empty() {
+                    let example = serde_json::from_str::<Value>(body.example);
+                    assert!(example.is_ok(), "{}", operation.id);
+                }
+            }
+        }
+        assert_eq!(
+            document.pointer("/paths/~1v1~1chain~1blocks/get/security"),
+            Some(&json!([]))
+        );
+    }
+}

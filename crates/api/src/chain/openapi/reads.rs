@@ -1,0 +1,152 @@
+//! Operations on the chain and on accounts.
+
+use super::*;
+
+/// In the order in which they are shown.
+pub(super) const OPERATIONS: &[Operation] = &[
+    Operation {
+        path: paths::CONSTANTS,
+        id: "constants",
+        tag: "chain",
+        summary: "What never changes in the network: genesis, parameters, chains.",
+        answers: &[answer(200, "The constants.", json::<Constants>(""))],
+        codes: ANY,
+        ..OPEN
+    },
+    Operation {
+        path: paths::STATUS,
+        id: "status",
+        tag: "chain",
+        summary: "The node: height, tip, pool, peers, forging, how far it is with syncing.",
+        answers: &[answer(200, "The status.", json::<ChainStatus>(""))],
+        codes: ANY,
+        ..OPEN
+    },
+    Operation {
+        path: paths::BLOCKS,
+        id: "blocks",
+        tag: "chain",
+        summary: "Blocks, the newest first.",
+        query: &[
+            parameter("before", Kind::Count, "Blocks below this height."),
+            LIMIT,
+            WITH_TRANSACTIONS,
+        ],
+        answers: &[answer(
+            200,
+            "A page.",
+            json::<BlockPage>(r#"{"blocks":[]}"#),
+        )],
+        ..OPEN
+    },
+    Operation {
+        path: paths::BLOCK,
+        id: "block",
+        tag: "chain",
+        summary: "A block of the main chain.",
+        segments: &[BLOCK],
+        query: &[WITH_TRANSACTIONS],
+        answers: &[answer(200, "The block.", json::<BlockView>(""))],
+        codes: ASKED_BLOCK,
+        ..OPEN
+    },
+    Operation {
+        path: paths::BLOCK_TRANSACTIONS,
+        id: "blockTransactions",
+        tag: "chain",
+        summary: "A block's transactions of all chains, in their order.",
+        segments: &[BLOCK],
+        query: &[
+            CHAIN,
+            parameter("after", Kind::Count, "What `next` of the page before said."),
+            LIMIT,
+        ],
+        answers: &[answer(
+            200,
+            "A page.",
+            json::<TransactionPage>(r#"{"transactions":[]}"#),
+        )],
+        codes: ASKED_BLOCK,
+        ..OPEN
+    },
+    Operation {
+        path: paths::BALANCES,
+        id: "balances",
+        tag: "accounts",
+        summary: "Balances of up to 100 accounts on all chains, all at one height.",
+        query: &[parameter(
+            "accounts",
+            Kind::Text(6_400),
+            "Accounts, separated by commas.",
+        )],
+        answers: &[answer(
+            200,
+            "The balances.",
+            json::<BalancesView>(r#"{"height":1,"accounts":[]}"#),
+        )],
+        codes: &[
+            &INTERNAL,
+            &NODE_BUSY,
+            &BAD_PARAMETER,
+            &codes::TOO_MANY_ACCOUNTS,
+        ],
+        ..OPEN
+    },
+    Operation {
+        path: paths::ACCOUNT,
+        id: "account",
+        tag: "accounts",
+        summary: "An account: balances, forging balance, leases. One that nobody has paid has zeroes.",
+        segments: &[ACCOUNT],
+        answers: &[answer(200, "The account.", json::<AccountView>(""))],
+        ..OPEN
+    },
+    Operation {
+        path: paths::ACCOUNT_TRANSACTIONS,
+        id: "accountTransactions",
+        tag: "accounts",
+        summary: "An account's transactions in blocks, the newest first.",
+        segments: &[ACCOUNT],
+        query: &[
+            CHAIN,
+            parameter(
+                "before",
+                Kind::Form("^[0-9]{1,10}-[0-9]{1,10}$"),
+                "What `next` of the page before said.",
+            ),
+            LIMIT,
+        ],
+        answers: &[answer(
+            200,
+            "A page.",
+            json::<TransactionPage>(r#"{"transactions":[]}"#),
+        )],
+        ..OPEN
+    },
+    Operation {
+        path: paths::EVENTS,
+        id: "follow",
+        tag: "chain",
+        summary: "Server-sent events: `status` (a ChainStatus) at once, then `added` (a BlockAdded), `popped` (a BlockPopped), `forked` (a Forked), `left` (a TransactionLeft) and `stuck` (a Stuck) as they happen; at last, if the node ends them, `cut` (a Problem). They begin now, whatever Last-Event-ID says.",
+        answers: &[answer(
+            200,
+            "Events without end.",
+            text(
+                "text/event-stream",
+                "event: forked\ndata: {\"common\":41,\"depth\":2}\n\n",
+            ),
+        )],
+        codes: ANY,
+        ..OPEN
+    },
+    Operation {
+        path: paths::STATE_HASH,
+        id: "stateHash",
+        tag: "chain",
+        summary: "A hash over the whole state at the tip: nodes with the same tip have the same. It reads every balance.",
+        query: &[parameter("height", Kind::Count, "The tip's, or nothing.")],
+        answers: &[answer(200, "The hash.", json::<StateHash>(""))],
+        codes: &[&INTERNAL, &NODE_BUSY, &BAD_PARAMETER, &codes::NOT_THE_TIP],
+        ..OPEN
+    },
+];
