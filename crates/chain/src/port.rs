@@ -20,15 +20,16 @@ pub enum Table {
     ByHash = 3,
     /// `transaction id 32` -> height u32 and place in the block.
     TxIndex = 4,
-    /// `account 16 | height u32` -> places of its transactions in that block.
+    /// `account 16 | !height u32` -> places of its transactions in that block; the newest block stands first.
     AccountTxs = 5,
     /// `account 16 | chain u8` -> balance u64.
     Balances = 6,
-    /// `account 16 | height u32` -> the account's balance on the parent chain at the end of that block, where it changed.
+    /// `account 16 | !height u32` -> the account's balance on the parent chain at the end of that block, where it changed; the
+    /// newest stands first.
     Held = 7,
-    /// `lessor 16` -> its leases, now and next.
+    /// `0 | lessor 16` -> its lease, and the next one; `1 | end u32 | lessor 16` -> nothing: whose lease ends at that height.
     Leases = 8,
-    /// `lessee 16 | lessor 16` -> nothing: who leases to whom.
+    /// `lessee 16 | lessor 16` -> nothing: who leases to whom; `lessee 16` -> how many u32.
     Lessors = 9,
     /// `height u32` -> the rows that a rollback of the block puts back.
     Undo = 10,

@@ -5,6 +5,7 @@
 //! Signatures of transactions are not committed to: a body with a bad one says something about who sent it, nothing about the block.
 
 mod bytes;
+mod carried;
 
 use primitives::{
     Domain, Hash, KeyPair, PublicKey, Scheme, Signature, SignatureContext, SignedMessage,
@@ -14,6 +15,7 @@ use primitives::{
 use crate::{AccountId, Transaction, TxId};
 
 pub use bytes::{HEADER_BYTES, read_body, read_header, write_body};
+pub use carried::{CarriedBlock, CarriedEntry, read_carried_body};
 
 /// What a forger signs.
 #[derive(Clone, Debug, PartialEq, Eq)]

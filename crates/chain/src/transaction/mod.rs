@@ -12,6 +12,7 @@
 //! copy signed anew is the same transaction, and no network takes another's.
 
 mod bytes;
+mod carried;
 
 use std::fmt;
 use std::str::FromStr;
@@ -24,6 +25,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use crate::{AccountId, ChainId};
 
 pub use bytes::{EXTENSION_BYTES_MAX, PAYMENT_BYTES, read, read_exact};
+pub use carried::Carried;
 
 /// A transaction's full id: its time (`u32`, big-endian) and the first 28 bytes of its hash. Ids sort by time, so that an index of
 /// ids grows at its end, and look-ups of what is recent stay in what is cached.

@@ -1,0 +1,128 @@
+//! The bytes of a genesis (`docs/formats/chain.md`): what its hash is over, and what a store keeps.
+
+use std::collections::BTreeMap;
+
+use super::{BALANCES_MAX, CHAINS_MAX, ChainInfo, Genesis, NAME_BYTES_MAX, overrides};
+use crate::{AccountId, ChainId, Rejection};
+
+const VERSION: u8 = 1;
+/// Constants at most, far above those there are.
+const NUMBERS_MAX: usize = 255;
+
+impl Genesis {
+    /// The bytes.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = vec![VERSION];
+        put_text(&mut out, &self.network);
+        out.extend_from_slice(&self.time_ms.to_be_bytes());
+        let numbers = overrides::numbers(&self.params);
+        out.push(numbers.len() as u8);
+        for number in numbers {
+            out.extend_from_slice(&number.to_be_bytes());
+        }
+        out.push(self.chains.len() as u8);
+        for chain in self.chains.values() {
+            out.extend_from_slice(&[chain.id.0, chain.decimals]);
+            put_text(&mut out, &chain.name);
+            put_text(&mut out, &chain.symbol);
+        }
+        out.extend_from_slice(&(self.balances.len() as u32).to_be_bytes());
+        for ((account, chain), balance) in &self.balances {
+            out.extend_from_slice(&account.0);
+            out.push(chain.0);
+            out.extend_from_slice(&balance.to_be_bytes());
+        }
+        out
+    }
+
+    /// Reads and checks a genesis.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Rejection> {
+        let mut reader = Reader(bytes);
+        let [version] = reader.take()?;
+        if version != VERSION {
+            return Err(malformed(format!("version {version}")));
+        }
+        let network = reader.text()?;
+        let time_ms = u64::from_be_bytes(reader.take()?);
+        let [count] = reader.take()?;
+        let numbers = (0..usize::from(count).min(NUMBERS_MAX))
+            .map(|_| reader.take().map(u64::from_be_bytes))
+            .collect::<Result<Vec<_>, _>>()?;
+        let params = overrides::of_numbers(&numbers)
+            .ok_or_else(|| malformed("the constants are not those of this version"))?;
+        let [count] = reader.take()?;
+        if usize::from(count) > CHAINS_MAX {
+            return Err(malformed(format!("{count} chains")));
+        }
+        let mut chains = Vec::with_capacity(usize::from(count));
+        for _ in 0..count {
+            let [id, decimals] = reader.take()?;
+            chains.push(ChainInfo {
+                id: ChainId(id),
+                name: reader.text()?,
+                symbol: reader.text()?,
+                decimals,
+                supply: 0,
+            });
+        }
+        let count = u32::from_be_bytes(reader.take()?) as usize;
+        if count > BALANCES_MAX {
+            return Err(malformed(format!("{count} balances")));
+        }
+        let mut balances = BTreeMap::new();
+        for _ in 0..count {
+            let account = AccountId(reader.take()?);
+            let [chain] = reader.take()?;
+            let place = (account, ChainId(chain));
+            // Ascending and each once, so that one genesis has one form.
+            if balances
+                .last_key_value()
+                .is_some_and(|(last, _)| *last >= place)
+            {
+                return Err(malformed("balances are not in order"));
+            }
+            balances.insert(place, u64::from_be_bytes(reader.take()?));
+        }
+        if !reader.0.is_empty() {
+            return Err(malformed(format!("{} bytes are left over", reader.0.len())));
+        }
+        if chains.windows(2).any(|pair| pair[0].id >= pair[1].id) {
+            return Err(malformed("chains are not in order"));
+        }
+        Self::new(network, time_ms, params, chains, balances)
+    }
+}
+
+fn put_text(out: &mut Vec<u8>, text: &str) {
+    out.push(text.len() as u8);
+    out.extend_from_slice(text.as_bytes());
+}
+
+struct Reader<'a>(&'a [u8]);
+
+impl Reader<'_> {
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], Rejection> {
+        let (taken, rest) = self
+            .0
+            .split_first_chunk()
+            .ok_or_else(|| malformed("the bytes end too early"))?;
+        self.0 = rest;
+        Ok(*taken)
+    }
+
+    fn text(&mut self) -> Result<String, Rejection> {
+        let [length] = self.take()?;
+        let length = usize::from(length);
+        if length > NAME_BYTES_MAX || length > self.0.len() {
+            return Err(malformed("a name is too long"));
+        }
+        let (text, rest) = self.0.split_at(length);
+        self.0 = rest;
+        String::from_utf8(text.to_vec()).map_err(|_| malformed("a name is not UTF-8"))
+    }
+}
+
+fn malformed(detail: impl Into<String>) -> Rejection {
+    Rejection::new("chain_genesis.malformed", detail)
+}

@@ -1,0 +1,247 @@
+//! Genesis: what a network begins with. Its hash names the network, and goes into every id and signature.
+
+mod bytes;
+mod overrides;
+mod rows;
+mod spec;
+
+use std::collections::BTreeMap;
+
+use primitives::{Domain, Hash};
+
+use crate::{AccountId, ChainId, Params, Rejection, pos};
+
+pub use overrides::ParamsOverrides;
+pub use rows::write_genesis;
+pub use spec::{BalanceSpec, ChainSpec, GenesisSpec};
+
+/// Chains of a network at most, the parent among them.
+pub const CHAINS_MAX: usize = 64;
+/// Balances that a genesis sets at most.
+pub const BALANCES_MAX: usize = 100_000;
+/// Bytes of the name of a network or a chain at most.
+pub const NAME_BYTES_MAX: usize = 64;
+/// Bytes of a token's symbol at most.
+pub const SYMBOL_BYTES_MAX: usize = 12;
+/// Decimals of a token at most.
+pub const DECIMALS_MAX: u8 = 12;
+/// Minor units of a chain's token at most in all, so that no sum of two balances overflows.
+pub const SUPPLY_MAX: u64 = u64::MAX / 2;
+
+/// One chain of a network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChainInfo {
+    /// Its number; the parent's is [`ChainId::PARENT`].
+    pub id: ChainId,
+    /// Its name, for people.
+    pub name: String,
+    /// The symbol of its token.
+    pub symbol: String,
+    /// A whole token has `10^decimals` minor units.
+    pub decimals: u8,
+    /// All minor units that there are.
+    pub supply: u64,
+}
+
+/// A network's beginning, checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Genesis {
+    /// Names the network: over everything below.
+    pub hash: Hash,
+    /// The network's name, for people.
+    pub network: String,
+    /// When its seconds begin: milliseconds since 1970.
+    pub time_ms: u64,
+    /// What is agreed on.
+    pub params: Params,
+    /// The chains.
+    pub chains: BTreeMap<ChainId, ChainInfo>,
+    /// Who has what, none zero.
+    pub balances: BTreeMap<(AccountId, ChainId), u64>,
+    /// The base target before the first block.
+    pub base_target: u64,
+}
+
+impl Genesis {
+    /// Checks the parts and puts them together. The supplies in `chains` are computed here.
+    pub fn new(
+        network: String,
+        time_ms: u64,
+        params: Params,
+        chains: Vec<ChainInfo>,
+        balances: BTreeMap<(AccountId, ChainId), u64>,
+    ) -> Result<Self, Rejection> {
+        text("network", &network, NAME_BYTES_MAX)?;
+        params
+            .check()
+            .map_err(|(field, rule)| rejected("chain_genesis.params", format!("{field} {rule}")))?;
+        let mut chains = checked_chains(chains)?;
+        supply(&mut chains, &balances)?;
+        let Some(parent) = chains.get(&ChainId::PARENT) else {
+            return Err(chains_wrong(format!(
+                "chain {}, the parent, is missing",
+                ChainId::PARENT
+            )));
+        };
+        let tokens = parent.supply / ten_to(parent.decimals);
+        if tokens < params.effective_tokens_min.max(1) {
+            return Err(rejected(
+                "chain_genesis.supply",
+                format!(
+                    "{tokens} whole parent tokens in all, and forging takes {}",
+                    params.effective_tokens_min.max(1)
+                ),
+            ));
+        }
+        let base_target = pos::initial_base_target(&params, tokens).ok_or_else(|| {
+            rejected(
+                "chain_genesis.supply",
+                format!(
+                    "{tokens} whole parent tokens are too many for {} seconds a block; give the parent token more decimals",
+                    params.block_seconds
+                ),
+            )
+        })?;
+        let mut genesis = Self {
+            hash: Hash::ZERO,
+            network,
+            time_ms,
+            params,
+            chains,
+            balances,
+            base_target,
+        };
+        genesis.hash = Hash::of(Domain::ChainGenesis, &[&genesis.to_bytes()]);
+        Ok(genesis)
+    }
+
+    /// The chain of this number.
+    pub fn chain(&self, id: ChainId) -> Option<&ChainInfo> {
+        self.chains.get(&id)
+    }
+
+    /// Minor units of a whole parent token.
+    #[must_use]
+    pub fn parent_unit(&self) -> u64 {
+        self.chains
+            .get(&ChainId::PARENT)
+            .map_or(1, |parent| ten_to(parent.decimals))
+    }
+
+    /// All whole parent tokens that there are.
+    #[must_use]
+    pub fn parent_tokens(&self) -> u64 {
+        self.chains
+            .get(&ChainId::PARENT)
+            .map_or(0, |parent| parent.supply / self.parent_unit())
+    }
+
+    /// Transactions of all chains in one block at most.
+    #[must_use]
+    pub fn transactions_max(&self) -> usize {
+        let children = self.chains.len().saturating_sub(1) as u64;
+        let each = u64::from(self.params.child_transactions_max);
+        usize::try_from(u64::from(self.params.parent_transactions_max) + children * each)
+            .unwrap_or(usize::MAX)
+    }
+}
+
+fn ten_to(decimals: u8) -> u64 {
+    10u64.pow(u32::from(decimals.min(DECIMALS_MAX)))
+}
+
+fn checked_chains(list: Vec<ChainInfo>) -> Result<BTreeMap<ChainId, ChainInfo>, Rejection> {
+    if list.len() > CHAINS_MAX {
+        return Err(chains_wrong(format!("more than {CHAINS_MAX} chains")));
+    }
+    let mut chains = BTreeMap::<ChainId, ChainInfo>::new();
+    for chain in list {
+        text("name", &chain.name, NAME_BYTES_MAX)?;
+        text("symbol", &chain.symbol, SYMBOL_BYTES_MAX)?;
+        if chain.id < ChainId::PARENT {
+            return Err(chains_wrong("chain 0: numbers begin at 1, the parent"));
+        }
+        if chain.decimals > DECIMALS_MAX {
+            return Err(chains_wrong(format!(
+                "chain {}: {} decimals, more than {DECIMALS_MAX}",
+                chain.id, chain.decimals
+            )));
+        }
+        if chains
+            .values()
+            .any(|other| other.symbol == chain.symbol || other.name == chain.name)
+        {
+            return Err(chains_wrong(format!(
+                "two chains are called {} or {}",
+                chain.name, chain.symbol
+            )));
+        }
+        let id = chain.id;
+        if chains.insert(id, chain).is_some() {
+            return Err(chains_wrong(format!("chain {id} is there twice")));
+        }
+    }
+    Ok(chains)
+}
+
+/// Adds up what there is of each token.
+fn supply(
+    chains: &mut BTreeMap<ChainId, ChainInfo>,
+    balances: &BTreeMap<(AccountId, ChainId), u64>,
+) -> Result<(), Rejection> {
+    if balances.len() > BALANCES_MAX {
+        return Err(rejected(
+            "chain_genesis.balances",
+            format!("more than {BALANCES_MAX} balances"),
+        ));
+    }
+    for chain in chains.values_mut() {
+        chain.supply = 0;
+    }
+    for ((account, id), balance) in balances {
+        let Some(chain) = chains.get_mut(id) else {
+            return Err(rejected(
+                "chain_genesis.balances",
+                format!("{account} has tokens of chain {id}, which does not exist"),
+            ));
+        };
+        if *balance == 0 {
+            return Err(rejected(
+                "chain_genesis.balances",
+                format!("{account} has nothing on chain {id}; leave it out"),
+            ));
+        }
+        chain.supply = chain
+            .supply
+            .checked_add(*balance)
+            .filter(|supply| *supply <= SUPPLY_MAX)
+            .ok_or_else(|| {
+                rejected(
+                    "chain_genesis.supply",
+                    format!("chain {id} has more than {SUPPLY_MAX} minor units in all"),
+                )
+            })?;
+    }
+    Ok(())
+}
+
+/// Names go to terminals, pages and metrics: no control characters, nothing at the edges.
+fn text(what: &str, value: &str, bytes_max: usize) -> Result<(), Rejection> {
+    let plain = !value.is_empty() && value.trim() == value && !value.chars().any(char::is_control);
+    if plain && value.len() <= bytes_max {
+        Ok(())
+    } else {
+        Err(rejected(
+            "chain_genesis.name",
+            format!("{what} {value:?}: 1 to {bytes_max} bytes of plain text"),
+        ))
+    }
+}
+
+fn chains_wrong(detail: impl Into<String>) -> Rejection {
+    rejected("chain_genesis.chains", detail)
+}
+
+fn rejected(code: &'static str, detail: impl Into<String>) -> Rejection {
+    Rejection::new(code, detail)
+}

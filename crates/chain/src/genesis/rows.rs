@@ -1,0 +1,39 @@
+//! The rows that a new store begins with.
+
+use super::Genesis;
+use crate::ChainId;
+use crate::port::{Table, WriteBatch};
+use crate::state::rows;
+
+/// The rows of a genesis, for an empty store.
+#[must_use]
+pub fn write_genesis(genesis: &Genesis) -> WriteBatch {
+    let mut batch = WriteBatch::default();
+    batch.put(
+        Table::Meta,
+        rows::META_VERSION,
+        rows::SCHEMA_VERSION.to_be_bytes(),
+    );
+    batch.put(Table::Meta, rows::META_GENESIS, genesis.to_bytes());
+    batch.put(
+        Table::Meta,
+        rows::META_TIP,
+        rows::tip_value(0, &genesis.hash),
+    );
+    batch.put(Table::ByHash, genesis.hash.as_bytes(), 0u32.to_be_bytes());
+    for ((account, chain), balance) in &genesis.balances {
+        batch.put(
+            Table::Balances,
+            rows::balance_key(account, *chain),
+            balance.to_be_bytes(),
+        );
+        if *chain == ChainId::PARENT {
+            batch.put(
+                Table::Held,
+                rows::held_key(account, 0),
+                balance.to_be_bytes(),
+            );
+        }
+    }
+    batch
+}

@@ -1,0 +1,148 @@
+//! What people write to begin a network: a genesis file.
+
+use std::collections::BTreeMap;
+
+use primitives::{PublicKey, hex};
+use serde::{Deserialize, Serialize};
+
+use super::{BALANCES_MAX, ChainInfo, Genesis, ParamsOverrides, rejected};
+use crate::{AccountId, ChainId, Params, Rejection, key_of_passphrase};
+
+/// A genesis file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GenesisSpec {
+    /// The network's name.
+    pub network: String,
+    /// When its seconds begin: milliseconds since 1970.
+    pub time_ms: u64,
+    /// The profile of constants: `production` or `loadtest`.
+    pub profile: String,
+    /// Constants to set in place of the profile's.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub params: ParamsOverrides,
+    /// The chains; number 1 is the parent.
+    pub chains: Vec<ChainSpec>,
+    /// Who has what.
+    pub balances: Vec<BalanceSpec>,
+}
+
+/// One chain of a genesis file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChainSpec {
+    /// Its number, 1 to 255.
+    pub id: ChainId,
+    /// Its name.
+    pub name: String,
+    /// The symbol of its token.
+    pub symbol: String,
+    /// A whole token has `10^decimals` minor units.
+    pub decimals: u8,
+}
+
+/// What one account has. The account is named by exactly one of `account`, `key` and `passphrase`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BalanceSpec {
+    /// The account.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<AccountId>,
+    /// Its Ed25519 public key, 64 hexadecimal digits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// A passphrase that everybody may know: test networks only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passphrase: Option<String>,
+    /// Minor units, by the symbol of the token.
+    pub amounts: BTreeMap<String, u64>,
+}
+
+fn is_default(overrides: &ParamsOverrides) -> bool {
+    *overrides == ParamsOverrides::default()
+}
+
+impl BalanceSpec {
+    /// Whose it is.
+    pub fn whose(&self) -> Result<AccountId, Rejection> {
+        match (&self.account, &self.key, &self.passphrase) {
+            (Some(account), None, None) => Ok(*account),
+            (None, Some(key), None) => hex::decode_array(key)
+                .map(|key| AccountId::of_key(&key))
+                .ok_or_else(|| {
+                    rejected(
+                        "chain_genesis.balances",
+                        format!("key {key:?} is not 64 hexadecimal digits"),
+                    )
+                }),
+            (None, None, Some(passphrase)) => Ok(AccountId::of_key(&ed25519_of(passphrase))),
+            _ => Err(rejected(
+                "chain_genesis.balances",
+                "a balance names its account by exactly one of account, key and passphrase",
+            )),
+        }
+    }
+}
+
+/// The public key that a passphrase stands for.
+fn ed25519_of(passphrase: &str) -> [u8; 32] {
+    match key_of_passphrase(passphrase).public() {
+        PublicKey::Ed25519(key) => *key,
+        // `key_of_passphrase` makes no other keys.
+        PublicKey::EcdsaP256(_) | PublicKey::Composite(_) => [0; 32],
+    }
+}
+
+impl GenesisSpec {
+    /// Checks it.
+    pub fn build(&self) -> Result<Genesis, Rejection> {
+        let profile = Params::named(&self.profile).ok_or_else(|| {
+            rejected(
+                "chain_genesis.params",
+                format!("profile {:?}: production or loadtest", self.profile),
+            )
+        })?;
+        let chains: Vec<ChainInfo> = self.chains.iter().map(ChainSpec::info).collect();
+        let mut balances = BTreeMap::new();
+        for spec in &self.balances {
+            let account = spec.whose()?;
+            for (symbol, amount) in &spec.amounts {
+                let chain = chains
+                    .iter()
+                    .find(|chain| chain.symbol == *symbol)
+                    .ok_or_else(|| {
+                        rejected(
+                            "chain_genesis.balances",
+                            format!("{account} has {symbol}, which is no chain's symbol"),
+                        )
+                    })?;
+                if balances.len() >= BALANCES_MAX {
+                    return Err(rejected(
+                        "chain_genesis.balances",
+                        format!("more than {BALANCES_MAX} balances"),
+                    ));
+                }
+                if balances.insert((account, chain.id), *amount).is_some() {
+                    return Err(rejected(
+                        "chain_genesis.balances",
+                        format!("{account} has {symbol} twice"),
+                    ));
+                }
+            }
+        }
+        let params = self.params.over(profile);
+        Genesis::new(self.network.clone(), self.time_ms, params, chains, balances)
+    }
+}
+
+impl ChainSpec {
+    fn info(&self) -> ChainInfo {
+        ChainInfo {
+            id: self.id,
+            name: self.name.clone(),
+            symbol: self.symbol.clone(),
+            decimals: self.decimals,
+            supply: 0,
+        }
+    }
+}

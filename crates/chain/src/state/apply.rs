@@ -1,0 +1,387 @@
+//! A block joins the branch: checked as a whole, then written as a whole.
+
+use std::collections::HashMap;
+
+use primitives::Hash;
+
+use super::check::{When, check_transaction};
+use super::leases::Leasing;
+use super::rows::{self, Former, HeaderRow, Place};
+use super::window::Seen;
+use super::{BlockFault, Fault, Overlay, Point, check_header};
+use crate::block::{CarriedBlock, CarriedEntry, root_of};
+use crate::port::{Reads, StoreFailure, Table, damaged};
+use crate::transaction::{Body, Carried};
+use crate::{AccountId, ChainId, Genesis, TxId};
+
+/// A balance that a block changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Touched {
+    /// Whose.
+    pub account: AccountId,
+    /// On which chain.
+    pub chain: ChainId,
+    /// Before the block.
+    pub before: u64,
+    /// After it.
+    pub after: u64,
+    /// What the block's transactions took from it; more may have come in.
+    pub debit: u64,
+}
+
+/// What a block did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Applied {
+    /// The block.
+    pub height: u32,
+    /// Its hash.
+    pub hash: Hash,
+    /// Every account that paid or received, by account and chain.
+    pub touched: Vec<Touched>,
+    /// Fees of parent transactions, which the forger gets.
+    pub fees: u64,
+}
+
+/// Applies a block after the tip: all of it, or nothing. Signatures are the caller's business, and so is the clock.
+pub fn apply_block<R: Reads<Table>>(
+    overlay: &mut Overlay<R>,
+    genesis: &Genesis,
+    block: &CarriedBlock,
+) -> Result<Applied, BlockFault> {
+    check_header(overlay, genesis, &block.header)?;
+    check_shape(genesis, block)?;
+    let when = When {
+        time: block.header.time,
+        height: block.header.height,
+    };
+    for carried in block.transactions() {
+        check_transaction(overlay, genesis, carried, when).map_err(|fault| match fault {
+            Fault::Refused(mut rejection) => {
+                rejection.detail = format!("{}: {}", carried.id, rejection.detail);
+                BlockFault::Invalid(rejection)
+            }
+            Fault::Store(failure) => BlockFault::Store(failure),
+        })?;
+    }
+    let (touched, fees) = settle(overlay, block)?;
+    write(overlay, genesis, block, &touched, fees)?;
+    Ok(Applied {
+        height: block.header.height,
+        hash: block.hash,
+        touched,
+        fees,
+    })
+}
+
+/// Whether the body is the header's, in order, and within the limits.
+pub(super) fn check_shape(genesis: &Genesis, block: &CarriedBlock) -> Result<(), BlockFault> {
+    let header = &block.header;
+    let mismatch = |what: &str| Err(BlockFault::body("chain_block.body_mismatch", what));
+    if block.root() != header.root {
+        return mismatch("the root is not over these transactions");
+    }
+    // From here on, the header has committed to what is wrong: ids decide all but signatures.
+    if !ascending(block.body.iter().map(|entry| &entry.transaction)) {
+        return Err(BlockFault::invalid(
+            "chain_block.order",
+            "parent transactions",
+        ));
+    }
+    let mut chains = Vec::new();
+    for entry in &block.body {
+        let chain = entry.transaction.transaction.chain;
+        if chain != ChainId::PARENT {
+            return Err(BlockFault::invalid(
+                "chain_block.child_blocks",
+                format!("a transaction of chain {chain} outside a child block"),
+            ));
+        }
+        match entry.transaction.transaction.body {
+            Body::ChildBlock { child, count, root } => {
+                check_child_block(genesis, entry, child, count, root)?;
+                if chains.contains(&child) {
+                    return Err(BlockFault::invalid(
+                        "chain_block.child_blocks",
+                        format!("two of chain {child}"),
+                    ));
+                }
+                chains.push(child);
+            }
+            _ if !entry.children.is_empty() => {
+                return mismatch("transactions follow one that carries none");
+            }
+            _ => {}
+        }
+    }
+    let children: usize = block.body.iter().map(|entry| entry.children.len()).sum();
+    let bytes: u64 = block.transactions().map(|tx| u64::from(tx.bytes)).sum();
+    if header.parent_count as usize != block.body.len()
+        || header.child_count as usize != children
+        || u64::from(header.body_bytes) != bytes
+    {
+        return Err(BlockFault::invalid(
+            "chain_block.counts",
+            format!(
+                "{} parent and {children} child transactions in {bytes} bytes",
+                block.body.len()
+            ),
+        ));
+    }
+    Ok(())
+}
+
+fn check_child_block(
+    genesis: &Genesis,
+    entry: &CarriedEntry,
+    child: ChainId,
+    count: u32,
+    root: Hash,
+) -> Result<(), BlockFault> {
+    let ids: Vec<TxId> = entry.children.iter().map(|carried| carried.id).collect();
+    if root_of(&ids) != root {
+        return Err(BlockFault::body(
+            "chain_block.body_mismatch",
+            format!("the child block of chain {child} carries other transactions"),
+        ));
+    }
+    if ids.len() != count as usize {
+        return Err(BlockFault::invalid(
+            "chain_block.counts",
+            format!("the child block of chain {child} carries {}", ids.len()),
+        ));
+    }
+    if !ascending(entry.children.iter()) {
+        return Err(BlockFault::invalid(
+            "chain_block.order",
+            format!("the child block of chain {child}"),
+        ));
+    }
+    if entry
+        .children
+        .iter()
+        .any(|carried| carried.transaction.chain != child)
+    {
+        return Err(BlockFault::invalid(
+            "chain_block.child_blocks",
+            format!("the child block of chain {child} carries another chain's transaction"),
+        ));
+    }
+    let bytes: u64 = entry.children.iter().map(|tx| u64::from(tx.bytes)).sum();
+    if bytes > u64::from(genesis.params.child_block_bytes_max) {
+        return Err(BlockFault::invalid(
+            "chain_block.too_large",
+            format!("the child block of chain {child} has {bytes} bytes"),
+        ));
+    }
+    Ok(())
+}
+
+fn ascending<'a>(transactions: impl Iterator<Item = &'a std::sync::Arc<Carried>>) -> bool {
+    transactions.is_sorted_by(|a, b| a.id < b.id)
+}
+
+#[derive(Default)]
+struct Flow {
+    debit: u64,
+    credit: u64,
+}
+
+/// Adds up who pays and who receives; every account must have before the block what it pays in it.
+fn settle<R: Reads<Table>>(
+    overlay: &Overlay<R>,
+    block: &CarriedBlock,
+) -> Result<(Vec<Touched>, u64), BlockFault> {
+    let mut flows: HashMap<(AccountId, ChainId), Flow> = HashMap::new();
+    let fees = add_up(block, &mut flows).ok_or_else(|| {
+        BlockFault::invalid("chain_block.overdrawn", "more than any account can have")
+    })?;
+    let mut places: Vec<_> = flows.into_iter().collect();
+    places.sort_unstable_by_key(|(place, _)| *place);
+    let mut touched = Vec::with_capacity(places.len());
+    for ((account, chain), Flow { debit, credit }) in places {
+        let before = overlay.balance(&account, chain)?;
+        let rest = before.checked_sub(debit).ok_or_else(|| {
+            BlockFault::invalid(
+                "chain_block.overdrawn",
+                format!("{account} pays {debit} of {before} on chain {chain}"),
+            )
+        })?;
+        // The supply is within half of the range, so only a damaged row gets here.
+        let after = rest
+            .checked_add(credit)
+            .ok_or_else(|| damaged(format!("{account} has more than there is on chain {chain}")))?;
+        touched.push(Touched {
+            account,
+            chain,
+            before,
+            after,
+            debit,
+        });
+    }
+    Ok((touched, fees))
+}
+
+/// `None` where a sum is more than 64 bits hold.
+fn add_up(block: &CarriedBlock, flows: &mut HashMap<(AccountId, ChainId), Flow>) -> Option<u64> {
+    let mut fees = 0u64;
+    let mut pay = |carried: &Carried| {
+        let transaction = &carried.transaction;
+        let flow = flows
+            .entry((carried.sender, transaction.chain))
+            .or_default();
+        flow.debit = flow.debit.checked_add(transaction.debit()?)?;
+        if let Body::Payment { to, amount, .. } = transaction.body {
+            let flow = flows.entry((to, transaction.chain)).or_default();
+            flow.credit = flow.credit.checked_add(amount)?;
+        }
+        Some(())
+    };
+    let mut earned = Vec::new();
+    for entry in &block.body {
+        pay(&entry.transaction)?;
+        fees = fees.checked_add(entry.transaction.transaction.fee)?;
+        let mut child_fees = 0u64;
+        for child in &entry.children {
+            pay(child)?;
+            child_fees = child_fees.checked_add(child.transaction.fee)?;
+        }
+        if let Some(child) = entry.children.first() {
+            let bundler = (entry.transaction.sender, child.transaction.chain);
+            earned.push((bundler, child_fees));
+        }
+    }
+    earned.push(((block.header.forger_account(), ChainId::PARENT), fees));
+    for (who, fees) in earned {
+        if fees > 0 {
+            let flow = flows.entry(who).or_default();
+            flow.credit = flow.credit.checked_add(fees)?;
+        }
+    }
+    Some(fees)
+}
+
+fn write<R: Reads<Table>>(
+    overlay: &mut Overlay<R>,
+    genesis: &Genesis,
+    block: &CarriedBlock,
+    touched: &[Touched],
+    fees: u64,
+) -> Result<(), StoreFailure> {
+    let height = block.header.height;
+    let mut former = Vec::with_capacity(touched.len());
+    // Leases first: they read, and what reads may fail, before anything else is written.
+    let leases = lease(overlay, genesis, block, &mut former)?;
+    for change in touched {
+        if change.before == change.after {
+            continue;
+        }
+        let key = rows::balance_key(&change.account, change.chain);
+        let before = (change.before > 0).then(|| change.before.to_be_bytes().to_vec());
+        former.push((Table::Balances, key.to_vec(), before));
+        overlay.set_balance(&change.account, change.chain, change.after);
+        if change.chain == ChainId::PARENT {
+            overlay.put(
+                Table::Held,
+                rows::held_key(&change.account, height),
+                change.after.to_be_bytes(),
+            );
+        }
+    }
+    index(overlay, block);
+    let row = HeaderRow {
+        header: block.header.clone(),
+        hash: block.hash,
+        fees,
+        leases,
+        children: child_counts(block),
+    };
+    overlay.put(Table::Headers, height.to_be_bytes(), row.to_bytes());
+    overlay.put(Table::ByHash, *block.hash.as_bytes(), height.to_be_bytes());
+    let body = block.body_bytes();
+    for (piece, bytes) in (0..=u16::MAX).zip(body.chunks(rows::PIECE_BYTES)) {
+        overlay.put(Table::Bodies, rows::body_key(height, piece), bytes);
+    }
+    overlay.put(Table::Undo, height.to_be_bytes(), rows::undo_value(&former));
+    overlay.put(
+        Table::Meta,
+        rows::META_TIP,
+        rows::tip_value(height, &block.hash),
+    );
+    overlay.window.push(height, Seen::of(&row))?;
+    overlay.tip = Point::of(&block.header, block.hash);
+    Ok(())
+}
+
+/// Ends and begins leases; how many rows that changed. A store that fails here has failed for good: the caller stops.
+fn lease<R: Reads<Table>>(
+    overlay: &mut Overlay<R>,
+    genesis: &Genesis,
+    block: &CarriedBlock,
+    former: &mut Vec<Former>,
+) -> Result<u32, StoreFailure> {
+    let mut leasing = Leasing {
+        overlay,
+        former,
+        changes: 0,
+    };
+    let height = block.header.height;
+    leasing.end(height)?;
+    for entry in &block.body {
+        let carried = &entry.transaction;
+        if let Body::Lease { to, blocks } = carried.transaction.body {
+            leasing.lease(&genesis.params, height, &carried.sender, to, blocks)?;
+        }
+    }
+    Ok(leasing.changes)
+}
+
+fn child_counts(block: &CarriedBlock) -> Vec<(ChainId, u32)> {
+    let mut counts: Vec<_> = block
+        .body
+        .iter()
+        .filter_map(|entry| match entry.transaction.transaction.body {
+            Body::ChildBlock { child, count, .. } => Some((child, count)),
+            _ => None,
+        })
+        .collect();
+    counts.sort_unstable();
+    counts
+}
+
+/// Rows that find the block's transactions, by id and by account.
+fn index<R: Reads<Table>>(overlay: &mut Overlay<R>, block: &CarriedBlock) {
+    let height = block.header.height;
+    for (account, mut places) in account_places(block) {
+        overlay.put(
+            Table::AccountTxs,
+            rows::held_key(&account, height),
+            rows::account_txs_value(&mut places),
+        );
+    }
+    let mut offset = 0;
+    for carried in block.transactions() {
+        let place = Place { height, offset };
+        overlay.put(Table::TxIndex, carried.id.0, place.to_bytes());
+        overlay.recent.add(&carried.id);
+        offset += carried.bytes;
+    }
+}
+
+/// Chains and offsets of each account's transactions in a block, as sender or recipient.
+pub(super) fn account_places(block: &CarriedBlock) -> HashMap<AccountId, Vec<(ChainId, u32)>> {
+    let mut places: HashMap<AccountId, Vec<(ChainId, u32)>> = HashMap::new();
+    let mut offset = 0u32;
+    for carried in block.transactions() {
+        let place = (carried.transaction.chain, offset);
+        places.entry(carried.sender).or_default().push(place);
+        let to = match carried.transaction.body {
+            Body::Payment { to, .. } | Body::Lease { to, .. } => to,
+            Body::ChildBlock { .. } => carried.sender,
+        };
+        if to != carried.sender {
+            places.entry(to).or_default().push(place);
+        }
+        offset = offset.saturating_add(carried.bytes);
+    }
+    places
+}

@@ -1,0 +1,189 @@
+//! What a transaction has to keep to, apart from what its sender has.
+
+use super::{Fault, Overlay};
+use crate::genesis::SUPPLY_MAX;
+use crate::port::{Reads, Table};
+use crate::transaction::{Body, Carried, Transaction};
+use crate::{Anchor, ChainId, Genesis, Params, Rejection};
+
+/// The block that a transaction is to stand in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct When {
+    /// Its time; of one not yet forged, what the clock says.
+    pub time: u32,
+    /// Its height; of one not yet forged, that after the tip.
+    pub height: u32,
+}
+
+/// Checks a transaction for a block after the tip: form, times, anchor, and that no block has it. Neither the signature nor the
+/// sender's balance.
+pub fn check_transaction<R: Reads<Table>>(
+    overlay: &Overlay<R>,
+    genesis: &Genesis,
+    carried: &Carried,
+    when: When,
+) -> Result<(), Fault> {
+    check_form(genesis, carried)?;
+    check_times(&genesis.params, &carried.transaction, when.time)?;
+    check_anchor(overlay, genesis, carried.transaction.anchor, when.height)?;
+    if overlay.contains(&carried.id)? {
+        return Err(Fault::refused(
+            "chain_tx.duplicate",
+            format!("{} is in a block", carried.id),
+        ));
+    }
+    Ok(())
+}
+
+/// What a transaction says of itself, against the network's constants.
+pub fn check_form(genesis: &Genesis, carried: &Carried) -> Result<(), Rejection> {
+    let transaction = &carried.transaction;
+    let params = &genesis.params;
+    let no = |code, detail: String| Err(Rejection::new(code, detail));
+    if genesis.chain(transaction.chain).is_none() {
+        return no(
+            "chain_tx.unknown_chain",
+            format!("there is no chain {}", transaction.chain),
+        );
+    }
+    let is_payment = matches!(transaction.body, Body::Payment { .. });
+    if !is_payment && transaction.chain != ChainId::PARENT {
+        return no(
+            "chain_tx.unknown_chain",
+            format!("chain {} has payments only", transaction.chain),
+        );
+    }
+    if !(1..=params.deadline_minutes_max).contains(&transaction.deadline_minutes) {
+        return no(
+            "chain_tx.deadline",
+            format!(
+                "{} minutes; 1 to {}",
+                transaction.deadline_minutes, params.deadline_minutes_max
+            ),
+        );
+    }
+    let least = fee_min(params, transaction);
+    if transaction.fee < least {
+        return no(
+            "chain_tx.fee",
+            format!("{}, the least is {least}", transaction.fee),
+        );
+    }
+    if transaction.debit().is_none_or(|debit| debit > SUPPLY_MAX) {
+        return no("chain_tx.amount", format!("more than {SUPPLY_MAX}"));
+    }
+    match &transaction.body {
+        Body::Payment {
+            amount, message, ..
+        } => {
+            if *amount == 0 && message.is_empty() {
+                return no("chain_tx.amount", "nothing, and no message".into());
+            }
+            if message.len() > params.message_bytes_max as usize {
+                return no(
+                    "chain_tx.message",
+                    format!(
+                        "{} bytes, at most {}",
+                        message.len(),
+                        params.message_bytes_max
+                    ),
+                );
+            }
+        }
+        Body::Lease { to, blocks } => {
+            if *to == carried.sender {
+                return no("chain_tx.lease", "to oneself".into());
+            }
+            if !(params.lease_blocks_min..=params.lease_blocks_max).contains(blocks) {
+                return no(
+                    "chain_tx.lease",
+                    format!(
+                        "{blocks} blocks; {} to {}",
+                        params.lease_blocks_min, params.lease_blocks_max
+                    ),
+                );
+            }
+        }
+        Body::ChildBlock { child, count, .. } => {
+            if !child.is_child() || genesis.chain(*child).is_none() {
+                return no(
+                    "chain_tx.child_block",
+                    format!("there is no child chain {child}"),
+                );
+            }
+            if !(1..=params.child_transactions_max).contains(count) {
+                return no(
+                    "chain_tx.child_block",
+                    format!(
+                        "{count} transactions; 1 to {}",
+                        params.child_transactions_max
+                    ),
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The least fee of a transaction, in its chain's token: on child chains what bundlers ask is their own business.
+#[must_use]
+pub fn fee_min(params: &Params, transaction: &Transaction) -> u64 {
+    match transaction.body {
+        Body::ChildBlock { count, .. } => params
+            .child_block_fee_per_transaction
+            .saturating_mul(u64::from(count)),
+        _ if transaction.chain == ChainId::PARENT => params.parent_fee_min,
+        _ => 0,
+    }
+}
+
+/// Whether a transaction may stand in a block of this time.
+pub fn check_times(params: &Params, transaction: &Transaction, time: u32) -> Result<(), Rejection> {
+    if transaction.time > time.saturating_add(params.clock_drift_seconds) {
+        return Err(Rejection::new(
+            "chain_tx.from_future",
+            format!("{} s ahead", transaction.time - time),
+        ));
+    }
+    if transaction.expires() < time {
+        return Err(Rejection::new(
+            "chain_tx.expired",
+            format!("{} s ago", time - transaction.expires()),
+        ));
+    }
+    Ok(())
+}
+
+/// Whether a transaction with this anchor may stand in a block of this height, on this branch.
+pub fn check_anchor<R: Reads<Table>>(
+    overlay: &Overlay<R>,
+    genesis: &Genesis,
+    anchor: Anchor,
+    height: u32,
+) -> Result<(), Fault> {
+    // Genesis is always deep enough.
+    let deepest = match anchor.height {
+        0 => 0,
+        height => height.saturating_add(genesis.params.anchor_depth_min),
+    };
+    if deepest > height {
+        return Err(Fault::refused(
+            "chain_tx.anchor_young",
+            format!(
+                "block {} in one of height {height}; {} below at least",
+                anchor.height, genesis.params.anchor_depth_min
+            ),
+        ));
+    }
+    let known = overlay
+        .hash_at(anchor.height)?
+        .is_some_and(|hash| Anchor::at(anchor.height, &hash) == anchor);
+    if known {
+        Ok(())
+    } else {
+        Err(Fault::refused(
+            "chain_tx.anchor_unknown",
+            format!("block {}", anchor.height),
+        ))
+    }
+}

@@ -1,0 +1,251 @@
+//! Headers: what follows from the blocks before, and who may forge when.
+
+use primitives::Hash;
+
+use super::stake::{Former, LeasesAt, effective, effective_tokens, tokens};
+use super::{Fault, Overlay};
+use crate::block::Header;
+use crate::port::{Reads, StoreFailure, Table, damaged};
+use crate::{Genesis, Rejection, pos};
+
+/// A block as the next one sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Point {
+    /// Its height.
+    pub height: u32,
+    /// Its hash.
+    pub hash: Hash,
+    /// Its time, seconds since genesis.
+    pub time: u32,
+    /// Its generation signature.
+    pub generation: Hash,
+    /// The base target after it.
+    pub base_target: u64,
+    /// The work up to it.
+    pub difficulty: u128,
+}
+
+impl Point {
+    /// Genesis, as block 1 sees it.
+    #[must_use]
+    pub fn genesis(genesis: &Genesis) -> Self {
+        Self {
+            height: 0,
+            hash: genesis.hash,
+            time: 0,
+            generation: genesis.hash,
+            base_target: genesis.base_target,
+            difficulty: 0,
+        }
+    }
+
+    /// A block.
+    #[must_use]
+    pub fn of(header: &Header, hash: Hash) -> Self {
+        Self {
+            height: header.height,
+            hash,
+            time: header.time,
+            generation: header.generation,
+            base_target: header.base_target,
+            difficulty: header.difficulty,
+        }
+    }
+}
+
+/// The height whose time a block of `height` looks back to, where its base target changes.
+pub(super) fn span_start(genesis: &Genesis, height: u32) -> Option<u32> {
+    pos::adjusts(&genesis.params, height)
+        .then(|| height.checked_sub(genesis.params.base_target_span))
+        .flatten()
+}
+
+/// Base target and difficulty of a block that follows `previous` at `time`; `span_time` is the time at [`span_start`].
+pub(super) fn follow(
+    genesis: &Genesis,
+    previous: &Point,
+    span_time: Option<u32>,
+    time: u32,
+) -> (u64, u128) {
+    let base_target = span_time.map_or(previous.base_target, |start| {
+        let elapsed = time.saturating_sub(start);
+        pos::next_base_target(
+            &genesis.params,
+            genesis.base_target,
+            previous.base_target,
+            elapsed,
+        )
+    });
+    let elapsed = time.saturating_sub(previous.time);
+    let work = pos::work(&genesis.params, previous.base_target, elapsed);
+    (base_target, previous.difficulty.saturating_add(work))
+}
+
+/// What a header has to keep to, whatever its forger holds.
+pub(super) fn check_links(
+    genesis: &Genesis,
+    previous: &Point,
+    span_time: Option<u32>,
+    header: &Header,
+) -> Result<(), Rejection> {
+    let no = |code, detail: String| Err(Rejection::new(code, detail));
+    if previous.height.checked_add(1) != Some(header.height) || header.previous != previous.hash {
+        return no(
+            "chain_block.not_next",
+            format!(
+                "block {} does not follow {}",
+                header.height, previous.height
+            ),
+        );
+    }
+    let params = &genesis.params;
+    let children = (genesis.chains.len() as u64).saturating_sub(1);
+    if header.parent_count > params.parent_transactions_max
+        || u64::from(header.child_count) > children * u64::from(params.child_transactions_max)
+        || header.body_bytes > params.block_bytes_max
+    {
+        return no(
+            "chain_block.too_large",
+            format!(
+                "{} parent and {} child transactions in {} bytes",
+                header.parent_count, header.child_count, header.body_bytes
+            ),
+        );
+    }
+    if header.generation != pos::generation(&previous.generation, &header.forger) {
+        return no("chain_block.generation", format!("block {}", header.height));
+    }
+    if header.time <= previous.time {
+        return no(
+            "chain_block.time",
+            format!("{} does not come after {}", header.time, previous.time),
+        );
+    }
+    let (base_target, difficulty) = follow(genesis, previous, span_time, header.time);
+    if header.base_target != base_target {
+        return no(
+            "chain_block.base_target",
+            format!("{} instead of {base_target}", header.base_target),
+        );
+    }
+    if header.difficulty != difficulty {
+        return no(
+            "chain_block.difficulty",
+            format!("{} instead of {difficulty}", header.difficulty),
+        );
+    }
+    Ok(())
+}
+
+/// The hit time of a header after `previous`, by a forger with so many tokens.
+pub(super) fn hit_time(previous: &Point, header: &Header, tokens: u64) -> Result<u32, Rejection> {
+    let hit = pos::hit(&header.generation);
+    pos::hit_time(previous.time, hit, previous.base_target, tokens).ok_or_else(|| {
+        Rejection::new(
+            "chain_block.stake",
+            format!("{} has {tokens} effective tokens", header.forger_account()),
+        )
+    })
+}
+
+/// Whether a header's time has come; what is refused here may be good later.
+pub fn check_clock(genesis: &Genesis, header: &Header, now: u32) -> Result<(), Rejection> {
+    if header.time > now.saturating_add(genesis.params.clock_drift_seconds) {
+        return Err(Rejection::new(
+            "chain_block.from_future",
+            format!("{} is {} s ahead", header.time, header.time - now),
+        ));
+    }
+    Ok(())
+}
+
+fn span_time<R: Reads<Table>>(
+    overlay: &Overlay<R>,
+    genesis: &Genesis,
+    height: u32,
+) -> Result<Option<u32>, StoreFailure> {
+    let Some(start) = span_start(genesis, height) else {
+        return Ok(None);
+    };
+    let time = overlay.time_at(start)?;
+    time.map(Some)
+        .ok_or_else(|| damaged(format!("there is no header at {start}")))
+}
+
+/// Checks a header that follows the tip against the state: everything but its signature, its body, and the clock ([`check_clock`]).
+pub fn check_header<R: Reads<Table>>(
+    overlay: &Overlay<R>,
+    genesis: &Genesis,
+    header: &Header,
+) -> Result<(), Fault> {
+    let previous = overlay.tip();
+    let span_time = match previous.height.checked_add(1) {
+        Some(next) => span_time(overlay, genesis, next)?,
+        None => None,
+    };
+    check_links(genesis, previous, span_time, header)?;
+    let leases = LeasesAt {
+        overlay,
+        former: &Former::new(),
+    };
+    let account = header.forger_account();
+    let balance = effective(
+        &leases,
+        &genesis.params,
+        &account,
+        header.height,
+        previous.height,
+    )?;
+    let hit = hit_time(previous, header, tokens(genesis, balance.unwrap_or(0)))?;
+    if pos::time_fits(&genesis.params, hit, header.time) {
+        Ok(())
+    } else {
+        Err(Fault::refused(
+            "chain_block.time",
+            format!("{} with the hit at {hit}", header.time),
+        ))
+    }
+}
+
+/// A header that follows the tip, forged by `forger` at `time`, without body and signature: for the forger to fill in.
+pub fn next_header<R: Reads<Table>>(
+    overlay: &Overlay<R>,
+    genesis: &Genesis,
+    forger: &[u8; 32],
+    time: u32,
+) -> Result<Header, StoreFailure> {
+    let previous = overlay.tip();
+    let height = previous
+        .height
+        .checked_add(1)
+        .ok_or_else(|| damaged("there are no more heights"))?;
+    let span_time = span_time(overlay, genesis, height)?;
+    let (base_target, difficulty) = follow(genesis, previous, span_time, time);
+    Ok(Header {
+        height,
+        time,
+        previous: previous.hash,
+        forger: *forger,
+        generation: pos::generation(&previous.generation, forger),
+        base_target,
+        difficulty,
+        parent_count: 0,
+        child_count: 0,
+        body_bytes: 0,
+        root: Hash::ZERO,
+        signature: [0; 64],
+    })
+}
+
+/// The second that a forger's block after the tip bears; `None` without enough stake. Later than `standstill_seconds` after it, any
+/// second will do.
+pub fn turn<R: Reads<Table>>(
+    overlay: &Overlay<R>,
+    genesis: &Genesis,
+    forger: &[u8; 32],
+) -> Result<Option<u32>, StoreFailure> {
+    let tip = overlay.tip();
+    let tokens = effective_tokens(overlay, genesis, &crate::AccountId::of_key(forger))?;
+    let hit = pos::hit(&pos::generation(&tip.generation, forger));
+    Ok(pos::hit_time(tip.time, hit, tip.base_target, tokens).and_then(pos::block_time))
+}

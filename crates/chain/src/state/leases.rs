@@ -1,0 +1,200 @@
+//! Leases: an account lends its effective balance to another for a number of blocks.
+//!
+//! A lease begins after the lease delay, or when the one before it ends. Each account has one lease and one that follows; a new one
+//! replaces the one that follows. A lease that ends goes with the block of the height after its last.
+
+use std::collections::BTreeSet;
+
+use super::rows::{self, Lease, LeaseRow};
+use super::{Overlay, rows::Former};
+use crate::port::{Reads, StoreFailure, Table, damaged};
+use crate::{AccountId, Params};
+
+/// Accounts that lease to one account at most; a lease beyond costs its fee and has no effect.
+pub const LESSORS_MAX: u32 = 1_024;
+/// Ends of leases that are read at a time.
+const PAGE: usize = 1_024;
+
+/// Key in `Leases` of an account's leases.
+#[must_use]
+pub fn lease_key(lessor: &AccountId) -> [u8; 17] {
+    let mut key = [0; 17];
+    key[1..].copy_from_slice(&lessor.0);
+    key
+}
+
+/// Key in `Leases` of the end of an account's lease.
+#[must_use]
+pub fn end_key(until: u32, lessor: &AccountId) -> [u8; 21] {
+    let mut key = [1; 21];
+    key[1..5].copy_from_slice(&until.to_be_bytes());
+    key[5..].copy_from_slice(&lessor.0);
+    key
+}
+
+/// An account's leases.
+pub fn leases_of(
+    reads: &impl Reads<Table>,
+    lessor: &AccountId,
+) -> Result<Option<LeaseRow>, StoreFailure> {
+    let value = reads.get(Table::Leases, &lease_key(lessor))?;
+    value.map(|value| LeaseRow::read(&value)).transpose()
+}
+
+/// All whose leases, now or next, are to an account.
+pub fn lessors(
+    reads: &impl Reads<Table>,
+    lessee: &AccountId,
+) -> Result<BTreeSet<AccountId>, StoreFailure> {
+    // The count's key is the lessee alone: it stands before the lessors, which end with the greatest account.
+    let from = rows::lessor_key(lessee, &AccountId([0; 16]));
+    let to = [&rows::lessor_key(lessee, &AccountId([255; 16]))[..], &[0]].concat();
+    let found = reads.scan(Table::Lessors, &from, Some(&to), LESSORS_MAX as usize)?;
+    found
+        .into_iter()
+        .map(|(key, _)| {
+            let lessor = key.get(16..).and_then(|lessor| lessor.try_into().ok());
+            Ok(AccountId(lessor.ok_or_else(|| {
+                damaged("a lessor's key has a wrong length")
+            })?))
+        })
+        .collect()
+}
+
+/// Changes rows of leases, and remembers what they were.
+pub(super) struct Leasing<'a, R> {
+    pub(super) overlay: &'a mut Overlay<R>,
+    pub(super) former: &'a mut Vec<Former>,
+    /// Changes made.
+    pub(super) changes: u32,
+}
+
+impl<R: Reads<Table>> Leasing<'_, R> {
+    /// Ends the leases that are over with a block of this height.
+    pub(super) fn end(&mut self, height: u32) -> Result<(), StoreFailure> {
+        let from = end_key(height, &AccountId([0; 16]));
+        let to = [&end_key(height, &AccountId([255; 16]))[..], &[0]].concat();
+        loop {
+            let ending = self.overlay.scan(Table::Leases, &from, Some(&to), PAGE)?;
+            for (key, _) in &ending {
+                let lessor = key.get(5..).and_then(|lessor| lessor.try_into().ok());
+                let lessor = AccountId(
+                    lessor.ok_or_else(|| damaged("the end of a lease has a wrong length"))?,
+                );
+                let row = leases_of(self.overlay, &lessor)?
+                    .filter(|row| row.now.until == height)
+                    .ok_or_else(|| damaged("the end of a lease has no lease"))?;
+                let next = row.next.map(|now| LeaseRow { now, next: None });
+                self.replace(&lessor, Some(row), next)?;
+            }
+            if ending.len() < PAGE {
+                return Ok(());
+            }
+        }
+    }
+
+    /// A lease transaction in a block of this height.
+    pub(super) fn lease(
+        &mut self,
+        params: &Params,
+        height: u32,
+        lessor: &AccountId,
+        to: AccountId,
+        blocks: u32,
+    ) -> Result<(), StoreFailure> {
+        let row = leases_of(self.overlay, lessor)?;
+        let known = row.is_some_and(|row| row.leases().any(|lease| lease.to == to));
+        if !known && self.lessors_of(&to)? >= LESSORS_MAX {
+            return Ok(());
+        }
+        let soonest = height.saturating_add(params.lease_delay_blocks);
+        let from = row.map_or(soonest, |row| row.now.until.max(soonest));
+        let lease = Lease {
+            to,
+            from,
+            until: from.saturating_add(blocks),
+        };
+        let new = match row {
+            Some(LeaseRow { now, .. }) => LeaseRow {
+                now,
+                next: Some(lease),
+            },
+            None => LeaseRow {
+                now: lease,
+                next: None,
+            },
+        };
+        self.replace(lessor, row, Some(new))
+    }
+
+    fn lessors_of(&self, lessee: &AccountId) -> Result<u32, StoreFailure> {
+        let value = self.overlay.get(Table::Lessors, &lessee.0)?;
+        value.map_or(Ok(0), |value| rows::read_u32(&value))
+    }
+
+    /// Writes an account's leases, when they end, and who is whose lessor.
+    fn replace(
+        &mut self,
+        lessor: &AccountId,
+        old: Option<LeaseRow>,
+        new: Option<LeaseRow>,
+    ) -> Result<(), StoreFailure> {
+        let value = new.map(|row| row.to_bytes());
+        self.set(Table::Leases, lease_key(lessor).to_vec(), value)?;
+        let end = |row: Option<LeaseRow>| row.map(|row| end_key(row.now.until, lessor).to_vec());
+        if end(old) != end(new) {
+            if let Some(key) = end(old) {
+                self.set(Table::Leases, key, None)?;
+            }
+            if let Some(key) = end(new) {
+                self.set(Table::Leases, key, Some(Vec::new()))?;
+            }
+        }
+        let lessees = |row: Option<LeaseRow>| -> BTreeSet<AccountId> {
+            row.iter()
+                .flat_map(LeaseRow::leases)
+                .map(|lease| lease.to)
+                .collect()
+        };
+        let (before, after) = (lessees(old), lessees(new));
+        for lessee in before.difference(&after) {
+            self.link(lessee, lessor, false)?;
+        }
+        for lessee in after.difference(&before) {
+            self.link(lessee, lessor, true)?;
+        }
+        Ok(())
+    }
+
+    fn link(
+        &mut self,
+        lessee: &AccountId,
+        lessor: &AccountId,
+        is: bool,
+    ) -> Result<(), StoreFailure> {
+        let count = self.lessors_of(lessee)?;
+        let count = if is {
+            count.checked_add(1)
+        } else {
+            count.checked_sub(1)
+        };
+        let count = count.ok_or_else(|| damaged("the number of lessors is wrong"))?;
+        let key = rows::lessor_key(lessee, lessor).to_vec();
+        self.set(Table::Lessors, key, is.then(Vec::new))?;
+        let value = (count > 0).then(|| count.to_be_bytes().to_vec());
+        self.set(Table::Lessors, lessee.0.to_vec(), value)
+    }
+
+    fn set(
+        &mut self,
+        table: Table,
+        key: Vec<u8>,
+        value: Option<Vec<u8>>,
+    ) -> Result<(), StoreFailure> {
+        let before = self.overlay.get(table, &key)?;
+        self.former.push((table, key.clone(), before));
+        self.overlay.write(table, key, value);
+        self.changes = self.changes.saturating_add(1);
+        Ok(())
+    }
+}

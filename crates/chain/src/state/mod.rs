@@ -1,0 +1,33 @@
+//! The state of a chain: balances, stakes, leases, blocks and their indexes, as rows behind the storage port.
+//!
+//! - [`Overlay`] reads through rows that are not yet durable, and gathers what a round changes into one batch.
+//! - [`apply_block`] checks a block against the state and applies it whole or not at all; [`undo_block`] takes the last one back,
+//!   leaving every row as it was.
+//! - [`Branch`] judges the headers of a branch without touching the state.
+//!
+//! Signatures are checked by whoever brings blocks and transactions here: in batches, and each only once.
+
+mod apply;
+mod branch;
+mod check;
+mod fault;
+mod header;
+pub mod leases;
+mod memory;
+mod overlay;
+pub mod read;
+mod recent;
+pub mod rows;
+mod stake;
+mod undo;
+mod window;
+
+pub use apply::{Applied, Touched, apply_block};
+pub use branch::Branch;
+pub use check::{When, check_anchor, check_form, check_times, check_transaction, fee_min};
+pub use fault::{BlockFault, Fault};
+pub use header::{Point, check_clock, check_header, next_header, turn};
+pub use memory::MemoryStore;
+pub use overlay::Overlay;
+pub use stake::{effective_tokens, recent_forgers};
+pub use undo::{carried_block, undo_block};

@@ -1,0 +1,345 @@
+//! Rows that are not yet durable, in front of those that are.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Bound;
+
+use primitives::Hash;
+
+use super::recent::{BalanceCache, RecentIds};
+use super::window::{Seen, Window};
+use super::{Fault, Point, rows};
+use crate::genesis::write_genesis;
+use crate::port::{Reads, Row, StoreFailure, Table, WriteBatch, damaged};
+use crate::{AccountId, ChainId, Genesis, TxId};
+use primitives::storage::TableSet;
+
+/// One table's rows that wait: the new value, or that the row is gone.
+type Rows = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
+
+/// What one batch writes.
+#[derive(Debug)]
+struct Layer {
+    tables: Vec<Rows>,
+}
+
+impl Layer {
+    fn new() -> Self {
+        Self {
+            tables: Table::ALL.iter().map(|_| Rows::new()).collect(),
+        }
+    }
+
+    fn table(&self, table: Table) -> &Rows {
+        &self.tables[table as usize]
+    }
+}
+
+/// The state as it is after everything that was applied here, durable or not.
+///
+/// What is put here is read here at once; [`Overlay::take_batch`] gives what is new as one batch, and [`Overlay::committed`] says that
+/// the oldest batch given out is durable and is read from the store from now on.
+///
+/// It also keeps in memory, bounded, what blocks and pools ask for all the time: the tip, the last blocks' hashes, recent ids, balances.
+#[derive(Debug)]
+pub struct Overlay<R> {
+    reads: R,
+    fresh: Layer,
+    /// Batches given out and not yet durable, oldest first.
+    flying: VecDeque<Layer>,
+    balances: RefCell<BalanceCache>,
+    pub(super) recent: RecentIds,
+    pub(super) window: Window,
+    pub(super) tip: Point,
+    genesis: Hash,
+}
+
+impl<R: Reads<Table>> Overlay<R> {
+    /// Opens a store. An empty one gets the rows of the genesis, in the first batch.
+    pub fn open(reads: R, genesis: &Genesis) -> Result<Self, Fault> {
+        let mut overlay = Self {
+            reads,
+            fresh: Layer::new(),
+            flying: VecDeque::new(),
+            balances: RefCell::default(),
+            recent: RecentIds::default(),
+            window: Window::new(1),
+            tip: Point::genesis(genesis),
+            genesis: genesis.hash,
+        };
+        let Some(stored) = overlay.get(Table::Meta, rows::META_GENESIS)? else {
+            if overlay.get(Table::Meta, rows::META_TIP)?.is_some() {
+                return Err(damaged("there are blocks and no genesis").into());
+            }
+            for write in write_genesis(genesis).writes {
+                overlay.write(write.table, write.key, write.value);
+            }
+            overlay.recent.start(0);
+            return Ok(overlay);
+        };
+        let version = overlay.get(Table::Meta, rows::META_VERSION)?;
+        if version.as_deref() != Some(&rows::SCHEMA_VERSION.to_be_bytes()) {
+            return Err(damaged(format!("the tables' layout has version {version:?}")).into());
+        }
+        if stored != genesis.to_bytes() {
+            return Err(Fault::refused(
+                "chain.wrong_network",
+                format!("the genesis given is {}", genesis.hash),
+            ));
+        }
+        overlay.load_tip(genesis)?;
+        Ok(overlay)
+    }
+
+    fn load_tip(&mut self, genesis: &Genesis) -> Result<(), StoreFailure> {
+        let stored = self.get(Table::Meta, rows::META_TIP)?;
+        let (height, hash) = rows::read_tip(&stored.ok_or_else(|| damaged("no tip"))?)?;
+        let first = height.saturating_sub(Window::BLOCKS_MAX as u32 - 1).max(1);
+        self.window = Window::new(first);
+        let to = height.saturating_add(1);
+        let headers = self.scan(
+            Table::Headers,
+            &first.to_be_bytes(),
+            Some(&to.to_be_bytes()),
+            Window::BLOCKS_MAX,
+        )?;
+        for (key, value) in headers {
+            let row = rows::HeaderRow::read(&value)?;
+            if rows::read_u32(&key)? != row.header.height {
+                return Err(damaged("a header stands at another's height"));
+            }
+            self.window.push(row.header.height, Seen::of(&row))?;
+            self.tip = Point::of(&row.header, row.hash);
+        }
+        if (self.tip.height, self.tip.hash) != (height, hash) {
+            return Err(damaged(format!(
+                "the tip is at {height}, the last header at {}",
+                self.tip.height
+            )));
+        }
+        // What the blocks so far hold is asked of the store; what comes is remembered.
+        let latest = self
+            .tip
+            .time
+            .saturating_add(genesis.params.clock_drift_seconds);
+        self.recent.start(latest.saturating_add(1));
+        Ok(())
+    }
+
+    /// The last block, as the next one sees it.
+    #[must_use]
+    pub fn tip(&self) -> &Point {
+        &self.tip
+    }
+
+    /// The store behind.
+    pub fn store(&self) -> &R {
+        &self.reads
+    }
+
+    /// Puts a row.
+    pub fn put(&mut self, table: Table, key: impl Into<Vec<u8>>, value: impl Into<Vec<u8>>) {
+        self.write(table, key.into(), Some(value.into()));
+    }
+
+    /// Deletes a row.
+    pub fn delete(&mut self, table: Table, key: impl Into<Vec<u8>>) {
+        self.write(table, key.into(), None);
+    }
+
+    pub(super) fn write(&mut self, table: Table, key: Vec<u8>, value: Option<Vec<u8>>) {
+        if table == Table::Balances {
+            self.balances.get_mut().forget(&key);
+        }
+        self.fresh.tables[table as usize].insert(key, value);
+    }
+
+    /// Sets a balance; an empty one has no row.
+    pub(super) fn set_balance(&mut self, account: &AccountId, chain: ChainId, balance: u64) {
+        let key = rows::balance_key(account, chain);
+        let value = (balance > 0).then(|| balance.to_be_bytes().to_vec());
+        self.write(Table::Balances, key.to_vec(), value);
+        self.balances.get_mut().keep(key, balance);
+    }
+
+    /// An account's balance on a chain, in minor units.
+    pub fn balance(&self, account: &AccountId, chain: ChainId) -> Result<u64, StoreFailure> {
+        let key = rows::balance_key(account, chain);
+        if let Some(balance) = self.balances.borrow_mut().find(&key) {
+            return Ok(balance);
+        }
+        let value = self.get(Table::Balances, &key)?;
+        let balance = value.map_or(Ok(0), |value| rows::read_u64(&value))?;
+        self.balances.borrow_mut().keep(key, balance);
+        Ok(balance)
+    }
+
+    /// Whether a block of this branch has the transaction. Recent ids are answered from memory.
+    pub fn contains(&self, id: &TxId) -> Result<bool, StoreFailure> {
+        Ok(self.recent.may_hold(id) && self.get(Table::TxIndex, &id.0)?.is_some())
+    }
+
+    /// The hash of the block at a height of this branch; genesis stands at 0.
+    pub fn hash_at(&self, height: u32) -> Result<Option<Hash>, StoreFailure> {
+        if height == 0 {
+            return Ok(Some(self.genesis));
+        }
+        if let Some(seen) = self.window.get(height) {
+            return Ok(Some(seen.hash));
+        }
+        Ok(self.header_row(height)?.map(|row| row.hash))
+    }
+
+    /// The time of the block at a height of this branch; genesis stands at 0.
+    pub fn time_at(&self, height: u32) -> Result<Option<u32>, StoreFailure> {
+        if height == 0 {
+            return Ok(Some(0));
+        }
+        if let Some(seen) = self.window.get(height) {
+            return Ok(Some(seen.time));
+        }
+        Ok(self.header_row(height)?.map(|row| row.header.time))
+    }
+
+    pub(super) fn header_row(&self, height: u32) -> Result<Option<rows::HeaderRow>, StoreFailure> {
+        super::read::header(self, height)
+    }
+
+    /// What is new since the last batch, as one batch.
+    pub fn take_batch(&mut self) -> WriteBatch {
+        let layer = std::mem::replace(&mut self.fresh, Layer::new());
+        let mut batch = WriteBatch::default();
+        for (table, rows) in Table::ALL.iter().zip(&layer.tables) {
+            for (key, value) in rows {
+                match value {
+                    Some(value) => batch.put(*table, key.clone(), value.clone()),
+                    None => batch.delete(*table, key.clone()),
+                }
+            }
+        }
+        self.flying.push_back(layer);
+        batch
+    }
+
+    /// The oldest batch given out, empty or not, is durable: its rows are read from the store from now on.
+    pub fn committed(&mut self) {
+        self.flying.pop_front();
+    }
+
+    /// Batches given out and not yet durable.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.flying.len()
+    }
+
+    /// Nothing is new since the last batch.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.fresh.tables.iter().all(BTreeMap::is_empty)
+    }
+
+    /// Layers, the newest first.
+    fn layers(&self) -> impl Iterator<Item = &Layer> {
+        std::iter::once(&self.fresh).chain(self.flying.iter().rev())
+    }
+}
+
+impl<R: Reads<Table>> Reads<Table> for Overlay<R> {
+    fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StoreFailure> {
+        for layer in self.layers() {
+            if let Some(value) = layer.table(table).get(key) {
+                return Ok(value.clone());
+            }
+        }
+        self.reads.get(table, key)
+    }
+
+    fn scan(
+        &self,
+        table: Table,
+        from: &[u8],
+        to: Option<&[u8]>,
+        limit: usize,
+    ) -> Result<Vec<Row>, StoreFailure> {
+        let mut found = Vec::new();
+        let mut from = from.to_vec();
+        while found.len() < limit && to.is_none_or(|to| from.as_slice() < to) {
+            let stored = self.reads.scan(table, &from, to, limit)?;
+            // Up to the last row of a full page the store's rows are known; beyond, the next page tells.
+            let page_end = match stored.last() {
+                Some((key, _)) if stored.len() == limit => Some(key.clone()),
+                _ => None,
+            };
+            let upper = match (&page_end, to) {
+                (Some(last), _) => Bound::Included(last.as_slice()),
+                (None, Some(to)) => Bound::Excluded(to),
+                (None, None) => Bound::Unbounded,
+            };
+            let mut newer: BTreeMap<&[u8], &Option<Vec<u8>>> = BTreeMap::new();
+            for layer in self.layers() {
+                let range = (Bound::Included(from.as_slice()), upper);
+                for (key, value) in layer.table(table).range::<[u8], _>(range) {
+                    newer.entry(key).or_insert(value);
+                }
+            }
+            merge(stored, newer, limit, &mut found);
+            match page_end {
+                Some(mut last) => {
+                    last.push(0);
+                    from = last;
+                }
+                None => break,
+            }
+        }
+        Ok(found)
+    }
+
+    fn last(&self, table: Table) -> Result<Option<Row>, StoreFailure> {
+        let stored = self.reads.last(table)?;
+        let mut newer: BTreeMap<&[u8], &Option<Vec<u8>>> = BTreeMap::new();
+        for layer in self.layers() {
+            for (key, value) in layer.table(table) {
+                newer.entry(key).or_insert(value);
+            }
+        }
+        for (key, value) in newer.iter().rev() {
+            match (&stored, value) {
+                (Some((last, _)), _) if last.as_slice() > *key => return Ok(stored),
+                (_, Some(value)) => return Ok(Some((key.to_vec(), value.clone()))),
+                // The store's own last row is gone: look at all rows, which only small tables see.
+                (Some((last, _)), None) if last == key => {
+                    return Ok(self.scan(table, &[], None, usize::MAX)?.pop());
+                }
+                (_, None) => {}
+            }
+        }
+        Ok(stored)
+    }
+}
+
+/// Adds the rows of both, the newer deciding, to `found` up to `limit`.
+fn merge(
+    stored: Vec<Row>,
+    newer: BTreeMap<&[u8], &Option<Vec<u8>>>,
+    limit: usize,
+    found: &mut Vec<Row>,
+) {
+    let mut newer = newer.into_iter().peekable();
+    let mut stored = stored.into_iter().peekable();
+    while found.len() < limit {
+        let take_newer = match (newer.peek(), stored.peek()) {
+            (Some((key, _)), Some((other, _))) => *key <= other.as_slice(),
+            (Some(_), None) => true,
+            (None, Some(_)) => false,
+            (None, None) => return,
+        };
+        if !take_newer {
+            found.extend(stored.next());
+            continue;
+        }
+        if let Some((key, value)) = newer.next() {
+            stored.next_if(|(other, _)| other.as_slice() == key);
+            found.extend(value.clone().map(|value| (key.to_vec(), value)));
+        }
+    }
+}

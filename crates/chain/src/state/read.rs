@@ -1,0 +1,182 @@
+//! Questions to the rows, durable or not: what the API and other peers ask.
+
+use super::rows::{self, HeaderRow, Place};
+use crate::block::Header;
+use crate::port::{Reads, StoreFailure, Table, damaged};
+use crate::transaction::{self, EXTENSION_BYTES_MAX, PAYMENT_BYTES, Transaction};
+use crate::{AccountId, ChainId, TxId};
+use primitives::Hash;
+
+/// Bytes of one transaction at most.
+const TRANSACTION_BYTES_MAX: usize = PAYMENT_BYTES + 2 + EXTENSION_BYTES_MAX;
+
+/// Height and hash of the last block.
+pub fn tip(reads: &impl Reads<Table>) -> Result<(u32, Hash), StoreFailure> {
+    let value = reads.get(Table::Meta, rows::META_TIP)?;
+    rows::read_tip(&value.ok_or_else(|| damaged("no tip"))?)
+}
+
+/// The header of a height, above genesis.
+pub fn header(reads: &impl Reads<Table>, height: u32) -> Result<Option<HeaderRow>, StoreFailure> {
+    let value = reads.get(Table::Headers, &height.to_be_bytes())?;
+    let row = value.map(|value| HeaderRow::read(&value)).transpose()?;
+    match row {
+        Some(row) if row.header.height != height => {
+            Err(damaged("a header stands at another's height"))
+        }
+        row => Ok(row),
+    }
+}
+
+/// Headers of heights from `from` on, ascending, at most `max`.
+pub fn headers(
+    reads: &impl Reads<Table>,
+    from: u32,
+    max: usize,
+) -> Result<Vec<HeaderRow>, StoreFailure> {
+    let found = reads.scan(Table::Headers, &from.to_be_bytes(), None, max)?;
+    found
+        .into_iter()
+        .map(|(_, value)| HeaderRow::read(&value))
+        .collect()
+}
+
+/// The height of a block of the main branch, genesis included.
+pub fn height_of(reads: &impl Reads<Table>, hash: &Hash) -> Result<Option<u32>, StoreFailure> {
+    let value = reads.get(Table::ByHash, hash.as_bytes())?;
+    value.map(|value| rows::read_u32(&value)).transpose()
+}
+
+/// The bytes of a block's body; `None` if it has been pruned.
+pub fn body_bytes(
+    reads: &impl Reads<Table>,
+    header: &Header,
+) -> Result<Option<Vec<u8>>, StoreFailure> {
+    let length = header.body_bytes as usize;
+    if length == 0 {
+        return Ok(Some(Vec::new()));
+    }
+    let found = pieces(reads, header.height, 0, length.div_ceil(rows::PIECE_BYTES))?;
+    match found.len() {
+        0 => Ok(None),
+        found_bytes if found_bytes == length => Ok(Some(found)),
+        found_bytes => Err(damaged(format!(
+            "{found_bytes} of {length} bytes of block {}",
+            header.height
+        ))),
+    }
+}
+
+/// So many pieces of a body, as far as they are there, put together.
+fn pieces(
+    reads: &impl Reads<Table>,
+    height: u32,
+    first: u16,
+    count: usize,
+) -> Result<Vec<u8>, StoreFailure> {
+    let from = rows::body_key(height, first);
+    let to = [&rows::body_key(height, u16::MAX)[..], &[0]].concat();
+    let found = reads.scan(Table::Bodies, &from, Some(&to), count)?;
+    let pieces: Vec<Vec<u8>> = found.into_iter().map(|(_, value)| value).collect();
+    Ok(pieces.concat())
+}
+
+/// Where a transaction stands.
+pub fn place_of(reads: &impl Reads<Table>, id: &TxId) -> Result<Option<Place>, StoreFailure> {
+    let value = reads.get(Table::TxIndex, &id.0)?;
+    value.map(|value| Place::read(&value)).transpose()
+}
+
+/// The transaction at a place; `None` if the body has been pruned.
+pub fn transaction_at(
+    reads: &impl Reads<Table>,
+    place: Place,
+) -> Result<Option<Transaction>, StoreFailure> {
+    let offset = place.offset as usize;
+    let wrong = || {
+        damaged(format!(
+            "no transaction at {} of block {}",
+            place.offset, place.height
+        ))
+    };
+    let first = u16::try_from(offset / rows::PIECE_BYTES).map_err(|_| wrong())?;
+    let start = offset % rows::PIECE_BYTES;
+    // One piece, and the next where the transaction may reach into it.
+    let mut bytes = pieces(reads, place.height, first, 1)?;
+    if bytes.is_empty() {
+        return Ok(None);
+    }
+    if bytes.len() == rows::PIECE_BYTES
+        && bytes.len() - start.min(bytes.len()) < TRANSACTION_BYTES_MAX
+    {
+        bytes = pieces(reads, place.height, first, 2)?;
+    }
+    let bytes = bytes.get(start..).ok_or_else(wrong)?;
+    let (transaction, _) =
+        transaction::read(bytes).map_err(|rejection| damaged(rejection.to_string()))?;
+    Ok(Some(transaction))
+}
+
+/// What an account has, by chain.
+pub fn balances(
+    reads: &impl Reads<Table>,
+    account: &AccountId,
+) -> Result<Vec<(ChainId, u64)>, StoreFailure> {
+    let to = [&rows::balance_key(account, ChainId(u8::MAX))[..], &[0]].concat();
+    let found = reads.scan(Table::Balances, &account.0, Some(&to), 256)?;
+    found
+        .into_iter()
+        .map(|(key, value)| {
+            let chain = key.get(16).copied();
+            let chain = chain.ok_or_else(|| damaged("a balance's key has a wrong length"))?;
+            Ok((ChainId(chain), rows::read_u64(&value)?))
+        })
+        .collect()
+}
+
+/// Places of an account's transactions, newest first: at most `max`, all before `before` if given, of one chain if given.
+///
+/// The last place of a full answer is the next question's `before`.
+pub fn account_transactions(
+    reads: &impl Reads<Table>,
+    account: &AccountId,
+    chain: Option<ChainId>,
+    before: Option<Place>,
+    max: usize,
+) -> Result<Vec<Place>, StoreFailure> {
+    let to = [&rows::held_key(account, 0)[..], &[0]].concat();
+    let newest = before.map_or(u32::MAX, |before| before.height);
+    let mut from = rows::held_key(account, newest).to_vec();
+    let mut places = Vec::new();
+    loop {
+        let found = reads.scan(Table::AccountTxs, &from, Some(&to), ACCOUNT_PAGE)?;
+        for (key, value) in &found {
+            let (_, height) = rows::read_held_key(key)?;
+            let mut offsets: Vec<u32> = rows::read_account_txs(value)?
+                .into_iter()
+                .filter(|(of, _)| chain.is_none_or(|chain| chain == *of))
+                .map(|(_, offset)| offset)
+                .collect();
+            offsets.sort_unstable_by(|a, b| b.cmp(a));
+            for offset in offsets {
+                let place = Place { height, offset };
+                if before.is_some_and(|before| place >= before) {
+                    continue;
+                }
+                if places.len() >= max {
+                    return Ok(places);
+                }
+                places.push(place);
+            }
+        }
+        match found.last() {
+            Some((last, _)) if found.len() == ACCOUNT_PAGE && places.len() < max => {
+                from = [last, &[0][..]].concat();
+            }
+            _ => return Ok(places),
+        }
+    }
+}
+
+/// Blocks of an account that are read at a time.
+const ACCOUNT_PAGE: usize = 16;

@@ -1,0 +1,156 @@
+//! Effective balances: what an account has held long enough, and what is leased to it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Overlay, leases, rows};
+use crate::port::{Reads, StoreFailure, Table, damaged};
+use crate::{AccountId, Genesis, Params};
+
+/// Rows of held balances that are read at a time: most accounts change rarely, so the first page is small.
+const PAGES: [usize; 2] = [8, 512];
+
+/// Rows of leases as they were at some block, where they differ from those of the tip.
+pub(super) type Former = BTreeMap<(Table, Vec<u8>), Option<Vec<u8>>>;
+
+/// The leases as they were at some block: [`Former`] before what is stored.
+pub(super) struct LeasesAt<'a, R> {
+    pub(super) overlay: &'a Overlay<R>,
+    pub(super) former: &'a Former,
+}
+
+impl<R: Reads<Table>> LeasesAt<'_, R> {
+    /// To whom the account's balance is leased at a height.
+    fn lessee(&self, lessor: &AccountId, height: u32) -> Result<Option<AccountId>, StoreFailure> {
+        let key = leases::lease_key(lessor);
+        let value = match self.former.get(&(Table::Leases, key.to_vec())) {
+            Some(former) => former.clone(),
+            None => self.overlay.get(Table::Leases, &key)?,
+        };
+        let Some(value) = value else { return Ok(None) };
+        let row = rows::LeaseRow::read(&value)?;
+        let covering = row.leases().find(|lease| lease.covers(height));
+        Ok(covering.map(|lease| lease.to))
+    }
+
+    /// All who may have leased to an account.
+    fn lessors(&self, lessee: &AccountId) -> Result<BTreeSet<AccountId>, StoreFailure> {
+        let mut lessors = leases::lessors(self.overlay, lessee)?;
+        for ((table, key), value) in self.former {
+            let Some(lessor) = key.strip_prefix(&lessee.0[..]) else {
+                continue;
+            };
+            let (Table::Lessors, Ok(lessor)) = (*table, lessor.try_into()) else {
+                continue;
+            };
+            match value {
+                Some(_) => lessors.insert(AccountId(lessor)),
+                None => lessors.remove(&AccountId(lessor)),
+            };
+        }
+        Ok(lessors)
+    }
+}
+
+/// The effective balance of an account for a block of `height`, in minor units: the least that it held at the ends of the heights
+/// of the window that lie at or below `common`, nothing while it is leased out, and the same of everyone who leases to it.
+///
+/// With `common` directly below `height` this is exact; with a lower one it is an upper bound, and `None` where the window does not
+/// reach down to it.
+pub(super) fn effective<R: Reads<Table>>(
+    leases: &LeasesAt<'_, R>,
+    params: &Params,
+    account: &AccountId,
+    height: u32,
+    common: u32,
+) -> Result<Option<u64>, StoreFailure> {
+    let lowest = height.saturating_sub(params.effective_age_blocks);
+    let beyond_leases = height.saturating_sub(common) > params.lease_delay_blocks;
+    // A window that begins above the common block, and leases that began above it, say nothing.
+    let exact = common.checked_add(1) == Some(height);
+    if !exact && (lowest > common || beyond_leases) {
+        return Ok(None);
+    }
+    let upper = common.min(height.saturating_sub(1));
+    let held = |account: &AccountId| held_least(leases.overlay, account, lowest.min(upper), upper);
+    let mut sum = match leases.lessee(account, height)? {
+        Some(_) => 0,
+        None => held(account)?,
+    };
+    for lessor in leases.lessors(account)? {
+        if leases.lessee(&lessor, height)? == Some(*account) {
+            sum = sum
+                .checked_add(held(&lessor)?)
+                .ok_or_else(|| damaged("held balances exceed the supply"))?;
+        }
+    }
+    Ok(Some(sum))
+}
+
+/// The least balance at the ends of the heights `lowest..=highest`.
+fn held_least(
+    reads: &impl Reads<Table>,
+    account: &AccountId,
+    lowest: u32,
+    highest: u32,
+) -> Result<u64, StoreFailure> {
+    let end = [&rows::held_key(account, 0)[..], &[0]].concat();
+    let mut from = rows::held_key(account, highest).to_vec();
+    let mut least: Option<u64> = None;
+    for page in std::iter::once(PAGES[0]).chain(std::iter::repeat(PAGES[1])) {
+        let found = reads.scan(Table::Held, &from, Some(&end), page)?;
+        for (key, value) in &found {
+            let balance = rows::read_u64(value)?;
+            least = Some(least.map_or(balance, |least| least.min(balance)));
+            if rows::read_held_key(key)?.1 <= lowest {
+                return Ok(least.unwrap_or(0));
+            }
+        }
+        match found.last() {
+            Some((last, _)) if found.len() == page => from = [last, &[0][..]].concat(),
+            // At the lowest height it held nothing yet.
+            _ => break,
+        }
+    }
+    Ok(0)
+}
+
+/// Whole tokens of an effective balance; below what forging takes, none.
+pub(super) fn tokens(genesis: &Genesis, balance: u64) -> u64 {
+    let tokens = balance / genesis.parent_unit();
+    if tokens < genesis.params.effective_tokens_min {
+        0
+    } else {
+        tokens
+    }
+}
+
+/// The effective balance of an account for the next block, in whole tokens; 0 where it is too little to forge.
+pub fn effective_tokens<R: Reads<Table>>(
+    overlay: &Overlay<R>,
+    genesis: &Genesis,
+    account: &AccountId,
+) -> Result<u64, StoreFailure> {
+    let leases = LeasesAt {
+        overlay,
+        former: &Former::new(),
+    };
+    let common = overlay.tip.height;
+    let height = common.saturating_add(1);
+    let balance = effective(&leases, &genesis.params, account, height, common)?;
+    Ok(tokens(genesis, balance.unwrap_or(0)))
+}
+
+/// The keys that forged the last `blocks` blocks (of those in memory), at most `max` of them, latest first.
+#[must_use]
+pub fn recent_forgers<R>(overlay: &Overlay<R>, blocks: usize, max: usize) -> Vec<[u8; 32]> {
+    let mut found = Vec::new();
+    for seen in overlay.window.newest().take(blocks) {
+        if found.len() >= max {
+            break;
+        }
+        if !found.contains(&seen.forger) {
+            found.push(seen.forger);
+        }
+    }
+    found
+}

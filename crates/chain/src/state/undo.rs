@@ -1,0 +1,96 @@
+//! The last block is taken back: every row is as it was before.
+
+use super::apply::account_places;
+use super::rows;
+use super::{Fault, Overlay, Point, read};
+use crate::block::{CarriedBlock, read_carried_body};
+use crate::port::{Reads, StoreFailure, Table, damaged};
+use crate::{AccountId, ChainId, Genesis};
+
+/// Takes the tip back, and gives it: its transactions may go to the pool again, and the block may come back.
+///
+/// `chain_block.too_deep` where it is genesis, or where what undoes it has been pruned.
+pub fn undo_block<R: Reads<Table>>(
+    overlay: &mut Overlay<R>,
+    genesis: &Genesis,
+) -> Result<CarriedBlock, Fault> {
+    let height = overlay.tip().height;
+    let too_deep = || Fault::refused("chain_block.too_deep", format!("block {height}"));
+    if height == 0 {
+        return Err(too_deep());
+    }
+    let undo = overlay
+        .get(Table::Undo, &height.to_be_bytes())?
+        .ok_or_else(too_deep)?;
+    let former = rows::read_undo(&undo)?;
+    let block = carried_block(overlay, genesis, height)?
+        .ok_or_else(|| damaged(format!("block {height} is not there")))?;
+    let before = before(overlay, genesis, height)?;
+    // Everything has been read: from here on nothing fails.
+    for carried in block.transactions() {
+        overlay.delete(Table::TxIndex, carried.id.0);
+        overlay.recent.remove(&carried.id);
+    }
+    for account in account_places(&block).into_keys() {
+        overlay.delete(Table::AccountTxs, rows::held_key(&account, height));
+    }
+    for (table, key, value) in former.into_iter().rev() {
+        if let Some(account) = on_parent(table, &key) {
+            overlay.delete(Table::Held, rows::held_key(&account, height));
+        }
+        overlay.write(table, key, value);
+    }
+    overlay.delete(Table::Headers, height.to_be_bytes());
+    overlay.delete(Table::ByHash, *block.hash.as_bytes());
+    let pieces = (block.header.body_bytes as usize).div_ceil(rows::PIECE_BYTES);
+    for piece in (0..=u16::MAX).take(pieces) {
+        overlay.delete(Table::Bodies, rows::body_key(height, piece));
+    }
+    overlay.delete(Table::Undo, height.to_be_bytes());
+    let tip = rows::tip_value(before.height, &before.hash);
+    overlay.put(Table::Meta, rows::META_TIP, tip);
+    overlay.window.pop(height);
+    overlay.tip = before;
+    Ok(block)
+}
+
+/// The account of a balance on the parent chain.
+fn on_parent(table: Table, key: &[u8]) -> Option<AccountId> {
+    let (account, chain) = key.split_first_chunk::<16>()?;
+    (table == Table::Balances && chain == [ChainId::PARENT.0]).then_some(AccountId(*account))
+}
+
+fn before<R: Reads<Table>>(
+    overlay: &Overlay<R>,
+    genesis: &Genesis,
+    height: u32,
+) -> Result<Point, StoreFailure> {
+    if height == 1 {
+        return Ok(Point::genesis(genesis));
+    }
+    let row = overlay
+        .header_row(height - 1)?
+        .ok_or_else(|| damaged(format!("there is no header at {}", height - 1)))?;
+    Ok(Point::of(&row.header, row.hash))
+}
+
+/// A block of this branch, read back; `None` if there is none, or its body has been pruned.
+pub fn carried_block(
+    reads: &impl Reads<Table>,
+    genesis: &Genesis,
+    height: u32,
+) -> Result<Option<CarriedBlock>, StoreFailure> {
+    let Some(row) = read::header(reads, height)? else {
+        return Ok(None);
+    };
+    let Some(bytes) = read::body_bytes(reads, &row.header)? else {
+        return Ok(None);
+    };
+    let body = read_carried_body(&genesis.hash, &bytes, genesis.transactions_max())
+        .map_err(|rejection| damaged(format!("block {height}: {rejection}")))?;
+    Ok(Some(CarriedBlock {
+        header: row.header,
+        hash: row.hash,
+        body,
+    }))
+}

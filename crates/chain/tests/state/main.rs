@@ -1,0 +1,5 @@
+//! The state of a chain: blocks applied and taken back.
+
+mod apply;
+mod kit;
+mod leases;
