@@ -5,8 +5,10 @@ mod books;
 mod collect;
 mod judge;
 mod sample;
+mod verdict;
 
 pub use books::{Acknowledged, Books, NodeBooks, Spend, StateId};
 pub use collect::{CollectError, consumed, node_books, spends, token_label};
-pub use judge::{Verdict, judge};
+pub use judge::judge;
 pub use sample::Sample;
+pub use verdict::Verdict;

@@ -1,17 +1,57 @@
-//! What the cash workloads share: who pays whom, and the arguments of their flows.
+//! What the cash workloads share: who pays whom, how much, and the arguments of their flows.
 
 use serde::Serialize;
+
+use super::books::Token;
+use super::traits::Failed;
+use super::{KnobError, Knobs, Site};
 
 /// The position of the bank that issues and pays.
 pub(super) const PAYER: u32 = 0;
 /// The position of the bank that is paid.
 pub(super) const PAYEE: u32 = 1;
 /// Minor units of each issue and payment, unless somebody says otherwise.
-pub(super) const QUANTITY: u64 = 1_000;
+const QUANTITY: u64 = 1_000;
 /// Minor units of a unit of work at most: sums of all that a run makes stay far below what a quantity can hold.
-pub(super) const QUANTITY_MAX: u64 = 1_000_000_000;
+const QUANTITY_MAX: u64 = 1_000_000_000;
 /// States that one transaction makes at most, as the flows have it.
-pub(super) const STATES_MAX: u64 = 1_000;
+const STATES_MAX: u64 = 1_000;
+
+/// What each issue or payment moves: the knobs `currency` and `quantity`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Money {
+    pub currency: String,
+    /// Minor units.
+    pub quantity: u64,
+}
+
+impl Money {
+    /// As the knobs say; in `currency` if they do not.
+    pub fn of(knobs: &mut Knobs, currency: &str) -> Result<Self, KnobError> {
+        Ok(Self {
+            quantity: knobs.number("quantity", QUANTITY, 1..=QUANTITY_MAX)?,
+            currency: knobs.currency(currency)?,
+        })
+    }
+
+    /// How many states it is divided into: the knob `states`.
+    pub fn states(&self, knobs: &mut Knobs) -> Result<u64, KnobError> {
+        let states = knobs.number("states", 1, 1..=STATES_MAX)?;
+        if states > self.quantity {
+            let message = format!(
+                "no more states than minor units ({}) are allowed",
+                self.quantity
+            );
+            return Err(KnobError::new("states", message));
+        }
+        Ok(states)
+    }
+
+    /// The token that the payer issues.
+    pub fn token(&self, site: &Site) -> Result<Token, Failed> {
+        site.token(&self.currency, PAYER as usize)
+    }
+}
 
 /// Arguments of `cash.issue`.
 #[derive(Serialize)]
@@ -48,4 +88,38 @@ pub(super) struct IssueAndPay<'a> {
     pub quantity: u64,
     pub recipient: &'a str,
     pub anonymous: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn money_is_read_alike_by_all() {
+        for (text, expected) in [
+            ("", Ok((1_000, "GBP", 1))),
+            (
+                "quantity = 7\ncurrency = 'CHF'\nstates = 7",
+                Ok((7, "CHF", 7)),
+            ),
+            ("quantity = 0", Err("quantity")),
+            ("quantity = 1000000001", Err("quantity")),
+            ("currency = 'pounds'", Err("currency")),
+            ("quantity = 4\nstates = 5", Err("states")),
+            ("states = 1001\nquantity = 5000", Err("states")),
+        ] {
+            let mut knobs = Knobs::new(toml::from_str(text).expect("TOML"));
+            let read = Money::of(&mut knobs, "GBP").and_then(|money| {
+                let states = money.states(&mut knobs)?;
+                Ok((money, states))
+            });
+            match (read, expected) {
+                (Ok((money, states)), Ok(expected)) => {
+                    assert_eq!((money.quantity, money.currency.as_str(), states), expected);
+                }
+                (Err(error), Err(knob)) => assert_eq!(error.knob, knob, "{text}"),
+                (read, _) => panic!("{text}: {read:?}"),
+            }
+        }
+    }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use api::StartFlow;
 
 use super::books::Token;
-use super::cash::{Issue as Arguments, PAYER, QUANTITY, QUANTITY_MAX, STATES_MAX};
+use super::cash::{Issue as Arguments, Money, PAYER};
 use super::registry::Make;
 use super::traits::{Boxed, Failed, Prepares, Tried, Worker, Workload};
 use super::{KnobError, Knobs, Site};
@@ -18,32 +18,20 @@ pub(super) const REGISTERED: (&str, &str, Make) = (
 );
 
 struct Issue {
-    currency: String,
-    quantity: u64,
+    money: Money,
     states: u64,
     retry: bool,
 }
 
 impl Issue {
     fn make(knobs: &mut Knobs) -> Result<Arc<dyn Workload>, KnobError> {
-        let quantity = knobs.number("quantity", QUANTITY, 1..=QUANTITY_MAX)?;
+        let money = Money::of(knobs, "GBP")?;
         Ok(Arc::new(Self {
-            currency: knobs.currency("GBP")?,
-            quantity,
-            states: states(knobs, quantity)?,
+            states: money.states(knobs)?,
+            money,
             retry: knobs.flag("retry", false)?,
         }))
     }
-}
-
-/// How many states a quantity is divided into.
-pub(super) fn states(knobs: &mut Knobs, quantity: u64) -> Result<u64, KnobError> {
-    let states = knobs.number("states", 1, 1..=STATES_MAX)?;
-    if states > quantity {
-        let message = format!("no more states than minor units ({quantity}) are allowed");
-        return Err(KnobError::new("states", message));
-    }
-    Ok(states)
 }
 
 impl Workload for Issue {
@@ -62,15 +50,15 @@ impl Workload for Issue {
     ) -> Boxed<'a, Result<Box<dyn Worker>, Failed>> {
         Box::pin(async move {
             let arguments = Arguments {
-                currency: &self.currency,
-                quantity: self.quantity,
+                currency: &self.money.currency,
+                quantity: self.money.quantity,
                 outputs: self.states,
                 reference: None,
             };
             Ok(Box::new(Issuing {
                 start: site.start_of("cash.issue", &arguments)?,
-                token: site.token(&self.currency, PAYER as usize)?,
-                quantity: self.quantity,
+                token: self.money.token(site)?,
+                quantity: self.money.quantity,
                 retry: self.retry,
                 site: Arc::clone(site),
             }) as Box<dyn Worker>)

@@ -8,9 +8,7 @@ use std::sync::Arc;
 use api::StartFlow;
 
 use super::books::Token;
-use super::cash::{
-    Issue, IssueAndPay as Arguments, PAYEE, PAYER, Pay, Payment, QUANTITY, QUANTITY_MAX,
-};
+use super::cash::{Issue, IssueAndPay as Arguments, Money, PAYEE, PAYER, Pay, Payment};
 use super::registry::Make;
 use super::traits::{Boxed, Failed, Prepares, Tried, Worker, Workload};
 use super::{KnobError, Knobs, Site};
@@ -23,8 +21,7 @@ pub(super) const REGISTERED: (&str, &str, Make) = (
 );
 
 struct IssueAndPay {
-    currency: String,
-    quantity: u64,
+    money: Money,
     selection: bool,
     anonymous: bool,
     retry: bool,
@@ -33,8 +30,7 @@ struct IssueAndPay {
 impl IssueAndPay {
     fn make(knobs: &mut Knobs) -> Result<Arc<dyn Workload>, KnobError> {
         Ok(Arc::new(Self {
-            currency: knobs.currency("EUR")?,
-            quantity: knobs.number("quantity", QUANTITY, 1..=QUANTITY_MAX)?,
+            money: Money::of(knobs, "EUR")?,
             selection: knobs.flag("selection", false)?,
             anonymous: knobs.flag("anonymous", false)?,
             retry: knobs.flag("retry", false)?,
@@ -43,7 +39,7 @@ impl IssueAndPay {
 
     fn starts(&self, site: &Site) -> Result<Vec<StartFlow>, Failed> {
         let to = site.name(PAYEE as usize)?;
-        let (currency, quantity) = (self.currency.as_str(), self.quantity);
+        let (currency, quantity) = (self.money.currency.as_str(), self.money.quantity);
         let anonymous = self.anonymous;
         if !self.selection {
             let both = Arguments {
@@ -99,8 +95,8 @@ impl Workload for IssueAndPay {
         Box::pin(async move {
             Ok(Box::new(IssuingAndPaying {
                 starts: self.starts(site)?,
-                token: site.token(&self.currency, PAYER as usize)?,
-                quantity: self.quantity,
+                token: self.money.token(site)?,
+                quantity: self.money.quantity,
                 retry: self.retry,
                 site: Arc::clone(site),
             }) as Box<dyn Worker>)

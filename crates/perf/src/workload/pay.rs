@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use api::StartFlow;
 
-use super::cash::{Issue, PAYEE, PAYER, Pay as Arguments, Payment, QUANTITY, QUANTITY_MAX};
-use super::issue::states;
+use super::cash::{Issue, Money, PAYEE, PAYER, Pay as Arguments, Payment};
 use super::registry::Make;
 use super::traits::{Boxed, Failed, Prepares, Tried, Worker, Workload};
 use super::{KnobError, Knobs, Site, Step};
@@ -27,8 +26,7 @@ const PAYMENTS_PER_COIN: u64 = 1_000_000;
 const COINS_AT_ONCE: u64 = 100;
 
 struct Pay {
-    currency: String,
-    quantity: u64,
+    money: Money,
     states: u64,
     coins: u64,
     anonymous: bool,
@@ -37,11 +35,10 @@ struct Pay {
 
 impl Pay {
     fn make(knobs: &mut Knobs) -> Result<Arc<dyn Workload>, KnobError> {
-        let quantity = knobs.number("quantity", QUANTITY, 1..=QUANTITY_MAX)?;
+        let money = Money::of(knobs, "CHF")?;
         Ok(Arc::new(Self {
-            currency: knobs.currency("CHF")?,
-            quantity,
-            states: states(knobs, quantity)?,
+            states: money.states(knobs)?,
+            money,
             coins: knobs.number("coins", COINS, 1..=COINS_MAX)?,
             anonymous: knobs.flag("anonymous", false)?,
             retry: knobs.flag("retry", false)?,
@@ -61,17 +58,18 @@ impl Workload for Pay {
     /// `coins` coins, few to a transaction.
     fn prepare<'a>(&'a self, site: &'a Arc<Site>, _: u64) -> Boxed<'a, Result<(), Failed>> {
         Box::pin(async move {
-            let token = site.token(&self.currency, PAYER as usize)?;
+            let token = self.money.token(site)?;
             let issues = self.coins.div_ceil(COINS_AT_ONCE);
             site.preparation().begin("coins", issues);
             let coins_of = |number: u64| {
                 let made = number * COINS_AT_ONCE;
                 (self.coins - made).min(COINS_AT_ONCE)
             };
-            let quantity_of = |number: u64| coins_of(number) * self.quantity * PAYMENTS_PER_COIN;
+            let quantity_of =
+                |number: u64| coins_of(number) * self.money.quantity * PAYMENTS_PER_COIN;
             let make = |number: u64| {
                 let arguments = Issue {
-                    currency: &self.currency,
+                    currency: &self.money.currency,
                     quantity: quantity_of(number),
                     outputs: coins_of(number),
                     reference: None,
@@ -90,7 +88,7 @@ impl Workload for Pay {
     fn prepares(&self, _: u64) -> Prepares {
         Prepares::By(format!(
             "{} {} {}",
-            self.coins, self.quantity, self.currency
+            self.coins, self.money.quantity, self.money.currency
         ))
     }
 
@@ -101,11 +99,11 @@ impl Workload for Pay {
     ) -> Boxed<'a, Result<Box<dyn Worker>, Failed>> {
         Box::pin(async move {
             let arguments = Arguments {
-                currency: &self.currency,
+                currency: &self.money.currency,
                 reference: None,
                 payments: [Payment {
                     to: site.name(PAYEE as usize)?,
-                    quantity: self.quantity,
+                    quantity: self.money.quantity,
                     states: self.states,
                 }],
                 anonymous: self.anonymous,

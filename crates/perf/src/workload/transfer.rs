@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::cash::{PAYEE, PAYER, QUANTITY, QUANTITY_MAX};
+use super::cash::{Money, PAYEE, PAYER};
 use super::chains::{Asset, Chains, flows};
 use super::codes::USED_UP;
 use super::registry::Make;
@@ -23,8 +23,7 @@ pub(super) const REGISTERED: (&str, &str, Make) = (
 pub(super) const DEPTH_MAX: u64 = 10_000;
 
 struct Transfer {
-    currency: String,
-    quantity: u64,
+    money: Money,
     depth: u64,
     anonymous: bool,
     retry: bool,
@@ -33,8 +32,7 @@ struct Transfer {
 impl Transfer {
     fn make(knobs: &mut Knobs) -> Result<Arc<dyn Workload>, KnobError> {
         Ok(Arc::new(Self {
-            currency: knobs.currency("USD")?,
-            quantity: knobs.number("quantity", QUANTITY, 1..=QUANTITY_MAX)?,
+            money: Money::of(knobs, "USD")?,
             depth: knobs.number("depth", 10, 0..=DEPTH_MAX)?,
             anonymous: knobs.flag("anonymous", false)?,
             retry: knobs.flag("retry", false)?,
@@ -43,7 +41,7 @@ impl Transfer {
 
     /// Where the quantities of the prepared coins are put away.
     fn store(&self) -> String {
-        format!("transfer {} {}", self.currency, self.depth)
+        format!("transfer {} {}", self.money.currency, self.depth)
     }
 }
 
@@ -57,7 +55,7 @@ impl Workload for Transfer {
     }
 
     fn prepares(&self, units_expected: u64) -> Prepares {
-        let (quantity, currency) = (self.quantity, &self.currency);
+        let Money { currency, quantity } = &self.money;
         Prepares::By(format!(
             "{units_expected} {quantity} {currency} {}",
             self.depth
@@ -75,11 +73,14 @@ impl Workload for Transfer {
             site.preparation().begin("back chains", flows);
             let chains = Chains {
                 asset: Asset::Cash,
-                symbol: self.currency.clone(),
+                symbol: self.money.currency.clone(),
                 holder: PAYER,
                 depth: self.depth,
             };
-            for coin in chains.build(site, units_expected, self.quantity).await? {
+            for coin in chains
+                .build(site, units_expected, self.money.quantity)
+                .await?
+            {
                 site.put(&self.store(), Value::from(coin.quantity))?;
             }
             Ok(())
@@ -94,7 +95,7 @@ impl Workload for Transfer {
         Box::pin(async move {
             Ok(Box::new(Transferring {
                 store: self.store(),
-                currency: self.currency.clone(),
+                currency: self.money.currency.clone(),
                 to: site.name(PAYEE as usize)?.to_owned(),
                 anonymous: self.anonymous,
                 retry: self.retry,

@@ -1,0 +1,60 @@
+//! What an audit found, and how it is told.
+
+/// Most findings that are told one by one; the rest is counted.
+pub(super) const FINDINGS_MAX: usize = 20;
+
+/// What the audit found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verdict {
+    /// What is wrong, the first few in words.
+    pub findings: Vec<String>,
+    /// How much is wrong in all.
+    pub wrong: usize,
+    /// Acknowledged transactions checked.
+    pub transactions: usize,
+    /// Unconsumed states checked.
+    pub states: usize,
+    /// Consumed states checked.
+    pub consumed: usize,
+    /// Of so many transactions one was checked, with its states; 1 is all of them.
+    pub one_in: u64,
+}
+
+impl Verdict {
+    /// Nothing is wrong.
+    pub fn is_clean(&self) -> bool {
+        self.wrong == 0
+    }
+
+    /// Notes something that is wrong.
+    pub(super) fn wrong(&mut self, finding: impl FnOnce() -> String) {
+        self.wrong += 1;
+        if self.findings.len() < FINDINGS_MAX {
+            self.findings.push(finding());
+        }
+    }
+}
+
+impl std::fmt::Display for Verdict {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.is_clean() {
+            write!(
+                out,
+                "{} transactions, {} unconsumed and {} consumed states agree",
+                self.transactions, self.states, self.consumed
+            )?;
+            if self.one_in > 1 {
+                write!(out, " (one in {}, by id; sums are over all)", self.one_in)?;
+            }
+            return Ok(());
+        }
+        write!(out, "{} findings", self.wrong)?;
+        for finding in &self.findings {
+            write!(out, "\n  {finding}")?;
+        }
+        if self.wrong > self.findings.len() {
+            write!(out, "\n  and {} more", self.wrong - self.findings.len())?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,71 @@
+//! What came of a flow that has ended well.
+
+use api::{FlowStatus, Outcome, RawJson};
+use primitives::Hash;
+use serde::de::DeserializeOwned;
+
+use crate::load::Fault;
+use crate::workload::codes::{BAD_ANSWER, NO_TRANSACTION};
+use crate::workload::traits::{Failed, Tried};
+
+/// A flow that has ended well: delivered to all whom it concerns.
+#[derive(Clone, Debug)]
+pub struct Delivered {
+    /// The transactions it recorded, in order.
+    pub transactions: Vec<Hash>,
+    /// What it returned, as JSON.
+    pub result: Option<RawJson>,
+    /// Tries beyond the first.
+    pub retries: u32,
+}
+
+impl Delivered {
+    /// For a worker whose unit is this one flow.
+    pub fn tried(&self) -> Tried {
+        Tried {
+            retries: self.retries,
+        }
+    }
+
+    /// What it returned, as a type.
+    pub fn returned<T: DeserializeOwned>(&self) -> Result<T, Failed> {
+        let text = self.result.as_ref().map_or("null", |result| result.get());
+        serde_json::from_str(text).map_err(|error| Failed::new(BAD_ANSWER, error.to_string()))
+    }
+
+    /// The last transaction; a fault if there is none.
+    pub fn last(&self) -> Result<Hash, Failed> {
+        let last = self.transactions.last().copied();
+        last.ok_or_else(|| Failed::new(NO_TRANSACTION, "the flow recorded no transaction"))
+    }
+}
+
+/// What a flow left that ended well; anything else is a fault.
+pub(super) fn delivered(outcome: Outcome, retries: u32) -> Result<Delivered, Fault> {
+    if let Some(error) = outcome.error {
+        return Err(Fault {
+            code: error.code,
+            message: error.message,
+        });
+    }
+    if outcome.status != FlowStatus::Delivered {
+        return Err(Fault {
+            code: format!("lab.{}", outcome.status.as_str()),
+            message: format!("flow {} is not delivered", outcome.flow_id),
+        });
+    }
+    let ids = outcome.transactions.iter();
+    let transactions: Result<Vec<Hash>, Fault> = ids
+        .map(|id| {
+            id.parse().map_err(|error| Fault {
+                code: BAD_ANSWER.to_owned(),
+                message: format!("{id:?}: {error}"),
+            })
+        })
+        .collect();
+    Ok(Delivered {
+        transactions: transactions?,
+        result: outcome.result,
+        retries,
+    })
+}

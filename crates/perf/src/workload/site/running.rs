@@ -1,0 +1,181 @@
+//! Flows run on a site, one by one and as a preparation; what is left open is noted in its books.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use api::StartFlow;
+use client::ClientError;
+use tokio::task::JoinSet;
+
+use super::Site;
+use super::delivered::{Delivered, delivered};
+use crate::load::Fault;
+use crate::workload::books::Token;
+use crate::workload::codes::WORKER_PANICKED;
+use crate::workload::traits::Failed;
+
+/// Starts outstanding while something is prepared.
+const PREPARING_OUTSTANDING: usize = 256;
+/// Tries of one unit at most, with `retry`.
+const TRIES_MAX: u32 = 1_000;
+/// What a try waits at most, whatever the node asks for.
+const RETRY_AFTER_MAX: Duration = Duration::from_secs(10);
+/// What a try waits if the node says nothing.
+const RETRY_AFTER: Duration = Duration::from_millis(20);
+
+/// One flow of a preparation.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The flow.
+    pub start: StartFlow,
+    /// What it issues.
+    pub issues: Option<(Token, u64)>,
+    /// Positions of the banks that record its transactions.
+    pub participants: Vec<u32>,
+}
+
+impl Site {
+    /// Runs a flow on a bank to its end. With `retry`, a refusal that says when to try again is followed.
+    ///
+    /// If it stays open whether the flow has left something, after a failure or because nobody waited for its end, that is
+    /// noted in the books.
+    pub async fn run(
+        &self,
+        bank: usize,
+        start: &StartFlow,
+        retry: bool,
+    ) -> Result<Delivered, Failed> {
+        let mut open = InFlight::new(self, None);
+        let ran = self.try_run(bank, start, retry).await;
+        open.begun = ran.as_ref().is_err_and(|failed| failed.begun);
+        ran
+    }
+
+    /// The same for a flow that issues `quantity` of a token: notes that as well.
+    pub async fn run_issuing(
+        &self,
+        bank: usize,
+        start: &StartFlow,
+        retry: bool,
+        token: &Token,
+        quantity: u64,
+    ) -> Result<Delivered, Failed> {
+        let mut open = InFlight::new(self, Some((token, quantity)));
+        let ran = self.try_run(bank, start, retry).await;
+        open.begun = ran.as_ref().is_err_and(|failed| failed.begun);
+        if ran.is_ok() {
+            self.issued(token, quantity);
+        }
+        ran
+    }
+
+    async fn try_run(
+        &self,
+        bank: usize,
+        start: &StartFlow,
+        retry: bool,
+    ) -> Result<Delivered, Failed> {
+        let node = self.bank(bank)?;
+        let mut retries = 0;
+        loop {
+            let error = match node.stream().start(start).await {
+                Ok(outcome) => {
+                    return delivered(outcome, retries).map_err(|fault| Failed {
+                        fault,
+                        retries,
+                        begun: true,
+                    });
+                }
+                Err(error) => error,
+            };
+            // A refused start has begun nothing, so it can be repeated; of any other that is not known.
+            let begun = error.is_outcome_unknown();
+            let again = retry && !begun && is_busy(&error) && retries + 1 < TRIES_MAX;
+            if !again {
+                return Err(Failed {
+                    fault: Fault::from(error),
+                    retries,
+                    begun,
+                });
+            }
+            let after = error.retry_after_ms().map(Duration::from_millis);
+            tokio::time::sleep(after.unwrap_or(RETRY_AFTER).min(RETRY_AFTER_MAX)).await;
+            retries += 1;
+        }
+    }
+
+    /// Runs `count` flows of a preparation on a bank, many at a time, and shows how far they are. `each` sees them in the
+    /// order in which they end. The first that fails ends it.
+    pub async fn prepare_with(
+        self: &Arc<Self>,
+        bank: usize,
+        count: u64,
+        make: impl Fn(u64) -> Result<Step, Failed>,
+        each: impl Fn(u64, &Delivered) -> Result<(), Failed>,
+    ) -> Result<(), Failed> {
+        let mut running: JoinSet<(u64, Result<Delivered, Failed>)> = JoinSet::new();
+        let mut next = 0;
+        loop {
+            while next < count && running.len() < PREPARING_OUTSTANDING {
+                let (site, number, step) = (Arc::clone(self), next, make(next)?);
+                running.spawn(async move { (number, site.run_step(bank, step).await) });
+                next += 1;
+            }
+            let Some(ended) = running.join_next().await else {
+                return Ok(());
+            };
+            let (number, delivered) =
+                ended.map_err(|error| Failed::new(WORKER_PANICKED, error.to_string()))?;
+            each(number, &delivered?)?;
+            self.preparation.advance();
+        }
+    }
+
+    /// A preparation that a node is too busy for takes longer; it does not fail.
+    async fn run_step(&self, bank: usize, step: Step) -> Result<Delivered, Failed> {
+        let delivered = match &step.issues {
+            Some((token, quantity)) => {
+                self.run_issuing(bank, &step.start, true, token, *quantity)
+                    .await?
+            }
+            None => self.run(bank, &step.start, true).await?,
+        };
+        self.acknowledge(&delivered.transactions, &step.participants);
+        Ok(delivered)
+    }
+}
+
+/// A flow whose end nobody has seen yet.
+struct InFlight<'a> {
+    site: &'a Site,
+    issues: Option<(&'a Token, u64)>,
+    /// Whether it may have left something; so as long as nobody knows better.
+    begun: bool,
+}
+
+impl<'a> InFlight<'a> {
+    fn new(site: &'a Site, issues: Option<(&'a Token, u64)>) -> Self {
+        Self {
+            site,
+            issues,
+            begun: true,
+        }
+    }
+}
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        if !self.begun {
+            return;
+        }
+        let mut books = self.site.lock();
+        books.unknown();
+        if let Some((token, quantity)) = self.issues {
+            books.in_doubt(token, quantity);
+        }
+    }
+}
+
+fn is_busy(error: &ClientError) -> bool {
+    error.code() == api::codes::NODE_BUSY.code || error.retry_after_ms().is_some()
+}
