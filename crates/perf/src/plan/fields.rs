@@ -138,7 +138,7 @@ pub const FIELDS: &[Field] = fields! {
     "sweep" Kind::Tables, "none" [""] "What is varied: each `[[sweep]]` is an axis, and every combination is a point, the last axis fastest.";
     "sweep.label" LABEL, "the last word of `set`" [""] "What the axis is called in charts.";
     "sweep.set" LINE, "none" [""] "The setting that is varied, by dotted name: any of this page, a node's setting or a knob. With several kinds of work, `work.LABEL.knob`.";
-    "sweep.values" Kind::Free, "none" [""] "What it is set to, one after the other: a list of numbers, texts or flags.";
+    "sweep.values" Kind::Free, "none" [""] "What it is set to, one after the other: a list of numbers, texts or flags, whose cases are called `on` and `off`.";
     "sweep.only" Kind::Free, "all" [""] "Names of the cases that are run, where not all of them are.";
     "sweep.case" Kind::Tables, "none" [""] "Instead of `set` and `values`: cases that set several things, as `[[sweep.case]]`.";
     "sweep.case.name" LABEL, "required" [""] "What the case is called; no two of an axis the same.";

@@ -167,7 +167,7 @@ fn label(at: &[CaseResult], repeat: Option<u32>) -> String {
     let mut words: Vec<String> = at
         .iter()
         .map(|case| match (case.number, case.name.as_str()) {
-            (Some(_), _) | (None, "true" | "false") => format!("{} {}", case.axis, case.name),
+            (Some(_), _) | (None, "on" | "off") => format!("{} {}", case.axis, case.name),
             (None, name) => name.to_owned(),
         })
         .collect();

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::sweep::case_name;
 use crate::plan::fields::{Kind, field};
 use crate::plan::limits::{PUBLISHED_MAX, PUBLISHED_VALUES_MAX};
 use crate::plan::model::PublishedLine;
@@ -65,7 +66,11 @@ fn values(reader: &mut Reader<'_>, section: Section<'_>) -> BTreeMap<String, f64
         };
         match number.filter(fits) {
             Some(number) => {
-                values.insert(case.clone(), number);
+                let name = case_name(case);
+                if values.insert(name, number).is_some() {
+                    let message = format!("two figures are for the case of `{case}`");
+                    reader.wrong(entry.key_at, message);
+                }
             }
             None => {
                 let message = format!(

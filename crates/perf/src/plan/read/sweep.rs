@@ -109,7 +109,7 @@ pub(in crate::plan) fn places(
             };
             let set = reader.dotted(case, "set", SETTINGS_MAX);
             let place = |(path, entry): (String, &Entry)| (path, (entry.key_at, entry.node.at));
-            let name = reader.text(case, "name").unwrap_or_default();
+            let name = case_name(&reader.text(case, "name").unwrap_or_default());
             places.insert(name, set.into_iter().map(place).collect());
         }
         if let (Some(set), Some(values)) = (reader.text(section, "set"), section.node("values")) {
@@ -154,9 +154,19 @@ fn only(reader: &mut Reader<'_>, section: Section<'_>) -> Vec<String> {
 /// What the case of a value is called.
 fn name_of(value: &Value) -> String {
     match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
+        Value::String(text) => case_name(text),
+        other => case_name(&other.to_string()),
     }
+}
+
+/// A case's name for people: what a flag is set to is `on` or `off`, `compression: on`.
+pub(super) fn case_name(name: &str) -> String {
+    match name {
+        "true" => "on",
+        "false" => "off",
+        name => name,
+    }
+    .to_owned()
 }
 
 fn values(reader: &mut Reader<'_>, section: Section<'_>, set: &str) -> Vec<Case> {
@@ -204,7 +214,7 @@ fn cases(reader: &mut Reader<'_>, section: Section<'_>) -> Vec<Case> {
             continue;
         };
         reader.missing(case, "name");
-        let name = reader.words(case, "name").unwrap_or_default();
+        let name = case_name(&reader.words(case, "name").unwrap_or_default());
         let mut set = BTreeMap::new();
         for (path, entry) in reader.dotted(case, "set", SETTINGS_MAX) {
             let head = path.split('.').next().unwrap_or_default();

@@ -87,3 +87,45 @@ fn a_bad_case_is_told_before_anything_runs_at_its_own_line() {
     assert!(error.starts_with("test.toml:25:20"), "{error}");
     assert!(error.contains("did you mean `sessions`?"), "{error}");
 }
+
+#[test]
+fn what_a_flag_is_set_to_is_called_on_or_off() {
+    for (sweep, only, names) in [
+        ("set = 'run.fresh'\nvalues = [true, false]", "", "on off"),
+        (
+            "set = 'run.fresh'\nvalues = [true, false]",
+            "[false]",
+            "off",
+        ),
+        ("set = 'run.fresh'\nvalues = [true, false]", "['on']", "on"),
+        ("set = 'run.fresh'\nvalues = [true, false]", "true", "on"),
+        (
+            "[[sweep.case]]\nname = 'false'\n[[sweep.case]]\nname = 'both'",
+            "",
+            "off both",
+        ),
+    ] {
+        let text = format!(
+            "[work]\nkind = 'swap'\n[[sweep]]\nlabel = 'x'\n{sweep}\n[[published]]\nlabel = 'a'\nsource = 'b'\nvalues = {{ true = 1, off = 2 }}"
+        );
+        let set = format!("sweep.x.only={only}");
+        let set: &[&str] = if only.is_empty() { &[] } else { &[&set] };
+        let plan = read(&text, false, set).unwrap_or_else(|error| panic!("{error}\nin\n{text}"));
+        let found: Vec<&str> = plan.sweep[0]
+            .cases
+            .iter()
+            .map(|case| case.name.as_str())
+            .collect();
+        assert_eq!(found.join(" "), names, "{text}");
+        let figures: Vec<&str> = plan.published[0]
+            .values
+            .keys()
+            .map(String::as_str)
+            .collect();
+        assert_eq!(figures, ["off", "on"]);
+        assert_eq!(good(&plan.to_toml()).sweep, plan.sweep);
+    }
+    let twice = "[work]\nkind = 'swap'\n[[published]]\nlabel = 'a'\nsource = 'b'\nvalues = { true = 1, on = 2 }";
+    let error = read(twice, false, &[]).expect_err("two figures of one case");
+    assert!(error.contains("two figures"), "{error}");
+}
