@@ -11,6 +11,23 @@ use crate::results::Report;
 /// The page's name in a report's folder.
 pub const HTML_NAME: &str = "report.html";
 
+/// What of a report is drawn from its JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parts {
+    /// The page.
+    pub page: bool,
+    /// The tables, as CSV.
+    pub tables: bool,
+}
+
+impl Parts {
+    /// Everything.
+    pub const ALL: Parts = Parts {
+        page: true,
+        tables: true,
+    };
+}
+
 /// Writes the report into `folder` (made if need be): `report.json`, `report.html`, `report.csv` (points), `series.csv` (seconds)
 /// and `processes.csv`. Earlier files of these names are replaced, each at once, after all new ones are on disk under other names:
 /// a full disk leaves what was there. Returns the files, the page first.
@@ -18,14 +35,30 @@ pub const HTML_NAME: &str = "report.html";
 /// # Errors
 /// `lab.report_unwritten`.
 pub fn write(report: &Report, folder: &Path) -> Result<Vec<PathBuf>, ReportError> {
-    let files = [
-        (HTML_NAME, html(report)),
-        (json::JSON_NAME, json::json(report)?),
-        ("report.csv", csv::metrics(report)),
-        ("series.csv", csv::series(report)),
-        ("processes.csv", csv::processes(report)),
-    ];
+    let mut files = drawn(report, Parts::ALL);
+    files.insert(1, (json::JSON_NAME, json::json(report)?));
     write_files(folder, &files)
+}
+
+/// Writes these parts of a report that was read into `folder`, in the same way; its JSON stays as it is.
+///
+/// # Errors
+/// `lab.report_unwritten`.
+pub fn redraw(report: &Report, folder: &Path, parts: Parts) -> Result<Vec<PathBuf>, ReportError> {
+    write_files(folder, &drawn(report, parts))
+}
+
+fn drawn(report: &Report, parts: Parts) -> Vec<(&'static str, String)> {
+    let mut files = Vec::new();
+    if parts.page {
+        files.push((HTML_NAME, html(report)));
+    }
+    if parts.tables {
+        files.push(("report.csv", csv::metrics(report)));
+        files.push(("series.csv", csv::series(report)));
+        files.push(("processes.csv", csv::processes(report)));
+    }
+    files
 }
 
 /// Writes `files` (name, text) into `folder`: all under other names first, then all renamed.

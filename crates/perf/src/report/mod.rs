@@ -1,11 +1,12 @@
 //! Reports: a page, JSON, CSV and tables of what a run gave; figures published elsewhere beside our own.
 //!
 //! Modules in reading order: [`write()`] puts a report's files in a folder; `html` with `chart` is the page; `json`, `csv` and `jtl` are
-//! for programs; `table`, `units` and `published` for terminals too.
+//! for programs; `table`, `figures`, `units` and `published` for terminals too.
 
 mod chart;
 mod csv;
 mod error;
+mod figures;
 mod files;
 mod finite;
 mod html;
@@ -21,7 +22,7 @@ mod synthetic;
 mod tests;
 
 pub use error::{ERRORS, ReportError};
-pub use files::{HTML_NAME, write, write_file};
+pub use files::{HTML_NAME, Parts, redraw, write, write_file};
 pub use html::{comparison_html, html};
 pub use json::{JSON_BYTES_MAX, JSON_NAME, json, parse, read};
 pub use jtl::{JTL_BYTES_MAX, JTL_HEAD, Jtl, JtlWritten};

@@ -232,6 +232,57 @@ fn a_day_of_seconds_stays_a_page() {
 }
 
 #[test]
+fn pages_of_many_stretches_stay_small() {
+    for (points, repeats, seconds, banks, most) in [
+        (12, 3, 3, 11, 230_000),
+        (8, 2, 2, 11, 150_000),
+        (1, 1, 3_600, 11, 150_000),
+        (60, 20, 5, 3, 1_500_000),
+        (2, 1_000, 2, 3, 300_000),
+    ] {
+        let mut dice = Dice::new(9);
+        let shape = Shape {
+            rate: 900.0,
+            p50_ms: 9.0,
+            seconds,
+            banks,
+            failing: 0.01,
+        };
+        let mut clock = 0;
+        let mut report = of(vec![]);
+        let scenario = &mut report.scenarios[0];
+        scenario.axes = vec!["variant".into()];
+        scenario.points = (0..points)
+            .map(|at| {
+                let name = format!("variant {at}, with a name of some length");
+                point(
+                    &mut dice,
+                    &[("variant", &name, None)],
+                    shape,
+                    repeats,
+                    &mut clock,
+                )
+            })
+            .collect();
+        let page = html(&report);
+        check_page(&page);
+        let size = page.len();
+        assert!(size < most, "{points} points of {repeats}: {size} bytes");
+        // Nothing of it is lost: the page alone is thinned.
+        let text = json(&report).expect("it is written");
+        let again = parse(text.as_bytes()).expect("it is read");
+        let looks = |report: &Report| {
+            let points = report.scenarios[0].points.iter();
+            let stretches = points.flat_map(|point| &point.stretches);
+            stretches
+                .map(|stretch| stretch.series.len() + stretch.processes.len())
+                .sum::<usize>()
+        };
+        assert_eq!(looks(&again), looks(&report));
+    }
+}
+
+#[test]
 fn json_is_read_back_and_nothing_else_is() {
     let report = report();
     let text = json(&report).expect("it is written");

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use super::scale::Scale;
-use crate::report::units::compact;
+use super::way::{Spot, place, shape_path, walk};
+use crate::report::figures::compact;
 
 /// Width of every chart in its own units: about that of a phone, so that words keep their size there.
 pub const WIDTH: f64 = 400.0;
@@ -60,6 +61,17 @@ pub enum Anchor {
     End,
 }
 
+impl Anchor {
+    /// The class that says so, after others.
+    fn class(self) -> &'static str {
+        match self {
+            Anchor::Start => "",
+            Anchor::Middle => " c",
+            Anchor::End => " e",
+        }
+    }
+}
+
 impl Canvas {
     /// An empty one; `about` is read out to people who cannot see it.
     pub fn new(height: f64, about: &str) -> Self {
@@ -78,6 +90,19 @@ impl Canvas {
         self.height
     }
 
+    /// One that is not shown, but drawn in others by `name`: see [`Canvas::again`].
+    pub fn hidden(name: &str, height: f64) -> Self {
+        let name = escape(name);
+        let svg = format!("<svg class=\"hidden\" aria-hidden=\"true\"><g id=\"{name}\">");
+        Canvas { svg, height }
+    }
+
+    /// Ends one that is not shown.
+    pub fn end_hidden(mut self) -> String {
+        self.svg.push_str("</g></svg>");
+        self.svg
+    }
+
     /// Ends it.
     pub fn end(mut self) -> String {
         self.svg.push_str("</svg>");
@@ -86,11 +111,16 @@ impl Canvas {
 
     /// Horizontal grid lines with their values left of the plot.
     pub fn values_left(&mut self, scale: &Scale, wanted: usize, right: f64) {
-        for tick in scale.ticks(wanted) {
-            let y = scale.at(tick);
-            self.line("g", (LEFT, y), (right, y));
-            self.text("t", (LEFT - 5.0, y + 3.5), Anchor::End, &compact(tick));
-        }
+        let ticks = scale.ticks(wanted);
+        let grid = ticks.iter().map(|tick| {
+            let y = scale.at(*tick);
+            ((LEFT, y), (right, y))
+        });
+        self.lines("g", grid);
+        let words = ticks
+            .iter()
+            .map(|tick| ((LEFT - 5.0, scale.at(*tick) + 3.5), compact(*tick)));
+        self.texts("t", Anchor::End, words);
         if scale.is_log() {
             self.text(
                 "t n",
@@ -103,60 +133,55 @@ impl Canvas {
 
     /// The values of a horizontal axis below the plot, with short marks; the outer ones stay inside the sheet.
     pub fn values_below(&mut self, ticks: &[(f64, String)], bottom: f64, title: &str) {
-        self.line("a", (LEFT, bottom), (RIGHT, bottom));
+        let axis = ((LEFT, bottom), (RIGHT, bottom));
+        let marks = ticks
+            .iter()
+            .map(|(x, _)| ((*x, bottom), (*x, bottom + 4.0)));
+        self.lines("a", std::iter::once(axis).chain(marks));
         let mut taken = f64::NEG_INFINITY;
-        for (x, words) in ticks {
-            self.line("a", (*x, bottom), (*x, bottom + 4.0));
+        let words = ticks.iter().filter_map(|(x, words)| {
             // Digits are about 6 wide; a word that would touch the one before it is left out, its mark stays.
             let half = words.chars().count() as f64 * 3.1;
             let x = x.clamp(half, WIDTH - half);
-            if x - half > taken + 4.0 {
-                self.text("t", (x, bottom + 15.0), Anchor::Middle, words);
+            let fits = x - half > taken + 4.0;
+            if fits {
                 taken = x + half;
             }
-        }
+            fits.then(|| ((x, bottom + 15.0), words.clone()))
+        });
+        self.texts("t", Anchor::Middle, words);
         let middle = (LEFT + RIGHT) / 2.0;
         self.text("t n", (middle, bottom + 29.0), Anchor::Middle, title);
     }
 
     /// A straight line.
     pub fn line(&mut self, class: &str, from: (f64, f64), to: (f64, f64)) {
-        let _ = write!(
-            self.svg,
-            "<path class=\"{class}\" d=\"M{} {}L{} {}\"/>",
-            place(from.0),
-            place(from.1),
-            place(to.0),
-            place(to.1)
-        );
+        self.lines(class, std::iter::once((from, to)));
+    }
+
+    /// Straight lines that look the same.
+    pub fn lines(&mut self, class: &str, lines: impl Iterator<Item = (Spot, Spot)>) {
+        self.parts(class, lines.map(|(from, to)| [from, to]));
     }
 
     /// A line through points; a single one is shown as a dot.
-    pub fn path(&mut self, class: &str, points: &[(f64, f64)]) {
-        let Some(first) = points.first() else { return };
-        let mut way = format!("M{} {}", place(first.0), place(first.1));
-        if points.len() == 1 {
-            // A line of no length with round ends is a dot.
-            way.push_str("h0");
+    pub fn path(&mut self, class: &str, points: &[Spot]) {
+        self.parts(class, std::iter::once(points));
+    }
+
+    /// One line in parts, with gaps between them.
+    pub fn parts(&mut self, class: &str, parts: impl Iterator<Item = impl AsRef<[Spot]>>) {
+        let mut way = String::new();
+        for part in parts {
+            walk(&mut way, part.as_ref());
         }
-        let mut last = first;
-        for point in &points[1..] {
-            // Steps are shorter to write than places.
-            let (x, y) = (
-                tenth(point.0) - tenth(last.0),
-                tenth(point.1) - tenth(last.1),
-            );
-            let _ = match (x, y) {
-                (0, 0) => Ok(()),
-                _ => write!(way, "l{} {}", of_tenths(x), of_tenths(y)),
-            };
-            last = point;
+        if !way.is_empty() {
+            let _ = write!(self.svg, "<path class=\"{class}\" d=\"{way}\"/>");
         }
-        let _ = write!(self.svg, "<path class=\"{class}\" d=\"{way}\"/>");
     }
 
     /// A rectangle, with words that show when it is pointed at.
-    pub fn rect(&mut self, class: &str, from: (f64, f64), size: (f64, f64), hint: &str) {
+    pub fn rect(&mut self, class: &str, from: Spot, size: Spot, hint: &str) {
         let _ = write!(
             self.svg,
             "<rect class=\"{class}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"",
@@ -168,8 +193,27 @@ impl Canvas {
         self.close("rect", hint);
     }
 
+    /// An arrow head whose tip is at the end of what would go further that way, a step such as (-1, 0).
+    pub fn arrow(&mut self, class: &str, tip: Spot, way: Spot, hint: &str) {
+        const LONG: f64 = 6.5;
+        const WIDE: f64 = 4.5;
+        let back = (tip.0 - way.0 * LONG, tip.1 - way.1 * LONG);
+        let side = (way.1 * WIDE, way.0 * WIDE);
+        let _ = write!(
+            self.svg,
+            "<path class=\"{class}\" d=\"M{} {}L{} {}L{} {}z\"",
+            place(tip.0),
+            place(tip.1),
+            place(back.0 + side.0),
+            place(back.1 + side.1),
+            place(back.0 - side.0),
+            place(back.1 - side.1)
+        );
+        self.close("path", hint);
+    }
+
     /// A mark of one of the shapes that tell series apart.
-    pub fn mark(&mut self, class: &str, shape: usize, at: (f64, f64), hint: &str) {
+    pub fn mark(&mut self, class: &str, shape: usize, at: Spot, hint: &str) {
         let _ = write!(
             self.svg,
             "<path class=\"{class}\" d=\"{}\"",
@@ -178,20 +222,39 @@ impl Canvas {
         self.close("path", hint);
     }
 
+    /// What was drawn elsewhere on the page under this name, in the same place.
+    pub fn again(&mut self, name: &str) {
+        let _ = write!(self.svg, "<use href=\"#{}\"/>", escape(name));
+    }
+
     /// Words.
-    pub fn text(&mut self, class: &str, at: (f64, f64), anchor: Anchor, words: &str) {
-        let anchor = match anchor {
-            Anchor::Start => "",
-            Anchor::Middle => " text-anchor=\"middle\"",
-            Anchor::End => " text-anchor=\"end\"",
-        };
+    pub fn text(&mut self, class: &str, at: Spot, anchor: Anchor, words: &str) {
         let _ = write!(
             self.svg,
-            "<text class=\"{class}\" x=\"{}\" y=\"{}\"{anchor}>{}</text>",
+            "<text class=\"{class}{}\" x=\"{}\" y=\"{}\">{}</text>",
+            anchor.class(),
             place(at.0),
             place(at.1),
             escape(words)
         );
+    }
+
+    /// Several words that look the same.
+    pub fn texts(
+        &mut self,
+        class: &str,
+        anchor: Anchor,
+        words: impl Iterator<Item = (Spot, String)>,
+    ) {
+        let mut inner = String::new();
+        for (at, words) in words {
+            let (x, y, words) = (place(at.0), place(at.1), escape(&words));
+            let _ = write!(inner, "<text x=\"{x}\" y=\"{y}\">{words}</text>");
+        }
+        if !inner.is_empty() {
+            let anchor = anchor.class();
+            let _ = write!(self.svg, "<g class=\"{class}{anchor}\">{inner}</g>");
+        }
     }
 
     /// Ends an element that has no children but perhaps a hint.
@@ -201,48 +264,4 @@ impl Canvas {
             hint => write!(self.svg, "><title>{}</title></{element}>", escape(hint)),
         };
     }
-}
-
-/// The outline of a mark: circle, square, diamond, triangle up, triangle down, cross, bar, ring of six.
-pub fn shape_path(shape: usize, (x, y): (f64, f64), size: f64) -> String {
-    let (x, y) = (tenth(x) as f64 / 10.0, tenth(y) as f64 / 10.0);
-    let s = size;
-    let d = (size * 1.3 * 10.0).round() / 10.0;
-    match shape % super::SERIES_MAX {
-        0 => format!(
-            "M{} {y}a{s} {s} 0 1 0 {} 0a{s} {s} 0 1 0 -{} 0z",
-            x - s,
-            2.0 * s,
-            2.0 * s
-        ),
-        1 => format!(
-            "M{} {}h{w}v{w}h-{w}z",
-            x - s * 0.9,
-            y - s * 0.9,
-            w = s * 1.8
-        ),
-        2 => format!("M{x} {}l{d} {d}l-{d} {d}l-{d} -{d}z", y - d),
-        3 => format!("M{x} {}l{d} {}h-{}z", y - d, d * 1.9, d * 2.0),
-        4 => format!("M{x} {}l{d} -{}h-{}z", y + d, d * 1.9, d * 2.0),
-        5 => format!("M{} {}l{w} {w}m0 -{w}l-{w} {w}", x - s, y - s, w = s * 2.0),
-        6 => format!("M{} {}h{w}v{}h-{w}z", x - s, y - s / 2.0, s, w = s * 2.0),
-        _ => format!("M{} {y}h{w}m-{s} -{s}v{w}", x - s, w = s * 2.0),
-    }
-}
-
-fn tenth(value: f64) -> i64 {
-    (value * 10.0).round().clamp(-1e9, 1e9) as i64
-}
-
-fn of_tenths(value: i64) -> String {
-    let (sign, size) = (if value < 0 { "-" } else { "" }, value.abs());
-    match size % 10 {
-        0 => format!("{sign}{}", size / 10),
-        part => format!("{sign}{}.{part}", size / 10),
-    }
-}
-
-/// A place to a tenth, as short as it goes.
-fn place(value: f64) -> String {
-    of_tenths(tenth(value))
 }

@@ -2,7 +2,7 @@
 
 use super::canvas::{Canvas, LEFT, RIGHT, TOP};
 use super::scale::{Scale, is_geometric};
-use crate::report::units::compact;
+use crate::report::figures::compact;
 
 /// One measured place.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -43,8 +43,9 @@ pub fn intervals(about: &str, title: &str, curves: &[Curve], references: &[Refer
     let published = || references.iter().flat_map(|line| &line.points);
     let ends = dots().flat_map(|dot| {
         let (low, high) = dot.interval.unwrap_or((dot.value, dot.value));
-        // An interval that reaches below 0 says nothing there; it is cut at the axis.
-        [dot.value, low.max(dot.value.min(0.0)), high]
+        // What cannot be less than nothing says nothing there: its interval is cut at 0.
+        let low = if dot.value >= 0.0 { low.max(0.0) } else { low };
+        [dot.value, low, high]
     });
     let ends: Vec<f64> = ends.chain(published().map(|point| point.1)).collect();
     let y = match ends.iter().copied().filter(|end| *end <= 0.0).count() {
@@ -99,16 +100,21 @@ fn draw(canvas: &mut Canvas, curve: &Curve, x: &Scale, y: &Scale, shift: f64) {
     canvas.path(&format!("l s{series}"), &points);
     for (at, dot) in points.iter().zip(&curve.dots) {
         if let Some((low, high)) = dot.interval {
-            whisker(canvas, series, *at, (y.at(low), y.at(high)));
+            whisker(canvas, series, at.0, y, (low, high));
         }
         canvas.mark(&format!("m s{series}"), series, *at, &dot.hint);
     }
 }
 
-fn whisker(canvas: &mut Canvas, series: usize, at: (f64, f64), (low, high): (f64, f64)) {
+/// An interval; an end that the axis does not hold is an arrow head.
+fn whisker(canvas: &mut Canvas, series: usize, x: f64, y: &Scale, (low, high): (f64, f64)) {
     let class = format!("i s{series}");
-    canvas.line(&class, (at.0, low), (at.0, high));
-    for end in [low, high] {
-        canvas.line(&class, (at.0 - 3.5, end), (at.0 + 3.5, end));
+    canvas.line(&class, (x, y.at(low)), (x, y.at(high)));
+    for (end, way) in [(low, 1.0), (high, -1.0)] {
+        let place = y.at(end);
+        match y.holds(end) {
+            true => canvas.line(&class, (x - 3.5, place), (x + 3.5, place)),
+            false => canvas.arrow(&format!("m s{series}"), (x, place), (0.0, way), ""),
+        }
     }
 }

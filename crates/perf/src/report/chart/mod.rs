@@ -12,15 +12,17 @@ mod scale;
 mod spark;
 mod thin;
 mod time;
+mod way;
 
 pub use bars::{Bar, bars};
-pub use canvas::{clip, escape, shape_path};
+pub use canvas::{clip, escape};
 pub use intervals::{Curve, Dot, Reference, intervals};
 pub use percentiles::{Distribution, percentiles};
 pub use rows::{Mark, Row, Rows, rows};
 pub use scale::is_geometric;
-pub use spark::sparkline;
-pub use time::{Line, TimeChart, time};
+pub use spark::{SparkCase, sparkcases, sparkline};
+pub use time::{Band, Line, TimeChart, bands, time};
+pub use way::shape_path;
 
 /// Series that are told apart by colour, dash and mark; more than these share the last.
 pub const SERIES_MAX: usize = 8;

@@ -2,7 +2,7 @@
 
 use super::canvas::{Anchor, Canvas, WIDTH, clip};
 use super::scale::Scale;
-use crate::report::units::compact;
+use crate::report::figures::compact;
 
 /// One mark.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -17,6 +17,8 @@ pub struct Mark {
     pub published: bool,
     /// What is written at the row's end.
     pub words: String,
+    /// Its interval in words; written above it where it reaches further than the axis.
+    pub reach: String,
     /// Shown when it is pointed at.
     pub hint: String,
 }
@@ -39,6 +41,8 @@ pub struct Rows {
     pub title: String,
     /// A value with a line of its own, such as 1 where ratios are shown.
     pub neutral: Option<f64>,
+    /// The axis goes no further than from here to there; what does ends in an arrow head.
+    pub limits: Option<(f64, f64)>,
     /// The cases, from above.
     pub rows: Vec<Row>,
 }
@@ -58,25 +62,24 @@ pub fn rows(chart: &Rows) -> String {
     let mut canvas = Canvas::new(height + 40.0, &chart.about);
     let (left, right, bottom) = (8.0, WIDTH - 92.0, height + 2.0);
     let all = || chart.rows.iter().flat_map(|row| &row.marks);
-    let ends = all().flat_map(|mark| {
-        let (low, high) = mark.interval.unwrap_or((mark.value, mark.value));
-        [mark.value, low.max(mark.value.min(0.0)), high]
-    });
-    let ends: Vec<f64> = ends.chain(chart.neutral).collect();
+    let mut ends: Vec<f64> = all().flat_map(|mark| shown(mark, chart)).collect();
+    if let Some((low, high)) = chart.limits {
+        ends.iter_mut().for_each(|end| *end = end.clamp(low, high));
+    }
+    ends.extend(chart.neutral);
     let x = match chart.neutral {
         Some(neutral) => around(neutral, &ends, left, right),
         None => Scale::near(&ends, left, right),
     };
-    for tick in x.ticks(4) {
-        let at = x.at(tick);
-        canvas.line("g", (at, 0.0), (at, bottom));
-        canvas.text(
-            "t",
-            (at.max(10.0), bottom + 13.0),
-            Anchor::Middle,
-            &compact(tick),
-        );
-    }
+    let ticks = x.ticks(4);
+    let grid = ticks
+        .iter()
+        .map(|tick| ((x.at(*tick), 0.0), (x.at(*tick), bottom)));
+    canvas.lines("g", grid);
+    let words = ticks
+        .iter()
+        .map(|tick| ((x.at(*tick).max(10.0), bottom + 13.0), compact(*tick)));
+    canvas.texts("t", Anchor::Middle, words);
     if let Some(neutral) = chart.neutral {
         canvas.line("z", (x.at(neutral), 0.0), (x.at(neutral), bottom));
     }
@@ -87,24 +90,64 @@ pub fn rows(chart: &Rows) -> String {
         false => format!("{} (axis not from 0)", chart.title),
     };
     canvas.text("t n", (middle, bottom + 28.0), Anchor::Middle, &title);
-    let mut y = 0.0;
-    for row in &chart.rows {
+    let tops: Vec<f64> = chart
+        .rows
+        .iter()
+        .scan(0.0, |y, row| {
+            let top = *y;
+            *y += NAME_HEIGHT + marks(row) * MARK_HEIGHT + GAP;
+            Some(top)
+        })
+        .collect();
+    let middles = |row: usize| {
+        let first = tops[row] + NAME_HEIGHT + MARK_HEIGHT / 2.0;
+        (0..chart.rows[row].marks.len()).map(move |at| first + at as f64 * MARK_HEIGHT)
+    };
+    let grid = (0..chart.rows.len()).flat_map(middles);
+    canvas.lines("g", grid.map(|y| ((left, y), (right, y))));
+    for (at, row) in chart.rows.iter().enumerate() {
+        let y = tops[at] + NAME_HEIGHT - 2.0;
+        let reach = reach(row, &x);
+        let room = LETTERS.saturating_sub(reach.chars().count());
         canvas.text(
             "t k",
-            (left, y + NAME_HEIGHT - 2.0),
+            (left, y),
             Anchor::Start,
-            &clip(&row.name, 46),
+            &clip(&row.name, room.min(46)),
         );
-        y += NAME_HEIGHT;
-        for mark in &row.marks {
-            let middle = y + MARK_HEIGHT / 2.0;
-            canvas.line("g", (left, middle), (right, middle));
-            draw(&mut canvas, mark, &x, y + MARK_HEIGHT / 2.0, right);
-            y += MARK_HEIGHT;
+        if !reach.is_empty() {
+            canvas.text("t k", (WIDTH, y), Anchor::End, &reach);
         }
-        y += GAP;
+        for (mark, y) in row.marks.iter().zip(middles(at)) {
+            draw(&mut canvas, mark, &x, y, right);
+        }
     }
     canvas.end()
+}
+
+/// Letters that surely fit beside each other on a line, a little space between.
+const LETTERS: usize = 62;
+
+/// What the axis has to show of a mark: its value and the ends of its interval. What cannot be less than nothing says nothing
+/// there: its interval is cut at 0.
+fn shown(mark: &Mark, chart: &Rows) -> [f64; 3] {
+    let (low, high) = mark.interval.unwrap_or((mark.value, mark.value));
+    let low = match chart.neutral {
+        None if mark.value >= 0.0 => low.max(0.0),
+        _ => low,
+    };
+    [mark.value, low, high]
+}
+
+/// The intervals of a row that reach further than the axis, in words.
+fn reach(row: &Row, x: &Scale) -> String {
+    let further = |mark: &&Mark| {
+        let ends = mark.interval.map(|(low, high)| [low, high]);
+        ends.into_iter().flatten().any(|end| !x.holds(end))
+    };
+    let further = row.marks.iter().filter(further);
+    let words: Vec<&str> = further.map(|mark| mark.reach.as_str()).collect();
+    clip(words.join("; ").trim_matches([';', ' ']), 40)
 }
 
 /// An axis that shows the neutral value and all ends with a little room.
@@ -121,15 +164,26 @@ fn draw(canvas: &mut Canvas, mark: &Mark, x: &Scale, y: f64, right: f64) {
     if mark.published {
         canvas.mark("q", mark.series + 1, (at, y), &mark.hint);
     } else {
+        let filled = format!("m s{series}");
         if let Some((low, high)) = mark.interval {
             let class = format!("i s{series}");
-            let (low, high) = (x.at(low), x.at(high));
-            canvas.line(&class, (low, y), (high, y));
-            for end in [low, high] {
-                canvas.line(&class, (end, y - 3.5), (end, y + 3.5));
+            canvas.line(&class, (x.at(low), y), (x.at(high), y));
+            for (end, way) in [(low, -1.0), (high, 1.0)] {
+                let place = x.at(end);
+                match x.holds(end) {
+                    true => canvas.line(&class, (place, y - 3.5), (place, y + 3.5)),
+                    false => canvas.arrow(&filled, (place, y), (way, 0.0), ""),
+                }
             }
         }
-        canvas.mark(&format!("m s{series}"), series, (at, y), &mark.hint);
+        match x.holds(mark.value) {
+            true => canvas.mark(&filled, series, (at, y), &mark.hint),
+            // An arrow head alone: the value itself lies further that way.
+            false => {
+                let way = if at >= right { 1.0 } else { -1.0 };
+                canvas.arrow(&filled, (at, y), (way, 0.0), &mark.hint);
+            }
+        }
     }
     let class = if mark.published { "t n" } else { "t v" };
     canvas.text(
@@ -138,4 +192,75 @@ fn draw(canvas: &mut Canvas, mark: &Mark, x: &Scale, y: f64, right: f64) {
         Anchor::Start,
         &clip(&mark.words, 15),
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A mark's interval as drawn: from where to where, and whether each end is an arrow head.
+    fn drawn(value: f64, interval: (f64, f64), neutral: bool) -> (f64, f64, [bool; 2], bool) {
+        let mark = |value: f64, interval| Mark {
+            value,
+            interval: Some(interval),
+            reach: "how far".into(),
+            ..Mark::default()
+        };
+        let chart = Rows {
+            neutral: neutral.then_some(0.0),
+            limits: neutral.then_some((-100.0, 300.0)),
+            rows: vec![
+                Row {
+                    name: "narrow".into(),
+                    marks: vec![mark(2.0, (1.0, 3.0))],
+                },
+                Row {
+                    name: "this".into(),
+                    marks: vec![mark(value, interval)],
+                },
+            ],
+            ..Rows::default()
+        };
+        let svg = rows(&chart);
+        let this = svg.split(">this<").nth(1).expect("its row");
+        let line = this.split("class=\"i s0\" d=\"M").nth(1).expect("a line");
+        let line = line.split('"').next().unwrap_or_default();
+        let (from, length) = line.split_once('h').unwrap_or((line, "0"));
+        let from: f64 = from.split(' ').next().expect("x").parse().expect("x");
+        let length: f64 = length.parse().expect("a length");
+        let heads: Vec<&str> = this
+            .split("class=\"m s0\" d=\"M")
+            .skip(1)
+            .filter(|way| {
+                way.split('"')
+                    .next()
+                    .is_some_and(|way| way.matches('L').count() == 2)
+            })
+            .collect();
+        let tip = |x: f64| heads.iter().any(|way| way.starts_with(&format!("{x} ")));
+        let to = ((from + length) * 10.0).round() / 10.0;
+        (from, to, [tip(from), tip(to)], this.contains("how far"))
+    }
+
+    #[test]
+    fn an_interval_is_drawn_as_far_as_it_reaches_or_ends_in_an_arrow_head() {
+        let right = WIDTH - 92.0;
+        for (value, interval, neutral, arrows) in [
+            (-7.0, (-21.0, 9.0), true, [false, false]),
+            (1.0, (-21.0, 30.0), true, [false, false]),
+            (40.0, (-90.0, 290.0), true, [false, false]),
+            (40.0, (-90.0, 450.0), true, [false, true]),
+            (-50.0, (-180.0, 60.0), true, [true, false]),
+            (500.0, (330.0, 900.0), true, [true, true]),
+            (5.0, (4.0, 6.0), false, [false, false]),
+            (5.0, (-1.0, 11.0), false, [true, false]),
+            (-5.0, (-9.0, -1.0), false, [false, false]),
+        ] {
+            let (from, to, found, said) = drawn(value, interval, neutral);
+            assert_eq!(found, arrows, "{value} {interval:?}: {from} to {to}");
+            assert_eq!(said, arrows.contains(&true), "{value} {interval:?}");
+            assert!((8.0..=to).contains(&from) && to <= right, "{from} {to}");
+            assert!(to - from > 3.0 || arrows == [true; 2], "{from} {to}");
+        }
+    }
 }

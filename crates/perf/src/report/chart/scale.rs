@@ -93,6 +93,15 @@ impl Scale {
         self.log
     }
 
+    /// Whether a value has a place of its own on it, rather than that of an end.
+    pub fn holds(&self, value: f64) -> bool {
+        let room = match self.log {
+            true => self.low * 1e-9,
+            false => (self.high - self.low) * 1e-9,
+        };
+        (self.low - room..=self.high + room).contains(&value)
+    }
+
     /// Where a value is drawn; one beyond an end is drawn at the end.
     pub fn at(&self, value: f64) -> f64 {
         let share = if self.log {

@@ -1,45 +1,172 @@
-//! A tiny chart without words: how something goes.
+//! Tiny charts without words: how something goes along numbers, or how named cases stand to each other.
 
 use std::fmt::Write;
 
-use super::scale::Scale;
+use super::scale::{Scale, is_geometric};
 
 /// Curves of one tiny chart at most.
 const CURVES_MAX: usize = 4;
-/// Values of a curve at most.
+/// Values of a curve, or named cases, at most.
 const VALUES_MAX: usize = 60;
+const WIDTH: f64 = 300.0;
+const HEIGHT: f64 = 44.0;
+/// What stays free around the plot.
+const EDGE: f64 = 5.0;
 
-/// Draws curves over evenly spaced places; nothing where there is no curve of two values.
-pub fn sparkline(curves: &[Vec<f64>]) -> String {
-    let curves: Vec<&[f64]> = curves
-        .iter()
-        .take(CURVES_MAX)
-        .map(|curve| &curve[..curve.len().min(VALUES_MAX)])
-        .collect();
-    let longest = curves.iter().map(|curve| curve.len()).max().unwrap_or(0);
-    if longest < 2 {
+/// Draws curves along a numeric axis: x and value, by x. Nothing where there is no curve of two values.
+pub fn sparkline(curves: &[Vec<(f64, f64)>]) -> String {
+    let curves = || {
+        let curves = curves.iter().take(CURVES_MAX);
+        curves.map(|curve| &curve[..curve.len().min(VALUES_MAX)])
+    };
+    if curves().all(|curve| curve.len() < 2) {
         return String::new();
     }
-    let (width, height) = (300.0, 44.0);
-    let y = Scale::fitting(
-        curves.iter().flat_map(|curve| curve.iter().copied()),
-        height - 5.0,
-        5.0,
-    );
-    let x = Scale::linear(0.0, (longest - 1) as f64, 5.0, width - 5.0);
-    let mut out = format!(
-        "<svg class=\"spark\" viewBox=\"0 0 {width} {height}\" preserveAspectRatio=\"none\" aria-hidden=\"true\">"
-    );
-    for (series, curve) in curves.iter().enumerate() {
+    let mut places: Vec<f64> = curves().flatten().map(|point| point.0).collect();
+    places.sort_by(f64::total_cmp);
+    places.dedup();
+    let (Some(low), Some(high)) = (places.first(), places.last()) else {
+        return String::new();
+    };
+    let x = match is_geometric(&places) {
+        true => Scale::log(*low, *high, EDGE, WIDTH - EDGE),
+        false => Scale::linear(*low, *high, EDGE, WIDTH - EDGE),
+    };
+    let values = curves().flatten().map(|point| point.1);
+    let y = Scale::fitting(values, HEIGHT - EDGE, EDGE);
+    let mut out = begun();
+    for (series, curve) in curves().enumerate() {
         let mut way = String::new();
-        for (at, value) in curve.iter().enumerate() {
+        for (at, (place, value)) in curve.iter().enumerate() {
             let step = if at == 0 { 'M' } else { 'L' };
-            let _ = write!(way, "{step}{:.1} {:.1}", x.at(at as f64), y.at(*value));
+            let _ = write!(way, "{step}{:.1} {:.1}", x.at(*place), y.at(*value));
         }
-        let _ = write!(
-            out,
-            "<path class=\"l s{series}\" vector-effect=\"non-scaling-stroke\" d=\"{way}\"/>"
-        );
+        path(&mut out, &format!("l s{series}"), &way);
     }
     out + "</svg>"
+}
+
+/// A named case beside others.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SparkCase {
+    /// What it gave; nothing if it was not measured.
+    pub value: Option<f64>,
+    /// The case that is meant; the others are pale.
+    pub is_meant: bool,
+}
+
+/// Draws a bar for each case, from 0; where values are too far apart for that, dots on a logarithmic scale, which is then said by the
+/// second of what is given back. Nothing where there are not two cases. Cases are never joined: nothing lies between two names.
+pub fn sparkcases(cases: &[SparkCase]) -> (String, bool) {
+    let cases = &cases[..cases.len().min(VALUES_MAX)];
+    let values = || cases.iter().filter_map(|case| case.value);
+    if cases.len() < 2 || values().next().is_none() {
+        return (String::new(), false);
+    }
+    let mut y = Scale::fitting(values(), HEIGHT - EDGE, EDGE);
+    if !y.is_log() {
+        // Nothing is written beside the axis, so that it need not end at a round number.
+        let (low, high) = (values().fold(0.0, f64::min), values().fold(0.0, f64::max));
+        y = Scale::linear(low, high, HEIGHT - EDGE, EDGE);
+    }
+    let each = WIDTH / cases.len() as f64;
+    // A third of the room stays free between bars; one is never so wide that it looks like an area.
+    let wide = (each * 0.66).min(64.0);
+    let mut out = begun();
+    for (at, case) in cases.iter().enumerate() {
+        let Some(value) = case.value else { continue };
+        let pale = if case.is_meant { "" } else { " w" };
+        let middle = (at as f64 + 0.5) * each;
+        let place = y.at(value);
+        if y.is_log() {
+            let way = format!("M{middle:.1} {place:.1}h0");
+            path(&mut out, &format!("d s0{pale}"), &way);
+            continue;
+        }
+        let zero = y.at(0.0);
+        // A value that is next to nothing beside the others is still there.
+        let tall = (zero - place).abs().max(1.0);
+        let top = if place <= zero { zero - tall } else { zero };
+        let left = middle - wide / 2.0;
+        let _ = write!(
+            out,
+            "<rect class=\"m s0{pale}\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{wide:.1}\" height=\"{tall:.1}\"/>"
+        );
+    }
+    (out + "</svg>", y.is_log())
+}
+
+fn begun() -> String {
+    format!(
+        "<svg class=\"spark\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" preserveAspectRatio=\"none\" aria-hidden=\"true\">"
+    )
+}
+
+/// Its width is that of the page, whatever the chart is stretched to.
+fn path(out: &mut String, class: &str, way: &str) {
+    let _ = write!(
+        out,
+        "<path class=\"{class}\" vector-effect=\"non-scaling-stroke\" d=\"{way}\"/>"
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_bars_or_dots_and_never_joined() {
+        for (name, values, bars, dots) in [
+            ("none", &[][..], 0, 0),
+            ("one alone", &[Some(1.0)], 0, 0),
+            ("two", &[Some(5.0), Some(9.0)], 2, 0),
+            ("far apart", &[Some(150_000.0), Some(160.0)], 0, 2),
+            (
+                "one of which was not measured",
+                &[Some(5.0), Some(9.0), None],
+                2,
+                0,
+            ),
+            (
+                "nothing and less than nothing",
+                &[Some(0.0), Some(-2.0)],
+                2,
+                0,
+            ),
+            ("not measured at all", &[None, None], 0, 0),
+        ] {
+            let cases = values.iter().enumerate().map(|(at, value)| SparkCase {
+                value: *value,
+                is_meant: at == 0,
+            });
+            let cases: Vec<SparkCase> = cases.collect();
+            let (svg, is_log) = sparkcases(&cases);
+            assert_eq!(svg.matches("<rect").count(), bars, "{name}");
+            assert_eq!(svg.matches("h0\"").count(), dots, "{name}");
+            assert_eq!(is_log, dots > 0, "{name}");
+            assert!(!svg.contains('L') && !svg.contains("class=\"l"), "{name}");
+            let pale = svg.matches(" w\"").count();
+            assert_eq!(pale, usize::from(bars + dots > 0), "{name}");
+            assert!(!svg.contains("=\"-"), "{name}: {svg}");
+        }
+    }
+
+    #[test]
+    fn numbers_stand_where_they_are_on_their_axis() {
+        for (curve, expected) in [
+            (vec![], None),
+            (vec![(1.0, 2.0)], None),
+            // Even steps stay even, and factors too.
+            (vec![(1.0, 2.0), (2.0, 2.0), (3.0, 2.0)], Some("L150.0 ")),
+            (vec![(4.0, 2.0), (16.0, 2.0), (64.0, 2.0)], Some("L150.0 ")),
+            (
+                vec![(2.0, 2.0), (4.0, 2.0), (6.0, 2.0), (8.0, 2.0), (10.0, 2.0)],
+                Some("L77.5 "),
+            ),
+        ] {
+            let svg = sparkline(std::slice::from_ref(&curve));
+            assert_eq!(svg.is_empty(), expected.is_none(), "{curve:?}");
+            assert!(svg.contains(expected.unwrap_or_default()), "{svg}");
+        }
+    }
 }

@@ -39,6 +39,33 @@ pub fn thin(points: &[(f64, f64)], buckets: usize) -> Vec<(f64, f64)> {
     kept
 }
 
+/// For more parts than a chart can tell apart: what all of them reach in each bucket of x, from the least to the greatest, as a
+/// part of its own. At most `buckets` parts.
+pub fn envelope(parts: &[Vec<(f64, f64)>], buckets: usize) -> Vec<Vec<(f64, f64)>> {
+    let points = || parts.iter().flatten();
+    let first = points().map(|point| point.0).fold(f64::INFINITY, f64::min);
+    let last = points()
+        .map(|point| point.0)
+        .fold(f64::NEG_INFINITY, f64::max);
+    let buckets = buckets.max(1);
+    let width = (last - first) / buckets as f64;
+    let mut ends: Vec<Option<(f64, f64)>> = vec![None; buckets];
+    for (x, value) in points() {
+        // All at one time is one bucket: a division by 0 is none.
+        let bucket = (((x - first) / width) as usize).min(buckets - 1);
+        let (low, high) = ends[bucket].unwrap_or((*value, *value));
+        ends[bucket] = Some((low.min(*value), high.max(*value)));
+    }
+    let reached = ends.into_iter().enumerate();
+    reached
+        .filter_map(|(bucket, ends)| {
+            let (low, high) = ends?;
+            let middle = first + (bucket as f64 + 0.5) * width;
+            Some(vec![(middle, low), (middle, high)])
+        })
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -63,5 +90,34 @@ mod tests {
         assert_eq!(thin(&[(1.0, 2.0)], 10), [(1.0, 2.0)]);
         let same = [(3.0, 1.0), (3.0, 2.0), (3.0, 3.0)];
         assert_eq!(thin(&same, 1), same);
+    }
+
+    #[test]
+    fn many_parts_become_what_they_reach() {
+        let part = |at: f64, low: f64, high: f64| vec![(at, low), (at + 0.5, high)];
+        for (parts, buckets, expected) in [
+            (vec![], 4, vec![]),
+            (vec![vec![]], 4, vec![]),
+            (
+                vec![vec![(3.0, 7.0)]],
+                2,
+                vec![vec![(3.0, 7.0), (3.0, 7.0)]],
+            ),
+            (
+                vec![
+                    part(0.0, 1.0, 5.0),
+                    part(1.0, 2.0, 9.0),
+                    part(7.5, 3.0, 4.0),
+                ],
+                4,
+                vec![vec![(1.0, 1.0), (1.0, 9.0)], vec![(7.0, 3.0), (7.0, 4.0)]],
+            ),
+        ] {
+            assert_eq!(envelope(&parts, buckets), expected);
+        }
+        let many: Vec<_> = (0..10_000)
+            .map(|at| part(f64::from(at), 1.0, 2.0))
+            .collect();
+        assert_eq!(envelope(&many, 100).len(), 100);
     }
 }

@@ -2,7 +2,8 @@
 
 use super::canvas::{Canvas, LEFT, RIGHT, TOP};
 use super::scale::Scale;
-use super::thin::thin;
+use super::thin::{envelope, thin};
+use super::way::Spot;
 
 /// Buckets that the lines of a chart are thinned to; the plot is hardly wider in points.
 const BUCKETS: usize = 130;
@@ -36,14 +37,34 @@ pub struct TimeChart {
     pub may_be_log: bool,
     /// The lines.
     pub lines: Vec<Line>,
-    /// Times that are set off, with a name: from, to, name.
-    pub bands: Vec<(f64, f64, String)>,
+    /// The [`bands`] of this name lie behind it; they have the same times.
+    pub bands: Option<String>,
+}
+
+/// Height of every chart over time.
+const HEIGHT: f64 = 190.0;
+/// Where the plot ends.
+const BOTTOM: f64 = HEIGHT - 36.0;
+
+/// From when until when, with a name: a time that is set off.
+pub type Band = (f64, f64, String);
+
+/// Bands that several charts from `from` to `to` have behind them: once on the page, where nothing of them is shown.
+pub fn bands(name: &str, (from, to): (f64, f64), bands: &[Band]) -> String {
+    let mut canvas = Canvas::hidden(name, HEIGHT);
+    let x = Scale::linear(from, to, LEFT, RIGHT);
+    for (at, (from, to, name)) in bands.iter().enumerate() {
+        let (from, to) = (x.at(*from), x.at(*to));
+        let class = if at % 2 == 0 { "b" } else { "b e" };
+        canvas.rect(class, (from, TOP), (to - from, BOTTOM - TOP), name);
+    }
+    canvas.end_hidden()
 }
 
 /// Draws it.
 pub fn time(chart: &TimeChart) -> String {
-    let mut canvas = Canvas::new(190.0, &chart.about);
-    let bottom = canvas.height() - 36.0;
+    let mut canvas = Canvas::new(HEIGHT, &chart.about);
+    let bottom = BOTTOM;
     let values = chart.lines.iter().flat_map(|line| &line.parts).flatten();
     let values = values.map(|point| point.1);
     let y = match chart.may_be_log {
@@ -56,16 +77,14 @@ pub fn time(chart: &TimeChart) -> String {
         _ => (1.0, "seconds"),
     };
     let x = Scale::linear(chart.from / divisor, chart.to / divisor, LEFT, RIGHT);
-    for (at, (from, to, name)) in chart.bands.iter().enumerate() {
-        let (from, to) = (x.at(from / divisor), x.at(to / divisor));
-        let class = if at % 2 == 0 { "b" } else { "b e" };
-        canvas.rect(class, (from, TOP), (to - from, bottom - TOP), name);
+    if let Some(bands) = &chart.bands {
+        canvas.again(bands);
     }
     canvas.values_left(&y, 4, RIGHT);
     let ticks: Vec<(f64, String)> = x
         .ticks(6)
         .into_iter()
-        .map(|tick| (x.at(tick), crate::report::units::compact(tick)))
+        .map(|tick| (x.at(tick), crate::report::figures::compact(tick)))
         .collect();
     canvas.values_below(&ticks, bottom, &format!("{unit} {}", chart.since));
     let faint_first = [true, false];
@@ -84,13 +103,21 @@ fn draw(canvas: &mut Canvas, line: &Line, x: &Scale, y: &Scale, divisor: f64) {
         line.series % super::SERIES_MAX,
         if line.faint { " w" } else { "" }
     );
-    let all: usize = line.parts.iter().map(Vec::len).sum();
-    for part in &line.parts {
-        let share = (BUCKETS * part.len()).div_ceil(all.max(1)).max(2);
-        let drawn: Vec<(f64, f64)> = thin(part, share)
-            .into_iter()
+    let drawn = |points: Vec<(f64, f64)>| -> Vec<Spot> {
+        let places = points.into_iter();
+        places
             .map(|(at, value)| (x.at(at / divisor), y.at(value)))
-            .collect();
-        canvas.path(&class, &drawn);
+            .collect()
+    };
+    if line.parts.len() > BUCKETS {
+        let parts = envelope(&line.parts, BUCKETS).into_iter();
+        canvas.parts(&class, parts.map(drawn));
+        return;
     }
+    let all: usize = line.parts.iter().map(Vec::len).sum();
+    let parts = line.parts.iter().map(|part| {
+        let share = (BUCKETS * part.len()).div_ceil(all.max(1)).max(2);
+        drawn(thin(part, share))
+    });
+    canvas.parts(&class, parts);
 }

@@ -4,7 +4,8 @@ use super::figure::{Swatch, figure};
 use super::frame::{Facts, banner, frame, words};
 use super::tables::table;
 use crate::report::chart::{Mark, Row, Rows, rows};
-use crate::report::units::{Better, Metric, bytes, figure as number};
+use crate::report::figures::{bytes, figure as number};
+use crate::report::units::{Better, Metric};
 use crate::results::Estimate;
 use crate::stats::{Compared, Comparison, Method, Scale, Verdict};
 
@@ -12,7 +13,7 @@ use crate::stats::{Compared, Comparison, Method, Scale, Verdict};
 const DRAWN_MAX: usize = 60;
 /// Rows of one table, notes and reasons at most.
 const ROWS_MAX: usize = 500;
-/// Changes are drawn up to here, per cent; the words beside a mark are right whatever they say.
+/// Changes are drawn up to here, per cent; one that goes further ends in an arrow head, and words say how far.
 const DRAWN_PERCENT: (f64, f64) = (-100.0, 300.0);
 
 /// The whole page.
@@ -209,17 +210,19 @@ fn forest(metrics: &[&Compared]) -> String {
         let Some((value, interval)) = percent(metric) else {
             continue;
         };
-        let drawn = |value: f64| value.clamp(DRAWN_PERCENT.0, DRAWN_PERCENT.1);
         let name = name(metric);
         let hint = format!("{name}: {}", change_words(metric));
         list.push(Row {
             name,
             marks: vec![Mark {
                 series: series(metric),
-                value: drawn(value),
-                interval: interval.map(|(low, high)| (drawn(low), drawn(high))),
+                value,
+                interval,
                 published: false,
                 words: signed(value, " %"),
+                reach: interval.map_or(String::new(), |(low, high)| {
+                    format!("{} to {} %", signed(low, ""), signed(high, ""))
+                }),
                 hint,
             }],
         });
@@ -243,6 +246,7 @@ fn forest(metrics: &[&Compared]) -> String {
         about: "Changes with their intervals".to_owned(),
         title: "change, %".to_owned(),
         neutral: Some(0.0),
+        limits: Some(DRAWN_PERCENT),
         rows: list,
     });
     figure(

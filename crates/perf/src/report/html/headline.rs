@@ -11,8 +11,18 @@ pub struct Headline<'a> {
     pub point: &'a Point,
     /// How much.
     pub estimate: &'a Estimate,
+    /// The other named cases, where there are names.
+    pub others: Option<Others<'a>>,
     /// The best published figure at the same case: of the same metric, or else of another that was measured too.
     pub published: Option<Beside<'a>>,
+}
+
+/// What the other named cases gave, the cases of all further axes being the same.
+pub enum Others<'a> {
+    /// There is one other.
+    One(&'a str, f64),
+    /// From the least to the greatest.
+    Range(f64, f64),
 }
 
 /// A published figure and ours.
@@ -45,8 +55,24 @@ pub fn published_at(line: &Published, point: &Point) -> Option<f64> {
     line.values.get(case).copied()
 }
 
-/// The headline: of the last case of the first axis that something was published for, or the last; among the cases of other axes,
-/// which are variants, the best.
+/// Whether the first axis has numbers; else its cases are names.
+pub fn is_numeric(scenario: &Scenario) -> bool {
+    let mut points = scenario.points.iter();
+    points.all(|point| point.at.first().is_some_and(|case| case.number.is_some()))
+}
+
+/// What variants of named cases are measured against: the case that calls itself the default, else the first.
+fn base(scenario: &Scenario) -> Option<&str> {
+    let names = || {
+        let cases = scenario.points.iter().filter_map(|point| point.at.first());
+        cases.map(|case| case.name.as_str())
+    };
+    let default = names().find(|name| name.trim().to_lowercase().starts_with("default"));
+    default.or_else(|| names().next())
+}
+
+/// The headline. Along numbers it is that of the last case of the first axis that something was published for, or of the last; among
+/// names that of the base, whose variants the others are. Among the cases of other axes it is the best.
 pub fn headline(scenario: &Scenario) -> Option<Headline<'_>> {
     let metric = Metric::named(main_metric(scenario));
     let case = |point: &Point| point.at.first().map(|case| case.name.clone());
@@ -57,8 +83,15 @@ pub fn headline(scenario: &Scenario) -> Option<Headline<'_>> {
             .iter()
             .filter(|point| value(point).is_some())
     };
-    let last = measured()
-        .rfind(|point| beside(scenario, &metric, point).is_some())
+    let of_base = match is_numeric(scenario) {
+        true => None,
+        false => {
+            let base = base(scenario).map(str::to_owned);
+            measured().find(|point| base.is_some() && case(point) == base)
+        }
+    };
+    let last = of_base
+        .or_else(|| measured().rfind(|point| beside(scenario, &metric, point).is_some()))
         .or_else(|| measured().next_back())?;
     let good = |point: &Point| {
         let value = value(point).unwrap_or(0.0);
@@ -74,10 +107,36 @@ pub fn headline(scenario: &Scenario) -> Option<Headline<'_>> {
         }
     }
     Some(Headline {
+        others: others(scenario, &metric, point),
         estimate: point.summary.metrics.get(&metric.name)?,
         published: beside(scenario, &metric, point),
         metric,
         point,
+    })
+}
+
+fn others<'a>(scenario: &'a Scenario, metric: &Metric, shown: &Point) -> Option<Others<'a>> {
+    if is_numeric(scenario) {
+        return None;
+    }
+    let name = |point: &'a Point| point.at.first().map(|case| case.name.as_str());
+    let first = shown.at.first().map(|case| case.name.as_str());
+    let mut found = scenario.points.iter().filter_map(|point| {
+        let further = point.at.iter().skip(1).eq(shown.at.iter().skip(1));
+        let value = point.summary.metrics.get(&metric.name)?.value;
+        let name = name(point)?;
+        (further && Some(name) != first).then_some((name, value))
+    });
+    let (name, value) = found.next()?;
+    let mut ends = (value, value);
+    let mut is_alone = true;
+    for (_, value) in found {
+        ends = (ends.0.min(value), ends.1.max(value));
+        is_alone = false;
+    }
+    Some(match is_alone {
+        true => Others::One(name, value),
+        false => Others::Range(ends.0, ends.1),
     })
 }
 

@@ -4,7 +4,8 @@ use super::figure::figure;
 use super::headline::place;
 use crate::machine::distance;
 use crate::report::chart::{Bar, bars};
-use crate::report::units::{Metric, figure as number};
+use crate::report::figures::figure as number;
+use crate::report::units::Metric;
 use crate::results::{Limits, Point, Report, Scenario};
 
 /// The chart; nothing where nothing was counted.

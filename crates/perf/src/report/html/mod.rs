@@ -18,8 +18,8 @@ mod timeline;
 
 pub use comparison::comparison_html;
 
+use super::figures::{bytes, date, duration, figure as number};
 use super::finite::finite;
-use super::units::{bytes, date, duration, figure as number};
 use crate::results::Report;
 use frame::{Facts, banner, frame, words};
 

@@ -6,7 +6,7 @@ use super::headline::place;
 use super::tables::table;
 use super::timeline::{Drawn, line};
 use crate::report::chart::{Distribution, Line, SERIES_MAX, TimeChart, percentiles, time};
-use crate::report::units::{bytes, figure as number};
+use crate::report::figures::{bytes, figure as number};
 use crate::results::{Histogram, Point, Scenario, Stretch};
 
 /// Points shown in detail; the files have all.
@@ -151,7 +151,7 @@ fn overlaid(point: &Point) -> String {
             since: "since the measuring began",
             may_be_log: title == "Latency",
             lines,
-            bands: Vec::new(),
+            bands: None,
         });
         figure(title, about, &svg, &legend)
     };

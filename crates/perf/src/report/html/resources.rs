@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::figure::{Swatch, figure};
-use super::timeline::{bands, span, stretches};
-use crate::report::chart::{Line, TimeChart, time};
+use super::timeline::{Times, stretches};
+use crate::report::chart::Line;
 use crate::results::{ProcessSample, Scenario};
 
 /// Processes that get a line of their own in a chart; the others share one, their mean.
@@ -24,7 +24,7 @@ enum Drawn {
 }
 
 /// The charts; nothing where nothing was watched.
-pub fn section(scenario: &Scenario) -> String {
+pub fn section(scenario: &Scenario, times: &Times) -> String {
     let mut out = String::new();
     let charts: [(&str, &str, Drawn); 6] = [
         (
@@ -78,9 +78,9 @@ pub fn section(scenario: &Scenario) -> String {
                 names.entry(&process.name).or_default().push(points);
             }
         }
-        out.push_str(&chart(scenario, title, about, names));
+        out.push_str(&chart(times, title, about, names));
     }
-    out.push_str(&metrics(scenario));
+    out.push_str(&metrics(scenario, times));
     match out.is_empty() {
         true => out,
         false => {
@@ -90,7 +90,7 @@ pub fn section(scenario: &Scenario) -> String {
 }
 
 /// Charts of the nodes' metrics, one for each name.
-fn metrics(scenario: &Scenario) -> String {
+fn metrics(scenario: &Scenario, times: &Times) -> String {
     let mut by_name: BTreeMap<&str, BTreeMap<&str, Parts>> = BTreeMap::new();
     for stretch in stretches(scenario) {
         for series in &stretch.metrics {
@@ -115,7 +115,7 @@ fn metrics(scenario: &Scenario) -> String {
         } else {
             "as the node says"
         };
-        let svg = chart(scenario, name, about, nodes);
+        let svg = chart(times, name, about, nodes);
         if !svg.is_empty() && drawn < METRICS_MAX {
             out.push_str(&svg);
             drawn += 1;
@@ -163,7 +163,7 @@ fn growth(values: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, f64)> {
 }
 
 /// One chart; nothing if all of it is 0.
-fn chart(scenario: &Scenario, title: &str, about: &str, names: BTreeMap<&str, Parts>) -> String {
+fn chart(times: &Times, title: &str, about: &str, names: BTreeMap<&str, Parts>) -> String {
     let size = |parts: &Parts| -> f64 {
         let count = parts.iter().map(Vec::len).sum::<usize>().max(1);
         parts
@@ -216,16 +216,7 @@ fn chart(scenario: &Scenario, title: &str, about: &str, names: BTreeMap<&str, Pa
         });
         legend.push((Swatch::Line(6), format!("mean of {} others", rest.len())));
     }
-    let (from, to) = span(scenario);
-    let svg = time(&TimeChart {
-        about: format!("{title} over time"),
-        from,
-        to,
-        since: "since the scenario began",
-        may_be_log: false,
-        lines,
-        bands: bands(scenario),
-    });
+    let svg = times.chart(title, false, lines);
     figure(title, about, &svg, &legend)
 }
 

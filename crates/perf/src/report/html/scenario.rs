@@ -2,9 +2,11 @@
 
 use super::frame::{Facts, banner, prose, words};
 use super::headline::{headline, is_repeated, main_metric, place, published_at};
-use super::{limits, point, resources, sweep, tables, timeline};
+use super::timeline::{self, Times};
+use super::{limits, point, resources, sweep, tables};
 use crate::report::chart::escape;
-use crate::report::units::{Metric, date, duration, rank};
+use crate::report::figures::{date, duration};
+use crate::report::units::{Metric, rank};
 use crate::results::{AuditResult, Finding, Point, Report, Scenario};
 use crate::run::AUDIT_FAILED;
 
@@ -91,8 +93,10 @@ pub fn section(report: &Report, scenario: &Scenario, at: usize) -> String {
     out.push_str(&tiles(scenario));
     out.push_str(&sweep::charts(scenario));
     out.push_str(&published(scenario));
-    out.push_str(&timeline::section(scenario));
-    out.push_str(&resources::section(scenario));
+    let times = Times::of(scenario, at);
+    out.push_str(times.hidden());
+    out.push_str(&timeline::section(scenario, &times));
+    out.push_str(&resources::section(scenario, &times));
     out.push_str(&limits::section(report, scenario));
     out.push_str("<h3>Everything in figures</h3>");
     out.push_str(&tables::metrics(scenario));

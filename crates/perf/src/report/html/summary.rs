@@ -1,11 +1,11 @@
 //! The first thing that people see: one card for each scenario.
 
 use super::frame::words;
-use super::headline::{headline, main_metric, place};
+use super::headline::{Headline, Others, headline, is_numeric, main_metric, place};
 use super::scenario::{self, Standing};
-use crate::report::chart::sparkline;
+use crate::report::chart::{SparkCase, sparkcases, sparkline};
 use crate::report::units::Metric;
-use crate::results::{Report, Scenario};
+use crate::results::{Point, Report, Scenario};
 
 /// All cards.
 pub fn cards(report: &Report) -> String {
@@ -51,8 +51,9 @@ fn card(scenario: &Scenario, at: usize) -> String {
                     place => format!(" at {}", words(&place, 70)),
                 }
             ));
+            out.push_str(&others(&headline));
             out.push_str(&beside(&headline));
-            out.push_str(&spark(scenario));
+            out.push_str(&spark(scenario, &headline));
             if let (Some(other), false) =
                 (&headline.published, matches!(standing, Standing::Failed(_)))
             {
@@ -96,8 +97,29 @@ fn metric_words(metric: &Metric) -> String {
     }
 }
 
+/// What the other named cases gave.
+fn others(headline: &Headline<'_>) -> String {
+    let metric = &headline.metric;
+    let words = match headline.others {
+        None => return String::new(),
+        Some(Others::One(name, value)) => {
+            format!(
+                "{}: {}",
+                words(name, 60),
+                words(&metric.with_unit(value), 30)
+            )
+        }
+        Some(Others::Range(low, high)) => format!(
+            "the others: {} to {}",
+            words(&metric.figure(low), 24),
+            words(&metric.with_unit(high), 30)
+        ),
+    };
+    format!("<p>{words}</p>")
+}
+
 /// What else belongs to the figure: the latency at that rate or the rate at that latency, and failures if there were any.
-fn beside(headline: &super::headline::Headline) -> String {
+fn beside(headline: &Headline<'_>) -> String {
     let metrics = &headline.point.summary.metrics;
     let of = |name: &str| {
         let (estimate, metric) = (metrics.get(name)?, Metric::named(name));
@@ -123,34 +145,63 @@ fn beside(headline: &super::headline::Headline) -> String {
     out
 }
 
-/// The main metric over the first axis, without words; its section has the chart with them.
-fn spark(scenario: &Scenario) -> String {
+/// Named cases that have their names below them; of more only the first and the last.
+const NAMED_MAX: usize = 3;
+
+/// The main metric over the first axis, almost without words; its section has the chart with them.
+fn spark(scenario: &Scenario, headline: &Headline<'_>) -> String {
     if scenario.axes.is_empty() {
         return String::new();
     }
-    let name = main_metric(scenario);
-    let mut curves: Vec<(String, Vec<f64>)> = Vec::new();
+    match is_numeric(scenario) {
+        true => along_numbers(scenario),
+        false => among_names(scenario, headline),
+    }
+}
+
+/// What tells series apart: the cases of all axes but the first.
+fn series_of(point: &Point) -> Vec<&str> {
+    let others = point.at.iter().skip(1);
+    others.map(|case| case.name.as_str()).collect()
+}
+
+/// Every series of the scenario, in order.
+fn all_series(scenario: &Scenario) -> Vec<Vec<&str>> {
+    let mut all: Vec<Vec<&str>> = Vec::new();
     for point in &scenario.points {
-        let Some(estimate) = point.summary.metrics.get(name) else {
-            continue;
-        };
-        let others: Vec<&str> = point
-            .at
-            .iter()
-            .skip(1)
-            .map(|case| case.name.as_str())
-            .collect();
-        let others = others.join(", ");
-        match curves.iter_mut().find(|curve| curve.0 == others) {
-            Some(curve) => curve.1.push(estimate.value),
-            None => curves.push((others, vec![estimate.value])),
+        let series = series_of(point);
+        if !all.contains(&series) {
+            all.push(series);
         }
     }
-    let curves: Vec<Vec<f64>> = curves.into_iter().map(|curve| curve.1).collect();
+    all
+}
+
+fn along_numbers(scenario: &Scenario) -> String {
+    let name = main_metric(scenario);
+    let curve = |series: Vec<&str>| {
+        let points = scenario.points.iter();
+        let mut curve: Vec<(f64, f64)> = points
+            .filter(|point| series_of(point) == series)
+            .filter_map(|point| {
+                let place = point.at.first()?.number?;
+                Some((place, point.summary.metrics.get(name)?.value))
+            })
+            .collect();
+        curve.sort_by(|one, two| one.0.total_cmp(&two.0));
+        curve
+    };
+    let curves: Vec<Vec<(f64, f64)>> = all_series(scenario).into_iter().map(curve).collect();
     let svg = sparkline(&curves);
-    let ends = scenario.points.first().zip(scenario.points.last());
-    let ends = ends.and_then(|(first, last)| first.at.first().zip(last.at.first()));
-    match ends {
+    let by_number = |one: &&Point, two: &&Point| {
+        let number = |point: &Point| point.at.first().and_then(|case| case.number);
+        let (one, two) = (number(one), number(two));
+        one.unwrap_or(0.0).total_cmp(&two.unwrap_or(0.0))
+    };
+    let case = |point: Option<&'_ Point>| point.and_then(|point| point.at.first().cloned());
+    let first = case(scenario.points.iter().min_by(by_number));
+    let last = case(scenario.points.iter().max_by(by_number));
+    match first.zip(last) {
         Some((first, last)) if !svg.is_empty() => format!(
             "{svg}<p class=\"ends\"><span>{} {}</span><span>{}</span></p>",
             words(&first.axis, 24),
@@ -158,5 +209,199 @@ fn spark(scenario: &Scenario) -> String {
             words(&last.name, 20)
         ),
         _ => svg,
+    }
+}
+
+/// The cases of the first axis, all else being as where the figure is from.
+fn among_names(scenario: &Scenario, headline: &Headline<'_>) -> String {
+    let metric = main_metric(scenario);
+    let case = |point: &Point| point.at.first().map(|case| case.name.clone());
+    let meant = case(headline.point);
+    let series = series_of(headline.point);
+    let mut names: Vec<String> = Vec::new();
+    let mut cases: Vec<SparkCase> = Vec::new();
+    for point in scenario
+        .points
+        .iter()
+        .filter(|point| series_of(point) == series)
+    {
+        let name = case(point);
+        cases.push(SparkCase {
+            value: point.summary.metrics.get(metric).map(|one| one.value),
+            is_meant: name == meant,
+        });
+        names.push(name.unwrap_or_default());
+    }
+    let (svg, is_log) = sparkcases(&cases);
+    if svg.is_empty() {
+        return svg;
+    }
+    let scale = if is_log { "log scale" } else { "" };
+    let below: String = match names.as_slice() {
+        [first, .., last] if names.len() > NAMED_MAX => {
+            let (first, last) = (words(first, 22), words(last, 22));
+            format!(
+                "<p class=\"ends\"><span>{first}</span><span>{scale}</span><span>{last}</span></p>"
+            )
+        }
+        names => {
+            let names: String = names
+                .iter()
+                .map(|name| format!("<span>{}</span>", words(name, 30)))
+                .collect();
+            let log = match is_log {
+                true => "<p class=\"ends\"><span>log scale</span></p>",
+                false => "",
+            };
+            format!("<p class=\"ends each\">{names}</p>{log}")
+        }
+    };
+    svg + &below
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::{CaseResult, Estimate, Published, Summary};
+
+    /// A scenario whose first axis has these cases with these rates, on a second axis too where there are two.
+    fn scenario(axis: &str, cases: &[(&str, &[f64])]) -> Scenario {
+        let point = |name: &str, number: usize, rate: f64, further: bool| {
+            let case = |axis: &str, name: String| CaseResult {
+                axis: axis.into(),
+                number: name.parse().ok(),
+                name,
+            };
+            let mut at = vec![case(axis, name.into())];
+            if further {
+                at.push(case("load", format!("load {number}")));
+            }
+            let value = Estimate {
+                value: rate,
+                ..Estimate::default()
+            };
+            Point {
+                at,
+                summary: Summary {
+                    metrics: [("rate_per_s".to_owned(), value)].into(),
+                },
+                ..Point::default()
+            }
+        };
+        let points = cases.iter().flat_map(|(name, rates)| {
+            let further = rates.len() > 1;
+            let rates = rates.iter().enumerate();
+            rates.map(move |(at, rate)| point(name, at, *rate, further))
+        });
+        Scenario {
+            name: "x".into(),
+            axes: vec![axis.into()],
+            points: points.collect(),
+            published: vec![Published {
+                label: "Somebody".into(),
+                metric: "rate_per_s".into(),
+                values: cases
+                    .iter()
+                    .map(|(name, _)| ((*name).to_owned(), 10.0))
+                    .collect(),
+                ..Published::default()
+            }],
+            ..Scenario::default()
+        }
+    }
+
+    #[test]
+    fn a_card_shows_the_default_of_names_and_the_last_of_numbers() {
+        const LINE: &str = "class=\"l s0\"";
+        const BAR: &str = "<rect class=\"m s0\"";
+        const DOT: &str = "class=\"d s0\"";
+        type Cases<'a> = &'a [(&'a str, &'a [f64])];
+        let tables: [(&str, Cases<'_>, &[&str], &[&str]); 7] = [
+            (
+                "variant",
+                &[
+                    ("default", &[523.0, 15.0]),
+                    ("no compression", &[578.0, 14.0]),
+                    ("slow", &[221.0, 3.0]),
+                ],
+                &[
+                    "<b>523</b>",
+                    "the others: 221 to 578/s",
+                    "at variant = default, load = load 0",
+                    BAR,
+                    "<span>default</span><span>no compression</span><span>slow</span>",
+                ],
+                &[LINE, DOT],
+            ),
+            (
+                "budgets",
+                &[
+                    ("a quarter", &[4143.0]),
+                    ("Default size", &[3770.0]),
+                    ("eight times", &[3922.0]),
+                ],
+                &[
+                    "<b>3,770</b>",
+                    "the others: 3,922 to 4,143/s",
+                    "budgets = Default size",
+                    BAR,
+                ],
+                &[LINE],
+            ),
+            (
+                "compression",
+                &[("on", &[189.0]), ("off", &[194.0])],
+                &[
+                    "<b>189</b>",
+                    "<p>off: 194/s</p>",
+                    "at compression = on",
+                    BAR,
+                ],
+                &[LINE, "the others"],
+            ),
+            (
+                "work",
+                &[
+                    ("empty", &[150_000.0]),
+                    ("a", &[160.0]),
+                    ("b", &[320.0]),
+                    ("c", &[20_000.0]),
+                ],
+                &[
+                    "<b>150,000</b>",
+                    "the others: 160 to 20,000/s",
+                    DOT,
+                    "<span>log scale</span>",
+                ],
+                &[LINE, BAR],
+            ),
+            (
+                "parties",
+                &[("2", &[1140.0]), ("4", &[563.0]), ("10", &[171.0])],
+                &[
+                    "<b>171</b>",
+                    "at parties = 10",
+                    LINE,
+                    "<span>parties 2</span><span>10</span>",
+                ],
+                &[BAR, DOT, "the others"],
+            ),
+            (
+                "only",
+                &[("one", &[5.0])],
+                &["<b>5</b>", "at only = one"],
+                &["the others", BAR, DOT, LINE, "spark"],
+            ),
+            ("none", &[], &["Nothing was measured"], &["spark"]),
+        ];
+        for (axis, cases, there, absent) in tables {
+            let card = card(&scenario(axis, cases), 0);
+            for words in there {
+                assert!(card.contains(words), "{axis}: {words}: {card}");
+            }
+            for words in absent {
+                assert!(!card.contains(words), "{axis}: {words}: {card}");
+            }
+        }
     }
 }

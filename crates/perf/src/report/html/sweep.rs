@@ -229,6 +229,7 @@ fn cases(
                         interval: None,
                         published: true,
                         words: metric.figure(value),
+                        reach: String::new(),
                         hint: published_hint(metric, line, value),
                     })
                 });
@@ -253,6 +254,7 @@ fn cases(
                 interval,
                 published: false,
                 words: metric.estimate(estimate),
+                reach: String::new(),
                 hint: hint(metric, point, estimate),
             },
         );
@@ -261,6 +263,7 @@ fn cases(
         about: about.to_owned(),
         title: metric.heading(),
         neutral: None,
+        limits: None,
         rows: cases,
     })
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use super::frame::words;
 use super::headline::place;
-use crate::report::units::{Metric, figure, rank};
+use crate::report::figures::figure;
+use crate::report::units::{Metric, rank};
 use crate::results::{Point, Scenario};
 
 /// Points that tables of the page show; the CSV has all.

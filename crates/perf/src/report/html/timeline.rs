@@ -2,14 +2,65 @@
 
 use super::figure::{Swatch, figure};
 use super::headline::place;
-use crate::report::chart::{Line, TimeChart, time};
+use crate::report::chart::{Band, Line, TimeChart, bands, time};
 use crate::results::{Scenario, Second, Stretch};
 
 /// Stretches that are set off by bands; beyond it the bands would be hairs.
 const BANDS_MAX: usize = 60;
 
+/// The time axis that all charts of a scenario have.
+pub struct Times {
+    /// From when, seconds since the scenario began.
+    from: f64,
+    /// Until when.
+    to: f64,
+    /// What its stretches are called where they are drawn, if they are.
+    bands: Option<String>,
+    hidden: String,
+}
+
+impl Times {
+    /// That of a scenario, the `at`th of the page.
+    pub fn of(scenario: &Scenario, at: usize) -> Self {
+        let (from, to) = span(scenario);
+        let stretches = stretch_bands(scenario);
+        let name = format!("b{at}");
+        let (bands, hidden) = match stretches.is_empty() {
+            true => (None, String::new()),
+            false => {
+                let hidden = bands(&name, (from, to), &stretches);
+                (Some(name), hidden)
+            }
+        };
+        Times {
+            from,
+            to,
+            bands,
+            hidden,
+        }
+    }
+
+    /// What the charts refer to; on the page before them.
+    pub fn hidden(&self) -> &str {
+        &self.hidden
+    }
+
+    /// A chart over it.
+    pub fn chart(&self, title: &str, may_be_log: bool, lines: Vec<Line>) -> String {
+        time(&TimeChart {
+            about: format!("{title} over time"),
+            from: self.from,
+            to: self.to,
+            since: "since the scenario began",
+            may_be_log,
+            lines,
+            bands: self.bands.clone(),
+        })
+    }
+}
+
 /// From the first look at anything to the last, seconds since the scenario began.
-pub fn span(scenario: &Scenario) -> (f64, f64) {
+fn span(scenario: &Scenario) -> (f64, f64) {
     let (mut from, mut to) = (f64::INFINITY, f64::NEG_INFINITY);
     for stretch in stretches(scenario) {
         let seconds = stretch.series.iter().map(|second| second.at_ms);
@@ -33,7 +84,7 @@ pub fn span(scenario: &Scenario) -> (f64, f64) {
 }
 
 /// Bands of the points, in the order of time; none where there is only one.
-pub fn bands(scenario: &Scenario) -> Vec<(f64, f64, String)> {
+fn stretch_bands(scenario: &Scenario) -> Vec<Band> {
     let mut bands = Vec::new();
     for point in &scenario.points {
         for (repeat, stretch) in point.stretches.iter().enumerate() {
@@ -55,22 +106,13 @@ pub fn stretches(scenario: &Scenario) -> impl Iterator<Item = &Stretch> {
 }
 
 /// The charts; nothing where no second was measured.
-pub fn section(scenario: &Scenario) -> String {
+pub fn section(scenario: &Scenario, times: &Times) -> String {
     if stretches(scenario).all(|stretch| stretch.series.is_empty()) {
         return String::new();
     }
     let count: usize = stretches(scenario).count();
     let chart = |title: &str, about: &str, lines: Vec<Line>, legend: &[(Swatch, String)]| {
-        let (from, to) = span(scenario);
-        let svg = time(&TimeChart {
-            about: format!("{title} over time"),
-            from,
-            to,
-            since: "since the scenario began",
-            may_be_log: title == "Latency",
-            lines,
-            bands: bands(scenario),
-        });
+        let svg = times.chart(title, title == "Latency", lines);
         figure(title, about, &svg, legend)
     };
     let all = |value: Drawn, series: usize| Line {
