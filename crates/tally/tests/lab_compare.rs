@@ -113,3 +113,20 @@ fn the_comparison_finds_what_was_planted_and_nothing_else() {
     assert_eq!(found["planted"]["found"], true, "{found}");
     assert_eq!(found["network"], Value::Null);
 }
+
+#[test]
+fn a_comparison_that_is_asked_for_agents_says_that_it_has_none() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for line in [
+        "issue issue --agent 127.0.0.1:7000",
+        "issue issue --agent 127.0.0.1:7000 --agent-token-file token",
+    ] {
+        let ran = compare(folder.path(), line);
+        assert_eq!(ran.code, 2, "{line}: {}", ran.err);
+        assert!(
+            ran.err.contains("agents are for 'tally lab run'"),
+            "{}",
+            ran.err
+        );
+    }
+}

@@ -11,6 +11,7 @@ use perf::stats::{
     CHANGED, CompareError, Comparison, ERRORS, PAIRS_MIN, Side, compare_axis, compare_reports,
 };
 
+use super::report::failed;
 use super::run::{interrupted, options, stamp, to_the_end, verdict};
 use super::scenario::Opening;
 use crate::failure::{Failure, about_file};
@@ -52,6 +53,10 @@ pub struct Args {
     /// Fail if anything changed
     #[arg(long)]
     fail_on_change: bool,
+    #[arg(long = "agent", hide = true, value_name = "HOST:PORT", value_parser = no_agents)]
+    _agents: Vec<String>,
+    #[arg(long = "agent-token-file", hide = true, value_name = "FILE", value_parser = no_agents)]
+    _agent_token_file: Option<String>,
     #[command(flatten)]
     pub output: Output,
 }
@@ -86,7 +91,8 @@ impl Args {
         }
         let mut reports = Vec::new();
         for (at, path) in self.sides.iter().enumerate() {
-            let report = report::read(Path::new(path)).map_err(of_report)?;
+            let report =
+                report::read(Path::new(path)).map_err(|error| failed(Path::new(path), error))?;
             let side = Side {
                 name: sides::letter(at),
                 about: format!("{path}: {}", report.title),
@@ -126,7 +132,7 @@ impl Args {
         let Some(report) = to_the_end(&options.stop, run)? else {
             interrupted(&out)
         };
-        let files = report::write(&report, &out).map_err(of_report)?;
+        let files = report::write(&report, &out).map_err(|error| failed(&out, error))?;
         for (name, text) in &given.sources {
             write(&out.join(name), text.clone())?;
         }
@@ -206,15 +212,14 @@ impl Args {
 }
 
 fn write(path: &Path, text: String) -> Result<(), Failure> {
-    report::write_file(path, text).map_err(of_report)
+    report::write_file(path, text).map_err(|error| failed(path, error))
 }
 
-fn of_report(error: report::ReportError) -> Failure {
-    let info = report::ERRORS.iter().find(|info| info.code == error.code());
-    Failure::local(
-        error.code(),
-        error.to_string(),
-        info.map_or("", |info| info.action),
+/// Agents are for runs: said to those who ask for them, rather than generating the load here without a word.
+fn no_agents(_: &str) -> Result<String, String> {
+    Err(
+        "a comparison generates its load on this machine; agents are for 'tally lab run'"
+            .to_owned(),
     )
 }
 

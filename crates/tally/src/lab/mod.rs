@@ -5,6 +5,7 @@ mod checks;
 mod compare;
 mod dry;
 mod list;
+mod report;
 mod run;
 mod scenario;
 mod selftest;
@@ -24,6 +25,8 @@ pub enum Command {
     Show(show::Args),
     /// Run scenarios on networks of their own, audit them, write a report
     Run(run::Args),
+    /// Page and tables of an earlier run, drawn again from its report.json
+    Report(report::Args),
     /// What changed beyond noise between scenarios, reports or the cases of an axis, and what did not
     Compare(compare::Args),
     /// The comparison tried on itself: whether it finds what is not there, and a change that is
@@ -42,6 +45,7 @@ impl Command {
             Command::List(arguments) => arguments.run(),
             Command::Show(arguments) => arguments.run(),
             Command::Run(arguments) => arguments.run(),
+            Command::Report(arguments) => arguments.run(),
             Command::Compare(arguments) => arguments.run(),
             Command::Selftest(arguments) => arguments.run(),
             Command::Agent(arguments) => arguments.run(),
@@ -55,6 +59,7 @@ impl Command {
             Command::List(arguments) => arguments.output.json,
             Command::Show(arguments) => arguments.output.json,
             Command::Run(arguments) => arguments.output.json,
+            Command::Report(arguments) => arguments.output.json,
             Command::Compare(arguments) => arguments.output.json,
             Command::Selftest(arguments) => arguments.output.json,
             Command::Agent(arguments) => arguments.output.json,

@@ -1,6 +1,6 @@
 //! `tally lab run`: scenarios on real networks, measured, audited, reported.
 
-mod outcome;
+pub(super) mod outcome;
 pub(super) mod stamp;
 mod watch;
 
@@ -17,6 +17,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use super::agent::read_token;
 use super::dry;
 use super::scenario::Opening;
+use crate::demo::progress::colour;
 use crate::failure::{Failure, about_file};
 use crate::output::Output;
 use watch::Watch;
@@ -76,7 +77,7 @@ impl Args {
                 "Check the folder's permissions and the room on its disk; name another with --out.";
             Failure::local(error.code(), error.to_string(), hint)
         })?;
-        eprint!("{}", outcome::tables(&report));
+        eprint!("{}", outcome::tables(&report, colour()));
         let samples = samples_names(&plans).into_iter().map(|name| out.join(name));
         for file in files
             .into_iter()

@@ -7,20 +7,18 @@ use perf::report::{Table, number};
 use perf::results::{Estimate, Point, Report, Scenario};
 use serde::Serialize;
 
-use crate::demo::progress::colour;
-
 /// Lines of one text at most.
 const LINES_MAX: usize = 4;
 /// Findings told of one scenario at most; the report has all.
 const FINDINGS_MAX: usize = 8;
 
-/// For people, scenario by scenario.
-pub fn tables(report: &Report) -> String {
+/// For people, scenario by scenario; `bold` sets headings off with terminal escapes.
+pub fn tables(report: &Report, bold: bool) -> String {
     let mut text = String::new();
     for scenario in &report.scenarios {
         text.push_str(&format!("\n{}: {}\n", scenario.name, scenario.title));
         if !scenario.points.is_empty() {
-            text.push_str(&table(scenario));
+            text.push_str(&table(scenario, bold));
         }
         text.push_str(&format!("{}\n", audit(scenario)));
         if let Some(failure) = &scenario.failure {
@@ -45,7 +43,7 @@ const COLUMNS: [(&str, &str); 4] = [
 const MARKS: [&str; 9] = ["¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"];
 
 /// The table, and below it whose the published figures are.
-fn table(scenario: &Scenario) -> String {
+fn table(scenario: &Scenario, bold: bool) -> String {
     // What stands for the scenario, and what is compared with published figures, has a column too.
     let mut metrics = COLUMNS
         .map(|(name, heading)| (name, heading.to_owned()))
@@ -62,7 +60,7 @@ fn table(scenario: &Scenario) -> String {
     headings.insert(2, "±");
     headings.push("failed");
     headings.extend(lines().map(|(_, mark)| mark));
-    let mut table = Table::new(&headings, colour());
+    let mut table = Table::new(&headings, bold);
     for point in &scenario.points {
         let metric = |name: &str| point.summary.metrics.get(name);
         let figure = |name: &str| metric(name).map_or("-".to_owned(), |it| number(it.value));
@@ -256,7 +254,7 @@ mod tests {
 
     #[test]
     fn a_table_shows_rate_margin_main_metric_published_and_audit() {
-        let text = tables(&report());
+        let text = tables(&report(), false);
         for words in [
             "swap: Swaps",
             "knee_per_s",
@@ -274,7 +272,7 @@ mod tests {
         assert_eq!(cells[cells.len() - 1], "33", "{row}");
         let mut bad = report();
         bad.scenarios[0].points[0].audits[0].clean = false;
-        assert!(tables(&bad).contains("Audit FAILED"));
+        assert!(tables(&bad, false).contains("Audit FAILED"));
     }
 
     #[test]
