@@ -47,6 +47,7 @@ enum {
     OP_RMDIR,       /* name */
     OP_LISTING,     /* inode = a directory; data = u64 inode, u16 length, name, ... */
     OP_UNSUPPORTED, /* name = the call */
+    OP_LINK,        /* name = old; data = new */
 };
 
 struct header {
@@ -435,13 +436,21 @@ int mkdir(const char *name, mode_t mode) { return do_mkdir(AT_FDCWD, name, mode)
 int mkdirat(int at, const char *name, mode_t mode) { return do_mkdir(at, name, mode); }
 
 static int do_link(int from_at, const char *from, int to_at, const char *to, int flags) {
-    char path[PATH_MAX];
-    if (resolve(to_at, to, path)) {
-        pthread_mutex_lock(&lock);
-        record(OP_UNSUPPORTED, 0, 0, 0, "link", NULL, 0);
-        pthread_mutex_unlock(&lock);
+    char old[PATH_MAX], new[PATH_MAX];
+    int a = resolve(from_at, from, old), b = resolve(to_at, to, new);
+    if (!b) return syscall(SYS_linkat, from_at, from, to_at, to, flags);
+    pthread_mutex_lock(&lock);
+    int result = syscall(SYS_linkat, from_at, from, to_at, to, flags);
+    int saved = errno;
+    if (result == 0) {
+        if (a)
+            record(OP_LINK, 0, 0, 0, old, new, strlen(new));
+        else
+            record(OP_UNSUPPORTED, 0, 0, 0, "link across the directory's edge", NULL, 0);
     }
-    return syscall(SYS_linkat, from_at, from, to_at, to, flags);
+    pthread_mutex_unlock(&lock);
+    errno = saved;
+    return result;
 }
 
 int link(const char *from, const char *to) { return do_link(AT_FDCWD, from, AT_FDCWD, to, 0); }

@@ -128,6 +128,12 @@ impl<'a> Disk<'a> {
                 }
             }
             Operation::Rename { from, to } => self.rename(sequence, from, to),
+            Operation::Link { from, to } => {
+                let object = self.place(from).and_then(|from| self.names.get(&from));
+                if let Some(object) = object.copied() {
+                    self.link(sequence, to, object);
+                }
+            }
             Operation::Unlink { path } | Operation::Rmdir { path } => {
                 if let Some(place) = self.place(path)
                     && self.names.remove(&place).is_some()

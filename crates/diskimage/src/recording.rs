@@ -64,6 +64,8 @@ pub enum Operation<'a> {
     },
     /// A rename.
     Rename { from: &'a str, to: &'a str },
+    /// Another name of a file.
+    Link { from: &'a str, to: &'a str },
     /// A name removed.
     Unlink { path: &'a str },
     /// A new directory.
@@ -171,6 +173,10 @@ impl Recording {
             12 => Operation::Rmdir { path },
             13 => Operation::Listing { inode, names: data },
             14 => Operation::Unsupported { call: path },
+            15 => Operation::Link {
+                from: path,
+                to: std::str::from_utf8(data).ok()?,
+            },
             _ => return None,
         })
     }

@@ -42,6 +42,9 @@ fn child() {
     sync_folder(&disk.join("sub")).expect("synced");
     sync_folder(&disk).expect("synced");
     step("renamed");
+    fs::hard_link(disk.join("a"), disk.join("sub/c")).expect("linked");
+    step("linked");
+    fs::remove_file(disk.join("sub/c")).expect("removed");
     fs::remove_file(disk.join("a")).expect("removed");
     step("removed");
     sync_folder(&disk).expect("synced");
@@ -175,6 +178,17 @@ fn what_survives_at_each_step() {
         image(step("renamed"), Policy::Dropped, 0),
         [file("a", b"one", 3), b.clone()]
     );
+    assert_eq!(
+        image(step("linked"), Policy::Dropped, 0),
+        [file("a", b"one", 3), b.clone()]
+    );
+    let both = [&b"one"[..], b"Onetwo"].map(|bytes| {
+        let linked = |name| file(name, bytes, bytes.len());
+        [linked("a"), b.clone(), linked("sub/c")]
+    });
+    assert_eq!(image(step("linked"), Policy::Kept, 0), both[1]);
+    let linked = (0..64).map(|seed| image(step("linked"), Policy::Reordered, seed));
+    assert!(linked.into_iter().any(|files| files == both[0]));
     assert_eq!(
         image(step("removed"), Policy::Dropped, 0),
         [file("a", b"one", 3), b.clone()]

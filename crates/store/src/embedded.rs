@@ -233,6 +233,10 @@ impl<T: TableSet> Reads<T> for Embedded<T> {
 }
 
 impl<T: TableSet> Embedded<T> {
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.running.shared
+    }
+
     fn table(&self, table: T) -> &TableStore {
         &self.running.shared.tables[usize::from(table.number())]
     }

@@ -21,6 +21,11 @@ pub const ERRORS: &[ErrorInfo] = &[
         action: READ_HINT,
     },
     ErrorInfo {
+        code: "store.copy_failed",
+        cause: "A copy of the running store could not be written; the store itself is not harmed.",
+        action: COPY_HINT,
+    },
+    ErrorInfo {
         code: "store.bad_row",
         cause: "A key is empty or too long, or a commit is too large.",
         action: BAD_ROW_HINT,
@@ -76,6 +81,7 @@ const FAILED_HINT: &str =
     "Free disk space or repair the disk, then restart the node; everything acknowledged is kept.";
 const READ_HINT: &str =
     "Check the disk (dmesg, smartctl); restore the directory from a backup if a file is damaged.";
+const COPY_HINT: &str = "Give a directory that is empty or not there yet, on a disk with enough free space, and copy again.";
 const CLOSED_HINT: &str = "Start the node again.";
 const BAD_ROW_HINT: &str = "Send less at once: a key has 1 to 65535 bytes, a commit at most 1 GiB.";
 const LOCKED_HINT: &str = "Stop the other process, or give this node a directory of its own.";
@@ -169,6 +175,15 @@ pub(crate) fn read_failed(path: &Path, reason: impl std::fmt::Display) -> StoreF
         code: "store.read_failed",
         message: format!("reading from {} failed: {reason}", path.display()),
         hint: READ_HINT,
+    }
+}
+
+/// A copy of the store could not be made.
+pub(crate) fn copy_failed(to: &Path, reason: impl std::fmt::Display) -> StoreFailure {
+    StoreFailure {
+        code: "store.copy_failed",
+        message: format!("copying the store to {} failed: {reason}", to.display()),
+        hint: COPY_HINT,
     }
 }
 

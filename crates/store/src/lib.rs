@@ -1,6 +1,7 @@
-//! The only disk of the node: the embedded store behind the kernel's storage port, and the vault's SQLite view.
+//! The only disk of the node: the embedded store behind the storage port, and the vault's SQLite view.
 //!
-//! - [`Embedded`]: one directory, eleven tables, atomic durable batches, reads.
+//! - [`Embedded`]: one directory, a core's tables (the kernel's, the chain's), atomic durable batches, reads; copies of it made
+//!   while it runs ([`Embedded::checkpoint`]) and a check of its files ([`Embedded::verify`]).
 //! - [`Committer`]: the one writer; groups what was queued while the last commit was syncing.
 //! - [`VaultView`]: a SQLite view fed from the ledger's sequence, which can be dropped and rebuilt.
 //!
@@ -8,10 +9,12 @@
 //! until the store is opened again; the store never interprets a value.
 
 mod background;
+mod checkpoint;
 mod committer;
 mod directory;
 mod embedded;
 mod failure;
+mod inventory;
 mod log;
 mod memory;
 mod options;
@@ -19,15 +22,19 @@ mod priority;
 mod queue;
 mod shared;
 mod sorted;
+mod sorted_files;
 mod stats;
 mod table;
+mod verify;
 mod view;
 
+pub use checkpoint::CopyFigures;
 pub use committer::{Class, CommitHandle, Committer, CommitterOptions};
 pub use embedded::{BlockCacheFigures, Embedded, WriteTimes};
 pub use failure::{ERRORS, OpenError};
 pub use options::Options;
 pub use stats::{CommitStats, CommitTotals, Distribution};
+pub use verify::{Checked, DAMAGE_MAX, Damage};
 pub use view::{
     Balance, CoinCursor, ColumnKind, ConsumedState, Count, Criterion, Datum, Field, Group, Places,
     ProducedState, QUERY_COUNT_MAX, QUERY_DEPTH_MAX, QUERY_GROUPS_MAX, QUERY_NODES_MAX,

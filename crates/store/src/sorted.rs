@@ -30,8 +30,8 @@ const FILE_BYTES: u64 = 32 << 20;
 
 /// One table's tree.
 pub(crate) struct Sorted {
-    path: PathBuf,
-    tree: AnyTree,
+    pub(crate) path: PathBuf,
+    pub(crate) tree: AnyTree,
     sequence: SequenceNumberCounter,
 }
 

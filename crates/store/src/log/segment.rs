@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
@@ -12,6 +12,9 @@ use super::record::{PREFIX_BYTES, Prefix, Row, rows};
 
 /// Zeroes are written ahead of the records in pieces of this size, while a slot is used for the first time.
 const EXTEND_BYTES: u64 = 1 << 20;
+
+/// A segment is copied in pieces of this size.
+const COPY_BYTES: usize = 1 << 20;
 
 /// Why a log cannot be read.
 #[derive(Debug, Error)]
@@ -22,6 +25,16 @@ pub(crate) enum LogError {
     Damaged { path: PathBuf, reason: String },
     #[error("{path}: log version {found}")]
     OtherVersion { path: PathBuf, found: u32 },
+}
+
+/// The intact records of a segment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Records {
+    /// The sequence of the last one; one less than the segment's first if there is none.
+    pub(crate) last: u64,
+    /// Where they end, and where the last one starts.
+    end: u64,
+    last_start: Option<u64>,
 }
 
 /// One use of a slot file.
@@ -112,9 +125,26 @@ impl Segment {
         is_newest: bool,
         on_row: &mut dyn FnMut(Row<'_>) -> bool,
     ) -> Result<u64, LogError> {
-        let path = self.path.clone();
+        let records = self.inspect(is_newest, on_row)?;
+        self.end = records.end;
+        if is_newest {
+            self.rewrite_tail(records.last_start)
+                .map_err(|source| LogError::Io {
+                    path: self.path.clone(),
+                    source,
+                })?;
+        }
+        Ok(records.last)
+    }
+
+    /// Does what [`Segment::replay`] does, but changes nothing.
+    pub(crate) fn inspect(
+        &self,
+        is_newest: bool,
+        on_row: &mut dyn FnMut(Row<'_>) -> bool,
+    ) -> Result<Records, LogError> {
         let io = |source| LogError::Io {
-            path: path.clone(),
+            path: self.path.clone(),
             source,
         };
         let mut reader = BufReader::with_capacity(256 << 10, &self.file);
@@ -133,7 +163,7 @@ impl Segment {
             for row in rows(&record[PREFIX_BYTES..PREFIX_BYTES + prefix.payload_bytes]) {
                 if !row.is_some_and(&mut *on_row) {
                     return Err(LogError::Damaged {
-                        path: path.clone(),
+                        path: self.path.clone(),
                         reason: format!("record {expected} holds rows of an unknown kind"),
                     });
                 }
@@ -142,23 +172,64 @@ impl Segment {
             end += prefix.record_bytes() as u64;
             expected += 1;
         }
-        drop(reader);
-        self.end = end;
         if is_newest {
-            self.refuse_damage(expected)?;
-            self.rewrite_tail(last_start).map_err(io)?;
+            self.refuse_damage(end, expected)?;
         }
-        Ok(expected - 1)
+        Ok(Records {
+            last: expected - 1,
+            end,
+            last_start,
+        })
+    }
+
+    /// Writes the segment, as one that is needed and begins the log, to a file of another folder. Not yet durable.
+    pub(crate) fn copy_to(&self, path: &Path, first_live: u64) -> io::Result<()> {
+        let to = File::create_new(path)?;
+        let header = Header {
+            first_live,
+            retired: false,
+            ..self.header
+        };
+        to.write_all_at(&header.encode(), 0)?;
+        let mut piece = vec![0; COPY_BYTES];
+        let mut at = HEADER_BYTES as u64;
+        while at < self.end {
+            let left = usize::try_from(self.end - at).unwrap_or(COPY_BYTES);
+            let piece = &mut piece[..left.min(COPY_BYTES)];
+            self.file.read_exact_at(piece, at)?;
+            to.write_all_at(piece, at)?;
+            at += piece.len() as u64;
+        }
+        Ok(())
+    }
+
+    /// Nothing was ever written to it.
+    pub(crate) fn is_unused(&self) -> bool {
+        !self.started
+    }
+
+    /// The segment must continue where the one before it ends.
+    pub(crate) fn refuse_gap(&self, next_sequence: u64) -> Result<(), LogError> {
+        if self.header.first_sequence == next_sequence {
+            return Ok(());
+        }
+        Err(LogError::Damaged {
+            path: self.path.clone(),
+            reason: format!(
+                "starts at record {}, expected {next_sequence}",
+                self.header.first_sequence
+            ),
+        })
     }
 
     /// Looks for an intact later record behind the end.
-    fn refuse_damage(&self, expected: u64) -> Result<(), LogError> {
+    fn refuse_damage(&self, end: u64, expected: u64) -> Result<(), LogError> {
         let io = |source| LogError::Io {
             path: self.path.clone(),
             source,
         };
-        let mut rest = vec![0; (self.file_bytes.saturating_sub(self.end)) as usize];
-        self.file.read_exact_at(&mut rest, self.end).map_err(io)?;
+        let mut rest = vec![0; (self.file_bytes.saturating_sub(end)) as usize];
+        self.file.read_exact_at(&mut rest, end).map_err(io)?;
         let latest = expected + (rest.len() / PREFIX_BYTES) as u64;
         let later = (0..rest.len()).step_by(8).find(|at| {
             Prefix::read(&rest[*at..]).is_some_and(|prefix| {
@@ -172,8 +243,8 @@ impl Segment {
                 path: self.path.clone(),
                 reason: format!(
                     "record {expected} at byte {} is damaged, but a later one at byte {} is intact",
-                    self.end,
-                    self.end + at as u64
+                    end,
+                    end + at as u64
                 ),
             }),
         }

@@ -34,22 +34,22 @@ impl Log {
             path: directory.to_path_buf(),
             source,
         };
-        let found = find_slots(directory)?;
-        let (mut live, mut free, first_live) = split(directory, found)?;
+        let found = find_slots(directory, true)?;
+        let Split {
+            mut live,
+            unused,
+            first_live,
+        } = split(directory, found)?;
+        let mut free = Vec::new();
+        for slot in unused {
+            free.push(slot.clear()?);
+        }
         let mut next_sequence = live
             .first()
             .map_or(1, |segment| segment.header.first_sequence);
         let count = live.len();
         for (i, segment) in live.iter_mut().enumerate() {
-            if segment.header.first_sequence != next_sequence {
-                return Err(LogError::Damaged {
-                    path: segment.path.clone(),
-                    reason: format!(
-                        "starts at record {}, expected {next_sequence}",
-                        segment.header.first_sequence
-                    ),
-                });
-            }
+            segment.refuse_gap(next_sequence)?;
             next_sequence = segment.replay(i + 1 == count, on_row)? + 1;
             // A killed process leaves writes in the system's memory: they must be durable before anyone sees them.
             segment.sync().map_err(io)?;
@@ -67,6 +67,45 @@ impl Log {
         };
         sync_directory(directory).map_err(io)?;
         Ok(log)
+    }
+
+    /// Reads all that [`Log::open`] would, but changes nothing. Gives the number of records.
+    pub(crate) fn inspect(
+        directory: &Path,
+        on_row: &mut dyn FnMut(Row<'_>) -> bool,
+    ) -> Result<u64, LogError> {
+        let live = split(directory, find_slots(directory, false)?)?.live;
+        let Some(first) = live.first().map(|segment| segment.header.first_sequence) else {
+            return Ok(0);
+        };
+        let mut next_sequence = first;
+        for (i, segment) in live.iter().enumerate() {
+            segment.refuse_gap(next_sequence)?;
+            next_sequence = segment.inspect(i + 1 == live.len(), on_row)?.last + 1;
+        }
+        Ok(next_sequence - first)
+    }
+
+    /// Writes all that is not in tables to the log of a copy, whose folder is empty. Not yet durable.
+    ///
+    /// # Correctness
+    /// The copy ends with a segment of its own without records, so that the last segment of the original is not the newest:
+    /// what is missing at its end is then no torn write but damage.
+    pub(crate) fn copy_to(&self, directory: &Path) -> io::Result<()> {
+        if self.active.is_unused() {
+            return Ok(());
+        }
+        let segments = || self.sealed.iter().chain([&self.active]);
+        let first_live = segments()
+            .next()
+            .map_or(self.active.header.id, |segment| segment.header.id);
+        let mut number = 0;
+        for segment in segments() {
+            segment.copy_to(&slot_path(directory, number), first_live)?;
+            number += 1;
+        }
+        let newest = header(self.active.header.id + 1, first_live, self.next_sequence);
+        std::fs::write(slot_path(directory, number), newest.encode())
     }
 
     /// Nothing has ever been written.
@@ -126,7 +165,20 @@ struct Found {
     header: Option<Header>,
 }
 
-fn find_slots(directory: &Path) -> Result<Vec<Found>, LogError> {
+impl Found {
+    /// Makes the slot free to use, durably marked so.
+    fn clear(self) -> Result<(PathBuf, File), LogError> {
+        let Some(header) = self.header else {
+            return Ok((self.path, self.file));
+        };
+        let path = self.path.clone();
+        Segment::found(self.path, self.file, header)
+            .and_then(|obsolete| obsolete.retire(u64::MAX / 4))
+            .map_err(|source| LogError::Io { path, source })
+    }
+}
+
+fn find_slots(directory: &Path, write: bool) -> Result<Vec<Found>, LogError> {
     let io = |path: &Path, source| LogError::Io {
         path: path.to_path_buf(),
         source,
@@ -137,7 +189,7 @@ fn find_slots(directory: &Path) -> Result<Vec<Found>, LogError> {
         if path.extension().is_none_or(|extension| extension != "log") {
             continue;
         }
-        let file = open_slot(&path).map_err(|e| io(&path, e))?;
+        let file = open_slot(&path, write).map_err(|e| io(&path, e))?;
         let mut sector = [0; HEADER_BYTES];
         let whole = file.metadata().map_err(|e| io(&path, e))?.len() >= HEADER_BYTES as u64;
         if whole {
@@ -161,9 +213,15 @@ fn find_slots(directory: &Path) -> Result<Vec<Found>, LogError> {
     Ok(found)
 }
 
-type Split = (Vec<Segment>, Vec<(PathBuf, File)>, u64);
+/// What the slots hold.
+struct Split {
+    /// The live segments, in order.
+    live: Vec<Segment>,
+    unused: Vec<Found>,
+    /// The id of the first live segment.
+    first_live: u64,
+}
 
-/// The live segments in order, the free slots (durably marked so), and the id of the first live one.
 fn split(directory: &Path, found: Vec<Found>) -> Result<Split, LogError> {
     let damaged = |reason: String| LogError::Damaged {
         path: directory.to_path_buf(),
@@ -190,24 +248,23 @@ fn split(directory: &Path, found: Vec<Found>) -> Result<Split, LogError> {
     let first_live = newest.map_or(1, |newest| {
         newest.first_live.max(last_retired.unwrap_or(0) + 1)
     });
-    let (mut live, mut free) = (Vec::new(), Vec::new());
+    let (mut live, mut unused) = (Vec::new(), Vec::new());
     for slot in found {
-        let io = |source| LogError::Io {
-            path: slot.path.clone(),
-            source,
-        };
         match slot.header {
-            None => free.push((slot.path, slot.file)),
             Some(header) if header.id >= first_live => {
-                live.push(Segment::found(slot.path.clone(), slot.file, header).map_err(io)?);
+                let path = slot.path.clone();
+                let segment = Segment::found(slot.path, slot.file, header)
+                    .map_err(|source| LogError::Io { path, source })?;
+                live.push(segment);
             }
-            Some(header) => {
-                let obsolete = Segment::found(slot.path.clone(), slot.file, header).map_err(io)?;
-                free.push(obsolete.retire(u64::MAX / 4).map_err(io)?);
-            }
+            _ => unused.push(slot),
         }
     }
-    Ok((live, free, first_live))
+    Ok(Split {
+        live,
+        unused,
+        first_live,
+    })
 }
 
 fn first_segment(directory: &Path, free: &mut Vec<(PathBuf, File)>) -> io::Result<Segment> {
@@ -229,14 +286,18 @@ fn header(id: u64, first_live: u64, first_sequence: u64) -> Header {
     }
 }
 
-fn open_slot(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).write(true).open(path)
+fn open_slot(path: &Path, write: bool) -> io::Result<File> {
+    OpenOptions::new().read(true).write(write).open(path)
+}
+
+fn slot_path(directory: &Path, number: usize) -> PathBuf {
+    directory.join(format!("{number}.log"))
 }
 
 /// Creates the first slot that is not there yet.
 fn create_slot(directory: &Path) -> io::Result<(PathBuf, File)> {
     for number in 0..SLOTS_MAX {
-        let path = directory.join(format!("{number}.log"));
+        let path = slot_path(directory, number);
         match OpenOptions::new()
             .read(true)
             .write(true)

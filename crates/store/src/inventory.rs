@@ -1,0 +1,124 @@
+//! What a finished copy of a store says of itself, so that a part of it is never taken for the whole.
+
+use std::io;
+use std::path::Path;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::directory::STORED;
+
+/// The files of a copy, in one line of its FORMAT file: `copy of FILES files BYTES bytes DIGEST`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Inventory {
+    files: u64,
+    bytes: u64,
+    /// XXH3-64 of every file's path and length.
+    digest: u64,
+}
+
+impl Inventory {
+    /// Looks at the folders of a store.
+    pub(crate) fn take(store: &Path) -> io::Result<Self> {
+        let mut found = Vec::new();
+        for folder in STORED {
+            match walk(&store.join(folder), folder, &mut found) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                walked => walked?,
+            }
+        }
+        found.sort();
+        let text: String = found
+            .iter()
+            .map(|(path, bytes)| format!("{path} {bytes}\n"))
+            .collect();
+        Ok(Self {
+            files: found.len() as u64,
+            bytes: found.iter().map(|(_, bytes)| bytes).sum(),
+            digest: xxh3_64(text.as_bytes()),
+        })
+    }
+
+    /// The line.
+    pub(crate) fn line(&self) -> String {
+        let Self {
+            files,
+            bytes,
+            digest,
+        } = self;
+        format!("copy of {files} files {bytes} bytes {digest:016x}")
+    }
+
+    /// Reads the line.
+    pub(crate) fn parse(line: &str) -> Option<Self> {
+        let mut words = line.strip_prefix("copy of ")?.split(' ');
+        let mut next = || words.next();
+        let files = next()?.parse().ok()?;
+        next().filter(|word| *word == "files")?;
+        let bytes = next()?.parse().ok()?;
+        next().filter(|word| *word == "bytes")?;
+        let digest = u64::from_str_radix(next()?, 16).ok()?;
+        let inventory = Self {
+            files,
+            bytes,
+            digest,
+        };
+        (inventory.line() == line).then_some(inventory)
+    }
+
+    /// Why the files found are not those of the copy.
+    pub(crate) fn difference(&self, found: &Self) -> Option<String> {
+        (self != found).then(|| {
+            format!(
+                "the copy is not whole: it has {} files of {} bytes, it was made with {} files of {} bytes",
+                found.files, found.bytes, self.files, self.bytes
+            )
+        })
+    }
+
+    /// Number of files.
+    pub(crate) fn files(&self) -> u64 {
+        self.files
+    }
+
+    /// Their lengths together.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+fn walk(folder: &Path, name: &str, found: &mut Vec<(String, u64)>) -> io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = format!("{name}/{}", entry.file_name().display());
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            walk(&entry.path(), &name, found)?;
+        } else {
+            found.push((name, entry.metadata()?.len()));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_and_back_and_nothing_else() {
+        let inventory = Inventory {
+            files: 3,
+            bytes: 4711,
+            digest: 0xabc,
+        };
+        let line = inventory.line();
+        assert_eq!(Inventory::parse(&line), Some(inventory));
+        for end in 0..line.len() {
+            assert_eq!(Inventory::parse(&line[..end]), None, "{}", &line[..end]);
+        }
+        for wrong in ["", "copy of 3 files", "copy of +3 files 4711 bytes abc"] {
+            assert_eq!(Inventory::parse(wrong), None, "{wrong}");
+        }
+        assert_eq!(Inventory::parse(&format!("{line} more")), None);
+    }
+}

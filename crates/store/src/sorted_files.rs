@@ -1,0 +1,189 @@
+//! The files of a sorted table as such: to copy them, and to check them without opening the table.
+//!
+//! ```text
+//! tables/NAME/current     u64 N | XXH3-128 of vN | 0            little endian
+//! tables/NAME/vN          the list: levels, runs, and of each file its number and XXH3-128
+//! tables/NAME/tables/M    a sorted file, never changed
+//! ```
+
+use std::fs::File;
+use std::io::{self, Cursor, Read};
+use std::path::{Path, PathBuf};
+
+use lsm_tree::{AbstractTree, Table};
+use xxhash_rust::xxh3::Xxh3Default;
+
+use crate::directory::sync_directory;
+use crate::sorted::Sorted;
+
+const CURRENT: &str = "current";
+const FILES: &str = "tables";
+/// How often the list may change while it is read; it changes once a merge.
+const CHANGES_MAX: usize = 1000;
+/// A file is read in pieces of this size.
+const PIECE_BYTES: usize = 1 << 20;
+
+/// A table's sorted files at one moment. They are not removed while this lives.
+pub(crate) struct SortedCopy {
+    folder: PathBuf,
+    list_name: String,
+    files: Vec<Table>,
+    list: Vec<u8>,
+    current: Vec<u8>,
+}
+
+impl Sorted {
+    /// What there is now. Nothing is added meanwhile; merges may run.
+    pub(crate) fn copy(&self) -> lsm_tree::Result<SortedCopy> {
+        for _ in 0..CHANGES_MAX {
+            let version = self.tree.current_version();
+            let current = std::fs::read(self.path.join(CURRENT))?;
+            if current.get(..8) != Some(&version.id().to_le_bytes()) {
+                std::thread::yield_now();
+                continue;
+            }
+            let list_name = format!("v{}", version.id());
+            match std::fs::read(self.path.join(&list_name)) {
+                Ok(list) => {
+                    return Ok(SortedCopy {
+                        folder: self.path.clone(),
+                        list_name,
+                        files: version.iter_tables().cloned().collect(),
+                        list,
+                        current,
+                    });
+                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(io::Error::other("the list of sorted files changes all the time").into())
+    }
+}
+
+impl SortedCopy {
+    /// Writes the table's folder, durably. Gives the bytes that are shared with the original.
+    pub(crate) fn write(&self, to: &Path) -> io::Result<u64> {
+        let files = to.join(FILES);
+        std::fs::create_dir_all(&files)?;
+        let mut linked_bytes = 0;
+        for table in &self.files {
+            let name = table.id().to_string();
+            let (from, to) = (self.folder.join(FILES).join(&name), files.join(&name));
+            if std::fs::hard_link(&from, &to).is_ok() {
+                linked_bytes += from.metadata()?.len();
+            } else {
+                std::fs::copy(&from, &to)?;
+                File::open(&to)?.sync_all()?;
+            }
+        }
+        sync_directory(&files)?;
+        let list = to.join(&self.list_name);
+        for (path, bytes) in [(list, &self.list), (to.join(CURRENT), &self.current)] {
+            std::fs::write(&path, bytes)?;
+            File::open(&path)?.sync_all()?;
+        }
+        sync_directory(to)?;
+        Ok(linked_bytes)
+    }
+}
+
+/// What was read of a table's files.
+#[derive(Default)]
+pub(crate) struct Looked {
+    pub(crate) files: u64,
+    pub(crate) bytes: u64,
+}
+
+/// Reads all files of a table's folder and compares their checksums; what does not fit is told to `damaged`.
+pub(crate) fn inspect(folder: &Path, damaged: &mut dyn FnMut(&Path, String)) -> Looked {
+    let mut looked = Looked::default();
+    let list = match read_list(folder) {
+        Ok(list) => list,
+        Err((path, reason)) => {
+            damaged(&path, reason);
+            return looked;
+        }
+    };
+    for (number, expected) in list {
+        let path = folder.join(FILES).join(number.to_string());
+        match digest(&path) {
+            Ok((found, bytes)) => {
+                looked.files += 1;
+                looked.bytes += bytes;
+                if found != expected {
+                    damaged(&path, "its checksum does not fit its bytes".into());
+                }
+            }
+            Err(error) => damaged(&path, error.to_string()),
+        }
+    }
+    looked
+}
+
+type Misfit = (PathBuf, String);
+
+/// The numbers of the files with their checksums.
+fn read_list(folder: &Path) -> Result<Vec<(u64, u128)>, Misfit> {
+    let path = folder.join(CURRENT);
+    let current = std::fs::read(&path).map_err(|error| (path.clone(), error.to_string()))?;
+    let (id, checksum) = split_current(&current)
+        .ok_or_else(|| (path, "it is not the pointer to a list of files".to_owned()))?;
+    let path = folder.join(format!("v{id}"));
+    let list = std::fs::read(&path).map_err(|error| (path.clone(), error.to_string()))?;
+    if xxhash_rust::xxh3::xxh3_128(&list) != checksum {
+        return Err((path, "its checksum does not fit its bytes".into()));
+    }
+    parse_list(&list).ok_or_else(|| (path, "it is not a list of files this program knows".into()))
+}
+
+fn split_current(bytes: &[u8]) -> Option<(u64, u128)> {
+    let (id, rest) = bytes.split_first_chunk::<8>()?;
+    let (checksum, kind) = rest.split_first_chunk::<16>()?;
+    (kind == [0]).then_some((u64::from_le_bytes(*id), u128::from_le_bytes(*checksum)))
+}
+
+fn parse_list(list: &[u8]) -> Option<Vec<(u64, u128)>> {
+    let archive = sfa::Reader::from_reader(&mut Cursor::new(list)).ok()?;
+    let section = archive.toc().section(b"tables")?;
+    let start = usize::try_from(section.pos()).ok()?;
+    let end = start.checked_add(usize::try_from(section.len()).ok()?)?;
+    let mut bytes = list.get(start..end)?;
+    let mut files = Vec::new();
+    for _ in 0..take::<1>(&mut bytes)?[0] {
+        for _ in 0..take::<1>(&mut bytes)?[0] {
+            for _ in 0..u32::from_le_bytes(take(&mut bytes)?) {
+                let number = u64::from_le_bytes(take(&mut bytes)?);
+                let [0] = take::<1>(&mut bytes)? else {
+                    return None;
+                };
+                let checksum = u128::from_le_bytes(take(&mut bytes)?);
+                let _global_sequence = take::<8>(&mut bytes)?;
+                files.push((number, checksum));
+            }
+        }
+    }
+    bytes.is_empty().then_some(files)
+}
+
+fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
+    let (taken, rest) = bytes.split_first_chunk()?;
+    *bytes = rest;
+    Some(*taken)
+}
+
+/// A file's checksum and length.
+fn digest(path: &Path) -> io::Result<(u128, u64)> {
+    let mut file = File::open(path)?;
+    let mut hasher = Xxh3Default::new();
+    let (mut piece, mut bytes) = (vec![0; PIECE_BYTES], 0);
+    loop {
+        match file.read(&mut piece)? {
+            0 => return Ok((hasher.digest128(), bytes)),
+            read => {
+                hasher.update(&piece[..read]);
+                bytes += read as u64;
+            }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! A check of a store that is not open: every byte that is stored is read and compared with its checksum.
+
+use std::path::{Path, PathBuf};
+
+use primitives::storage::TableSet;
+
+use crate::directory::{Inspected, LOG, TABLES};
+use crate::embedded::Embedded;
+use crate::failure::OpenError;
+use crate::log::{Log, LogError};
+use crate::sorted_files;
+
+/// Damaged files that are named; the others are only counted.
+pub const DAMAGE_MAX: usize = 1000;
+
+/// What a check of a store found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// Sorted files read.
+    pub files: u64,
+    /// Bytes of sorted files read.
+    pub bytes: u64,
+    /// Records of the log read.
+    pub records: u64,
+    /// What is damaged, at most [`DAMAGE_MAX`]; empty for a sound store.
+    pub damage: Vec<Damage>,
+    /// Damages found, also those not named.
+    pub damaged: u64,
+}
+
+/// A file that is damaged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// The file, or the folder where something is missing.
+    pub path: PathBuf,
+    /// What was found.
+    pub reason: String,
+}
+
+impl Checked {
+    /// Nothing is damaged.
+    pub fn is_sound(&self) -> bool {
+        self.damaged == 0
+    }
+
+    fn add(&mut self, path: &Path, reason: String) {
+        self.damaged += 1;
+        if self.damage.len() < DAMAGE_MAX {
+            self.damage.push(Damage {
+                path: path.to_path_buf(),
+                reason,
+            });
+        }
+    }
+}
+
+impl<T: TableSet> Embedded<T> {
+    /// Checks the store in `path`, which nobody has open, and changes nothing: that it is one of these tables, all checksums of
+    /// sorted files and of the log's records, and of a copy that was never opened that it is whole. A record at the very end of
+    /// the log that a power cut tore is no damage: it was never acknowledged.
+    pub fn verify(path: &Path) -> Result<Checked, OpenError> {
+        let directory = Inspected::open(path, T::TITLE)?;
+        let mut checked = Checked::default();
+        if let Some(reason) = &directory.difference {
+            checked.add(path, reason.clone());
+        }
+        let is_known = |number: u8| usize::from(number) < T::ALL.len();
+        match Log::inspect(&path.join(LOG), &mut |row| is_known(row.table)) {
+            Ok(records) => checked.records = records,
+            Err(LogError::Io { path, source }) => checked.add(&path, source.to_string()),
+            Err(LogError::Damaged { path, reason }) => checked.add(&path, reason),
+            Err(LogError::OtherVersion { path, found }) => {
+                checked.add(&path, format!("it has log version {found}"));
+            }
+        }
+        for table in T::ALL {
+            let folder = path.join(TABLES).join(table.name());
+            let looked = sorted_files::inspect(&folder, &mut |path, reason| {
+                checked.add(path, reason);
+            });
+            checked.files += looked.files;
+            checked.bytes += looked.bytes;
+        }
+        Ok(checked)
+    }
+}
