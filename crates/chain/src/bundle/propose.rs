@@ -6,10 +6,10 @@ use primitives::{Hash, KeyPair};
 
 use super::{BundleSettings, Bundler, BundlerRules};
 use crate::block::root_of;
-use crate::forge::{chain_key, may_stand};
-use crate::pool::{ChildBlock, Pool, Signed};
+use crate::forge::{best_child_block, chain_key, may_stand};
+use crate::pool::{ChildBlock, Pool};
 use crate::transaction::Body;
-use crate::{AccountId, Anchor, ChainId, Params, Rejection, Transaction, TxId};
+use crate::{AccountId, Anchor, Carried, ChainId, Params, Rejection, Transaction, TxId};
 
 /// What a bundler knows of the chain.
 #[derive(Clone, Copy, Debug)]
@@ -77,21 +77,28 @@ pub fn propose(
         return Ok(Proposal::Skip(Skipped::NothingWaits));
     }
     let fee = price.fee_of(chosen.len());
-    let rival = pool
-        .child_blocks(bundler.rules.child)
-        .find(|offer| offer.complete);
+    let (child, now) = (bundler.rules.child, seconds(scene.now_ms));
+    let rival = best_child_block(pool, scene.params, child, scene.height, now);
     if let Some(rival) = rival
-        && !settings.is_better(
-            (fee, chosen.len()),
-            (rival.block.fee(), rival.block.ids().len()),
-        )
+        && !settings.is_better((fee, chosen.len()), (rival.fee(), rival.ids().len()))
     {
-        return Ok(Proposal::Skip(Skipped::AsGoodIsHere(rival.block.id())));
+        return Ok(Proposal::Skip(Skipped::AsGoodIsHere(rival.id())));
     }
-    let mut ids: Vec<TxId> = chosen.iter().map(|signed| signed.id).collect();
+    let mut ids: Vec<TxId> = chosen.iter().map(|carried| carried.id).collect();
     ids.sort_unstable();
     let block = make(&bundler.key, key, ids, fee, &bundler.rules, settings, scene)?;
     Ok(Proposal::Make(Arc::new(block)))
+}
+
+/// The least child fee of a transaction at a rate: `rate` minor units of the child's token for each whole parent token that carrying it
+/// costs, `overpay_percent` above the least included; rounded up.
+#[must_use]
+pub fn fee_for(rate: u64, overpay_percent: u32, params: &Params, parent_decimals: u8) -> u64 {
+    let cost =
+        u128::from(params.child_block_fee_per_transaction) * (100 + u128::from(overpay_percent));
+    let whole = 10u128.saturating_pow(u32::from(parent_decimals));
+    let fee = u128::from(rate).saturating_mul(cost);
+    u64::try_from(fee.div_ceil(whole.saturating_mul(100))).unwrap_or(u64::MAX)
 }
 
 /// What transactions cost a bundler, and what they must bring.
@@ -99,21 +106,21 @@ struct Price {
     /// The parent fee of a hundred transactions.
     hundred: u128,
     /// The least child fee of one transaction.
-    child_fee_min: u128,
+    child_fee_min: u64,
 }
 
 impl Price {
     fn new(rules: &BundlerRules, scene: &Scene<'_>) -> Self {
         let least = u128::from(scene.params.child_block_fee_per_transaction);
         let hundred = least * (100 + u128::from(rules.overpay_percent));
-        let whole = 10u128.saturating_pow(u32::from(scene.parent_decimals));
-        // fee >= rate * cost / whole, where cost = hundred / 100.
-        let child_fee_min = u128::from(rules.rate_min)
-            .saturating_mul(hundred)
-            .div_ceil(whole.saturating_mul(100));
         Self {
             hundred,
-            child_fee_min,
+            child_fee_min: fee_for(
+                rules.rate_min,
+                rules.overpay_percent,
+                scene.params,
+                scene.parent_decimals,
+            ),
         }
     }
 
@@ -137,7 +144,7 @@ impl Price {
             // What waits in the pool may still be paid.
             let own = pool.child_blocks(rules.child).map(|offer| offer.block);
             let waiting = own
-                .filter(|block| block.signed().sender == account)
+                .filter(|block| block.transaction().sender == account)
                 .fold(0, |sum: u64, block| sum.saturating_add(block.fee()));
             let left = total.saturating_sub(means.spent).saturating_sub(waiting);
             room = room.min(left);
@@ -156,7 +163,7 @@ fn choose<'a>(
     affordable: usize,
     settings: &BundleSettings,
     scene: &Scene<'_>,
-) -> Vec<&'a Arc<Signed>> {
+) -> Vec<&'a Arc<Carried>> {
     let limits = scene.params;
     let count_max = affordable.min(limits.child_transactions_max as usize);
     let bytes_max = (limits.child_block_bytes_max as usize)
@@ -165,19 +172,19 @@ fn choose<'a>(
     let until = now.saturating_add(settings.margin_seconds(limits));
     let mut bytes = 0;
     let mut chosen = Vec::new();
-    for signed in pool.waiting(rules.child) {
+    for carried in pool.waiting(rules.child) {
         if chosen.len() == count_max || bytes_max - bytes < crate::transaction::PAYMENT_BYTES {
             break;
         }
-        let length = signed.length as usize;
+        let length = carried.bytes as usize;
         if bytes + length <= bytes_max
-            && u128::from(signed.transaction.fee) >= price.child_fee_min
-            && signed.transaction.expires() >= until
-            && may_stand(signed, limits, scene.height, now)
-            && rules.allow(signed)
+            && carried.transaction.fee >= price.child_fee_min
+            && carried.transaction.expires() >= until
+            && may_stand(carried, limits, scene.height, now)
+            && rules.allow(carried)
         {
             bytes += length;
-            chosen.push(signed);
+            chosen.push(carried);
         }
     }
     chosen
@@ -211,8 +218,8 @@ fn make(
         signature: [0; 64],
     };
     transaction.sign(scene.genesis, pair);
-    let signed = Signed::new(transaction, scene.genesis, scene.now_ms)?;
-    ChildBlock::new(Arc::new(signed), ids)
+    let transaction = Carried::new(scene.genesis, transaction);
+    ChildBlock::new(Arc::new(transaction), ids)
 }
 
 fn seconds(now_ms: u64) -> u32 {

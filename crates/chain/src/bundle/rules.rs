@@ -2,9 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::pool::Signed;
 use crate::transaction::Body;
-use crate::{AccountId, ChainId};
+use crate::{AccountId, Carried, ChainId};
 
 /// A bundler's rules. A transaction is carried if it satisfies all of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,11 +33,11 @@ pub struct BundlerRules {
 impl BundlerRules {
     /// Whether the filters let a transaction pass. What it must bring is another rule.
     #[must_use]
-    pub fn allow(&self, signed: &Signed) -> bool {
-        let Body::Payment { to, message, .. } = &signed.transaction.body else {
+    pub fn allow(&self, carried: &Carried) -> bool {
+        let Body::Payment { to, message, .. } = &carried.transaction.body else {
             return false;
         };
-        (self.senders.is_empty() || self.senders.contains(&signed.sender))
+        (self.senders.is_empty() || self.senders.contains(&carried.sender))
             && (self.recipients.is_empty() || self.recipients.contains(to))
             && message.starts_with(self.purpose.as_bytes())
     }

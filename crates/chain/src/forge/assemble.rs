@@ -1,29 +1,21 @@
 //! What goes into the next block.
 
 use std::cmp::Reverse;
+
 use std::sync::Arc;
 
 use primitives::Hash;
 
-use crate::block::{Entry, root_of};
-use crate::pool::{ChildBlock, Pool, Signed, fee_rate};
+use crate::block::{CarriedEntry, root_of};
+use crate::pool::{ChildBlock, Pool, fee_rate};
 use crate::transaction::PAYMENT_BYTES;
-use crate::{ChainId, Params, TxId};
-
-/// A parent transaction for a block, with what it carries.
-#[derive(Clone, Debug)]
-pub struct Chosen {
-    /// The parent transaction.
-    pub signed: Arc<Signed>,
-    /// A child block's transactions, ascending by id; of others none.
-    pub children: Vec<Arc<Signed>>,
-}
+use crate::{Carried, ChainId, Params, TxId};
 
 /// The body of a block to be, in its order.
 #[derive(Clone, Debug)]
 pub struct Candidate {
-    /// Parent transactions, ascending by id.
-    pub entries: Vec<Chosen>,
+    /// Parent transactions, ascending by id, with what they carry.
+    pub body: Vec<CarriedEntry>,
     /// Transactions that child blocks carry.
     pub child_count: u32,
     /// Bytes of the body.
@@ -34,42 +26,32 @@ pub struct Candidate {
     pub root: Hash,
 }
 
-impl Candidate {
-    /// The body as carried.
-    #[must_use]
-    pub fn to_body(&self) -> Vec<Entry> {
-        let entries = self.entries.iter();
-        entries
-            .map(|chosen| Entry {
-                transaction: chosen.signed.transaction.clone(),
-                children: chosen
-                    .children
-                    .iter()
-                    .map(|child| child.transaction.clone())
-                    .collect(),
-            })
-            .collect()
-    }
-
-    /// Appends the body's bytes: as `block::write_body` does for [`Candidate::to_body`], without the copies.
-    pub fn write_body(&self, out: &mut Vec<u8>) {
-        out.reserve(self.body_bytes as usize);
-        for chosen in &self.entries {
-            chosen.signed.transaction.write(out);
-            for child in &chosen.children {
-                child.transaction.write(out);
-            }
-        }
-    }
-}
-
 /// Whether a transaction may stand in a block of this height and time, as far as its own fields say.
 #[must_use]
-pub fn may_stand(signed: &Signed, params: &Params, height: u32, time: u32) -> bool {
-    let transaction = &signed.transaction;
+pub fn may_stand(carried: &Carried, params: &Params, height: u32, time: u32) -> bool {
+    let transaction = &carried.transaction;
     let anchor = transaction.anchor.height;
-    let deep = u64::from(anchor) + u64::from(params.anchor_depth_min) < u64::from(height);
-    transaction.time <= time && time <= transaction.expires() && (anchor == 0 || deep)
+    let deep = u64::from(anchor) + u64::from(params.anchor_depth_min) <= u64::from(height);
+    let begun = transaction.time <= time.saturating_add(params.clock_drift_seconds);
+    begun && time <= transaction.expires() && (anchor == 0 || deep)
+}
+
+/// The child block of a chain that the forger of a block at `height` with the time `time` would choose.
+#[must_use]
+pub fn best_child_block<'a>(
+    pool: &'a Pool,
+    params: &Params,
+    child: ChainId,
+    height: u32,
+    time: u32,
+) -> Option<&'a Arc<ChildBlock>> {
+    let choice = Choice::new(pool, params, height, time);
+    let offers = pool.child_blocks(child).filter(|offer| offer.complete);
+    offers.map(|offer| offer.block).find(|block| {
+        choice
+            .load(block)
+            .is_some_and(|loaded| loaded.bytes <= choice.room())
+    })
 }
 
 /// Chooses the body of the block at `height` with the time `time` (seconds since genesis): the best child block of each chain, by
@@ -77,14 +59,7 @@ pub fn may_stand(signed: &Signed, params: &Params, height: u32, time: u32) -> bo
 /// `O(chosen log chosen)`.
 #[must_use]
 pub fn assemble(pool: &Pool, params: &Params, height: u32, time: u32) -> Candidate {
-    let mut choice = Choice {
-        pool,
-        params,
-        height,
-        time,
-        entries: Vec::new(),
-        bytes: 0,
-    };
+    let mut choice = Choice::new(pool, params, height, time);
     choice.take_child_blocks();
     choice.take_parent_transactions();
     choice.finish()
@@ -95,17 +70,28 @@ struct Choice<'a> {
     params: &'a Params,
     height: u32,
     time: u32,
-    entries: Vec<Chosen>,
+    body: Vec<CarriedEntry>,
     bytes: usize,
 }
 
 /// A child block that may stand in the block.
 struct Loaded {
-    chosen: Chosen,
+    chosen: CarriedEntry,
     bytes: usize,
 }
 
-impl Choice<'_> {
+impl<'a> Choice<'a> {
+    fn new(pool: &'a Pool, params: &'a Params, height: u32, time: u32) -> Self {
+        Self {
+            pool,
+            params,
+            height,
+            time,
+            body: Vec::new(),
+            bytes: 0,
+        }
+    }
+
     fn take_child_blocks(&mut self) {
         let pool = self.pool;
         let chains = pool.chains_with_child_blocks();
@@ -113,10 +99,10 @@ impl Choice<'_> {
             .filter_map(|chain| Some((chain, self.best_of(chain, self.room())?)))
             .collect();
         best.sort_by_cached_key(|(_, loaded)| {
-            let signed = &loaded.chosen.signed;
+            let carried = &loaded.chosen.transaction;
             let bytes = u32::try_from(loaded.bytes).unwrap_or(u32::MAX);
-            let rate = fee_rate(signed.transaction.fee, bytes);
-            (Reverse(rate), signed.arrived_ms, signed.id)
+            let rate = fee_rate(carried.transaction.fee, bytes);
+            (Reverse(rate), carried.id)
         });
         for (chain, loaded) in best {
             let loaded = if loaded.bytes <= self.room() {
@@ -128,7 +114,7 @@ impl Choice<'_> {
                 && self.has_place()
             {
                 self.bytes += loaded.bytes;
-                self.entries.push(loaded.chosen);
+                self.body.push(loaded.chosen);
             }
         }
     }
@@ -145,39 +131,40 @@ impl Choice<'_> {
 
     fn load(&self, block: &ChildBlock) -> Option<Loaded> {
         let limits = self.params;
-        if !self.may_stand(block.signed())
+        if !self.may_stand(block.transaction())
             || block.ids().len() > limits.child_transactions_max as usize
         {
             return None;
         }
-        let mut carried = 0;
+        let mut bytes = 0;
         let mut children = Vec::with_capacity(block.ids().len());
         for id in block.ids() {
-            let signed = self.pool.get(id)?;
-            if !self.pool.settled(signed) || !self.may_stand(signed) {
+            // Complete ones carry only what is here, covered, and of their chain.
+            let carried = self.pool.get(id)?;
+            if !self.pool.settled(carried) || !self.may_stand(carried) {
                 return None;
             }
-            carried += signed.length as usize;
-            children.push(signed.clone());
+            bytes += carried.bytes as usize;
+            children.push(carried.clone());
         }
-        (carried <= limits.child_block_bytes_max as usize).then(|| Loaded {
-            bytes: carried + block.signed().length as usize,
-            chosen: Chosen {
-                signed: block.signed().clone(),
+        (bytes <= limits.child_block_bytes_max as usize).then(|| Loaded {
+            bytes: bytes + block.transaction().bytes as usize,
+            chosen: CarriedEntry {
+                transaction: block.transaction().clone(),
                 children,
             },
         })
     }
 
     fn take_parent_transactions(&mut self) {
-        for signed in self.pool.waiting(ChainId::PARENT) {
+        for carried in self.pool.waiting(ChainId::PARENT) {
             if !self.has_place() || self.room() < PAYMENT_BYTES {
                 return;
             }
-            if signed.length as usize <= self.room() && self.may_stand(signed) {
-                self.bytes += signed.length as usize;
-                self.entries.push(Chosen {
-                    signed: signed.clone(),
+            if carried.bytes as usize <= self.room() && self.may_stand(carried) {
+                self.bytes += carried.bytes as usize;
+                self.body.push(CarriedEntry {
+                    transaction: carried.clone(),
                     children: Vec::new(),
                 });
             }
@@ -185,24 +172,25 @@ impl Choice<'_> {
     }
 
     fn finish(mut self) -> Candidate {
-        self.entries.sort_unstable_by_key(|chosen| chosen.signed.id);
-        let ids: Vec<TxId> = self.entries.iter().map(|chosen| chosen.signed.id).collect();
-        let children: usize = self
-            .entries
+        self.body
+            .sort_unstable_by_key(|chosen| chosen.transaction.id);
+        let ids: Vec<TxId> = self
+            .body
             .iter()
-            .map(|chosen| chosen.children.len())
-            .sum();
+            .map(|chosen| chosen.transaction.id)
+            .collect();
+        let children: usize = self.body.iter().map(|chosen| chosen.children.len()).sum();
         let fees = self
-            .entries
+            .body
             .iter()
-            .map(|chosen| chosen.signed.transaction.fee);
+            .map(|chosen| chosen.transaction.transaction.fee);
         Candidate {
             fees: fees.fold(0, u64::saturating_add),
             // Bounded by the limits of the parameters, which are 32 bits wide.
             child_count: children as u32,
             body_bytes: self.bytes as u32,
             root: root_of(&ids),
-            entries: self.entries,
+            body: self.body,
         }
     }
 
@@ -211,10 +199,10 @@ impl Choice<'_> {
     }
 
     fn has_place(&self) -> bool {
-        self.entries.len() < self.params.parent_transactions_max as usize
+        self.body.len() < self.params.parent_transactions_max as usize
     }
 
-    fn may_stand(&self, signed: &Signed) -> bool {
-        may_stand(signed, self.params, self.height, self.time)
+    fn may_stand(&self, carried: &Carried) -> bool {
+        may_stand(carried, self.params, self.height, self.time)
     }
 }

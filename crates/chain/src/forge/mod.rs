@@ -8,6 +8,6 @@ mod seal;
 #[cfg(test)]
 mod tests;
 
-pub use assemble::{Candidate, Chosen, assemble, may_stand};
+pub use assemble::{Candidate, assemble, best_child_block, may_stand};
 pub(crate) use seal::chain_key;
-pub use seal::{Sealed, Seat, seal};
+pub use seal::seal;

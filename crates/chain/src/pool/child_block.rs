@@ -2,24 +2,23 @@
 
 use std::sync::Arc;
 
-use super::Signed;
 use crate::block::root_of;
 use crate::transaction::Body;
-use crate::{ChainId, Rejection, TxId};
+use crate::{Carried, ChainId, Rejection, TxId};
 
 /// A child block with its list. The list fits the transaction: count and root were compared.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ChildBlock {
-    signed: Arc<Signed>,
+    transaction: Arc<Carried>,
     child: ChainId,
     ids: Vec<TxId>,
 }
 
 impl ChildBlock {
     /// Of a child block and the ids it carries, ascending.
-    pub fn new(signed: Arc<Signed>, ids: Vec<TxId>) -> Result<Self, Rejection> {
+    pub fn new(transaction: Arc<Carried>, ids: Vec<TxId>) -> Result<Self, Rejection> {
         let wrong = |detail: String| Rejection::new("chain_pool.wrong_list", detail);
-        let Body::ChildBlock { child, count, root } = signed.transaction.body else {
+        let Body::ChildBlock { child, count, root } = transaction.transaction.body else {
             return Err(wrong("the transaction is no child block".into()));
         };
         if ids.len() != count as usize {
@@ -32,19 +31,23 @@ impl ChildBlock {
         if root_of(&ids) != root {
             return Err(wrong("the ids do not lead to its root".into()));
         }
-        Ok(Self { signed, child, ids })
+        Ok(Self {
+            transaction,
+            child,
+            ids,
+        })
     }
 
     /// The parent transaction.
     #[must_use]
-    pub fn signed(&self) -> &Arc<Signed> {
-        &self.signed
+    pub fn transaction(&self) -> &Arc<Carried> {
+        &self.transaction
     }
 
     /// Its id.
     #[must_use]
     pub fn id(&self) -> TxId {
-        self.signed.id
+        self.transaction.id
     }
 
     /// The child chain.
@@ -62,6 +65,6 @@ impl ChildBlock {
     /// What the forger gets.
     #[must_use]
     pub fn fee(&self) -> u64 {
-        self.signed.transaction.fee
+        self.transaction.transaction.fee
     }
 }

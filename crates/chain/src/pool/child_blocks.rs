@@ -41,7 +41,7 @@ impl Pool {
         now: u32,
         balances: &mut impl Balances,
     ) -> Result<Result<(), Rejection>, StoreFailure> {
-        let signed = block.signed();
+        let carried = block.transaction();
         if let Err(rejection) = self.check_child_block(&block, now) {
             return Ok(Err(rejection));
         }
@@ -52,36 +52,36 @@ impl Pool {
         let freed: u128 = victims
             .iter()
             .map(|slot| self.slots.get(*slot))
-            .filter(|entry| entry.signed.sender == signed.sender && !entry.parked)
-            .map(|entry| u128::from(entry.signed.debit))
+            .filter(|entry| entry.carried.sender == carried.sender && !entry.parked)
+            .map(|entry| u128::from(entry.debit))
             .sum();
-        if let Err(rejection) = self.check_cover(signed, freed, balances)? {
+        if let Err(rejection) = self.check_cover(carried, freed, balances)? {
             return Ok(Err(rejection));
         }
         for slot in victims {
             self.leave(slot, "chain_pool.superseded");
         }
-        let turn = self.turn_at_end(signed);
+        let turn = self.turn_at_end(carried);
         self.link_child_block(block, turn);
         Ok(Ok(()))
     }
 
     /// Whether a child block would be taken, as far as can be said without a balance: before its signature is checked.
     pub fn check_child_block(&self, block: &ChildBlock, now: u32) -> Result<(), Rejection> {
-        refused_as_known(self, block.signed(), now)?;
+        refused_as_known(self, block.transaction(), now)?;
         self.room_for_child_block(block).map(drop)
     }
 
     /// Which child blocks must leave for this one: each pays less than it does.
     pub(super) fn room_for_child_block(&self, block: &ChildBlock) -> Result<Vec<u32>, Rejection> {
-        let bundler = block.signed().sender;
+        let bundler = block.transaction().sender;
         let limits = &self.settings;
         let held: Vec<u32> = self
             .offers
             .get(&block.child())
             .map(|offers| offers.best.values().rev().copied().collect())
             .unwrap_or_default();
-        let own = |slot: &u32| self.slots.get(*slot).signed.sender == bundler;
+        let own = |slot: &u32| self.slots.get(*slot).carried.sender == bundler;
         let mut victims: Vec<u32> = Vec::new();
         let owned = held.iter().filter(|slot| own(slot)).count();
         if owned >= limits.per_bundler_max {
@@ -110,7 +110,7 @@ impl Pool {
         block: &ChildBlock,
         what: String,
     ) -> Result<u32, Rejection> {
-        let paid = worst.map(|slot| self.slots.get(slot).signed.transaction.fee);
+        let paid = worst.map(|slot| self.slots.get(slot).carried.transaction.fee);
         match (worst, paid) {
             (Some(slot), Some(paid)) if paid < block.fee() => Ok(slot),
             (_, paid) => Err(Rejection::new(

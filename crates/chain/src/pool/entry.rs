@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use super::{ChildBlock, Signed};
-use crate::{AccountId, ChainId};
+use super::ChildBlock;
+use crate::{AccountId, Carried, ChainId};
 
 /// A place in the order of a chain: greater fee rates first, and among equals who came earlier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,11 +46,18 @@ pub(super) fn fee_above(rate: u64, bytes: u32) -> u64 {
     u64::try_from(fee.div_ceil(u128::from(RATE_BYTES))).unwrap_or(u64::MAX)
 }
 
+/// What a transaction takes from its sender; of one that takes more than can be, more than anybody has.
+pub(super) fn debit_of(carried: &Carried) -> u64 {
+    carried.transaction.debit().unwrap_or(u64::MAX)
+}
+
 /// One transaction in the pool.
 #[derive(Debug)]
 pub(super) struct Entry {
-    pub(super) signed: Arc<Signed>,
+    pub(super) carried: Arc<Carried>,
     pub(super) turn: Turn,
+    /// What it takes from its sender.
+    pub(super) debit: u64,
     /// The second at which it leaves: its deadline is over, or the wait for a balance.
     pub(super) ends: u32,
     /// Its sender's balance does not cover it now: it is in no block until it does.
@@ -63,18 +70,18 @@ pub(super) struct Entry {
 #[derive(Debug)]
 pub(super) struct Carrier {
     pub(super) block: Arc<ChildBlock>,
-    /// Carried transactions that are not in the pool, or are parked there.
+    /// Carried transactions that are not in the pool, are parked there, or are of another chain.
     pub(super) lacking: u32,
 }
 
 impl Entry {
     pub(super) fn owner(&self) -> (AccountId, ChainId) {
-        (self.signed.sender, self.signed.transaction.chain)
+        (self.carried.sender, self.carried.transaction.chain)
     }
 
     /// The second at which its deadline is over.
     pub(super) fn deadline(&self) -> u32 {
-        self.signed.transaction.expires().saturating_add(1)
+        self.carried.transaction.expires().saturating_add(1)
     }
 }
 
@@ -113,6 +120,10 @@ impl Slots {
         self.entries[slot as usize]
             .as_mut()
             .expect("indexes hold only numbers of entries that are there")
+    }
+
+    pub(super) fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().flatten()
     }
 
     /// The numbers of all entries, ascending.

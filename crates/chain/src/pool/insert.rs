@@ -2,49 +2,56 @@
 
 use std::sync::Arc;
 
-use super::entry::{Turn, fee_rate};
-use super::{Balances, Pool, Signed};
-use crate::Rejection;
+use super::entry::{Turn, debit_of, fee_rate};
+use super::{Balances, Pool};
 use crate::port::StoreFailure;
+use crate::transaction::Body;
+use crate::{Carried, Rejection};
 
 impl Pool {
     /// Takes a transaction (no child block: those have [`Pool::insert_child_block`]), or says why not. In a full pool it takes the
     /// place of others that pay less, or of a chain that takes more room.
     pub fn insert(
         &mut self,
-        signed: Arc<Signed>,
+        carried: Arc<Carried>,
         now: u32,
         balances: &mut impl Balances,
     ) -> Result<Result<(), Rejection>, StoreFailure> {
-        if let Err(rejection) = self.check_known(&signed, now) {
+        if let Err(rejection) = self.check_known(&carried, now) {
             return Ok(Err(rejection));
         }
-        let victims = match self.room_for(&signed) {
+        let victims = match self.room_for(&carried) {
             Ok(victims) => victims,
             Err(rejection) => return Ok(Err(rejection)),
         };
-        if let Err(rejection) = self.check_cover(&signed, 0, balances)? {
+        if let Err(rejection) = self.check_cover(&carried, 0, balances)? {
             return Ok(Err(rejection));
         }
         self.evict(victims);
-        let turn = self.turn_at_end(&signed);
-        self.link(signed, turn);
+        let turn = self.turn_at_end(&carried);
+        self.link(carried, turn);
         Ok(Ok(()))
     }
 
     /// Whether a transaction would be taken, as far as can be said without a balance: before its signature is checked.
-    pub fn check(&self, signed: &Signed, now: u32) -> Result<(), Rejection> {
-        self.check_known(signed, now)?;
-        self.room_for(signed).map(drop)
+    pub fn check(&self, carried: &Carried, now: u32) -> Result<(), Rejection> {
+        self.check_known(carried, now)?;
+        self.room_for(carried).map(drop)
     }
 
-    fn check_known(&self, signed: &Signed, now: u32) -> Result<(), Rejection> {
-        refused_as_known(self, signed, now)?;
-        let held = self.senders.get(&signed.sender).copied().unwrap_or(0);
+    fn check_known(&self, carried: &Carried, now: u32) -> Result<(), Rejection> {
+        if matches!(carried.transaction.body, Body::ChildBlock { .. }) {
+            return Err(Rejection::new(
+                "chain_pool.wrong_list",
+                "a child block comes with the list of what it carries",
+            ));
+        }
+        refused_as_known(self, carried, now)?;
+        let held = self.senders.get(&carried.sender).copied().unwrap_or(0);
         if held as usize >= self.settings.per_sender_max {
             return Err(Rejection::new(
                 "chain_pool.sender_full",
-                format!("{} has {held} transactions waiting here", signed.sender),
+                format!("{} has {held} transactions waiting here", carried.sender),
             ));
         }
         Ok(())
@@ -53,46 +60,48 @@ impl Pool {
     /// Whether the sender's confirmed balance covers it, besides what else waits; `freed` of that leaves for it.
     pub(super) fn check_cover(
         &self,
-        signed: &Signed,
+        carried: &Carried,
         freed: u128,
         balances: &mut impl Balances,
     ) -> Result<Result<(), Rejection>, StoreFailure> {
-        let chain = signed.transaction.chain;
-        let balance = balances.balance(signed.sender, chain)?;
-        let purse = self.purses.get(&(signed.sender, chain));
+        let chain = carried.transaction.chain;
+        let debit = debit_of(carried);
+        let balance = balances.balance(carried.sender, chain)?;
+        let purse = self.purses.get(&(carried.sender, chain));
         let pending = purse.map_or(0, |purse| purse.pending) - freed;
-        if pending + u128::from(signed.debit) <= u128::from(balance) {
+        let countable = carried.transaction.debit().is_some();
+        if countable && pending + u128::from(debit) <= u128::from(balance) {
             return Ok(Ok(()));
         }
         Ok(Err(Rejection::new(
             "chain_pool.insufficient_balance",
             format!(
                 "it takes {}; {} has {balance} on chain {chain}, of which {pending} is spent by transactions that wait",
-                signed.debit, signed.sender
+                debit, carried.sender
             ),
         )))
     }
 
-    pub(super) fn turn_at_end(&mut self, signed: &Signed) -> Turn {
+    pub(super) fn turn_at_end(&mut self, carried: &Carried) -> Turn {
         self.last_place += 1;
-        turn_of(signed, self.last_place)
+        turn_of(carried, self.last_place)
     }
 }
 
 /// The turn of a transaction that came in this place.
-pub(super) fn turn_of(signed: &Signed, place: i64) -> Turn {
-    Turn::new(fee_rate(signed.transaction.fee, signed.length), place)
+pub(super) fn turn_of(carried: &Carried, place: i64) -> Turn {
+    Turn::new(fee_rate(carried.transaction.fee, carried.bytes), place)
 }
 
 /// Refuses what is here already, and what no block can have any more.
-pub(super) fn refused_as_known(pool: &Pool, signed: &Signed, now: u32) -> Result<(), Rejection> {
-    if pool.ids.contains_key(&signed.id) {
+pub(super) fn refused_as_known(pool: &Pool, carried: &Carried, now: u32) -> Result<(), Rejection> {
+    if pool.ids.contains_key(&carried.id) {
         return Err(Rejection::new(
             "chain_pool.known",
-            format!("{} waits here already", signed.id),
+            format!("{} waits here already", carried.id),
         ));
     }
-    let expires = signed.transaction.expires();
+    let expires = carried.transaction.expires();
     if expires < now {
         return Err(Rejection::new(
             "chain_pool.expired",

@@ -15,7 +15,7 @@ impl Pool {
                 self.leave(slot, "chain_pool.insufficient_balance");
                 continue;
             }
-            let id = entry.signed.id;
+            let id = entry.carried.id;
             self.leave(slot, "chain_pool.expired");
             self.leave_carriers(&id, "chain_pool.expired");
         }
@@ -44,7 +44,7 @@ impl Pool {
     /// network's `anchor_depth_min`, since shallower ones take no such block away.
     pub fn drop_lost_anchors(&mut self, mut is_on_chain: impl FnMut(&Anchor) -> bool) {
         for slot in self.slots.all() {
-            if !is_on_chain(&self.slots.get(slot).signed.transaction.anchor) {
+            if !is_on_chain(&self.slots.get(slot).carried.transaction.anchor) {
                 self.leave(slot, "chain_pool.anchor_lost");
             }
         }
@@ -52,8 +52,17 @@ impl Pool {
 
     pub(super) fn leave(&mut self, slot: u32, reason: &'static str) {
         let entry = self.unlink(slot);
+        let owner = entry.owner();
+        let waits = self
+            .purses
+            .get(&owner)
+            .is_some_and(|purse| purse.parked > 0);
+        if waits && !entry.parked {
+            // What it would have spent may cover a parked one.
+            self.unsettled.insert(owner);
+        }
         self.left.push(Left {
-            signed: entry.signed,
+            carried: entry.carried,
             reason,
         });
     }

@@ -2,29 +2,31 @@
 
 use std::sync::Arc;
 
-use super::entry::{Carrier, Entry, Turn};
-use super::{ChildBlock, Pool, Signed};
-use crate::TxId;
+use super::entry::{Carrier, Entry, Turn, debit_of};
+use super::{ChildBlock, Pool};
+use crate::{Carried, ChainId, TxId};
 
 impl Pool {
     /// Takes a transaction into all indexes, ready.
-    pub(super) fn link(&mut self, signed: Arc<Signed>, turn: Turn) -> u32 {
-        let chain = signed.transaction.chain;
-        *self.senders.entry(signed.sender).or_default() += 1;
+    pub(super) fn link(&mut self, carried: Arc<Carried>, turn: Turn) -> u32 {
+        let chain = carried.transaction.chain;
+        *self.senders.entry(carried.sender).or_default() += 1;
         self.transactions += 1;
-        self.bytes += signed.length as usize;
-        self.lanes.entry(chain).or_default().bytes += signed.length as usize;
-        self.link_entry(signed, turn, None)
+        self.bytes += carried.bytes as usize;
+        self.lanes.entry(chain).or_default().bytes += carried.bytes as usize;
+        self.link_entry(carried, turn, None)
     }
 
     /// Takes a child block into all indexes, ready.
     pub(super) fn link_child_block(&mut self, block: Arc<ChildBlock>, turn: Turn) {
-        let lacking = block.ids().iter().filter(|id| !self.is_ready(id)).count();
+        let child = block.child();
+        let ids = block.ids().iter();
+        let lacking = ids.filter(|id| !self.is_ready(id, child)).count();
         let carrier = Carrier {
             block: block.clone(),
             lacking: u32::try_from(lacking).unwrap_or(u32::MAX),
         };
-        let slot = self.link_entry(block.signed().clone(), turn, Some(carrier));
+        let slot = self.link_entry(block.transaction().clone(), turn, Some(carrier));
         for id in block.ids() {
             self.carriers.add(*id, slot);
         }
@@ -34,10 +36,11 @@ impl Pool {
             .add(&block, turn, slot);
     }
 
-    fn link_entry(&mut self, signed: Arc<Signed>, turn: Turn, carrier: Option<Carrier>) -> u32 {
-        let id = signed.id;
+    fn link_entry(&mut self, carried: Arc<Carried>, turn: Turn, carrier: Option<Carrier>) -> u32 {
+        let id = carried.id;
         let mut entry = Entry {
-            signed,
+            debit: debit_of(&carried),
+            carried,
             turn,
             ends: 0,
             parked: false,
@@ -57,7 +60,7 @@ impl Pool {
     pub(super) fn unlink(&mut self, slot: u32) -> Entry {
         self.lie_down(slot);
         let entry = self.slots.take(slot);
-        self.ids.remove(&entry.signed.id);
+        self.ids.remove(&entry.carried.id);
         self.ends.remove(&(entry.ends, slot));
         let owner = entry.owner();
         if let Some(purse) = self.purses.get_mut(&owner) {
@@ -74,14 +77,14 @@ impl Pool {
             self.drop_offer(&carrier.block, entry.turn);
         } else {
             self.transactions -= 1;
-            self.bytes -= entry.signed.length as usize;
-            if let Some(lane) = self.lanes.get_mut(&entry.signed.transaction.chain) {
-                lane.bytes -= entry.signed.length as usize;
+            self.bytes -= entry.carried.bytes as usize;
+            if let Some(lane) = self.lanes.get_mut(&entry.carried.transaction.chain) {
+                lane.bytes -= entry.carried.bytes as usize;
             }
-            if let Some(count) = self.senders.get_mut(&entry.signed.sender) {
+            if let Some(count) = self.senders.get_mut(&entry.carried.sender) {
                 *count -= 1;
                 if *count == 0 {
-                    self.senders.remove(&entry.signed.sender);
+                    self.senders.remove(&entry.carried.sender);
                 }
             }
         }
@@ -102,7 +105,8 @@ impl Pool {
     fn stand(&mut self, slot: u32, parked: bool) {
         let entry = self.slots.get_mut(slot);
         entry.parked = parked;
-        let (turn, signed, owner) = (entry.turn, entry.signed.clone(), entry.owner());
+        let (turn, owner) = (entry.turn, entry.owner());
+        let (id, debit) = (entry.carried.id, entry.debit);
         let plain = entry.carrier.is_none();
         self.owned.insert((owner.0, owner.1, parked, turn), slot);
         if plain {
@@ -117,8 +121,8 @@ impl Pool {
             purse.parked += 1;
             self.parked += 1;
         } else {
-            purse.pending += u128::from(signed.debit);
-            self.carried_became(&signed.id, true);
+            purse.pending += u128::from(debit);
+            self.carried_became(&id, owner.1, true);
         }
     }
 
@@ -126,7 +130,7 @@ impl Pool {
     fn lie_down(&mut self, slot: u32) {
         let entry = self.slots.get(slot);
         let (turn, parked, owner) = (entry.turn, entry.parked, entry.owner());
-        let (id, debit) = (entry.signed.id, entry.signed.debit);
+        let (id, debit) = (entry.carried.id, entry.debit);
         if entry.carrier.is_none()
             && let Some(lane) = self.lanes.get_mut(&owner.1)
         {
@@ -142,14 +146,16 @@ impl Pool {
             }
         }
         if !parked {
-            self.carried_became(&id, false);
+            self.carried_became(&id, owner.1, false);
         }
     }
 
     /// The child blocks that carry a transaction lack it no longer, or do now.
-    fn carried_became(&mut self, id: &TxId, ready: bool) {
+    fn carried_became(&mut self, id: &TxId, chain: ChainId, ready: bool) {
         for slot in self.carriers.of(id) {
-            if let Some(carrier) = &mut self.slots.get_mut(slot).carrier {
+            if let Some(carrier) = &mut self.slots.get_mut(slot).carrier
+                && carrier.block.child() == chain
+            {
                 if ready {
                     carrier.lacking -= 1;
                 } else {

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{ChildBlock, Pool, Signed};
-use crate::{AccountId, ChainId, TxId};
+use super::{ChildBlock, Pool};
+use crate::{AccountId, Carried, ChainId, TxId};
 
 /// How a transaction stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,8 +65,8 @@ impl Pool {
 
     /// A transaction that is here, child blocks included.
     #[must_use]
-    pub fn get(&self, id: &TxId) -> Option<&Arc<Signed>> {
-        self.ids.get(id).map(|slot| &self.slots.get(*slot).signed)
+    pub fn get(&self, id: &TxId) -> Option<&Arc<Carried>> {
+        self.ids.get(id).map(|slot| &self.slots.get(*slot).carried)
     }
 
     /// A child block that is here.
@@ -104,11 +104,11 @@ impl Pool {
     }
 
     /// What a block may have of a chain, child blocks not among it: the greatest fee rate first, then who came first.
-    pub fn waiting(&self, chain: ChainId) -> impl Iterator<Item = &Arc<Signed>> {
+    pub fn waiting(&self, chain: ChainId) -> impl Iterator<Item = &Arc<Carried>> {
         let lane = self.lanes.get(&chain).into_iter();
         lane.flat_map(|lane| lane.ready.values())
-            .map(|slot| &self.slots.get(*slot).signed)
-            .filter(|signed| self.settled(signed))
+            .map(|slot| &self.slots.get(*slot).carried)
+            .filter(|carried| self.settled(carried))
     }
 
     /// The child blocks of a chain that wait: the greatest fee first, then the greatest count, then who came first.
@@ -121,7 +121,7 @@ impl Pool {
                 let carrier = entry.carrier.as_ref()?;
                 Some(Offer {
                     block: &carrier.block,
-                    complete: carrier.lacking == 0 && !entry.parked && self.settled(&entry.signed),
+                    complete: carrier.lacking == 0 && !entry.parked && self.settled(&entry.carried),
                 })
             })
     }
@@ -132,7 +132,7 @@ impl Pool {
     }
 
     /// An account's transactions, on all chains, parked ones included, at most `limit`.
-    pub fn of_account(&self, account: AccountId, limit: usize) -> Vec<&Arc<Signed>> {
+    pub fn of_account(&self, account: AccountId, limit: usize) -> Vec<&Arc<Carried>> {
         let chains = (account, ChainId(0))..=(account, ChainId(u8::MAX));
         let first = super::entry::Turn::new(u64::MAX, i64::MIN);
         let last = super::entry::Turn::new(0, i64::MAX);
@@ -140,30 +140,37 @@ impl Pool {
         self.owned
             .range((from.0, from.1, false, first)..=(to.0, to.1, true, last))
             .take(limit)
-            .map(|(_, slot)| &self.slots.get(*slot).signed)
+            .map(|(_, slot)| &self.slots.get(*slot).carried)
             .collect()
     }
 
     /// Of a chain whatever waits, parked ones last, child blocks not among it, at most `limit`: for people.
-    pub fn all_of(&self, chain: ChainId, limit: usize) -> Vec<&Arc<Signed>> {
+    pub fn all_of(&self, chain: ChainId, limit: usize) -> Vec<&Arc<Carried>> {
         let lane = self.lanes.get(&chain).into_iter();
         lane.flat_map(|lane| lane.ready.values().chain(lane.parked.values()))
             .take(limit)
-            .map(|slot| &self.slots.get(*slot).signed)
+            .map(|slot| &self.slots.get(*slot).carried)
             .collect()
     }
 
-    /// Whether a block may have a transaction with this id now.
-    pub(crate) fn is_ready(&self, id: &TxId) -> bool {
-        let slot = self.ids.get(id);
-        slot.is_some_and(|slot| !self.slots.get(*slot).parked)
+    /// The ids of all that is here, child blocks included, in no particular order.
+    pub fn ids(&self) -> impl Iterator<Item = TxId> {
+        self.slots.entries().map(|entry| entry.carried.id)
+    }
+
+    /// Whether a child block of a chain may carry a transaction with this id now.
+    pub(super) fn is_ready(&self, id: &TxId, child: ChainId) -> bool {
+        self.ids.get(id).is_some_and(|slot| {
+            let entry = self.slots.get(*slot);
+            !entry.parked && entry.carried.transaction.chain == child
+        })
     }
 
     /// Whether its sender's account needs no new look.
-    pub(crate) fn settled(&self, signed: &Signed) -> bool {
+    pub(crate) fn settled(&self, carried: &Carried) -> bool {
         self.unsettled.is_empty()
             || !self
                 .unsettled
-                .contains(&(signed.sender, signed.transaction.chain))
+                .contains(&(carried.sender, carried.transaction.chain))
     }
 }

@@ -17,8 +17,8 @@
 //!   outside the pool has debited.
 //!
 //! # Correctness
-//! The caller has checked signatures and the rules that need no balance. It calls [`Pool::settle`] after blocks were added or
-//! taken back: once, at the end of a change of branch.
+//! The caller has checked signatures and the rules that need no balance. It calls [`Pool::settle`] at the end of a round, when the
+//! tip stands: once after a change of branch, not between its blocks. With nothing unsettled it costs nothing.
 
 mod blocks;
 mod carriers;
@@ -33,7 +33,6 @@ mod look;
 mod room;
 mod settings;
 mod settle;
-mod signed;
 #[cfg(test)]
 mod tests;
 
@@ -41,14 +40,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use crate::port::StoreFailure;
-use crate::{AccountId, ChainId, TxId};
+use crate::{AccountId, Carried, ChainId, TxId};
 
-pub use blocks::{InBlock, Returned};
 pub use child_block::ChildBlock;
 pub use entry::fee_rate;
 pub use look::{Offer, PoolFigures, Standing};
 pub use settings::PoolSettings;
-pub use signed::Signed;
 
 use carriers::Carriers;
 use child_blocks::Offers;
@@ -71,7 +68,7 @@ impl<F: FnMut(AccountId, ChainId) -> Result<u64, StoreFailure>> Balances for F {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Left {
     /// The transaction.
-    pub signed: Arc<Signed>,
+    pub carried: Arc<Carried>,
     /// Why: a code of [`crate::ERRORS`].
     pub reason: &'static str,
 }

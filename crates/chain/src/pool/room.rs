@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 
+use super::Pool;
 use super::entry::{fee_above, fee_rate};
-use super::{Pool, Signed};
-use crate::{ChainId, Rejection};
+use crate::{Carried, ChainId, Rejection};
 
 impl Pool {
     /// The transactions that must leave for this one; nothing while there is room.
     ///
     /// Fees of different tokens can't be compared, so the chain that takes most room gives it up, the newcomer counted: its parked
     /// transactions first, then its lowest fee rates. Where that is the newcomer's own chain, it must pay more than who leaves.
-    pub(super) fn room_for(&self, signed: &Signed) -> Result<Vec<u32>, Rejection> {
-        let own = signed.transaction.chain;
-        let length = signed.length as usize;
+    pub(super) fn room_for(&self, carried: &Carried) -> Result<Vec<u32>, Rejection> {
+        let own = carried.transaction.chain;
+        let length = carried.bytes as usize;
         let mut victims = Vec::new();
         let (mut transactions, mut bytes) = (self.transactions + 1, self.bytes + length);
         // Of each chain: how many leave, and their bytes.
@@ -29,7 +29,7 @@ impl Pool {
                 .keys()
                 .max_by_key(|chain| (size(chain), **chain == own))
                 .copied();
-            let rate = fee_rate(signed.transaction.fee, signed.length);
+            let rate = fee_rate(carried.transaction.fee, carried.bytes);
             let (gone, gone_bytes) = largest
                 .and_then(|chain| leaving.get(&chain).copied())
                 .unwrap_or_default();
@@ -40,21 +40,21 @@ impl Pool {
                 (Some(chain), Some((slot, entry)))
                     if chain != own || entry.parked || entry.turn.rate() < rate =>
                 {
-                    let freed = entry.signed.length as usize;
+                    let freed = entry.carried.bytes as usize;
                     leaving.insert(chain, (gone + 1, gone_bytes + freed));
                     transactions -= 1;
                     bytes -= freed;
                     victims.push(slot);
                 }
                 (_, victim) => {
-                    return Err(self.full(signed, victim.map(|(_, entry)| entry.turn.rate())));
+                    return Err(self.full(carried, victim.map(|(_, entry)| entry.turn.rate())));
                 }
             }
         }
         Ok(victims)
     }
 
-    fn full(&self, signed: &Signed, least: Option<u64>) -> Rejection {
+    fn full(&self, carried: &Carried, least: Option<u64>) -> Rejection {
         let held = format!(
             "{} transactions, {} bytes, are waiting",
             self.transactions, self.bytes
@@ -62,8 +62,8 @@ impl Pool {
         let detail = match least {
             Some(rate) => format!(
                 "{held}; it pays {} for each 1000 bytes, the least here is {rate}: a fee of {} would be taken",
-                fee_rate(signed.transaction.fee, signed.length),
-                fee_above(rate, signed.length)
+                fee_rate(carried.transaction.fee, carried.bytes),
+                fee_above(rate, carried.bytes)
             ),
             None => held,
         };

@@ -53,7 +53,7 @@ impl Pool {
         let mut room = balance.saturating_sub(self.pending(owner));
         let (mut covered, mut passed_over) = (Vec::new(), 0);
         for slot in self.of_owner(owner, true) {
-            let debit = u128::from(self.slots.get(slot).signed.debit);
+            let debit = u128::from(self.slots.get(slot).debit);
             if debit <= room {
                 room -= debit;
                 covered.push(slot);

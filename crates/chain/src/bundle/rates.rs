@@ -1,0 +1,123 @@
+//! What bundlers ask, signed, so that wallets know which fee is enough.
+
+use primitives::{
+    Domain, Hash, KeyPair, PublicKey, Scheme, Signature, SignatureContext, SignedMessage,
+};
+
+use super::{BundlerRules, fee_for};
+use crate::forge::chain_key;
+use crate::{AccountId, ChainId, Params, Rejection};
+
+/// Bytes of signed rates: version 1, child 1, bundler 32, rate 8, time 4, signature 64.
+pub const RATES_BYTES: usize = 1 + 1 + 32 + 8 + 4 + Signature::LENGTH;
+
+const VERSION: u8 = 1;
+
+/// A bundler's word on what it asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SignedRates {
+    /// The child chain.
+    pub child: ChainId,
+    /// The bundler's key.
+    pub bundler: [u8; 32],
+    /// The child fee, in minor units of the child's token, for each whole parent token of the least parent fee: what it pays above
+    /// the least is in it already.
+    pub rate: u64,
+    /// When it was said, seconds since genesis.
+    pub time: u32,
+    /// By the bundler, over the rest and the network.
+    pub signature: [u8; 64],
+}
+
+impl SignedRates {
+    /// What a bundler with these rules asks for. Filters are its own affair: who knows of them, asks for them.
+    pub fn new(
+        key: &KeyPair,
+        rules: &BundlerRules,
+        time: u32,
+        genesis: &Hash,
+    ) -> Result<Self, Rejection> {
+        let percent = 100 + u128::from(rules.overpay_percent);
+        let rate = (u128::from(rules.rate_min) * percent).div_ceil(100);
+        let mut rates = Self {
+            child: rules.child,
+            bundler: chain_key(key)?,
+            rate: u64::try_from(rate).unwrap_or(u64::MAX),
+            time,
+            signature: [0; 64],
+        };
+        let signature = key.sign(SignatureContext::ChainRates, &rates.hash(genesis));
+        rates.signature = *signature.bytes();
+        Ok(rates)
+    }
+
+    /// The bytes, signature last.
+    #[must_use]
+    pub fn to_bytes(&self) -> [u8; RATES_BYTES] {
+        let mut bytes = [0; RATES_BYTES];
+        bytes[0] = VERSION;
+        bytes[1] = self.child.0;
+        bytes[2..34].copy_from_slice(&self.bundler);
+        bytes[34..42].copy_from_slice(&self.rate.to_be_bytes());
+        bytes[42..46].copy_from_slice(&self.time.to_be_bytes());
+        bytes[46..].copy_from_slice(&self.signature);
+        bytes
+    }
+
+    /// Reads exactly [`RATES_BYTES`].
+    pub fn read(bytes: &[u8]) -> Result<Self, Rejection> {
+        let malformed = |detail: String| Rejection::new("chain_rates.malformed", detail);
+        let bytes: &[u8; RATES_BYTES] = bytes
+            .try_into()
+            .map_err(|_| malformed(format!("{} bytes, not {RATES_BYTES}", bytes.len())))?;
+        if bytes[0] != VERSION {
+            return Err(malformed(format!("version {}", bytes[0])));
+        }
+        let mut rates = Self {
+            child: ChainId(bytes[1]),
+            bundler: [0; 32],
+            rate: 0,
+            time: 0,
+            signature: [0; 64],
+        };
+        let (mut rate, mut time) = ([0; 8], [0; 4]);
+        rates.bundler.copy_from_slice(&bytes[2..34]);
+        rate.copy_from_slice(&bytes[34..42]);
+        time.copy_from_slice(&bytes[42..46]);
+        rates.signature.copy_from_slice(&bytes[46..]);
+        rates.rate = u64::from_be_bytes(rate);
+        rates.time = u32::from_be_bytes(time);
+        Ok(rates)
+    }
+
+    /// What the signature is over: the network, and all but the signature.
+    #[must_use]
+    pub fn hash(&self, genesis: &Hash) -> Hash {
+        let bytes = self.to_bytes();
+        let unsigned = &bytes[..RATES_BYTES - Signature::LENGTH];
+        Hash::of(Domain::Document, &[genesis.as_bytes(), unsigned])
+    }
+
+    /// The signature to check.
+    #[must_use]
+    pub fn signed_message(&self, genesis: &Hash) -> SignedMessage {
+        SignedMessage {
+            key: PublicKey::Ed25519(self.bundler),
+            context: SignatureContext::ChainRates,
+            message: self.hash(genesis),
+            signature: Signature::new(Scheme::Ed25519, self.signature),
+        }
+    }
+
+    /// The bundler's account.
+    #[must_use]
+    pub fn account(&self) -> AccountId {
+        AccountId::of_key(&self.bundler)
+    }
+
+    /// The least child fee with which this bundler carries a transaction, in minor units of the child's token.
+    #[must_use]
+    pub fn fee(&self, params: &Params, parent_decimals: u8) -> u64 {
+        fee_for(self.rate, 0, params, parent_decimals)
+    }
+}

@@ -1,0 +1,84 @@
+//! What an operation costs: for people, `cargo test --release -p chain --lib pool_cost -- --ignored --nocapture`.
+
+use std::time::Instant;
+
+use super::*;
+use crate::Params;
+use crate::forge::assemble;
+
+const COUNT: u32 = 100_000;
+
+fn each(what: &str, count: usize, started: Instant) {
+    let spent = started.elapsed();
+    println!(
+        "{what:40} {:8.3} us each, {:8.2} ms",
+        spent.as_secs_f64() * 1e6 / count as f64,
+        spent.as_secs_f64() * 1e3
+    );
+}
+
+#[test]
+#[ignore = "prints times, asserts nothing about them"]
+fn pool_cost_with_100_000_transactions() {
+    let all: Vec<_> = (0..COUNT)
+        .map(|number| {
+            Pay {
+                chain: (number % 5 + 1) as u8,
+                from: (number % 10) as u8,
+                amount: u64::from(number),
+                fee: 149 + u64::from(number % 7),
+                time: number / 1_000,
+                ..Pay::default()
+            }
+            .carried()
+        })
+        .collect();
+    let mut pool = Pool::new(PoolSettings {
+        per_bundler_max: 8,
+        ..PoolSettings::default()
+    });
+    let started = Instant::now();
+    for carried in &all {
+        pool.insert(carried.clone(), 100, &mut all_have(u64::MAX / 2))
+            .unwrap()
+            .unwrap();
+    }
+    each("insert", all.len(), started);
+
+    let params = Params::loadtest();
+    let started = Instant::now();
+    for chain in 2..=5 {
+        let ids: Vec<TxId> = pool
+            .waiting(ChainId(chain))
+            .take(5_000)
+            .map(|one| one.id)
+            .collect();
+        let block = child_block(11, chain, 5_000_000, 100, &ids);
+        pool.insert_child_block(block, 100, &mut all_have(u64::MAX / 2))
+            .unwrap()
+            .unwrap();
+    }
+    each("child blocks: 4 of 5,000, a transaction", 20_000, started);
+
+    let started = Instant::now();
+    let candidate = assemble(&pool, &params, 1, 101);
+    let chosen = candidate.body.len() + candidate.child_count as usize;
+    each(&format!("assemble {chosen}"), chosen, started);
+
+    let added = block(candidate.body);
+    let started = Instant::now();
+    pool.block_added(&added);
+    pool.settle(101, &mut all_have(u64::MAX / 2)).unwrap();
+    each("block added", chosen, started);
+
+    let started = Instant::now();
+    pool.block_popped(&added, 102);
+    pool.settle(102, &mut all_have(u64::MAX / 2)).unwrap();
+    each("block popped", chosen, started);
+
+    let left = pool.figures().transactions;
+    let started = Instant::now();
+    pool.expire(u32::MAX);
+    each("expire", left, started);
+    assert_eq!(pool.figures(), PoolFigures::default());
+}

@@ -1,0 +1,170 @@
+//! Tests of the pool: tables of its rules, and a model under random operations.
+
+mod child_blocks;
+mod cost;
+mod ledger;
+mod model;
+mod rules;
+mod run;
+
+use std::sync::Arc;
+
+use primitives::Hash;
+
+use super::*;
+use crate::block::{CarriedBlock, CarriedEntry, Header, root_of};
+use crate::transaction::Body;
+use crate::{Anchor, Carried, Transaction};
+
+/// A payment to be: what tests vary.
+#[derive(Clone, Debug)]
+pub(crate) struct Pay {
+    pub(crate) chain: u8,
+    pub(crate) from: u8,
+    pub(crate) to: u8,
+    pub(crate) amount: u64,
+    pub(crate) fee: u64,
+    pub(crate) time: u32,
+    pub(crate) minutes: u16,
+    pub(crate) message: usize,
+    pub(crate) anchor: u32,
+}
+
+impl Default for Pay {
+    fn default() -> Self {
+        Self {
+            chain: 1,
+            from: 1,
+            to: 2,
+            amount: 1,
+            fee: 149,
+            time: 0,
+            minutes: 60,
+            message: 0,
+            anchor: 0,
+        }
+    }
+}
+
+pub(crate) fn genesis() -> Hash {
+    Hash::plain(b"genesis")
+}
+
+pub(crate) fn account(number: u8) -> AccountId {
+    AccountId::of_key(&[number; 32])
+}
+
+impl Pay {
+    /// Not signed: the pool never looks at signatures.
+    pub(crate) fn carried(&self) -> Arc<Carried> {
+        let transaction = Transaction {
+            chain: ChainId(self.chain),
+            time: self.time,
+            deadline_minutes: self.minutes,
+            sender: [self.from; 32],
+            fee: self.fee,
+            anchor: Anchor {
+                height: self.anchor,
+                id: [0; 8],
+            },
+            body: Body::Payment {
+                to: account(self.to),
+                amount: self.amount,
+                message: vec![b'm'; self.message],
+            },
+            signature: [0; 64],
+        };
+        Arc::new(Carried::new(&genesis(), transaction))
+    }
+}
+
+/// A child block of a bundler.
+pub(crate) fn child_block(
+    bundler: u8,
+    child: u8,
+    fee: u64,
+    time: u32,
+    ids: &[TxId],
+) -> Arc<ChildBlock> {
+    let mut ids = ids.to_vec();
+    ids.sort_unstable();
+    let transaction = Transaction {
+        chain: ChainId::PARENT,
+        time,
+        deadline_minutes: 60,
+        sender: [bundler; 32],
+        fee,
+        anchor: Anchor::default(),
+        body: Body::ChildBlock {
+            child: ChainId(child),
+            count: ids.len() as u32,
+            root: root_of(&ids),
+        },
+        signature: [0; 64],
+    };
+    let carried = Arc::new(Carried::new(&genesis(), transaction));
+    Arc::new(ChildBlock::new(carried, ids).unwrap())
+}
+
+/// A block of these entries, forged by account 9.
+pub(crate) fn block(mut body: Vec<CarriedEntry>) -> CarriedBlock {
+    body.sort_by_key(|entry| entry.transaction.id);
+    let header = Header {
+        height: 1,
+        time: 0,
+        previous: genesis(),
+        forger: [9; 32],
+        generation: Hash::ZERO,
+        base_target: 1,
+        difficulty: 1,
+        parent_count: body.len() as u32,
+        child_count: body.iter().map(|entry| entry.children.len() as u32).sum(),
+        body_bytes: 0,
+        root: Hash::ZERO,
+        signature: [0; 64],
+    };
+    CarriedBlock::new(&genesis(), header, body)
+}
+
+pub(crate) fn plain(carried: &Arc<Carried>) -> CarriedEntry {
+    CarriedEntry {
+        transaction: carried.clone(),
+        children: Vec::new(),
+    }
+}
+
+pub(crate) fn carrying(block: &ChildBlock, children: &[Arc<Carried>]) -> CarriedEntry {
+    let mut children = children.to_vec();
+    children.sort_by_key(|child| child.id);
+    CarriedEntry {
+        transaction: block.transaction().clone(),
+        children,
+    }
+}
+
+/// Everybody has as much on every chain.
+pub(crate) fn all_have(
+    balance: u64,
+) -> impl FnMut(AccountId, ChainId) -> Result<u64, StoreFailure> {
+    move |_, _| Ok(balance)
+}
+
+/// Puts it in, with a balance for all.
+pub(crate) fn put(pool: &mut Pool, pay: &Pay, balance: u64) -> Result<Arc<Carried>, &'static str> {
+    let carried = pay.carried();
+    pool.insert(carried.clone(), pay.time, &mut all_have(balance))
+        .unwrap()
+        .map(|()| carried)
+        .map_err(|rejection| rejection.code)
+}
+
+pub(crate) fn reasons(pool: &mut Pool) -> Vec<(TxId, &'static str)> {
+    let left = pool.take_left().into_iter();
+    left.map(|left| (left.carried.id, left.reason)).collect()
+}
+
+pub(crate) fn order(pool: &Pool, chain: u8) -> Vec<TxId> {
+    pool.waiting(ChainId(chain))
+        .map(|carried| carried.id)
+        .collect()
+}

@@ -1,0 +1,385 @@
+//! The pool as one list: every question is answered by looking at all of it.
+
+use std::collections::BTreeMap;
+
+use super::ledger::{Ledger, Owner};
+use super::*;
+
+#[derive(Clone)]
+pub(super) struct Item {
+    pub(super) carried: Arc<Carried>,
+    place: i64,
+    /// Until when it waits for a balance.
+    parked: Option<u32>,
+    list: Option<Arc<ChildBlock>>,
+}
+
+/// See the module.
+pub(super) struct Model {
+    settings: PoolSettings,
+    pub(super) items: Vec<Item>,
+    last: i64,
+    first: i64,
+    pub(super) left: BTreeMap<TxId, &'static str>,
+}
+
+impl Item {
+    fn owner(&self) -> Owner {
+        (self.carried.sender, self.carried.transaction.chain)
+    }
+
+    fn debit(&self) -> u64 {
+        self.carried.transaction.debit().unwrap()
+    }
+
+    fn rate(&self) -> u64 {
+        fee_rate(self.carried.transaction.fee, self.carried.bytes)
+    }
+
+    /// Sorted ascending by this the best comes first.
+    fn turn(&self) -> (std::cmp::Reverse<u64>, i64) {
+        (std::cmp::Reverse(self.rate()), self.place)
+    }
+}
+
+impl Model {
+    pub(super) fn new(settings: PoolSettings) -> Self {
+        Self {
+            settings,
+            items: Vec::new(),
+            last: 0,
+            first: 0,
+            left: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn has(&self, id: &TxId) -> bool {
+        self.items.iter().any(|item| item.carried.id == *id)
+    }
+
+    pub(super) fn ready(&self, chain: u8) -> Vec<TxId> {
+        let mut items: Vec<&Item> = self
+            .items
+            .iter()
+            .filter(|item| item.list.is_none() && item.parked.is_none())
+            .filter(|item| item.carried.transaction.chain == ChainId(chain))
+            .collect();
+        items.sort_by_key(|item| item.turn());
+        items.iter().map(|item| item.carried.id).collect()
+    }
+
+    pub(super) fn standing(&self, item: &Item) -> Standing {
+        let carries = |other: &Item| {
+            let list = other.list.as_ref();
+            list.is_some_and(|list| list.ids().contains(&item.carried.id))
+        };
+        if item.parked.is_some() {
+            Standing::Parked
+        } else if self.items.iter().any(carries) {
+            Standing::Bundled
+        } else {
+            Standing::Ready
+        }
+    }
+
+    /// Child blocks with whether they are complete, the best first.
+    pub(super) fn offers(&self, chain: u8) -> Vec<(TxId, bool)> {
+        let mut offers: Vec<(&Item, &Arc<ChildBlock>)> = self.lists(chain);
+        offers.reverse();
+        let ready = self.ready(chain);
+        let complete = |(item, list): &(&Item, &Arc<ChildBlock>)| {
+            let all = list.ids().iter().all(|id| ready.contains(id));
+            (item.carried.id, all && item.parked.is_none())
+        };
+        offers.iter().map(complete).collect()
+    }
+
+    /// Child blocks, the worst first.
+    fn lists(&self, chain: u8) -> Vec<(&Item, &Arc<ChildBlock>)> {
+        let with = |item| Item::list_of(item).map(|list| (item, list));
+        let mut lists: Vec<_> = self.items.iter().filter_map(with).collect();
+        lists.retain(|(_, list)| list.child() == ChainId(chain));
+        lists.sort_by_key(|(item, list)| {
+            let earlier = std::cmp::Reverse(item.place);
+            (list.fee(), list.ids().len(), earlier)
+        });
+        lists
+    }
+
+    fn pending(&self, owner: Owner) -> u64 {
+        let ready = self.items.iter().filter(|item| item.parked.is_none());
+        ready
+            .filter(|item| item.owner() == owner)
+            .map(Item::debit)
+            .sum()
+    }
+
+    pub(super) fn insert(
+        &mut self,
+        carried: &Arc<Carried>,
+        list: Option<Arc<ChildBlock>>,
+        now: u32,
+        ledger: &Ledger,
+    ) -> Result<(), &'static str> {
+        let owner = (carried.sender, carried.transaction.chain);
+        if self.has(&carried.id) {
+            return Err("chain_pool.known");
+        }
+        if carried.transaction.expires() < now {
+            return Err("chain_pool.expired");
+        }
+        let own = self.items.iter().filter(|item| item.list.is_none());
+        let own = own.filter(|item| item.carried.sender == owner.0).count();
+        if list.is_none() && own >= self.settings.per_sender_max {
+            return Err("chain_pool.sender_full");
+        }
+        let victims = self.room(carried, list.as_deref())?;
+        let freed: u64 = victims
+            .iter()
+            .filter(|_| list.is_some())
+            .filter_map(|id| self.items.iter().find(|item| item.carried.id == *id))
+            .filter(|item| item.owner() == owner && item.parked.is_none())
+            .map(Item::debit)
+            .sum();
+        let debit = carried.transaction.debit().unwrap();
+        if self.pending(owner) - freed + debit > ledger.balance(owner) {
+            return Err("chain_pool.insufficient_balance");
+        }
+        self.evict(victims);
+        self.last += 1;
+        self.add(carried, list, self.last);
+        Ok(())
+    }
+
+    fn add(&mut self, carried: &Arc<Carried>, list: Option<Arc<ChildBlock>>, place: i64) {
+        self.items.push(Item {
+            carried: carried.clone(),
+            place,
+            parked: None,
+            list,
+        });
+    }
+
+    fn evict(&mut self, victims: Vec<TxId>) {
+        for id in victims {
+            let item = self
+                .items
+                .iter()
+                .find(|item| item.carried.id == id)
+                .unwrap();
+            let reason = match (&item.list, item.parked) {
+                (Some(_), _) => "chain_pool.superseded",
+                (None, Some(_)) => "chain_pool.insufficient_balance",
+                (None, None) => "chain_pool.evicted",
+            };
+            self.leave(&id, reason);
+        }
+    }
+
+    /// Who must leave.
+    fn room(
+        &self,
+        carried: &Carried,
+        list: Option<&ChildBlock>,
+    ) -> Result<Vec<TxId>, &'static str> {
+        match list {
+            Some(list) => self.room_for_list(list),
+            None => self.room_for(carried),
+        }
+    }
+
+    fn room_for(&self, carried: &Carried) -> Result<Vec<TxId>, &'static str> {
+        let mut items: Vec<&Item> = self
+            .items
+            .iter()
+            .filter(|item| item.list.is_none())
+            .collect();
+        let mut victims = Vec::new();
+        let length = |items: &[&Item]| {
+            items
+                .iter()
+                .map(|item| item.carried.bytes as usize)
+                .sum::<usize>()
+        };
+        while items.len() + 1 > self.settings.transactions_max
+            || length(&items) + carried.bytes as usize > self.settings.bytes_max
+        {
+            let own = carried.transaction.chain;
+            let size = |chain: u8| {
+                let mine = if ChainId(chain) == own {
+                    carried.bytes
+                } else {
+                    0
+                };
+                let of_chain = items.iter().filter(|item| item.owner().1 == ChainId(chain));
+                of_chain.map(|item| item.carried.bytes).sum::<u32>() + mine
+            };
+            let largest = (1..=3)
+                .max_by_key(|chain| (size(*chain), ChainId(*chain) == own))
+                .unwrap();
+            let victim = items
+                .iter()
+                .filter(|item| item.owner().1 == ChainId(largest))
+                .max_by_key(|item| (item.parked.is_some(), item.turn()))
+                .ok_or("chain_pool.full")?;
+            let pays_less = victim.rate() < fee_rate(carried.transaction.fee, carried.bytes);
+            if ChainId(largest) == own && victim.parked.is_none() && !pays_less {
+                return Err("chain_pool.full");
+            }
+            let id = victim.carried.id;
+            victims.push(id);
+            items.retain(|item| item.carried.id != id);
+        }
+        Ok(victims)
+    }
+
+    fn room_for_list(&self, list: &ChildBlock) -> Result<Vec<TxId>, &'static str> {
+        let full = "chain_pool.child_blocks_full";
+        let mut kept = self.lists(list.child().0);
+        let mut victims = Vec::new();
+        let outbid = |item: &Item| item.carried.transaction.fee < list.fee();
+        let own = |item: &Item| item.carried.sender == list.transaction().sender;
+        if kept.iter().filter(|(item, _)| own(item)).count() >= self.settings.per_bundler_max {
+            let at = kept.iter().position(|(item, _)| own(item)).ok_or(full)?;
+            let (worst, _) = kept.remove(at);
+            victims.push(outbid(worst).then_some(worst.carried.id).ok_or(full)?);
+        }
+        let all: usize = self
+            .items
+            .iter()
+            .filter_map(Item::list_of)
+            .map(|list| list.ids().len())
+            .sum();
+        let mut carried = all + list.ids().len();
+        for id in &victims {
+            let item = self
+                .items
+                .iter()
+                .find(|item| item.carried.id == *id)
+                .unwrap();
+            carried -= item.list.as_ref().unwrap().ids().len();
+        }
+        let mut over = kept.len() >= self.settings.child_blocks_max;
+        while over || carried > self.settings.carried_max {
+            over = false;
+            if kept.is_empty() {
+                return Err(full);
+            }
+            let (worst, worst_list) = kept.remove(0);
+            victims.push(outbid(worst).then_some(worst.carried.id).ok_or(full)?);
+            carried -= worst_list.ids().len();
+        }
+        Ok(victims)
+    }
+
+    pub(super) fn leave(&mut self, id: &TxId, reason: &'static str) {
+        self.items.retain(|item| item.carried.id != *id);
+        self.left.insert(*id, reason);
+    }
+
+    fn carriers(&self, id: &TxId) -> Vec<TxId> {
+        let lists = self.items.iter().filter_map(Item::list_of);
+        lists
+            .filter(|list| list.ids().contains(id))
+            .map(|list| list.id())
+            .collect()
+    }
+
+    pub(super) fn block_added(&mut self, block: &CarriedBlock) {
+        for carried in block.transactions() {
+            self.items.retain(|item| item.carried.id != carried.id);
+        }
+        for carried in block.transactions() {
+            for id in self.carriers(&carried.id) {
+                self.leave(&id, "chain_pool.superseded");
+            }
+        }
+    }
+
+    pub(super) fn block_popped(&mut self, block: &CarriedBlock, now: u32) {
+        self.first -= block.transactions().count() as i64;
+        let mut place = self.first;
+        for entry in &block.body {
+            for carried in std::iter::once(&entry.transaction).chain(&entry.children) {
+                let list = matches!(carried.transaction.body, Body::ChildBlock { .. }).then(|| {
+                    let ids = entry.children.iter().map(|child| child.id).collect();
+                    Arc::new(ChildBlock::new(carried.clone(), ids).unwrap())
+                });
+                let refused = if list.is_some() {
+                    "chain_pool.superseded"
+                } else {
+                    "chain_pool.evicted"
+                };
+                if carried.transaction.expires() < now {
+                    self.left.insert(carried.id, "chain_pool.expired");
+                } else {
+                    match self.room(carried, list.as_deref()) {
+                        Ok(victims) => {
+                            self.evict(victims);
+                            self.add(carried, list, place);
+                        }
+                        Err(_) => {
+                            self.left.insert(carried.id, refused);
+                        }
+                    }
+                }
+                place += 1;
+            }
+        }
+    }
+
+    /// Looks at every account there is, while the pool looks at those that it thinks have changed.
+    pub(super) fn settle(&mut self, now: u32, ledger: &Ledger) {
+        let mut owners: Vec<Owner> = self.items.iter().map(Item::owner).collect();
+        owners.sort_unstable();
+        owners.dedup();
+        self.items.sort_by_key(Item::turn);
+        for owner in owners {
+            let balance = ledger.balance(owner);
+            while self.pending(owner) > balance {
+                let ready = |item: &Item| item.owner() == owner && item.parked.is_none();
+                let worst = self.items.iter().rposition(ready).unwrap();
+                self.items[worst].parked = Some(now + self.settings.patience_seconds);
+            }
+            for at in 0..self.items.len() {
+                let item = &self.items[at];
+                let waits = item.owner() == owner && item.parked.is_some();
+                if waits && item.debit() <= balance - self.pending(owner) {
+                    self.items[at].parked = None;
+                }
+            }
+        }
+    }
+
+    pub(super) fn expire(&mut self, now: u32) {
+        let over = |item: &&Item| item.carried.transaction.expires() < now;
+        let expired: Vec<TxId> = self
+            .items
+            .iter()
+            .filter(over)
+            .map(|item| item.carried.id)
+            .collect();
+        for id in expired {
+            for carrier in self.carriers(&id) {
+                self.leave(&carrier, "chain_pool.expired");
+            }
+            self.leave(&id, "chain_pool.expired");
+        }
+        let impatient = |item: &&Item| item.parked.is_some_and(|until| until <= now);
+        let given_up: Vec<TxId> = self
+            .items
+            .iter()
+            .filter(impatient)
+            .map(|item| item.carried.id)
+            .collect();
+        for id in given_up {
+            self.leave(&id, "chain_pool.insufficient_balance");
+        }
+    }
+}
+
+impl Item {
+    fn list_of(&self) -> Option<&Arc<ChildBlock>> {
+        self.list.as_ref()
+    }
+}

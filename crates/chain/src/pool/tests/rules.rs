@@ -1,0 +1,506 @@
+//! The rules one by one.
+
+use super::*;
+
+fn settings() -> PoolSettings {
+    PoolSettings {
+        transactions_max: 4,
+        bytes_max: 4 * 149,
+        per_sender_max: 3,
+        patience_seconds: 30,
+        ..PoolSettings::default()
+    }
+}
+
+#[test]
+fn the_order_is_fee_rate_then_arrival() {
+    let mut pool = Pool::new(PoolSettings::default());
+    let fees = [200, 500, 200, 900];
+    let ids: Vec<TxId> = (0u8..)
+        .zip(fees)
+        .map(|(from, fee)| {
+            put(
+                &mut pool,
+                &Pay {
+                    from,
+                    fee,
+                    ..Pay::default()
+                },
+                1_000,
+            )
+            .unwrap()
+            .id
+        })
+        .collect();
+    assert_eq!(order(&pool, 1), [ids[3], ids[1], ids[0], ids[2]]);
+}
+
+#[test]
+fn what_is_refused_has_a_code() {
+    let mut pool = Pool::new(settings());
+    let first = Pay {
+        amount: 400,
+        fee: 100,
+        ..Pay::default()
+    };
+    let cases: &[(&str, Pay, u64, Result<(), &str>)] = &[
+        ("covered", first.clone(), 500, Ok(())),
+        ("again", first.clone(), 500, Err("chain_pool.known")),
+        (
+            "pending counts",
+            Pay {
+                amount: 2,
+                fee: 1,
+                ..first.clone()
+            },
+            502,
+            Err("chain_pool.insufficient_balance"),
+        ),
+        (
+            "covered to the last unit",
+            Pay {
+                amount: 1,
+                fee: 1,
+                ..first.clone()
+            },
+            502,
+            Ok(()),
+        ),
+        (
+            "another chain has its own balance",
+            Pay {
+                chain: 2,
+                ..first.clone()
+            },
+            500,
+            Ok(()),
+        ),
+        (
+            "the sender has enough here",
+            Pay {
+                chain: 3,
+                ..first.clone()
+            },
+            500,
+            Err("chain_pool.sender_full"),
+        ),
+        (
+            "amount and fee overflow",
+            Pay {
+                from: 3,
+                amount: u64::MAX,
+                ..first.clone()
+            },
+            u64::MAX,
+            Err("chain_pool.insufficient_balance"),
+        ),
+        (
+            "one minute's deadline is over",
+            Pay {
+                from: 3,
+                minutes: 0,
+                ..first
+            },
+            500,
+            Ok(()),
+        ),
+    ];
+    for (name, pay, balance, expected) in cases {
+        let outcome = put(&mut pool, pay, *balance).map(drop);
+        assert_eq!(outcome, *expected, "{name}");
+    }
+    let late = Pay {
+        from: 4,
+        time: 0,
+        minutes: 1,
+        ..Pay::default()
+    }
+    .carried();
+    let outcome = pool.insert(late, 61, &mut all_have(500)).unwrap();
+    assert_eq!(outcome.unwrap_err().code, "chain_pool.expired");
+}
+
+#[test]
+fn a_full_pool_takes_who_pays_more_and_names_the_fee_for_others() {
+    let mut pool = Pool::new(settings());
+    let ids: Vec<TxId> = (1u8..=4)
+        .map(|from| {
+            let pay = Pay {
+                from,
+                fee: 100 * u64::from(from),
+                ..Pay::default()
+            };
+            put(&mut pool, &pay, 1_000).unwrap().id
+        })
+        .collect();
+    let low = Pay {
+        from: 5,
+        fee: 100,
+        ..Pay::default()
+    }
+    .carried();
+    let refused = pool.check(&low, 0).unwrap_err();
+    assert_eq!(refused.code, "chain_pool.full");
+    assert!(
+        refused.detail.ends_with("a fee of 101 would be taken"),
+        "{}",
+        refused.detail
+    );
+    put(
+        &mut pool,
+        &Pay {
+            from: 5,
+            fee: 101,
+            ..Pay::default()
+        },
+        1_000,
+    )
+    .unwrap();
+    assert_eq!(reasons(&mut pool), [(ids[0], "chain_pool.evicted")]);
+}
+
+#[test]
+fn a_long_message_makes_room_by_its_bytes_or_not_at_all() {
+    let mut pool = Pool::new(settings());
+    for from in 1..=4 {
+        put(
+            &mut pool,
+            &Pay {
+                from,
+                fee: 100 * u64::from(from),
+                ..Pay::default()
+            },
+            10_000,
+        )
+        .unwrap();
+    }
+    let long = Pay {
+        from: 5,
+        fee: 500,
+        message: 200,
+        ..Pay::default()
+    };
+    // It would have to take the place of three, and pays less for each byte than the third.
+    assert_eq!(
+        put(&mut pool, &long, 10_000).unwrap_err(),
+        "chain_pool.full"
+    );
+    assert_eq!(pool.figures().transactions, 4);
+    assert_eq!(reasons(&mut pool), []);
+    put(&mut pool, &Pay { fee: 5_000, ..long }, 10_000).unwrap();
+    assert_eq!(reasons(&mut pool).len(), 3);
+    assert!(pool.figures().bytes <= settings().bytes_max);
+    let huge = Pay {
+        from: 6,
+        fee: 90_000,
+        message: 500,
+        ..Pay::default()
+    };
+    assert_eq!(
+        put(&mut pool, &huge, 100_000).unwrap_err(),
+        "chain_pool.full"
+    );
+}
+
+#[test]
+fn the_chain_that_takes_most_room_gives_it_up() {
+    let mut pool = Pool::new(settings());
+    let dear: Vec<TxId> = (1..=4)
+        .map(|from| {
+            put(
+                &mut pool,
+                &Pay {
+                    from,
+                    fee: 900,
+                    ..Pay::default()
+                },
+                1_000,
+            )
+            .unwrap()
+            .id
+        })
+        .collect();
+    // A cheap one of another chain comes in: a token's fee says nothing about another's.
+    let cheap = put(
+        &mut pool,
+        &Pay {
+            chain: 2,
+            fee: 1,
+            ..Pay::default()
+        },
+        1_000,
+    )
+    .unwrap();
+    assert_eq!(reasons(&mut pool), [(dear[3], "chain_pool.evicted")]);
+    assert!(pool.contains(&cheap.id));
+    put(
+        &mut pool,
+        &Pay {
+            chain: 2,
+            from: 3,
+            fee: 1,
+            ..Pay::default()
+        },
+        1_000,
+    )
+    .unwrap();
+    // Half of the room is the other chain's share; a third one must pay more there.
+    assert_eq!(
+        put(
+            &mut pool,
+            &Pay {
+                chain: 2,
+                from: 4,
+                fee: 1,
+                ..Pay::default()
+            },
+            1_000
+        )
+        .unwrap_err(),
+        "chain_pool.full"
+    );
+}
+
+#[test]
+fn deadlines_are_kept_to_the_second() {
+    let mut pool = Pool::new(PoolSettings::default());
+    let one = put(
+        &mut pool,
+        &Pay {
+            minutes: 1,
+            ..Pay::default()
+        },
+        1_000,
+    )
+    .unwrap();
+    let two = put(
+        &mut pool,
+        &Pay {
+            minutes: 2,
+            ..Pay::default()
+        },
+        1_000,
+    )
+    .unwrap();
+    assert_eq!(pool.next_expiry(), Some(61));
+    pool.expire(60);
+    assert_eq!(reasons(&mut pool), []);
+    pool.expire(61);
+    assert_eq!(reasons(&mut pool), [(one.id, "chain_pool.expired")]);
+    pool.expire(1_000);
+    assert_eq!(reasons(&mut pool), [(two.id, "chain_pool.expired")]);
+    assert_eq!(pool.next_expiry(), None);
+}
+
+#[test]
+fn a_debit_from_outside_parks_the_worst_and_a_credit_brings_it_back() {
+    let mut pool = Pool::new(settings());
+    let pays = [(300, 100), (300, 200)].map(|(amount, fee)| Pay {
+        amount,
+        fee,
+        ..Pay::default()
+    });
+    let ids = pays.map(|pay| put(&mut pool, &pay, 1_000).unwrap().id);
+    let foreign = Pay {
+        amount: 500,
+        time: 7,
+        ..Pay::default()
+    }
+    .carried();
+    pool.block_added(&block(vec![plain(&foreign)]));
+    assert!(!pool.is_settled());
+    assert_eq!(order(&pool, 1), [], "nobody may have what is not settled");
+    pool.settle(10, &mut all_have(501)).unwrap();
+    assert_eq!(order(&pool, 1), [ids[1]]);
+    assert_eq!(pool.standing(&ids[0]), Some(Standing::Parked));
+    assert_eq!(pool.figures().parked, 1);
+    let credit = Pay {
+        from: 7,
+        to: 1,
+        amount: 400,
+        ..Pay::default()
+    }
+    .carried();
+    pool.block_added(&block(vec![plain(&credit)]));
+    pool.settle(20, &mut all_have(901)).unwrap();
+    assert_eq!(order(&pool, 1), [ids[1], ids[0]]);
+    assert_eq!(reasons(&mut pool), []);
+    assert_eq!(pool.pending_debit(account(1), ChainId::PARENT), 900);
+}
+
+#[test]
+fn patience_ends_with_a_reason() {
+    let mut pool = Pool::new(settings());
+    let pay = put(&mut pool, &Pay::default(), 1_000).unwrap();
+    let foreign = Pay {
+        amount: 999,
+        ..Pay::default()
+    }
+    .carried();
+    pool.block_added(&block(vec![plain(&foreign)]));
+    pool.settle(10, &mut all_have(1)).unwrap();
+    pool.expire(39);
+    assert!(pool.contains(&pay.id));
+    pool.expire(40);
+    assert_eq!(
+        reasons(&mut pool),
+        [(pay.id, "chain_pool.insufficient_balance")]
+    );
+}
+
+#[test]
+fn what_depends_on_a_payment_of_a_lost_branch_waits_for_it() {
+    let mut pool = Pool::new(settings());
+    let gift = Pay {
+        from: 7,
+        to: 1,
+        amount: 500,
+        ..Pay::default()
+    }
+    .carried();
+    let funded = block(vec![plain(&gift)]);
+    pool.block_added(&funded);
+    let spending = put(
+        &mut pool,
+        &Pay {
+            amount: 300,
+            ..Pay::default()
+        },
+        500,
+    )
+    .unwrap();
+    pool.block_popped(&funded, 5);
+    pool.settle(5, &mut |who, _| {
+        Ok(if who == account(7) { 1_000 } else { 0 })
+    })
+    .unwrap();
+    assert_eq!(order(&pool, 1), [gift.id]);
+    pool.block_added(&funded);
+    pool.settle(6, &mut all_have(500)).unwrap();
+    assert_eq!(order(&pool, 1), [spending.id]);
+    assert_eq!(reasons(&mut pool), []);
+}
+
+#[test]
+fn popped_transactions_go_first_in_their_order() {
+    let mut pool = Pool::new(PoolSettings::default());
+    let early: Vec<_> = (1..=3)
+        .map(|from| {
+            Pay {
+                from,
+                ..Pay::default()
+            }
+            .carried()
+        })
+        .collect();
+    let popped = block(early.iter().map(plain).collect());
+    let late = put(
+        &mut pool,
+        &Pay {
+            from: 4,
+            ..Pay::default()
+        },
+        1_000,
+    )
+    .unwrap();
+    pool.block_popped(&popped, 0);
+    pool.settle(0, &mut all_have(1_000)).unwrap();
+    let expected: Vec<TxId> = popped
+        .transactions()
+        .map(|one| one.id)
+        .chain([late.id])
+        .collect();
+    assert_eq!(order(&pool, 1), expected);
+}
+
+#[test]
+fn an_order_of_the_operator_and_lost_anchors_leave_reasons() {
+    let mut pool = Pool::new(PoolSettings::default());
+    let anchored = put(
+        &mut pool,
+        &Pay {
+            anchor: 5,
+            ..Pay::default()
+        },
+        1_000,
+    )
+    .unwrap();
+    let other = put(
+        &mut pool,
+        &Pay {
+            from: 3,
+            ..Pay::default()
+        },
+        1_000,
+    )
+    .unwrap();
+    pool.drop_lost_anchors(|anchor| anchor.height == 0);
+    assert_eq!(
+        reasons(&mut pool),
+        [(anchored.id, "chain_pool.anchor_lost")]
+    );
+    pool.clear();
+    assert_eq!(reasons(&mut pool), [(other.id, "chain_pool.cleared")]);
+    assert_eq!(pool.figures(), PoolFigures::default());
+}
+
+#[test]
+fn a_store_that_fails_changes_nothing() {
+    let failure = || StoreFailure {
+        code: "store.test",
+        message: String::new(),
+        hint: "",
+    };
+    let mut pool = Pool::new(PoolSettings::default());
+    let mut broken = |_, _| Err(failure());
+    let pay = Pay::default();
+    assert_eq!(pool.insert(pay.carried(), 0, &mut broken), Err(failure()));
+    assert_eq!(pool.figures(), PoolFigures::default());
+    put(&mut pool, &pay, 1_000).unwrap();
+    let foreign = Pay {
+        amount: 7,
+        ..Pay::default()
+    }
+    .carried();
+    pool.block_added(&block(vec![plain(&foreign)]));
+    assert_eq!(pool.settle(0, &mut broken), Err(failure()));
+    assert!(!pool.is_settled());
+}
+
+#[test]
+fn an_account_finds_its_own() {
+    let mut pool = Pool::new(PoolSettings::default());
+    let own: Vec<TxId> = [(1, 100), (2, 100), (2, 300)]
+        .map(|(chain, fee)| {
+            put(
+                &mut pool,
+                &Pay {
+                    chain,
+                    fee,
+                    ..Pay::default()
+                },
+                1_000,
+            )
+            .unwrap()
+            .id
+        })
+        .to_vec();
+    put(
+        &mut pool,
+        &Pay {
+            from: 2,
+            ..Pay::default()
+        },
+        1_000,
+    )
+    .unwrap();
+    let found: Vec<TxId> = pool
+        .of_account(account(1), 10)
+        .iter()
+        .map(|one| one.id)
+        .collect();
+    assert_eq!(found, [own[0], own[2], own[1]]);
+    assert_eq!(pool.of_account(account(1), 2).len(), 2);
+    assert_eq!(pool.waiting_on(ChainId(2)), 2);
+    assert_eq!(pool.all_of(ChainId(2), 1).len(), 1);
+}
