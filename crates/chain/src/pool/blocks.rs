@@ -96,10 +96,14 @@ impl Pool {
         match refused {
             // It is here: nothing is lost.
             Err(rejection) if rejection.code == "chain_pool.known" => {}
-            Err(rejection) => self.left.push(Left {
-                carried: carried.clone(),
-                reason: rejection.code,
-            }),
+            Err(rejection) => {
+                // What it took is the sender's again, and may cover a parked one.
+                self.unsettle((carried.sender, carried.transaction.chain));
+                self.left.push(Left {
+                    carried: carried.clone(),
+                    reason: rejection.code,
+                });
+            }
             Ok(()) => {}
         }
     }
