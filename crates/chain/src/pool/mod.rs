@@ -34,7 +34,7 @@ mod room;
 mod settings;
 mod settle;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;

@@ -1,5 +1,6 @@
 //! Tests of the pool: tables of its rules, and a model under random operations.
 
+mod balances;
 mod child_blocks;
 mod cost;
 mod ledger;

@@ -1,0 +1,5 @@
+//! Tests of bundling.
+
+mod plan;
+mod propose;
+mod rates;

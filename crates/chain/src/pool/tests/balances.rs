@@ -1,0 +1,131 @@
+//! Accounts whose balance changes from outside, and blocks that are taken back.
+
+use super::*;
+
+fn settings() -> PoolSettings {
+    PoolSettings {
+        patience_seconds: 30,
+        ..PoolSettings::default()
+    }
+}
+
+#[test]
+fn a_debit_from_outside_parks_the_worst_and_a_credit_brings_it_back() {
+    let mut pool = Pool::new(settings());
+    let pays = [(300, 100), (300, 200)].map(|(amount, fee)| Pay {
+        amount,
+        fee,
+        ..Pay::default()
+    });
+    let ids = pays.map(|pay| put(&mut pool, &pay, 1_000).unwrap().id);
+    let foreign = Pay {
+        amount: 500,
+        time: 7,
+        ..Pay::default()
+    }
+    .carried();
+    pool.block_added(&block(vec![plain(&foreign)]));
+    assert!(!pool.is_settled());
+    assert_eq!(order(&pool, 1), [], "nobody may have what is not settled");
+    pool.settle(10, &mut all_have(501)).unwrap();
+    assert_eq!(order(&pool, 1), [ids[1]]);
+    assert_eq!(pool.standing(&ids[0]), Some(Standing::Parked));
+    assert_eq!(pool.figures().parked, 1);
+    let credit = Pay {
+        from: 7,
+        to: 1,
+        amount: 400,
+        ..Pay::default()
+    }
+    .carried();
+    pool.block_added(&block(vec![plain(&credit)]));
+    pool.settle(20, &mut all_have(901)).unwrap();
+    assert_eq!(order(&pool, 1), [ids[1], ids[0]]);
+    assert_eq!(reasons(&mut pool), []);
+    assert_eq!(pool.pending_debit(account(1), ChainId::PARENT), 900);
+}
+
+#[test]
+fn patience_ends_with_a_reason() {
+    let mut pool = Pool::new(settings());
+    let pay = put(&mut pool, &Pay::default(), 1_000).unwrap();
+    let foreign = Pay {
+        amount: 999,
+        ..Pay::default()
+    }
+    .carried();
+    pool.block_added(&block(vec![plain(&foreign)]));
+    pool.settle(10, &mut all_have(1)).unwrap();
+    pool.expire(39);
+    assert!(pool.contains(&pay.id));
+    pool.expire(40);
+    assert_eq!(
+        reasons(&mut pool),
+        [(pay.id, "chain_pool.insufficient_balance")]
+    );
+}
+
+#[test]
+fn what_depends_on_a_payment_of_a_lost_branch_waits_for_it() {
+    let mut pool = Pool::new(settings());
+    let gift = Pay {
+        from: 7,
+        to: 1,
+        amount: 500,
+        ..Pay::default()
+    }
+    .carried();
+    let funded = block(vec![plain(&gift)]);
+    pool.block_added(&funded);
+    let spending = put(
+        &mut pool,
+        &Pay {
+            amount: 300,
+            ..Pay::default()
+        },
+        500,
+    )
+    .unwrap();
+    pool.block_popped(&funded, 5);
+    pool.settle(5, &mut |who, _| {
+        Ok(if who == account(7) { 1_000 } else { 0 })
+    })
+    .unwrap();
+    assert_eq!(order(&pool, 1), [gift.id]);
+    pool.block_added(&funded);
+    pool.settle(6, &mut all_have(500)).unwrap();
+    assert_eq!(order(&pool, 1), [spending.id]);
+    assert_eq!(reasons(&mut pool), []);
+}
+
+#[test]
+fn popped_transactions_go_first_in_their_order() {
+    let mut pool = Pool::new(PoolSettings::default());
+    let early: Vec<_> = (1..=3)
+        .map(|from| {
+            Pay {
+                from,
+                ..Pay::default()
+            }
+            .carried()
+        })
+        .collect();
+    let popped = block(early.iter().map(plain).collect());
+    let late = put(
+        &mut pool,
+        &Pay {
+            from: 4,
+            ..Pay::default()
+        },
+        1_000,
+    )
+    .unwrap();
+    pool.block_popped(&popped, 0);
+    pool.settle(0, &mut all_have(1_000)).unwrap();
+    let expected: Vec<TxId> = popped
+        .transactions()
+        .map(|one| one.id)
+        .chain([late.id])
+        .collect();
+    assert_eq!(order(&pool, 1), expected);
+}
