@@ -512,7 +512,7 @@ fn comparison(evil: &str) -> Comparison {
             metric: evil.into(),
             why: "it was measured on one side only".into(),
         }],
-        notes: vec![format!("The load average was 3.1{evil}")],
+        notes: vec![format!("The load average was 3.1, says `uptime`{evil}")],
         machine: Some(report().machine),
         seed: 4,
     }
@@ -524,6 +524,7 @@ fn a_comparison_says_what_changed_and_what_did_not() {
     check_page(&page);
     for words in [
         "<b>4 of 7 metrics changed</b>",
+        "says <code>uptime</code>",
         "+5.2 %",
         "higher, worse",
         "higher, better",

@@ -1,7 +1,7 @@
 //! A comparison as a page: what changed beyond noise, with the test that says so, and what did not.
 
 use super::figure::{Swatch, figure};
-use super::frame::{Facts, banner, frame, words};
+use super::frame::{Facts, banner, frame, prose, words};
 use super::tables::table;
 use crate::report::chart::{Mark, Row, Rows, rows};
 use crate::report::figures::{bytes, figure as number};
@@ -33,7 +33,7 @@ pub fn comparison_html(comparison: &Comparison) -> String {
             .notes
             .iter()
             .take(ROWS_MAX)
-            .map(|note| format!("<li>{}</li>", words(note, 1000)))
+            .map(|note| format!("<li>{}</li>", prose(note, 1000)))
             .collect();
         let notes = format!("<b>To know before believing it</b><ul>{notes}</ul>");
         body.push_str(&banner(false, &notes));
