@@ -1,7 +1,55 @@
-//! A node's deciding core: events in, actions out.
+//! A node's deciding core: events in, rounds out.
+//!
+//! ```text
+//!  Gossip, Submit ──► intake ──► pool ──────┬──► forging, bundling ──┐
+//!  Gossip (block) ──► announced ► assembly ─┤                        ├──► chain's end ──► rows (one batch a round)
+//!  Answered ────────► following ► download ─┴──► switch ─────────────┘         │
+//!  Asked ───────────► serve                                                   └──► actions, after the batch is durable
+//! ```
+//! [`Core::handle`] takes events, [`Core::flush`] ends a round and does what is due by the time. Between rounds the core reads
+//! its own changes before they are durable; nothing it says leaves the node before they are.
+//!
+//! # Invariants
+//! - The tip is always a valid chain from genesis: each block is applied or taken back whole.
+//! - Nothing is taken back for a branch whose headers do not show more work than our own blocks, by forgers whose stake we know.
+//! - No question is waited for without end, and no peer is needed: what one does not deliver another one is asked for.
+//! - Everything that is held is bounded by [`limits`].
 
 mod action;
+mod announced;
+mod answered;
+mod assembly;
+mod bundling;
+mod chain_end;
+mod compare;
+#[allow(clippy::module_inception)]
+mod core;
+mod download;
 mod event;
+mod figures;
+mod follow;
+mod forging;
+mod intake;
+mod left;
+pub mod limits;
+mod open;
+mod orders;
+mod peers;
+mod questions;
+mod relay;
+mod remembered;
+mod round;
+mod serve;
+mod settings;
+mod side;
+mod stuck;
+mod switch;
 
 pub use action::{Action, Notice, Verdict};
+pub use core::Core;
 pub use event::{Event, PeerId, RequestFailure, Ticket};
+pub use figures::{BundlerFigures, Figures, ForgerFigures};
+pub use left::why_left;
+pub use round::Round;
+pub use settings::Settings;
+pub use stuck::Stuck;

@@ -74,7 +74,7 @@ pub fn apply_block<R: Reads<Table>>(
 }
 
 /// Whether the body is the header's, in order, and within the limits.
-pub(super) fn check_shape(genesis: &Genesis, block: &CarriedBlock) -> Result<(), BlockFault> {
+pub fn check_shape(genesis: &Genesis, block: &CarriedBlock) -> Result<(), BlockFault> {
     let header = &block.header;
     let mismatch = |what: &str| Err(BlockFault::body("chain_block.body_mismatch", what));
     if block.root() != header.root {

@@ -3,4 +3,3 @@
 mod apply;
 mod kit;
 mod leases;
-mod random;

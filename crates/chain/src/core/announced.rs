@@ -1,0 +1,319 @@
+//! Blocks that peers announce: what is done with a header that arrives.
+//!
+//! A header that follows the tip, or beats it from beside, is checked whole and goes on to other peers at once; then its body is
+//! put together. Others only say where a peer stands.
+
+use primitives::Hash;
+
+use super::assembly::Assembly;
+use super::limits::{ASSEMBLIES_MAX, HELD_MAX, points};
+use super::{Action, Core, PeerId, Ticket, Verdict};
+use crate::block::{CarriedBlock, root_of};
+use crate::message::{Announcement, Gossip, Status};
+use crate::port::{Reads, StoreFailure, Table};
+use crate::state::{Branch, Fault};
+use crate::{Header, TxId};
+
+/// Something that waits: for its time, or for its predecessor.
+#[derive(Debug)]
+pub(super) struct Held {
+    pub(super) hash: Hash,
+    pub(super) due_ms: u64,
+    pub(super) what: Waiting,
+}
+
+/// What waits.
+#[derive(Debug)]
+pub(super) enum Waiting {
+    /// An announced block whose predecessor is being put together.
+    Announced {
+        peer: PeerId,
+        message: Ticket,
+        announcement: Box<Announcement>,
+    },
+    /// A whole block that is ahead of this node's clock.
+    Whole(Box<CarriedBlock>),
+}
+
+/// How long an announced block waits for its predecessor, milliseconds.
+const PREDECESSOR_MS: u64 = 3_000;
+
+/// Where a header stands, seen from the tip.
+enum Stand {
+    /// Directly after the tip.
+    Next,
+    /// Beside the tip, and better.
+    Beside,
+    /// Beside the tip, and not better.
+    Worse,
+    /// Somewhere else.
+    Elsewhere,
+}
+
+impl<R: Reads<Table>> Core<R> {
+    pub(super) fn gossiped(
+        &mut self,
+        peer: PeerId,
+        message: Ticket,
+        bytes: &[u8],
+    ) -> Result<(), StoreFailure> {
+        match Gossip::read(bytes) {
+            Ok(Gossip::Transactions(transactions)) => {
+                self.gossiped_transactions(peer, message, transactions)
+            }
+            Ok(Gossip::ChildBlock { transaction, ids }) => {
+                self.gossiped_child_block(peer, message, transaction, ids)
+            }
+            Ok(Gossip::Block(announcement)) => {
+                // What came before it in this round may be in it.
+                self.settle_intake()?;
+                self.announced(peer, message, announcement)
+            }
+            Err(rejection) => {
+                self.penalise(peer, points::GARBAGE, rejection.code);
+                self.verdict(message, Verdict::Reject);
+                Ok(())
+            }
+        }
+    }
+
+    pub(super) fn verdict(&mut self, message: Ticket, verdict: Verdict) {
+        self.actions.push(Action::Verdict { message, verdict });
+    }
+
+    fn announced(
+        &mut self,
+        peer: PeerId,
+        message: Ticket,
+        announcement: Announcement,
+    ) -> Result<(), StoreFailure> {
+        let header = &announcement.header;
+        let hash = header.hash(&self.genesis.hash);
+        if self.stuck.is_some() || self.bad.contains(&hash) || self.is_block(&hash)? {
+            self.verdict(message, Verdict::Ignore);
+            return Ok(());
+        }
+        if let Some(assembly) = self.assembly_of(&hash) {
+            assembly.also_from(peer);
+            self.verdict(message, Verdict::Ignore);
+            return Ok(());
+        }
+        if self.is_held(&hash) {
+            self.verdict(message, Verdict::Ignore);
+            return Ok(());
+        }
+        if self.is_beyond_drift(header.time) {
+            self.penalise(peer, points::SILENCE, "chain_block.from_future");
+            self.verdict(message, Verdict::Ignore);
+            return Ok(());
+        }
+        match self.stand_of(header, &hash)? {
+            Stand::Next => self.begin(peer, message, announcement, hash, self.rows.tip().height),
+            Stand::Beside => {
+                let common = self.rows.tip().height.saturating_sub(1);
+                self.begin(peer, message, announcement, hash, common)
+            }
+            Stand::Worse => {
+                self.verdict(message, Verdict::Ignore);
+                Ok(())
+            }
+            Stand::Elsewhere => {
+                self.elsewhere(peer, message, announcement, hash);
+                Ok(())
+            }
+        }
+    }
+
+    fn stand_of(&self, header: &Header, hash: &Hash) -> Result<Stand, StoreFailure> {
+        let tip = self.rows.tip();
+        if self.switch.is_some() {
+            return Ok(Stand::Elsewhere);
+        }
+        if header.previous == tip.hash {
+            return Ok(Stand::Next);
+        }
+        if tip.height == 0 || header.height != tip.height {
+            return Ok(Stand::Elsewhere);
+        }
+        if Some(header.previous) != self.hash_at(tip.height - 1)? {
+            return Ok(Stand::Elsewhere);
+        }
+        Ok(if self.is_better(header.difficulty, hash) {
+            Stand::Beside
+        } else {
+            Stand::Worse
+        })
+    }
+
+    /// Whether a chain that ends so beats ours.
+    pub(super) fn is_better(&self, difficulty: u128, hash: &Hash) -> bool {
+        let tip = self.rows.tip();
+        difficulty > tip.difficulty || (difficulty == tip.difficulty && *hash < tip.hash)
+    }
+
+    /// Whether a block's time is further ahead of this node's clock than is allowed.
+    pub(super) fn is_beyond_drift(&self, time: u32) -> bool {
+        let drift = self.genesis.params.clock_drift_seconds;
+        time > self.now_seconds().saturating_add(drift)
+    }
+
+    /// Whether a block contradicts one that is trusted.
+    pub(super) fn is_distrusted(&self, height: u32, hash: &Hash) -> bool {
+        self.trusted
+            .get(&height)
+            .is_some_and(|trusted| trusted != hash)
+    }
+
+    /// Checks a header whose predecessor is the block at `common`, and begins to put the block together.
+    fn begin(
+        &mut self,
+        peer: PeerId,
+        message: Ticket,
+        announcement: Announcement,
+        hash: Hash,
+        common: u32,
+    ) -> Result<(), StoreFailure> {
+        let Announcement { header, ids } = announcement;
+        let fault = if !self.checker.check(&header.signed_message(hash)) {
+            Some((points::BAD_SIGNATURE, "chain_block.signature"))
+        } else if !lists(&header, &ids) {
+            Some((points::GARBAGE, "chain_message.malformed"))
+        } else {
+            self.fault_of(&header, &hash, common)?
+                .map(|code| (points::BAD_BLOCK, code))
+        };
+        if let Some((points, code)) = fault {
+            self.penalise(peer, points, code);
+            self.verdict(message, Verdict::Reject);
+            return Ok(());
+        }
+        self.verdict(message, Verdict::Accept);
+        if self.assemblies.len() >= ASSEMBLIES_MAX {
+            self.assemblies.remove(0);
+        }
+        self.assemblies.push(Assembly::new(header, hash, ids, peer));
+        self.assemble(&hash)
+    }
+
+    /// Why a header with a good signature is no header for the block after `common`; its hash is remembered then.
+    fn fault_of(
+        &mut self,
+        header: &Header,
+        hash: &Hash,
+        common: u32,
+    ) -> Result<Option<&'static str>, StoreFailure> {
+        let checked = match Branch::at(&self.rows, &self.genesis, common) {
+            Ok(mut branch) => branch.push(&self.rows, &self.genesis, header, *hash),
+            Err(fault) => Err(fault),
+        };
+        let code = match checked {
+            Ok(()) if self.is_distrusted(header.height, hash) => "chain_block.distrusted",
+            Ok(()) => return Ok(None),
+            Err(Fault::Refused(rejection)) if rejection.code == "chain_block.not_next" => {
+                return Ok(Some(rejection.code));
+            }
+            Err(Fault::Refused(rejection)) => rejection.code,
+            Err(Fault::Store(failure)) => return Err(failure),
+        };
+        self.bad.insert(*hash);
+        Ok(Some(code))
+    }
+
+    /// A header that does not touch the tip: it may say that its bringer stands better than we do.
+    fn elsewhere(&mut self, peer: PeerId, message: Ticket, announcement: Announcement, hash: Hash) {
+        let header = &announcement.header;
+        let follows = self
+            .assemblies
+            .iter()
+            .any(|assembly| assembly.hash == header.previous)
+            || self.is_held(&header.previous);
+        if follows || self.switch.is_some() {
+            let due_ms = self.now_ms + PREDECESSOR_MS;
+            self.hold(Held {
+                hash,
+                due_ms,
+                what: Waiting::Announced {
+                    peer,
+                    message,
+                    announcement: Box::new(announcement),
+                },
+            });
+            return;
+        }
+        if self.is_better(header.difficulty, &hash)
+            && let Some(peer) = self.peers.get_mut(&peer)
+        {
+            peer.status = Some(Status {
+                height: header.height,
+                tip: hash,
+                difficulty: header.difficulty,
+            });
+        }
+        self.verdict(message, Verdict::Ignore);
+    }
+
+    pub(super) fn is_held(&self, hash: &Hash) -> bool {
+        self.held.iter().any(|held| held.hash == *hash)
+    }
+
+    pub(super) fn hold(&mut self, held: Held) {
+        if self.held.len() >= HELD_MAX {
+            let oldest = self.held.remove(0);
+            self.let_go(&oldest);
+        }
+        self.held.push(held);
+    }
+
+    /// What was held is given up: status questions find the block again if it counts.
+    fn let_go(&mut self, held: &Held) {
+        if let Waiting::Announced { message, .. } = held.what {
+            self.verdict(message, Verdict::Ignore);
+        }
+    }
+
+    /// Takes up what has waited long enough, and what follows the tip now.
+    pub(super) fn release_held(&mut self) -> Result<(), StoreFailure> {
+        if self.held.is_empty() || self.switch.is_some() {
+            return Ok(());
+        }
+        let mut at = 0;
+        while at < self.held.len() {
+            let held = &self.held[at];
+            let ready = match &held.what {
+                Waiting::Announced { announcement, .. } => {
+                    announcement.header.previous == self.rows.tip().hash
+                }
+                Waiting::Whole(_) => held.due_ms <= self.now_ms,
+            };
+            let late = held.due_ms <= self.now_ms;
+            if !ready && !late {
+                at += 1;
+                continue;
+            }
+            let held = self.held.remove(at);
+            match held.what {
+                Waiting::Announced {
+                    peer,
+                    message,
+                    announcement,
+                } if ready => {
+                    self.announced(peer, message, *announcement)?;
+                    // The tip may have moved: what was passed over may follow it now.
+                    at = 0;
+                }
+                Waiting::Announced { message, .. } => self.verdict(message, Verdict::Ignore),
+                Waiting::Whole(block) => {
+                    self.accept(*block)?;
+                    at = 0;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether the ids are those that the header commits to, or left out.
+fn lists(header: &Header, ids: &[TxId]) -> bool {
+    (ids.is_empty() && header.parent_count > 0)
+        || (ids.len() == header.parent_count as usize && root_of(ids) == header.root)
+}

@@ -1,0 +1,220 @@
+//! The end of the chain: blocks join it and are taken back, and the pool, the rows of what was accepted here and those who follow
+//! learn of it.
+
+use primitives::Hash;
+
+use super::limits::points;
+use super::switch::{Step, Switch};
+use super::{Action, Core, Notice};
+use crate::TxId;
+use crate::block::{CarriedBlock, read_carried_body};
+use crate::port::{Reads, StoreFailure, Table, damaged};
+use crate::state::{BlockFault, Fault, apply_block, check_shape, read, undo_block};
+use crate::transaction::Body;
+use crate::{Header, Rejection};
+
+/// What is wrong with a body that a peer sent.
+pub(super) enum BodyFault {
+    /// It is not the block's: who sent it is to blame, the block may be good.
+    Sender(&'static str),
+    /// The block breaks a rule; its hash is remembered.
+    Block(&'static str),
+}
+
+impl<R: Reads<Table>> Core<R> {
+    /// Whether it is a block of the chain.
+    pub(super) fn is_block(&self, hash: &Hash) -> Result<bool, StoreFailure> {
+        Ok(self.height_of(hash)?.is_some())
+    }
+
+    /// The height of a block of the chain.
+    pub(super) fn height_of(&self, hash: &Hash) -> Result<Option<u32>, StoreFailure> {
+        read::height_of(&self.rows, hash)
+    }
+
+    /// The hash of the chain's block at a height.
+    pub(super) fn hash_at(&self, height: u32) -> Result<Option<Hash>, StoreFailure> {
+        self.rows.hash_at(height)
+    }
+
+    /// Whether a transaction is in a block.
+    pub(super) fn is_confirmed(&self, id: &TxId) -> Result<bool, StoreFailure> {
+        self.rows.contains(id)
+    }
+
+    /// Reads a body and checks that it is the one the header commits to, and that its signatures hold.
+    pub(super) fn read_body(
+        &mut self,
+        header: Header,
+        hash: Hash,
+        bytes: &[u8],
+    ) -> Result<CarriedBlock, BodyFault> {
+        let body = read_carried_body(&self.genesis.hash, bytes, self.genesis.transactions_max())
+            .map_err(|rejection| BodyFault::Sender(rejection.code))?;
+        let block = CarriedBlock { header, hash, body };
+        match check_shape(&self.genesis, &block) {
+            Ok(()) => {}
+            Err(BlockFault::Invalid(rejection)) => {
+                self.found_bad(hash, rejection.code);
+                return Err(BodyFault::Block(rejection.code));
+            }
+            Err(BlockFault::Body(rejection)) => return Err(BodyFault::Sender(rejection.code)),
+            Err(BlockFault::NotNext | BlockFault::Store(_)) => {
+                return Err(BodyFault::Sender("chain_block.body_mismatch"));
+            }
+        }
+        let unknown: Vec<_> = block
+            .transactions()
+            .filter(|carried| {
+                let known = self.pool.get(&carried.id);
+                known.is_none_or(|known| {
+                    known.transaction.signature != carried.transaction.signature
+                })
+            })
+            .map(|carried| carried.signed_message())
+            .collect();
+        if self.checker.check_batch(&unknown).contains(&false) {
+            return Err(BodyFault::Sender("chain_tx.signature"));
+        }
+        Ok(block)
+    }
+
+    /// A whole block whose time has come: it joins the chain, or replaces the tip if it is better.
+    pub(super) fn accept(&mut self, block: CarriedBlock) -> Result<(), StoreFailure> {
+        let tip = self.rows.tip();
+        if self.switch.is_some() || self.stuck.is_some() || self.bad.contains(&block.hash) {
+            return Ok(());
+        }
+        if block.header.previous == tip.hash {
+            return self.join(block, false).map(drop);
+        }
+        let beside = tip.height > 0 && block.header.height == tip.height;
+        if !beside || !self.is_better(block.header.difficulty, &block.hash) {
+            return Ok(());
+        }
+        let common = tip.height - 1;
+        if self.hash_at(common)? == Some(block.header.previous) {
+            self.begin_switch(common, vec![Step::Here(Box::new(block))], None);
+            self.step_switch()?;
+        }
+        Ok(())
+    }
+
+    /// Lets a block join the chain; false if it breaks a rule, and then its hash is remembered.
+    pub(super) fn join(&mut self, block: CarriedBlock, own: bool) -> Result<bool, StoreFailure> {
+        match self.append(&block, own)? {
+            Ok(()) => {
+                self.settle_pool()?;
+                Ok(true)
+            }
+            Err(rejection) => {
+                self.found_bad(block.hash, rejection.code);
+                Ok(false)
+            }
+        }
+    }
+
+    /// Applies a block that follows the tip, whole or not at all. The pool is not settled here.
+    pub(super) fn append(
+        &mut self,
+        block: &CarriedBlock,
+        own: bool,
+    ) -> Result<Result<(), Rejection>, StoreFailure> {
+        match apply_block(&mut self.rows, &self.genesis, block) {
+            Ok(_) => {}
+            Err(BlockFault::Store(failure)) => return Err(failure),
+            Err(BlockFault::Body(rejection) | BlockFault::Invalid(rejection)) => {
+                return Ok(Err(rejection));
+            }
+            Err(BlockFault::NotNext) => {
+                let detail = "it does not follow the tip";
+                return Ok(Err(Rejection::new("chain_block.not_next", detail)));
+            }
+        }
+        self.pool.block_added(block);
+        self.count_spent(block, true)?;
+        for carried in block.transactions() {
+            self.forget_own(&carried.id);
+            self.counters.transactions += 1;
+        }
+        self.moved();
+        self.actions.push(Action::Notice(Box::new(Notice::Added {
+            header: block.header.clone(),
+            hash: block.hash,
+            own,
+        })));
+        Ok(Ok(()))
+    }
+
+    /// Takes the last block back; it is kept beside the chain, and its transactions are in the pool again.
+    pub(super) fn take_back(&mut self) -> Result<CarriedBlock, StoreFailure> {
+        let block = match undo_block(&mut self.rows, &self.genesis) {
+            Ok(block) => block,
+            Err(Fault::Store(failure)) => return Err(failure),
+            Err(Fault::Refused(rejection)) => return Err(damaged(rejection.to_string())),
+        };
+        self.side.put(&mut self.rows, &block);
+        self.pool.block_popped(&block, self.now_seconds());
+        self.count_spent(&block, false)?;
+        for carried in block.transactions() {
+            let bundled = matches!(carried.transaction.body, Body::ChildBlock { .. });
+            if !bundled && self.pool.contains(&carried.id) {
+                self.keep(carried);
+            }
+        }
+        self.moved();
+        self.actions.push(Action::Notice(Box::new(Notice::Popped {
+            header: block.header.clone(),
+            hash: block.hash,
+        })));
+        Ok(block)
+    }
+
+    /// The tip is another: what was reckoned from the old one is reckoned anew.
+    fn moved(&mut self) {
+        self.forging.tip_moved();
+        self.bundling.tip_moved();
+        let (tip, previous) = (self.rows.tip().hash, self.rows.tip().height);
+        self.assemblies.retain(|assembly| {
+            assembly.header.previous == tip || assembly.header.height == previous
+        });
+    }
+
+    /// The pool looks at accounts that blocks have changed.
+    pub(super) fn settle_pool(&mut self) -> Result<(), StoreFailure> {
+        let (rows, now) = (&self.rows, self.now_seconds());
+        let mut balances = |account: crate::AccountId, chain| rows.balance(&account, chain);
+        self.pool.settle(now, &mut balances)
+    }
+
+    /// A transaction is in a block, or gone: its row is no longer needed.
+    pub(super) fn forget_own(&mut self, id: &TxId) {
+        if self.own.remove(id) {
+            self.rows.delete(Table::Pool, id.0);
+        }
+    }
+
+    pub(super) fn begin_switch(
+        &mut self,
+        common: u32,
+        branch: Vec<Step>,
+        from: Option<super::PeerId>,
+    ) {
+        let tip = self.rows.tip();
+        self.switch = Some(Switch::new(common, tip.difficulty, tip.hash, branch, from));
+    }
+
+    /// A block breaks a rule, whoever brings it.
+    pub(super) fn found_bad(&mut self, hash: Hash, code: &'static str) {
+        self.counters.bad_blocks += 1;
+        self.counters.last_bad = Some(code);
+        self.bad.insert(hash);
+    }
+
+    /// A peer gave a branch with a bad block.
+    pub(super) fn blame(&mut self, peer: Option<super::PeerId>, code: &'static str) {
+        if let Some(peer) = peer {
+            self.penalise(peer, points::BAD_BLOCK, code);
+        }
+    }
+}

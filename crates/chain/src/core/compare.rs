@@ -1,0 +1,165 @@
+//! Pools are compared with one peer after the other, so that what gossip has lost, or what a partition has kept apart, comes
+//! everywhere in the end.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::intake::Source;
+use super::limits::{ANEW_STEP, COMPARE_MS, PATIENCE_MS, WANTED_MAX};
+use super::questions::Purpose;
+use super::{Core, PeerId};
+use crate::message::{IDS_MAX, Question};
+use crate::port::{Reads, StoreFailure, Table};
+use crate::transaction::Carried;
+use crate::{Transaction, TxId};
+use primitives::Hash;
+
+/// Ids that one question asks for: its answer has some 150 KB.
+const ASKED_AT_ONCE: usize = 1_000;
+/// Ids wait so long before they are asked for: gossip may bring them, milliseconds.
+const WAIT_MS: u64 = 250;
+
+/// Transactions that peers have and this node has not.
+#[derive(Debug, Default)]
+pub(super) struct Wanted {
+    queue: VecDeque<(PeerId, TxId)>,
+    /// From when on the first of them are asked for.
+    due_ms: u64,
+    /// When pools are compared next.
+    compare_ms: u64,
+}
+
+impl Wanted {
+    /// A peer has these.
+    pub(super) fn add(&mut self, peer: PeerId, ids: Vec<TxId>, now_ms: u64) {
+        if ids.is_empty() {
+            return;
+        }
+        if self.queue.is_empty() {
+            self.due_ms = now_ms + WAIT_MS;
+        }
+        let room = WANTED_MAX.saturating_sub(self.queue.len());
+        self.queue
+            .extend(ids.into_iter().take(room).map(|id| (peer, id)));
+    }
+
+    pub(super) fn forget(&mut self, peer: &PeerId) {
+        self.queue.retain(|(of, _)| of != peer);
+    }
+
+    /// When there is something to do next.
+    pub(super) fn due_ms(&self) -> Option<u64> {
+        if self.queue.is_empty() {
+            return Some(self.compare_ms);
+        }
+        Some(self.due_ms.min(self.compare_ms))
+    }
+
+    /// The next ids of one peer.
+    fn next(&mut self) -> Option<(PeerId, Vec<TxId>)> {
+        let (peer, _) = self.queue.front().copied()?;
+        let mut ids = Vec::new();
+        while ids.len() < ASKED_AT_ONCE
+            && let Some((of, id)) = self.queue.front().copied()
+            && of == peer
+        {
+            ids.push(id);
+            self.queue.pop_front();
+        }
+        ids.sort_unstable();
+        ids.dedup();
+        Some((peer, ids))
+    }
+}
+
+impl<R: Reads<Table>> Core<R> {
+    /// Compares with the next peer when it is time, and asks for what is wanted.
+    pub(super) fn compare_pools(&mut self) {
+        if self.wanted.compare_ms <= self.now_ms {
+            self.wanted.compare_ms = self.now_ms + COMPARE_MS;
+            for (_, peer) in self.peers.iter_mut() {
+                peer.useless = 0;
+            }
+            if let Some(peer) = self.peers.next_to_compare() {
+                self.compare_with(peer);
+            }
+        }
+        let fetching = |purpose: &Purpose| *purpose == Purpose::PoolTransactions;
+        while self.wanted.due_ms <= self.now_ms && !self.questions.any(fetching) {
+            let Some((peer, mut ids)) = self.wanted.next() else {
+                return;
+            };
+            ids.retain(|id| !self.pool.contains(id));
+            if ids.is_empty() || !self.may_ask(&peer) {
+                continue;
+            }
+            let question = Question::Transactions {
+                block: Hash::ZERO,
+                ids,
+            };
+            self.ask(peer, Purpose::PoolTransactions, &question, PATIENCE_MS);
+        }
+        if !self.wanted.queue.is_empty() && self.wanted.due_ms <= self.now_ms {
+            // One question at a time: looked at again soon.
+            self.wanted.due_ms = self.now_ms + WAIT_MS;
+        }
+    }
+
+    /// Asks a peer what its pool has.
+    pub(super) fn compare_with(&mut self, peer: PeerId) {
+        if self.may_ask(&peer) && self.wanted.queue.len() < WANTED_MAX {
+            let question = Question::PoolIds {
+                after: TxId::default(),
+            };
+            self.ask(peer, Purpose::PoolIds, &question, PATIENCE_MS);
+        }
+    }
+
+    pub(super) fn pool_ids_came(&mut self, peer: PeerId, ids: &[TxId]) {
+        let missing = ids.iter().filter(|id| !self.pool.contains(id));
+        let missing: Vec<TxId> = missing.copied().collect();
+        self.wanted.add(peer, missing, self.now_ms);
+        if ids.len() == IDS_MAX
+            && let Some(last) = ids.last()
+            && self.may_ask(&peer)
+        {
+            let question = Question::PoolIds { after: *last };
+            self.ask(peer, Purpose::PoolIds, &question, PATIENCE_MS);
+        }
+    }
+
+    pub(super) fn pool_transactions_came(
+        &mut self,
+        peer: PeerId,
+        transactions: Vec<Transaction>,
+    ) -> Result<(), StoreFailure> {
+        for transaction in transactions {
+            let carried = Arc::new(Carried::new(&self.genesis.hash, transaction));
+            self.take_in(carried, None, Source::Fetched(peer))?;
+        }
+        self.settle_intake()
+    }
+
+    /// Sends to everybody again what a change of branch has put back, a part at a time.
+    pub(super) fn gossip_anew(&mut self) {
+        if self.anew.is_empty() || self.relay.due_ms(0).is_some() {
+            return;
+        }
+        for _ in 0..ANEW_STEP {
+            let Some(id) = self.anew.pop_front() else {
+                return;
+            };
+            if self.pool.child_block(&id).is_some() {
+                continue;
+            }
+            if let Some(carried) = self.pool.get(&id).cloned() {
+                self.gossip_transaction(&carried);
+            }
+        }
+    }
+
+    pub(super) fn anew_due_ms(&self) -> Option<u64> {
+        let waits = self.relay.due_ms(self.settings.gossip_linger_ms);
+        (!self.anew.is_empty()).then(|| waits.unwrap_or(self.now_ms))
+    }
+}

@@ -1,0 +1,251 @@
+//! The core itself: what it holds, and the way of an event through it.
+
+use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::sync::Arc;
+
+use primitives::{Hash, SignatureChecker};
+
+use super::announced::Held;
+use super::assembly::Assembly;
+use super::bundling::Bundling;
+use super::figures::Counters;
+use super::follow::Following;
+use super::forging::Forging;
+use super::intake::Intake;
+use super::left::LeftRows;
+use super::limits::{BAD_MAX, TRUSTED_MAX};
+use super::peers::Peers;
+use super::questions::Questions;
+use super::relay::Relay;
+use super::remembered::Remembered;
+use super::side::Side;
+use super::stuck::Stuck;
+use super::switch::Switch;
+use super::{Action, Event, Round, Settings};
+use crate::TxId;
+use crate::genesis::Genesis;
+use crate::pool::Pool;
+use crate::port::{Reads, StoreFailure, Table};
+use crate::state::{Fault, Overlay};
+
+/// A node's deciding core. See the module.
+#[derive(Debug)]
+pub struct Core<R> {
+    pub(super) genesis: Arc<Genesis>,
+    pub(super) settings: Settings,
+    pub(super) rows: Overlay<R>,
+    pub(super) pool: Pool,
+    pub(super) checker: SignatureChecker,
+    /// The latest time that it was told: it never goes back here.
+    pub(super) now_ms: u64,
+    pub(super) actions: Vec<Action>,
+    pub(super) intake: Intake,
+    pub(super) relay: Relay,
+    /// Transactions to gossip anew, since a change of branch put them back.
+    pub(super) anew: VecDeque<TxId>,
+    /// Transactions of the pool that have a row.
+    pub(super) own: HashSet<TxId>,
+    pub(super) left: LeftRows,
+    pub(super) peers: Peers,
+    pub(super) questions: Questions,
+    pub(super) assemblies: Vec<Assembly>,
+    pub(super) held: Vec<Held>,
+    pub(super) following: Following,
+    pub(super) switch: Option<Switch>,
+    /// Blocks that break a rule, and blocks after them.
+    pub(super) bad: Remembered,
+    pub(super) side: Side,
+    pub(super) forging: Forging,
+    pub(super) bundling: Bundling,
+    pub(super) trusted: BTreeMap<u32, Hash>,
+    pub(super) stuck: Option<Stuck>,
+    /// Ids of peers' pools to ask for, and of whom.
+    pub(super) wanted: super::compare::Wanted,
+    pub(super) counters: Counters,
+    /// There is more to do than one round may.
+    pub(super) more: bool,
+}
+
+impl<R: Reads<Table>> Core<R> {
+    /// Opens the chain of a store, at its beginning if the store is empty. What was accepted here and is in no block yet is in
+    /// the pool again.
+    ///
+    /// # Errors
+    /// The store fails, is damaged, or is of another network.
+    pub fn open(
+        store: R,
+        genesis: Arc<Genesis>,
+        settings: Settings,
+        now_ms: u64,
+    ) -> Result<Self, Fault> {
+        let rows = Overlay::open(store, &genesis)?;
+        let trusted = settings.trusted.iter().copied().take(TRUSTED_MAX).collect();
+        let mut core = Self {
+            pool: Pool::new(settings.pool.clone()),
+            checker: SignatureChecker::new(),
+            now_ms,
+            actions: Vec::new(),
+            intake: Intake::default(),
+            relay: Relay::default(),
+            anew: VecDeque::new(),
+            own: HashSet::new(),
+            left: LeftRows::open(&rows)?,
+            peers: Peers::default(),
+            questions: Questions::default(),
+            assemblies: Vec::new(),
+            held: Vec::new(),
+            following: Following::new(),
+            switch: None,
+            bad: Remembered::new(BAD_MAX),
+            side: Side::open(&rows)?,
+            forging: Forging::new(&settings.forgers),
+            bundling: Bundling::new(&settings.bundlers),
+            trusted,
+            stuck: None,
+            wanted: super::compare::Wanted::default(),
+            counters: Counters::default(),
+            more: false,
+            genesis,
+            settings,
+            rows,
+        };
+        core.restore_trusted()?;
+        core.restore_side()?;
+        core.restore_pool()?;
+        Ok(core)
+    }
+
+    /// Takes one event, at a time in milliseconds since genesis.
+    ///
+    /// # Errors
+    /// The store fails: the node stops.
+    pub fn handle(&mut self, now_ms: u64, event: Event) -> Result<(), StoreFailure> {
+        self.now_ms = self.now_ms.max(now_ms);
+        match event {
+            Event::PeerUp(peer) => {
+                self.peers.add(peer, self.now_ms);
+                Ok(())
+            }
+            Event::PeerDown(peer) => self.peer_down(peer),
+            Event::Gossip {
+                peer,
+                message,
+                bytes,
+            } => self.gossiped(peer, message, &bytes),
+            Event::Asked {
+                peer,
+                ticket,
+                bytes,
+            } => self.serve(peer, ticket, &bytes),
+            Event::Answered {
+                peer,
+                ticket,
+                result,
+            } => self.answered(peer, ticket, result),
+            Event::Submit {
+                ticket,
+                transactions,
+            } => self.submitted(ticket, transactions),
+            Event::StartForging(key) => {
+                self.forging.start(key);
+                Ok(())
+            }
+            Event::StopForging(key) => {
+                self.forging.stop(&key);
+                Ok(())
+            }
+            Event::StartBundling(bundler) => {
+                self.bundling.start(bundler);
+                Ok(())
+            }
+            Event::StopBundling { key, child } => {
+                self.bundling.stop(&key, child);
+                Ok(())
+            }
+            Event::PopOff { ticket, height } => self.pop_off(ticket, height),
+            Event::ClearPool { ticket } => self.clear_pool(ticket),
+            Event::Trust {
+                ticket,
+                height,
+                hash,
+            } => self.trust(ticket, height, hash),
+        }
+    }
+
+    /// Ends a round: does what is due by now, and gives what is to be committed and what is to be done after that.
+    ///
+    /// # Errors
+    /// The store fails: the node stops.
+    pub fn flush(&mut self, now_ms: u64) -> Result<Round, StoreFailure> {
+        self.now_ms = self.now_ms.max(now_ms);
+        self.more = false;
+        self.settle_intake()?;
+        self.give_up_late()?;
+        self.pool.expire(self.now_seconds());
+        self.step_switch()?;
+        self.release_held()?;
+        self.follow()?;
+        self.bundle_if_due()?;
+        self.forge_if_due()?;
+        self.ask_where_peers_stand();
+        self.compare_pools();
+        self.gossip_anew();
+        self.relay_if_due();
+        self.settle_pool()?;
+        self.write_left()?;
+        Ok(Round {
+            batch: self.rows.take_batch(),
+            actions: std::mem::take(&mut self.actions),
+        })
+    }
+
+    /// The oldest round whose batch was taken is durable. Every round that was flushed is committed, in order, empty ones too.
+    pub fn committed(&mut self) {
+        self.rows.committed();
+    }
+
+    /// When [`Core::flush`] next has something to do, in milliseconds since genesis, if no event comes before.
+    #[must_use]
+    pub fn next_wake(&self) -> Option<u64> {
+        if self.more || !self.intake.is_empty() {
+            return Some(self.now_ms);
+        }
+        let seconds = |second: u32| u64::from(second) * 1_000;
+        let wakes = [
+            self.questions.next_deadline_ms(),
+            self.pool.next_expiry().map(seconds),
+            self.held.iter().map(|held| held.due_ms).min(),
+            self.following_due_ms(),
+            self.forging_due_ms(),
+            self.bundling_due_ms(),
+            self.statuses_due_ms(),
+            self.wanted.due_ms(),
+            self.anew_due_ms(),
+            self.relay.due_ms(self.settings.gossip_linger_ms),
+        ];
+        wakes.into_iter().flatten().min()
+    }
+
+    /// Whole seconds since genesis.
+    pub(super) fn now_seconds(&self) -> u32 {
+        u32::try_from(self.now_ms / 1_000).unwrap_or(u32::MAX)
+    }
+
+    /// What the pool holds.
+    #[must_use]
+    pub fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
+    /// The chain as this core sees it, what is not yet durable included.
+    #[must_use]
+    pub fn overlay(&self) -> &Overlay<R> {
+        &self.rows
+    }
+
+    /// The network.
+    #[must_use]
+    pub fn genesis(&self) -> &Arc<Genesis> {
+        &self.genesis
+    }
+}

@@ -1,0 +1,413 @@
+//! Bodies of a better branch, from several peers at once, within a budget of bytes.
+//!
+//! Where the branch follows our tip its blocks join as they come. Where it forks off, bodies go to the table `Side` until those that
+//! are there make it better than what we have; only then is anything taken back.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use primitives::Hash;
+
+use super::chain_end::BodyFault;
+use super::follow::State;
+use super::limits::{
+    ANSWER_BYTES, DOWNLOAD_BYTES_MAX, DOWNLOADS_MAX, PATIENCE_BODIES_MS, ROUND_BYTES, points,
+};
+use super::questions::Purpose;
+use super::switch::Step;
+use super::{Core, PeerId};
+use crate::Header;
+use crate::block::CarriedBlock;
+use crate::message::{BODIES_MAX, Question};
+use crate::port::{Reads, StoreFailure, Table};
+
+/// A download that has brought nothing for so long no longer keeps this node from forging, milliseconds.
+const PROGRESS_MS: u64 = 10_000;
+/// Failed questions after which a peer is asked for nothing more of this branch.
+const FAILURES_MAX: u32 = 2;
+
+/// A branch's blocks on their way here.
+#[derive(Debug)]
+pub(super) struct Download {
+    number: u64,
+    /// Who gave the headers.
+    peer: PeerId,
+    blocks: Vec<Wanted>,
+    /// Blocks at the beginning that are on the chain.
+    joined: usize,
+    /// Bytes in memory or asked for.
+    bytes: usize,
+    /// Who does not have the branch.
+    lacking: BTreeSet<PeerId>,
+    failures: BTreeMap<PeerId, u32>,
+    /// When a body last came.
+    progress_ms: u64,
+}
+
+#[derive(Debug)]
+struct Wanted {
+    header: Header,
+    hash: Hash,
+    stage: Stage,
+}
+
+#[derive(Debug)]
+enum Stage {
+    Missing,
+    Asked,
+    Here(Box<CarriedBlock>),
+    /// In the table `Side`.
+    Stored,
+    Joined,
+}
+
+impl Download {
+    pub(super) fn new(
+        number: u64,
+        peer: PeerId,
+        headers: Vec<(Header, Hash)>,
+        stored: impl Fn(&Hash) -> bool,
+        now_ms: u64,
+    ) -> Self {
+        let blocks = headers
+            .into_iter()
+            .map(|(header, hash)| Wanted {
+                stage: if stored(&hash) {
+                    Stage::Stored
+                } else if header.body_bytes == 0 {
+                    Stage::Here(Box::new(CarriedBlock {
+                        header: header.clone(),
+                        hash,
+                        body: Vec::new(),
+                    }))
+                } else {
+                    Stage::Missing
+                },
+                header,
+                hash,
+            })
+            .collect();
+        Self {
+            number,
+            peer,
+            blocks,
+            joined: 0,
+            bytes: 0,
+            lacking: BTreeSet::new(),
+            failures: BTreeMap::new(),
+            progress_ms: now_ms,
+        }
+    }
+
+    /// Height of the last block.
+    pub(super) fn target(&self) -> u32 {
+        self.blocks.last().map_or(0, |block| block.header.height)
+    }
+
+    /// The next blocks to ask for: from the first missing one, until the answer is long enough.
+    fn next_part(&self) -> Option<(usize, usize, usize)> {
+        let first = self
+            .blocks
+            .iter()
+            .position(|block| matches!(block.stage, Stage::Missing))?;
+        let (mut count, mut bytes) = (0, 0);
+        for block in &self.blocks[first..] {
+            let more = block.header.body_bytes as usize;
+            let fits = count == 0 || bytes + more <= ANSWER_BYTES;
+            if !matches!(block.stage, Stage::Missing) || count == BODIES_MAX || !fits {
+                break;
+            }
+            bytes += more;
+            count += 1;
+        }
+        // The first missing block may always be asked for, or nothing would ever go on.
+        let blocked = self.blocks[self.joined..first]
+            .iter()
+            .any(|block| matches!(block.stage, Stage::Asked | Stage::Here(_)));
+        (!blocked || self.bytes + bytes <= DOWNLOAD_BYTES_MAX).then_some((first, count, bytes))
+    }
+}
+
+impl<R: Reads<Table>> Core<R> {
+    /// Whether a better branch is on its way: then forging on our own end is of no use.
+    pub(super) fn is_catching_up(&self) -> bool {
+        match &self.following.state {
+            State::Bodies(download) => {
+                self.now_ms.saturating_sub(download.progress_ms) < PROGRESS_MS
+            }
+            State::Idle | State::Headers(_) => false,
+        }
+    }
+
+    /// Lets join what may, and asks for more.
+    pub(super) fn step_download(&mut self) -> Result<(), StoreFailure> {
+        let state = std::mem::replace(&mut self.following.state, State::Idle);
+        let State::Bodies(mut download) = state else {
+            self.following.state = state;
+            return Ok(());
+        };
+        if !self.join_downloaded(&mut download)? {
+            return Ok(());
+        }
+        if self.switch.is_none() && download.joined == download.blocks.len() {
+            self.tell_where_we_stand();
+            return Ok(());
+        }
+        if self.ask_for_bodies(&mut download) || self.switch.is_some() || self.more {
+            self.following.state = State::Bodies(download);
+        } else {
+            // Nobody has it: perhaps later.
+            self.cool_down(download.peer);
+        }
+        Ok(())
+    }
+
+    /// Lets blocks join that follow the tip; begins a change of branch when what is there is better. False if the branch is of no
+    /// use any more.
+    fn join_downloaded(&mut self, download: &mut Download) -> Result<bool, StoreFailure> {
+        let mut bytes = 0;
+        while self.switch.is_none() && download.joined < download.blocks.len() {
+            let wanted = &mut download.blocks[download.joined];
+            if self.bad.contains(&wanted.hash) {
+                return Ok(false);
+            }
+            if matches!(wanted.stage, Stage::Joined) || self.is_block(&wanted.hash)? {
+                if let Stage::Here(block) = std::mem::replace(&mut wanted.stage, Stage::Joined) {
+                    download.bytes = download
+                        .bytes
+                        .saturating_sub(block.header.body_bytes as usize);
+                }
+                download.joined += 1;
+                continue;
+            }
+            if wanted.header.previous != self.rows.tip().hash {
+                return self.switch_if_better(download);
+            }
+            if bytes >= ROUND_BYTES {
+                self.more = true;
+                return Ok(true);
+            }
+            let block = match std::mem::replace(&mut wanted.stage, Stage::Joined) {
+                Stage::Here(block) => {
+                    download.bytes = download
+                        .bytes
+                        .saturating_sub(block.header.body_bytes as usize);
+                    *block
+                }
+                Stage::Stored => {
+                    let stored = self.side.get(&self.rows, &self.genesis, &wanted.hash)?;
+                    let Some(block) = stored else {
+                        wanted.stage = Stage::Missing;
+                        return Ok(true);
+                    };
+                    self.side.remove(&mut self.rows, &wanted.hash);
+                    block
+                }
+                stage => {
+                    wanted.stage = stage;
+                    return Ok(true);
+                }
+            };
+            bytes += block.header.body_bytes as usize + 4_096;
+            let hash = block.hash;
+            if !self.join(block, false)? {
+                let rest = &download.blocks[download.joined..];
+                for after in rest.iter().skip_while(|block| block.hash != hash) {
+                    self.bad.insert(after.hash);
+                }
+                let code = self.counters.last_bad.unwrap_or("chain_block.not_next");
+                self.blame(Some(download.peer), code);
+                return Ok(false);
+            }
+            download.joined += 1;
+        }
+        Ok(true)
+    }
+
+    /// The branch forks off: when the bodies that are there make it better than what we have, the change begins.
+    fn switch_if_better(&mut self, download: &mut Download) -> Result<bool, StoreFailure> {
+        let from = download.joined;
+        let Some(common) = self.height_of(&download.blocks[from].header.previous)? else {
+            // Our own end has changed below the branch: begin anew.
+            return Ok(false);
+        };
+        let tip = self.rows.tip();
+        if tip.height - common > self.genesis.params.rollback_blocks_max {
+            return Ok(false);
+        }
+        let there = download.blocks[from..]
+            .iter()
+            .take_while(|block| matches!(block.stage, Stage::Here(_) | Stage::Stored))
+            .count();
+        let better = |block: &Wanted| self.is_better(block.header.difficulty, &block.hash);
+        if !download.blocks.last().is_some_and(better) {
+            // In the meantime ours has become better than all of it.
+            return Ok(false);
+        }
+        let usable = download.blocks[from..from + there]
+            .last()
+            .is_some_and(better);
+        if !usable {
+            self.store_fork(download, from + there);
+            return Ok(true);
+        }
+        let mut steps = Vec::with_capacity(there);
+        for wanted in &mut download.blocks[from..from + there] {
+            match std::mem::replace(&mut wanted.stage, Stage::Joined) {
+                Stage::Here(block) => {
+                    download.bytes = download
+                        .bytes
+                        .saturating_sub(block.header.body_bytes as usize);
+                    steps.push(Step::Here(block));
+                }
+                _ => steps.push(Step::Side(wanted.hash)),
+            }
+        }
+        self.begin_switch(common, steps, Some(download.peer));
+        self.step_switch()?;
+        // What did not join after all is bad, and found so next time.
+        Ok(true)
+    }
+
+    /// Bodies of a fork wait on disk: memory is for what joins at once.
+    fn store_fork(&mut self, download: &mut Download, to: usize) {
+        for wanted in &mut download.blocks[download.joined..to] {
+            if let Stage::Here(block) = &wanted.stage
+                && block.header.body_bytes > 0
+            {
+                download.bytes = download
+                    .bytes
+                    .saturating_sub(block.header.body_bytes as usize);
+                self.side.put(&mut self.rows, block);
+                wanted.stage = Stage::Stored;
+            }
+        }
+    }
+
+    /// Asks for bodies as far as the budget goes; false if there is something to ask for and nobody to ask.
+    fn ask_for_bodies(&mut self, download: &mut Download) -> bool {
+        let number = download.number;
+        loop {
+            let under_way = self
+                .questions
+                .count(|purpose| matches!(purpose, Purpose::Bodies { download, .. } if *download == number));
+            if under_way >= DOWNLOADS_MAX {
+                return true;
+            }
+            let Some((first, count, bytes)) = download.next_part() else {
+                return true;
+            };
+            let Some(peer) = self.who_has(download) else {
+                return under_way > 0;
+            };
+            let part = &mut download.blocks[first..first + count];
+            for block in part.iter_mut() {
+                block.stage = Stage::Asked;
+            }
+            let question = Question::Bodies(part.iter().map(|block| block.hash).collect());
+            download.bytes += bytes;
+            let purpose = Purpose::Bodies {
+                download: number,
+                first,
+                count,
+            };
+            self.ask(peer, purpose, &question, PATIENCE_BODIES_MS);
+        }
+    }
+
+    /// The least busy peer that may have the branch.
+    fn who_has(&self, download: &Download) -> Option<PeerId> {
+        let difficulty = download.blocks.last()?.header.difficulty;
+        self.peers
+            .iter()
+            .filter(|(id, peer)| {
+                let far_enough = peer
+                    .status
+                    .is_some_and(|status| status.difficulty >= difficulty);
+                (far_enough || **id == download.peer)
+                    && !download.lacking.contains(id)
+                    && self.may_ask(id)
+            })
+            .min_by_key(|(_, peer)| peer.asked)
+            .map(|(id, _)| *id)
+    }
+
+    fn take_download(&mut self, number: u64) -> Option<Box<Download>> {
+        match std::mem::replace(&mut self.following.state, State::Idle) {
+            State::Bodies(download) if download.number == number => Some(download),
+            state => {
+                self.following.state = state;
+                None
+            }
+        }
+    }
+
+    pub(super) fn bodies_came(
+        &mut self,
+        peer: PeerId,
+        number: u64,
+        first: usize,
+        count: usize,
+        bodies: Vec<Vec<u8>>,
+    ) -> Result<(), StoreFailure> {
+        let Some(mut download) = self.take_download(number) else {
+            return Ok(());
+        };
+        if bodies.is_empty() {
+            download.lacking.insert(peer);
+        }
+        let came = bodies.len().min(count);
+        let mut blame = None;
+        for (at, bytes) in (first..first + came).zip(bodies) {
+            let wanted = &download.blocks[at];
+            if !matches!(wanted.stage, Stage::Asked) {
+                continue;
+            }
+            match self.read_body(wanted.header.clone(), wanted.hash, &bytes) {
+                Ok(block) => {
+                    download.blocks[at].stage = Stage::Here(Box::new(block));
+                    download.progress_ms = self.now_ms;
+                }
+                Err(BodyFault::Sender(code)) => {
+                    blame = Some((points::BAD_SIGNATURE, code));
+                    break;
+                }
+                Err(BodyFault::Block(code)) => {
+                    blame = Some((points::BAD_BLOCK, code));
+                    break;
+                }
+            }
+        }
+        give_back(&mut download, first, count);
+        if let Some((points, code)) = blame {
+            self.penalise(peer, points, code);
+            download.lacking.insert(peer);
+        }
+        self.following.state = State::Bodies(download);
+        self.step_download()
+    }
+
+    pub(super) fn bodies_failed(&mut self, peer: PeerId, number: u64, first: usize, count: usize) {
+        let Some(mut download) = self.take_download(number) else {
+            return;
+        };
+        let failures = download.failures.entry(peer).or_default();
+        *failures += 1;
+        if *failures >= FAILURES_MAX {
+            download.lacking.insert(peer);
+        }
+        give_back(&mut download, first, count);
+        self.following.state = State::Bodies(download);
+    }
+}
+
+/// What was asked for and did not come is missing again.
+fn give_back(download: &mut Download, first: usize, count: usize) {
+    for block in &mut download.blocks[first..first + count] {
+        if matches!(block.stage, Stage::Asked) {
+            block.stage = Stage::Missing;
+            download.bytes = download
+                .bytes
+                .saturating_sub(block.header.body_bytes as usize);
+        }
+    }
+}

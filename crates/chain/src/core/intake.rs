@@ -1,0 +1,387 @@
+//! Transactions that come from clients and peers: what is cheap is checked at once, signatures together at the end of the round.
+
+use std::sync::Arc;
+
+use super::limits::{UNCHECKED_MAX, USELESS_MAX, points};
+use super::{Action, Core, PeerId, Ticket, Verdict};
+use crate::pool::ChildBlock;
+use crate::port::{Reads, StoreFailure, Table};
+use crate::state::{Fault, When, check_transaction};
+use crate::transaction::{Body, Carried};
+use crate::{Rejection, Transaction, TxId};
+
+/// What waits for the check of its signature, and who waits for the outcome.
+#[derive(Debug, Default)]
+pub(super) struct Intake {
+    unchecked: Vec<Unchecked>,
+    submissions: Vec<Submission>,
+    messages: Vec<Message>,
+}
+
+impl Intake {
+    pub(super) fn is_empty(&self) -> bool {
+        self.submissions.is_empty() && self.messages.is_empty() && self.unchecked.is_empty()
+    }
+}
+
+#[derive(Debug)]
+struct Unchecked {
+    carried: Arc<Carried>,
+    /// A child block with its list.
+    block: Option<Arc<ChildBlock>>,
+    source: Source,
+}
+
+/// Where a transaction came from.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Source {
+    /// A client's: which submission, which place in it.
+    Submission(usize, usize),
+    /// Gossip: which message of the round.
+    Message(usize),
+    /// This peer's pool.
+    Fetched(PeerId),
+}
+
+#[derive(Debug)]
+struct Submission {
+    ticket: Ticket,
+    outcomes: Vec<Option<Result<TxId, Rejection>>>,
+}
+
+#[derive(Debug)]
+struct Message {
+    ticket: Ticket,
+    peer: PeerId,
+    /// Something in it was taken.
+    taken: bool,
+    /// Something in it is the bringer's fault.
+    bad: Option<&'static str>,
+    /// Refused, and not because they are known.
+    refused: u32,
+}
+
+/// Why a transaction is not taken.
+enum No {
+    /// It is here, or in a block.
+    Known,
+    Refused(Rejection),
+}
+
+impl<R: Reads<Table>> Core<R> {
+    pub(super) fn submitted(
+        &mut self,
+        ticket: Ticket,
+        transactions: Vec<Transaction>,
+    ) -> Result<(), StoreFailure> {
+        let submission = self.intake.submissions.len();
+        self.intake.submissions.push(Submission {
+            ticket,
+            outcomes: transactions.iter().map(|_| None).collect(),
+        });
+        for (place, transaction) in transactions.into_iter().enumerate() {
+            let carried = Arc::new(Carried::new(&self.genesis.hash, transaction));
+            self.take_in(carried, None, Source::Submission(submission, place))?;
+        }
+        self.settle_if_many()
+    }
+
+    /// A gossiped batch of transactions.
+    pub(super) fn gossiped_transactions(
+        &mut self,
+        peer: PeerId,
+        ticket: Ticket,
+        transactions: Vec<Transaction>,
+    ) -> Result<(), StoreFailure> {
+        let source = self.open_message(peer, ticket);
+        for transaction in transactions {
+            let carried = Arc::new(Carried::new(&self.genesis.hash, transaction));
+            self.take_in(carried, None, source)?;
+        }
+        self.settle_if_many()
+    }
+
+    /// A gossiped child block.
+    pub(super) fn gossiped_child_block(
+        &mut self,
+        peer: PeerId,
+        ticket: Ticket,
+        transaction: Transaction,
+        ids: Vec<TxId>,
+    ) -> Result<(), StoreFailure> {
+        let source = self.open_message(peer, ticket);
+        let carried = Arc::new(Carried::new(&self.genesis.hash, transaction));
+        match ChildBlock::new(carried.clone(), ids) {
+            Ok(block) => self.take_in(carried, Some(Arc::new(block)), source),
+            Err(rejection) => {
+                if let Source::Message(at) = source {
+                    self.intake.messages[at].bad = Some(rejection.code);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn open_message(&mut self, peer: PeerId, ticket: Ticket) -> Source {
+        self.intake.messages.push(Message {
+            ticket,
+            peer,
+            taken: false,
+            bad: None,
+            refused: 0,
+        });
+        Source::Message(self.intake.messages.len() - 1)
+    }
+
+    /// Checks what is cheap; what passes waits for the check of its signature.
+    pub(super) fn take_in(
+        &mut self,
+        carried: Arc<Carried>,
+        block: Option<Arc<ChildBlock>>,
+        source: Source,
+    ) -> Result<(), StoreFailure> {
+        match self.pre_check(&carried, block.as_deref())? {
+            Ok(()) => self.intake.unchecked.push(Unchecked {
+                carried,
+                block,
+                source,
+            }),
+            Err(No::Known) => self.known(&carried, source),
+            Err(No::Refused(rejection)) => self.refused(source, rejection),
+        }
+        Ok(())
+    }
+
+    fn pre_check(
+        &self,
+        carried: &Carried,
+        block: Option<&ChildBlock>,
+    ) -> Result<Result<(), No>, StoreFailure> {
+        if self.pool.contains(&carried.id) {
+            return Ok(Err(No::Known));
+        }
+        if block.is_none() && matches!(carried.transaction.body, Body::ChildBlock { .. }) {
+            let detail = "a child block comes with the ids that it carries, from a bundler";
+            return Ok(Err(No::Refused(Rejection::new(
+                "chain_pool.wrong_list",
+                detail,
+            ))));
+        }
+        let when = When {
+            time: self.now_seconds(),
+            height: self.rows.tip().height.saturating_add(1),
+        };
+        match check_transaction(&self.rows, &self.genesis, carried, when) {
+            Ok(()) => {}
+            Err(Fault::Refused(rejection)) if rejection.code == "chain_tx.duplicate" => {
+                return Ok(Err(No::Known));
+            }
+            Err(Fault::Refused(rejection)) => return Ok(Err(No::Refused(rejection))),
+            Err(Fault::Store(failure)) => return Err(failure),
+        }
+        let now = self.now_seconds();
+        let checked = match block {
+            Some(block) => self.pool.check_child_block(block, now),
+            None => self.pool.check(carried, now),
+        };
+        Ok(checked.map_err(No::Refused))
+    }
+
+    fn settle_if_many(&mut self) -> Result<(), StoreFailure> {
+        if self.intake.unchecked.len() >= UNCHECKED_MAX {
+            self.settle_intake()?;
+        }
+        Ok(())
+    }
+
+    /// Checks the signatures of all that wait, puts what is good into the pool, and tells everybody the outcome.
+    pub(super) fn settle_intake(&mut self) -> Result<(), StoreFailure> {
+        let unchecked = std::mem::take(&mut self.intake.unchecked);
+        if !unchecked.is_empty() {
+            let signed: Vec<_> = unchecked
+                .iter()
+                .map(|one| one.carried.signed_message())
+                .collect();
+            let verdicts = self.checker.check_batch(&signed);
+            for (one, holds) in unchecked.into_iter().zip(verdicts) {
+                if holds {
+                    self.enter(one)?;
+                } else {
+                    self.bad_signature(&one);
+                }
+            }
+        }
+        for submission in std::mem::take(&mut self.intake.submissions) {
+            let outcomes = submission.outcomes.into_iter().flatten().collect();
+            self.actions.push(Action::Submitted {
+                ticket: submission.ticket,
+                outcomes,
+            });
+        }
+        for message in std::mem::take(&mut self.intake.messages) {
+            self.judge(&message);
+        }
+        Ok(())
+    }
+
+    /// Puts a transaction whose signature holds into the pool.
+    fn enter(&mut self, one: Unchecked) -> Result<(), StoreFailure> {
+        let Unchecked {
+            carried,
+            block,
+            source,
+        } = one;
+        let now = self.now_seconds();
+        let rows = &self.rows;
+        let mut balances = |account: crate::AccountId, chain| rows.balance(&account, chain);
+        let entered = match &block {
+            Some(block) => {
+                if let Some(rejection) = self.carries_confirmed(block)? {
+                    self.refused(source, rejection);
+                    return Ok(());
+                }
+                self.pool
+                    .insert_child_block(block.clone(), now, &mut balances)?
+            }
+            None => self.pool.insert(carried.clone(), now, &mut balances)?,
+        };
+        match entered {
+            Ok(()) => {}
+            Err(rejection) if rejection.code == "chain_pool.known" => {
+                self.known(&carried, source);
+                return Ok(());
+            }
+            Err(rejection) => {
+                self.refused(source, rejection);
+                return Ok(());
+            }
+        }
+        self.counters.accepted += 1;
+        match source {
+            Source::Submission(submission, place) => {
+                self.keep(&carried);
+                self.gossip_transaction(&carried);
+                self.answer_submission(submission, place, Ok(carried.id));
+            }
+            Source::Message(at) => {
+                self.intake.messages[at].taken = true;
+                if let Some(block) = block {
+                    let peer = self.intake.messages[at].peer;
+                    let missing = self.pool.missing_of(&block);
+                    self.wanted.add(peer, missing, self.now_ms);
+                }
+            }
+            Source::Fetched(_) => {}
+        }
+        Ok(())
+    }
+
+    /// A child block that carries what is in a block already is of no use.
+    fn carries_confirmed(&self, block: &ChildBlock) -> Result<Option<Rejection>, StoreFailure> {
+        for id in block.ids() {
+            if !self.pool.contains(id) && self.is_confirmed(id)? {
+                let detail = format!("it carries {id}, which is in a block");
+                return Ok(Some(Rejection::new("chain_pool.superseded", detail)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Makes a transaction of the pool durable.
+    pub(super) fn keep(&mut self, carried: &Carried) {
+        if self.own.insert(carried.id) {
+            let bytes = carried.transaction.to_bytes();
+            self.rows.put(Table::Pool, carried.id.0, bytes);
+        }
+    }
+
+    fn known(&mut self, carried: &Arc<Carried>, source: Source) {
+        if let Source::Submission(submission, place) = source {
+            // Accepted is accepted here: it outlives a crash, whoever brought it first.
+            if let Some(held) = self.pool.get(&carried.id).cloned() {
+                self.keep(&held);
+            }
+            self.answer_submission(submission, place, Ok(carried.id));
+        }
+    }
+
+    fn refused(&mut self, source: Source, rejection: Rejection) {
+        self.counters.refused += 1;
+        match source {
+            Source::Submission(submission, place) => {
+                self.answer_submission(submission, place, Err(rejection));
+            }
+            Source::Message(at) => self.intake.messages[at].refused += 1,
+            Source::Fetched(_) => {}
+        }
+    }
+
+    fn bad_signature(&mut self, one: &Unchecked) {
+        let code = "chain_tx.signature";
+        match one.source {
+            Source::Message(at) => self.intake.messages[at].bad = Some(code),
+            Source::Fetched(peer) => self.penalise(peer, points::BAD_SIGNATURE, code),
+            Source::Submission(..) => {
+                let detail = format!("the signature of {} does not hold", one.carried.id);
+                self.refused(one.source, Rejection::new(code, detail));
+            }
+        }
+    }
+
+    fn answer_submission(
+        &mut self,
+        submission: usize,
+        place: usize,
+        outcome: Result<TxId, Rejection>,
+    ) {
+        self.intake.submissions[submission].outcomes[place] = Some(outcome);
+    }
+
+    fn judge(&mut self, message: &Message) {
+        let verdict = match (message.bad, message.taken) {
+            (Some(code), _) => {
+                self.penalise(message.peer, points::BAD_SIGNATURE, code);
+                Verdict::Reject
+            }
+            (None, true) => Verdict::Accept,
+            (None, false) => Verdict::Ignore,
+        };
+        self.actions.push(Action::Verdict {
+            message: message.ticket,
+            verdict,
+        });
+        let mut useless = false;
+        if let Some(peer) = self.peers.get_mut(&message.peer) {
+            peer.useless = peer.useless.saturating_add(message.refused);
+            if peer.useless > USELESS_MAX {
+                peer.useless = 0;
+                useless = true;
+            }
+        }
+        if useless {
+            self.penalise(message.peer, points::USELESS, "chain_peer.useless");
+        }
+    }
+
+    /// Sends a transaction to everybody, with others.
+    pub(super) fn gossip_transaction(&mut self, carried: &Carried) {
+        let full = self.relay.add(&carried.transaction, self.now_ms);
+        self.actions.extend(full);
+    }
+
+    pub(super) fn relay_if_due(&mut self) {
+        let due = self.relay.due_ms(self.settings.gossip_linger_ms);
+        if due.is_some_and(|due| due <= self.now_ms) {
+            self.actions.extend(self.relay.take());
+        }
+    }
+
+    /// Counts against a peer.
+    pub(super) fn penalise(&mut self, peer: PeerId, points: u32, reason: &'static str) {
+        self.actions.push(Action::Penalise {
+            peer,
+            points,
+            reason,
+        });
+    }
+}

@@ -1,0 +1,120 @@
+//! Who is connected, where they stand, and what they may still be served.
+
+use std::collections::BTreeMap;
+
+use super::PeerId;
+use super::limits::{PEERS_MAX, SERVED_BYTES_BURST, SERVED_BYTES_LEAST, SERVED_BYTES_PER_SECOND};
+use crate::message::Status;
+
+/// What is known of a connected peer.
+#[derive(Clone, Debug)]
+pub(super) struct Peer {
+    /// Where it said that it stands, if it has.
+    pub(super) status: Option<Status>,
+    /// When it is asked next where it stands.
+    pub(super) status_due_ms: u64,
+    /// It is not followed before this.
+    pub(super) cool_until_ms: u64,
+    /// Questions under way to it.
+    pub(super) asked: usize,
+    /// Refused transactions that it brought since the last count.
+    pub(super) useless: u32,
+    budget: Budget,
+}
+
+/// Bytes of answers that may be sent now: a bucket that fills with time.
+#[derive(Clone, Copy, Debug)]
+struct Budget {
+    bytes: u64,
+    at_ms: u64,
+}
+
+/// The connected peers, in the order of their keys: what is chosen among them depends on nothing else.
+#[derive(Debug, Default)]
+pub(super) struct Peers {
+    all: BTreeMap<PeerId, Peer>,
+    /// With whom pools were compared last.
+    compared: Option<PeerId>,
+}
+
+impl Peers {
+    /// Takes account of a peer; false beyond the limit.
+    pub(super) fn add(&mut self, id: PeerId, now_ms: u64) -> bool {
+        if self.all.len() >= PEERS_MAX && !self.all.contains_key(&id) {
+            return false;
+        }
+        self.all.entry(id).or_insert(Peer {
+            status: None,
+            status_due_ms: now_ms,
+            cool_until_ms: 0,
+            asked: 0,
+            useless: 0,
+            budget: Budget {
+                bytes: SERVED_BYTES_BURST,
+                at_ms: now_ms,
+            },
+        });
+        true
+    }
+
+    pub(super) fn remove(&mut self, id: &PeerId) {
+        self.all.remove(id);
+    }
+
+    pub(super) fn get(&self, id: &PeerId) -> Option<&Peer> {
+        self.all.get(id)
+    }
+
+    pub(super) fn get_mut(&mut self, id: &PeerId) -> Option<&mut Peer> {
+        self.all.get_mut(id)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&PeerId, &Peer)> {
+        self.all.iter()
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (&PeerId, &mut Peer)> {
+        self.all.iter_mut()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// The next peer to compare pools with: one after the other.
+    pub(super) fn next_to_compare(&mut self) -> Option<PeerId> {
+        let after = self.compared.and_then(|last| {
+            self.all
+                .range((std::ops::Bound::Excluded(last), std::ops::Bound::Unbounded))
+                .next()
+        });
+        let next = after
+            .or_else(|| self.all.first_key_value())
+            .map(|(id, _)| *id);
+        self.compared = next;
+        next
+    }
+}
+
+impl Peer {
+    /// Whether an answer may be sent now.
+    pub(super) fn may_be_served(&mut self, now_ms: u64) -> bool {
+        let elapsed = now_ms.saturating_sub(self.budget.at_ms);
+        let more = elapsed.saturating_mul(SERVED_BYTES_PER_SECOND) / 1_000;
+        self.budget = Budget {
+            bytes: self
+                .budget
+                .bytes
+                .saturating_add(more)
+                .min(SERVED_BYTES_BURST),
+            at_ms: now_ms.max(self.budget.at_ms),
+        };
+        self.budget.bytes >= SERVED_BYTES_LEAST
+    }
+
+    /// Counts an answer.
+    pub(super) fn served(&mut self, bytes: usize) {
+        let bytes = (bytes as u64).max(SERVED_BYTES_LEAST);
+        self.budget.bytes = self.budget.bytes.saturating_sub(bytes);
+    }
+}

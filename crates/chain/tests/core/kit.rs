@@ -1,0 +1,325 @@
+//! Cores in a room: what one says the others hear at once, and time passes when nobody has anything to say.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use chain::bundle::{Bundler, BundlerRules};
+use chain::core::{Action, Core, Event, Notice, PeerId, Settings, Ticket};
+use chain::genesis::{BalanceSpec, ChainSpec, GenesisSpec, ParamsOverrides};
+use chain::state::MemoryStore;
+use chain::{
+    AccountId, Anchor, Body, ChainId, Genesis, Rejection, Transaction, TxId, key_of_passphrase,
+};
+use primitives::{KeyPair, PublicKey};
+
+pub const ACCOUNTS: usize = 6;
+pub const EACH: u64 = 10_000_000_000;
+
+pub fn key(n: usize) -> KeyPair {
+    key_of_passphrase(&n.to_string())
+}
+
+pub fn public(n: usize) -> [u8; 32] {
+    match key(n).public() {
+        PublicKey::Ed25519(key) => *key,
+        _ => unreachable!("passphrases make Ed25519 keys"),
+    }
+}
+
+pub fn account(n: usize) -> AccountId {
+    AccountId::of_key(&public(n))
+}
+
+/// Four seconds a block, and rules small enough for forks of some dozen blocks.
+pub fn genesis() -> Arc<Genesis> {
+    let symbols = ["TALLY", "ONE", "TWO"];
+    let spec = GenesisSpec {
+        network: "test".into(),
+        time_ms: 1_750_000_000_000,
+        profile: "loadtest".into(),
+        params: ParamsOverrides {
+            block_seconds: Some(4),
+            parent_fee_min: Some(100),
+            child_block_fee_per_transaction: Some(10),
+            anchor_depth_min: Some(5),
+            effective_age_blocks: Some(20),
+            effective_tokens_min: Some(10),
+            lease_delay_blocks: Some(20),
+            lease_blocks_min: Some(3),
+            lease_blocks_max: Some(100),
+            rollback_blocks_max: Some(12),
+            ..ParamsOverrides::default()
+        },
+        chains: (0..symbols.len())
+            .map(|n| ChainSpec {
+                id: ChainId(n as u8 + 1),
+                name: format!("chain {n}"),
+                symbol: symbols[n].into(),
+                decimals: 4,
+            })
+            .collect(),
+        balances: (0..ACCOUNTS)
+            .map(|n| BalanceSpec {
+                passphrase: Some(n.to_string()),
+                amounts: symbols.iter().map(|s| (s.to_string(), EACH)).collect(),
+                ..BalanceSpec::default()
+            })
+            .collect(),
+    };
+    Arc::new(spec.build().unwrap())
+}
+
+pub fn bundler(n: usize, child: u8) -> Bundler {
+    Bundler {
+        key: key(n),
+        rules: BundlerRules {
+            child: ChainId(child),
+            rate_min: 0,
+            overpay_percent: 0,
+            total_fee_max: None,
+            senders: Vec::new(),
+            recipients: Vec::new(),
+            purpose: String::new(),
+        },
+    }
+}
+
+pub struct Node {
+    pub core: Core<MemoryStore>,
+    pub store: MemoryStore,
+    pub up: bool,
+    inbox: VecDeque<Event>,
+    pub notices: Vec<Notice>,
+    pub outcomes: Vec<Result<TxId, Rejection>>,
+    pub orders: Vec<Result<String, Rejection>>,
+    pub penalties: Vec<(PeerId, u32, &'static str)>,
+}
+
+pub struct Room {
+    pub genesis: Arc<Genesis>,
+    pub nodes: Vec<Node>,
+    pub now_ms: u64,
+    tickets: Ticket,
+    asked: BTreeMap<Ticket, (usize, Ticket)>,
+    /// Who hears whom: groups that are apart do not.
+    pub group: Vec<usize>,
+}
+
+pub fn peer(n: usize) -> PeerId {
+    PeerId([n as u8 + 1; 32])
+}
+
+fn of_peer(peer: PeerId) -> usize {
+    usize::from(peer.0[0]) - 1
+}
+
+impl Room {
+    pub fn new(settings: Vec<Settings>) -> Self {
+        let genesis = genesis();
+        let nodes: Vec<Node> = settings
+            .into_iter()
+            .map(|settings| {
+                let store = MemoryStore::new();
+                let core = Core::open(store.clone(), genesis.clone(), settings, 0).unwrap();
+                Node {
+                    core,
+                    store,
+                    up: true,
+                    inbox: VecDeque::new(),
+                    notices: Vec::new(),
+                    outcomes: Vec::new(),
+                    orders: Vec::new(),
+                    penalties: Vec::new(),
+                }
+            })
+            .collect();
+        let mut room = Self {
+            genesis,
+            group: vec![0; nodes.len()],
+            nodes,
+            now_ms: 0,
+            tickets: 0,
+            asked: BTreeMap::new(),
+        };
+        room.regroup(vec![0; room.nodes.len()]);
+        room
+    }
+
+    /// Who is in one group is connected; others are not.
+    pub fn regroup(&mut self, group: Vec<usize>) {
+        self.group = group;
+        for n in 0..self.nodes.len() {
+            for other in 0..self.nodes.len() {
+                if n != other {
+                    let event = if self.group[n] == self.group[other] {
+                        Event::PeerUp(peer(other))
+                    } else {
+                        Event::PeerDown(peer(other))
+                    };
+                    self.nodes[n].inbox.push_back(event);
+                }
+            }
+        }
+    }
+
+    pub fn tell(&mut self, n: usize, event: Event) {
+        self.nodes[n].inbox.push_back(event);
+    }
+
+    fn ticket(&mut self) -> Ticket {
+        self.tickets += 1;
+        self.tickets
+    }
+
+    /// Lets everybody speak until nobody has anything to say at this time.
+    pub fn settle(&mut self) {
+        for _ in 0..10_000 {
+            let mut quiet = true;
+            for n in 0..self.nodes.len() {
+                let now = self.now_ms;
+                let node = &mut self.nodes[n];
+                let due = node.core.next_wake().is_some_and(|wake| wake <= now);
+                if node.inbox.is_empty() && !due {
+                    continue;
+                }
+                quiet = false;
+                while let Some(event) = node.inbox.pop_front() {
+                    node.core.handle(now, event).unwrap();
+                }
+                let round = node.core.flush(now).unwrap();
+                node.store.commit(round.batch);
+                node.core.committed();
+                for action in round.actions {
+                    self.perform(n, action);
+                }
+            }
+            if quiet {
+                return;
+            }
+        }
+        panic!("they never stop talking at {} ms", self.now_ms);
+    }
+
+    fn perform(&mut self, n: usize, action: Action) {
+        match action {
+            Action::Gossip(bytes) => {
+                for other in 0..self.nodes.len() {
+                    if other != n && self.group[other] == self.group[n] {
+                        let message = self.ticket();
+                        self.nodes[other].inbox.push_back(Event::Gossip {
+                            peer: peer(n),
+                            message,
+                            bytes: bytes.clone(),
+                        });
+                    }
+                }
+            }
+            Action::Ask {
+                peer: to,
+                ticket,
+                bytes,
+                ..
+            } => {
+                let to = of_peer(to);
+                if to >= self.nodes.len() || !self.nodes[to].up || self.group[to] != self.group[n] {
+                    self.nodes[n].inbox.push_back(Event::Answered {
+                        peer: peer(to),
+                        ticket,
+                        result: Err(chain::core::RequestFailure::Gone),
+                    });
+                    return;
+                }
+                let number = self.ticket();
+                self.asked.insert(number, (n, ticket));
+                self.nodes[to].inbox.push_back(Event::Asked {
+                    peer: peer(n),
+                    ticket: number,
+                    bytes,
+                });
+            }
+            Action::Answer { ticket, bytes } => {
+                if let Some((asker, ticket)) = self.asked.remove(&ticket) {
+                    self.nodes[asker].inbox.push_back(Event::Answered {
+                        peer: peer(n),
+                        ticket,
+                        result: Ok(bytes),
+                    });
+                }
+            }
+            Action::Submitted { outcomes, .. } => self.nodes[n].outcomes.extend(outcomes),
+            Action::Done { outcome, .. } => self.nodes[n].orders.push(outcome),
+            Action::Notice(notice) => self.nodes[n].notices.push(*notice),
+            Action::Penalise {
+                peer,
+                points,
+                reason,
+            } => self.nodes[n].penalties.push((peer, points, reason)),
+            Action::Verdict { .. } => {}
+        }
+    }
+
+    /// Lets time pass.
+    pub fn run_to(&mut self, until_ms: u64) {
+        self.settle();
+        loop {
+            let next = self
+                .nodes
+                .iter()
+                .filter_map(|node| node.core.next_wake())
+                .min()
+                .unwrap_or(u64::MAX);
+            if next > until_ms {
+                break;
+            }
+            assert!(next > self.now_ms, "awake for nothing at {next}");
+            self.now_ms = next;
+            self.settle();
+        }
+        self.now_ms = until_ms;
+        self.settle();
+    }
+
+    pub fn payment(&self, from: usize, to: usize, chain: u8, amount: u64) -> Transaction {
+        let mut transaction = Transaction {
+            chain: ChainId(chain),
+            time: (self.now_ms / 1_000) as u32,
+            deadline_minutes: 60,
+            sender: public(from),
+            fee: 100,
+            anchor: Anchor::at(0, &self.genesis.hash),
+            body: Body::Payment {
+                to: account(to),
+                amount,
+                message: Vec::new(),
+            },
+            signature: [0; 64],
+        };
+        transaction.sign(&self.genesis.hash, &key(from));
+        transaction
+    }
+
+    pub fn submit(&mut self, n: usize, transactions: Vec<Transaction>) {
+        let ticket = self.ticket();
+        self.tell(
+            n,
+            Event::Submit {
+                ticket,
+                transactions,
+            },
+        );
+    }
+
+    pub fn balance(&self, n: usize, of: usize, chain: u8) -> u64 {
+        let overlay = self.nodes[n].core.overlay();
+        overlay.balance(&account(of), ChainId(chain)).unwrap()
+    }
+
+    pub fn tip(&self, n: usize) -> (u32, primitives::Hash) {
+        let tip = self.nodes[n].core.overlay().tip();
+        (tip.height, tip.hash)
+    }
+
+    pub fn same_tip(&self) -> bool {
+        (1..self.nodes.len()).all(|n| self.tip(n) == self.tip(0))
+    }
+}
