@@ -231,17 +231,25 @@ fn without_links(schema: &mut Value) {
     }
 }
 
-/// Which flows there are, and the fields of their arguments.
+/// Which flows there are, and the fields of their arguments: one alternative for each flow, told apart by its name, which is what
+/// generators of clients and of requests understand best.
 fn name_flows(schema: &mut Value, flows: &[FlowInfo]) {
     let startable = || flows.iter().filter(|flow| !flow.versions.is_empty());
     let names: Vec<&str> = startable().map(|flow| flow.name.as_str()).collect();
-    let fields: Vec<Value> = startable()
+    let free: Vec<&str> = startable()
+        .filter(|flow| flow.arguments.is_empty())
+        .map(|flow| flow.name.as_str())
+        .collect();
+    let mut alternatives: Vec<Value> = startable()
         .filter(|flow| !flow.arguments.is_empty())
         .map(|flow| {
             let fields: Map<String, Value> = flow.arguments.iter().map(|name| (name.clone(), true.into())).collect();
             json!({
-                "if": { "properties": { "flow": { "const": flow.name } } },
-                "then": { "required": ["args"], "properties": { "args": { "type": "object", "properties": fields, "additionalProperties": false } } },
+                "required": ["args"],
+                "properties": {
+                    "flow": { "const": flow.name },
+                    "args": { "type": "object", "properties": fields, "additionalProperties": false },
+                },
             })
         })
         .collect();
@@ -251,8 +259,11 @@ fn name_flows(schema: &mut Value, flows: &[FlowInfo]) {
     {
         flow.insert("enum".to_owned(), names.into());
     }
-    if let Some(schema) = schema.as_object_mut().filter(|_| !fields.is_empty()) {
-        schema.insert("allOf".to_owned(), fields.into());
+    if let Some(schema) = schema.as_object_mut().filter(|_| !alternatives.is_empty()) {
+        if !free.is_empty() {
+            alternatives.push(json!({ "properties": { "flow": { "enum": free } } }));
+        }
+        schema.insert("oneOf".to_owned(), alternatives.into());
     }
 }
 
@@ -304,7 +315,9 @@ mod tests {
         let document = document(&facts);
         let start = &document["components"]["schemas"]["StartFlow"];
         assert_eq!(start["properties"]["flow"]["enum"], json!(["a.b"]));
-        let args = &start["allOf"][0]["then"]["properties"]["args"];
+        let alternative = &start["oneOf"][0]["properties"];
+        assert_eq!(alternative["flow"], json!({ "const": "a.b" }));
+        let args = &alternative["args"];
         assert_eq!(args["properties"], json!({ "quantity": true }));
         let codes = &document["components"]["schemas"]["ErrorCode"]["x-codes"];
         assert_eq!(
