@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use super::entry::Turn;
 use super::insert::{refused_as_known, turn_of};
+use super::links::End;
 use super::{ChildBlock, Left, Pool};
 use crate::block::{CarriedBlock, CarriedEntry};
 use crate::transaction::Body;
@@ -23,12 +25,13 @@ impl Pool {
         }
         // By now the block's own child blocks are gone: who still carries something of it came too late.
         for carried in block.body.iter().flat_map(|entry| &entry.children) {
-            self.leave_carriers(&carried.id, "chain_pool.superseded");
+            let chain = carried.transaction.chain;
+            self.leave_carriers(&carried.id, chain, "chain_pool.superseded");
         }
         if self.parked > 0 {
             for owner in credited(block) {
                 let purse = self.purses.get(&owner);
-                if purse.is_some_and(|purse| purse.parked > 0) {
+                if purse.is_some_and(|purse| purse.parked.length > 0) {
                     self.unsettle(owner);
                 }
             }
@@ -38,22 +41,18 @@ impl Pool {
     /// The last block was taken back at second `now`: its transactions wait again, before all others that pay the same, in the
     /// block's order. The accounts that it credited are unsettled. What the limits leave no room for leaves as evicted.
     pub fn block_popped(&mut self, block: &CarriedBlock, now: u32) {
-        let count = block.transactions().count();
-        self.first_place -= i64::try_from(count).unwrap_or(i64::MAX);
-        let mut place = self.first_place;
-        for entry in &block.body {
-            let refused = if matches!(entry.transaction.transaction.body, Body::ChildBlock { .. }) {
-                self.take_child_block_back(entry, place, now)
-            } else {
-                self.take_back(&entry.transaction, place, now)
-            };
-            self.not_taken_back(&entry.transaction, refused);
-            place += 1;
-            for child in &entry.children {
-                let refused = self.take_back(child, place, now);
-                self.not_taken_back(child, refused);
-                place += 1;
+        // From the last one, each to the beginning: so the block's order is kept.
+        for entry in block.body.iter().rev() {
+            for child in entry.children.iter().rev() {
+                let outcome = self.take_back(child, now);
+                self.not_taken_back(child, outcome);
             }
+            let outcome = if matches!(entry.transaction.transaction.body, Body::ChildBlock { .. }) {
+                self.take_child_block_back(entry, now)
+            } else {
+                self.take_back(&entry.transaction, now)
+            };
+            self.not_taken_back(&entry.transaction, outcome);
         }
         for owner in credited(block) {
             self.unsettle(owner);
@@ -61,22 +60,18 @@ impl Pool {
     }
 
     /// Takes a transaction back, whatever its sender's count: a block had room for it.
-    fn take_back(&mut self, carried: &Arc<Carried>, place: i64, now: u32) -> Result<(), Rejection> {
+    fn take_back(&mut self, carried: &Arc<Carried>, now: u32) -> Result<(), Rejection> {
         refused_as_known(self, carried, now)?;
+        let turn = self.turn_at_beginning(carried);
         let victims = self
-            .room_for(carried)
+            .room_for(carried, turn)
             .map_err(|full| Rejection::new("chain_pool.evicted", full.detail))?;
         self.evict(victims);
-        self.link(carried.clone(), turn_of(carried, place));
+        self.link(carried.clone(), turn, End::First);
         Ok(())
     }
 
-    fn take_child_block_back(
-        &mut self,
-        entry: &CarriedEntry,
-        place: i64,
-        now: u32,
-    ) -> Result<(), Rejection> {
+    fn take_child_block_back(&mut self, entry: &CarriedEntry, now: u32) -> Result<(), Rejection> {
         let ids = entry.children.iter().map(|child| child.id).collect();
         let block = Arc::new(ChildBlock::new(entry.transaction.clone(), ids)?);
         refused_as_known(self, block.transaction(), now)?;
@@ -86,14 +81,19 @@ impl Pool {
         for slot in victims {
             self.leave(slot, "chain_pool.superseded");
         }
-        let turn = turn_of(block.transaction(), place);
-        self.link_child_block(block, turn);
+        let turn = self.turn_at_beginning(block.transaction());
+        self.link_child_block(block, turn, End::First);
         Ok(())
     }
 
+    fn turn_at_beginning(&mut self, carried: &Carried) -> Turn {
+        self.first_place -= 1;
+        turn_of(carried, self.first_place)
+    }
+
     /// What could not be taken back leaves at once, with its reason.
-    fn not_taken_back(&mut self, carried: &Arc<Carried>, refused: Result<(), Rejection>) {
-        match refused {
+    fn not_taken_back(&mut self, carried: &Arc<Carried>, outcome: Result<(), Rejection>) {
+        match outcome {
             // It is here: nothing is lost.
             Err(rejection) if rejection.code == "chain_pool.known" => {}
             Err(rejection) => {

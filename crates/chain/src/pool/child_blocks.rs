@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::entry::Turn;
 use super::insert::refused_as_known;
+use super::links::End;
 use super::{Balances, ChildBlock, Pool};
 use crate::Rejection;
 use crate::port::StoreFailure;
@@ -62,7 +63,7 @@ impl Pool {
             self.leave(slot, "chain_pool.superseded");
         }
         let turn = self.turn_at_end(carried);
-        self.link_child_block(block, turn);
+        self.link_child_block(block, turn, End::Last);
         Ok(Ok(()))
     }
 

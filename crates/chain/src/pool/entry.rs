@@ -62,6 +62,8 @@ pub(super) struct Entry {
     pub(super) ends: u32,
     /// Its sender's balance does not cover it now: it is in no block until it does.
     pub(super) parked: bool,
+    /// Who stands before and behind it in its sender's line.
+    pub(super) neighbours: (u32, u32),
     /// What it carries, if it is a child block.
     pub(super) carrier: Option<Carrier>,
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::entry::{Turn, debit_of, fee_rate};
+use super::links::End;
 use super::{Balances, Pool};
 use crate::port::StoreFailure;
 use crate::transaction::Body;
@@ -20,7 +21,8 @@ impl Pool {
         if let Err(rejection) = self.check_known(&carried, now) {
             return Ok(Err(rejection));
         }
-        let victims = match self.room_for(&carried) {
+        let turn = turn_of(&carried, self.last_place + 1);
+        let victims = match self.room_for(&carried, turn) {
             Ok(victims) => victims,
             Err(rejection) => return Ok(Err(rejection)),
         };
@@ -28,15 +30,29 @@ impl Pool {
             return Ok(Err(rejection));
         }
         self.evict(victims);
-        let turn = self.turn_at_end(&carried);
-        self.link(carried, turn);
+        self.last_place += 1;
+        self.link(carried, turn, End::Last);
         Ok(Ok(()))
+    }
+
+    /// Takes back what was accepted before this node was started anew, whatever its sender has now: it waits for a balance if it must.
+    pub fn restore(&mut self, carried: Arc<Carried>, now: u32) -> Result<(), Rejection> {
+        self.check_known(&carried, now)?;
+        let turn = turn_of(&carried, self.last_place + 1);
+        let victims = self.room_for(&carried, turn)?;
+        self.evict(victims);
+        self.last_place += 1;
+        let owner = (carried.sender, carried.transaction.chain);
+        self.link(carried, turn, End::Last);
+        self.unsettled.insert(owner);
+        Ok(())
     }
 
     /// Whether a transaction would be taken, as far as can be said without a balance: before its signature is checked.
     pub fn check(&self, carried: &Carried, now: u32) -> Result<(), Rejection> {
         self.check_known(carried, now)?;
-        self.room_for(carried).map(drop)
+        let turn = turn_of(carried, i64::MAX);
+        self.room_for(carried, turn).map(drop)
     }
 
     fn check_known(&self, carried: &Carried, now: u32) -> Result<(), Rejection> {

@@ -1,7 +1,7 @@
 //! Who leaves without a block, and why.
 
 use super::{Left, Pool};
-use crate::{Anchor, TxId};
+use crate::{Anchor, ChainId, TxId};
 
 impl Pool {
     /// Takes out whose deadline is over at second `now`, and who has waited for a balance long enough. A child block leaves with the
@@ -15,9 +15,9 @@ impl Pool {
                 self.leave(slot, "chain_pool.insufficient_balance");
                 continue;
             }
-            let id = entry.carried.id;
+            let (id, chain) = (entry.carried.id, entry.owner().1);
             self.leave(slot, "chain_pool.expired");
-            self.leave_carriers(&id, "chain_pool.expired");
+            self.leave_carriers(&id, chain, "chain_pool.expired");
         }
     }
 
@@ -56,7 +56,7 @@ impl Pool {
         let waits = self
             .purses
             .get(&owner)
-            .is_some_and(|purse| purse.parked > 0);
+            .is_some_and(|purse| purse.parked.length > 0);
         if waits && !entry.parked {
             // What it would have spent may cover a parked one.
             self.unsettled.insert(owner);
@@ -67,8 +67,11 @@ impl Pool {
         });
     }
 
-    /// The child blocks that carry an id leave.
-    pub(super) fn leave_carriers(&mut self, id: &TxId, reason: &'static str) {
+    /// The child blocks that carry an id of a chain leave.
+    pub(super) fn leave_carriers(&mut self, id: &TxId, chain: ChainId, reason: &'static str) {
+        if !self.offers.contains_key(&chain) {
+            return;
+        }
         let carriers: Vec<u32> = self.carriers.of(id).collect();
         for slot in carriers {
             self.leave(slot, reason);

@@ -3,22 +3,32 @@
 use std::sync::Arc;
 
 use super::entry::{Carrier, Entry, Turn, debit_of};
+use super::purse::NOBODY;
 use super::{ChildBlock, Pool};
 use crate::{Carried, ChainId, TxId};
 
+/// An end of a sender's line.
+#[derive(Clone, Copy)]
+pub(super) enum End {
+    /// Of what was here before: it was in a block.
+    First,
+    /// Of what comes.
+    Last,
+}
+
 impl Pool {
-    /// Takes a transaction into all indexes, ready.
-    pub(super) fn link(&mut self, carried: Arc<Carried>, turn: Turn) -> u32 {
+    /// Takes a transaction into all indexes, ready; in its sender's line at the end given.
+    pub(super) fn link(&mut self, carried: Arc<Carried>, turn: Turn, end: End) -> u32 {
         let chain = carried.transaction.chain;
         *self.senders.entry(carried.sender).or_default() += 1;
         self.transactions += 1;
         self.bytes += carried.bytes as usize;
         self.lanes.entry(chain).or_default().bytes += carried.bytes as usize;
-        self.link_entry(carried, turn, None)
+        self.link_entry(carried, turn, end, None)
     }
 
     /// Takes a child block into all indexes, ready.
-    pub(super) fn link_child_block(&mut self, block: Arc<ChildBlock>, turn: Turn) {
+    pub(super) fn link_child_block(&mut self, block: Arc<ChildBlock>, turn: Turn, end: End) {
         let child = block.child();
         let ids = block.ids().iter();
         let lacking = ids.filter(|id| !self.is_ready(id, child)).count();
@@ -26,7 +36,7 @@ impl Pool {
             block: block.clone(),
             lacking: u32::try_from(lacking).unwrap_or(u32::MAX),
         };
-        let slot = self.link_entry(block.transaction().clone(), turn, Some(carrier));
+        let slot = self.link_entry(block.transaction().clone(), turn, end, Some(carrier));
         for id in block.ids() {
             self.carriers.add(*id, slot);
         }
@@ -36,7 +46,13 @@ impl Pool {
             .add(&block, turn, slot);
     }
 
-    fn link_entry(&mut self, carried: Arc<Carried>, turn: Turn, carrier: Option<Carrier>) -> u32 {
+    fn link_entry(
+        &mut self,
+        carried: Arc<Carried>,
+        turn: Turn,
+        end: End,
+        carrier: Option<Carrier>,
+    ) -> u32 {
         let id = carried.id;
         let mut entry = Entry {
             debit: debit_of(&carried),
@@ -44,15 +60,16 @@ impl Pool {
             turn,
             ends: 0,
             parked: false,
+            neighbours: (NOBODY, NOBODY),
             carrier,
         };
         entry.ends = entry.deadline();
-        let (ends, owner) = (entry.ends, entry.owner());
+        let ends = entry.ends;
+        self.chains.insert(entry.owner().1);
         let slot = self.slots.put(entry);
         self.ids.insert(id, slot);
         self.ends.insert((ends, slot));
-        self.purses.entry(owner).or_default().transactions += 1;
-        self.stand(slot, false);
+        self.stand(slot, false, end);
         slot
     }
 
@@ -62,14 +79,6 @@ impl Pool {
         let entry = self.slots.take(slot);
         self.ids.remove(&entry.carried.id);
         self.ends.remove(&(entry.ends, slot));
-        let owner = entry.owner();
-        if let Some(purse) = self.purses.get_mut(&owner) {
-            purse.transactions -= 1;
-            if purse.transactions == 0 {
-                self.purses.remove(&owner);
-                self.unsettled.remove(&owner);
-            }
-        }
         if let Some(carrier) = &entry.carrier {
             for id in carrier.block.ids() {
                 self.carriers.remove(id, slot);
@@ -92,23 +101,24 @@ impl Pool {
     }
 
     /// Makes a ready transaction a parked one or the other way round; `ends` is when it leaves as what it becomes.
+    /// Parked transactions are looked at again in the order in which they came: who is parked later came before.
     pub(super) fn turn_over(&mut self, slot: u32, parked: bool, ends: u32) {
         self.lie_down(slot);
         let entry = self.slots.get_mut(slot);
         self.ends.remove(&(entry.ends, slot));
         entry.ends = ends;
         self.ends.insert((ends, slot));
-        self.stand(slot, parked);
+        let end = if parked { End::First } else { End::Last };
+        self.stand(slot, parked, end);
     }
 
     /// Into the orders in which a ready or a parked transaction stands.
-    fn stand(&mut self, slot: u32, parked: bool) {
+    fn stand(&mut self, slot: u32, parked: bool, end: End) {
         let entry = self.slots.get_mut(slot);
         entry.parked = parked;
         let (turn, owner) = (entry.turn, entry.owner());
         let (id, debit) = (entry.carried.id, entry.debit);
         let plain = entry.carrier.is_none();
-        self.owned.insert((owner.0, owner.1, parked, turn), slot);
         if plain {
             self.lanes
                 .entry(owner.1)
@@ -117,8 +127,11 @@ impl Pool {
                 .insert(turn, slot);
         }
         let purse = self.purses.entry(owner).or_default();
+        match end {
+            End::First => purse.line(parked).push_first(&mut self.slots, slot),
+            End::Last => purse.line(parked).push_last(&mut self.slots, slot),
+        }
         if parked {
-            purse.parked += 1;
             self.parked += 1;
         } else {
             purse.pending += u128::from(debit);
@@ -136,13 +149,16 @@ impl Pool {
         {
             lane.of(parked).remove(&turn);
         }
-        self.owned.remove(&(owner.0, owner.1, parked, turn));
         if let Some(purse) = self.purses.get_mut(&owner) {
+            purse.line(parked).remove(&mut self.slots, slot);
             if parked {
-                purse.parked -= 1;
                 self.parked -= 1;
             } else {
                 purse.pending -= u128::from(debit);
+            }
+            if purse.is_empty() {
+                self.purses.remove(&owner);
+                self.unsettled.remove(&owner);
             }
         }
         if !parked {
@@ -152,6 +168,9 @@ impl Pool {
 
     /// The child blocks that carry a transaction lack it no longer, or do now.
     fn carried_became(&mut self, id: &TxId, chain: ChainId, ready: bool) {
+        if !self.offers.contains_key(&chain) {
+            return;
+        }
         for slot in self.carriers.of(id) {
             if let Some(carrier) = &mut self.slots.get_mut(slot).carrier
                 && carrier.block.child() == chain

@@ -131,16 +131,16 @@ impl Pool {
         self.offers.keys().copied()
     }
 
-    /// An account's transactions, on all chains, parked ones included, at most `limit`.
+    /// An account's transactions, on all chains, parked ones included, chain by chain in the order in which they
+    /// came, at most `limit`.
     pub fn of_account(&self, account: AccountId, limit: usize) -> Vec<&Arc<Carried>> {
-        let chains = (account, ChainId(0))..=(account, ChainId(u8::MAX));
-        let first = super::entry::Turn::new(u64::MAX, i64::MIN);
-        let last = super::entry::Turn::new(0, i64::MAX);
-        let (from, to) = (*chains.start(), *chains.end());
-        self.owned
-            .range((from.0, from.1, false, first)..=(to.0, to.1, true, last))
+        let chains = self.chains.iter();
+        let purses = chains.filter_map(|chain| self.purses.get(&(account, *chain)));
+        let lines = purses.flat_map(|purse| [purse.ready, purse.parked]);
+        lines
+            .flat_map(|line| line.iter(&self.slots))
             .take(limit)
-            .map(|(_, slot)| &self.slots.get(*slot).carried)
+            .map(|slot| &self.slots.get(slot).carried)
             .collect()
     }
 

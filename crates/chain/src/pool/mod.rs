@@ -30,6 +30,7 @@ mod lanes;
 mod leave;
 mod links;
 mod look;
+mod purse;
 mod room;
 mod settings;
 mod settle;
@@ -49,8 +50,9 @@ pub use settings::PoolSettings;
 
 use carriers::Carriers;
 use child_blocks::Offers;
-use entry::{Slots, Turn};
+use entry::Slots;
 use lanes::Lane;
+use purse::Purse;
 
 /// Tells the confirmed balance of an account on a chain, at the tip.
 pub trait Balances {
@@ -73,20 +75,6 @@ pub struct Left {
     pub reason: &'static str,
 }
 
-/// What the pool knows of an account on a chain, while the account has transactions here.
-#[derive(Debug, Default)]
-struct Purse {
-    /// What its ready transactions debit.
-    pending: u128,
-    /// Its transactions, parked ones included.
-    transactions: u32,
-    /// Its parked transactions.
-    parked: u32,
-}
-
-/// Where a transaction stands among its sender's: account, chain, whether parked, turn.
-type Owned = (AccountId, ChainId, bool, Turn);
-
 /// See the module.
 #[derive(Debug, Default)]
 pub struct Pool {
@@ -95,11 +83,13 @@ pub struct Pool {
     ids: HashMap<TxId, u32>,
     lanes: BTreeMap<ChainId, Lane>,
     offers: BTreeMap<ChainId, Offers>,
+    /// Chains that ever had something here.
+    chains: BTreeSet<ChainId>,
     carriers: Carriers,
+    /// Accounts that have something here.
     purses: HashMap<(AccountId, ChainId), Purse>,
     /// How many transactions each sender has here, child blocks not counted.
     senders: HashMap<AccountId, u32>,
-    owned: BTreeMap<Owned, u32>,
     /// Who leaves when.
     ends: BTreeSet<(u32, u32)>,
     /// Accounts whose balance may no longer cover what they have here, or cover more.

@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 
 use super::Pool;
-use super::entry::{fee_above, fee_rate};
+use super::entry::{Turn, fee_above, fee_rate};
 use crate::{Carried, ChainId, Rejection};
 
 impl Pool {
     /// The transactions that must leave for this one; nothing while there is room.
     ///
     /// Fees of different tokens can't be compared, so the chain that takes most room gives it up, the newcomer counted: its parked
-    /// transactions first, then its lowest fee rates. Where that is the newcomer's own chain, it must pay more than who leaves.
-    pub(super) fn room_for(&self, carried: &Carried) -> Result<Vec<u32>, Rejection> {
+    /// transactions first, then its lowest fee rates. Where that is the newcomer's own chain, it must pay more than who leaves (or as much and have
+    /// come before).
+    pub(super) fn room_for(&self, carried: &Carried, turn: Turn) -> Result<Vec<u32>, Rejection> {
         let own = carried.transaction.chain;
         let length = carried.bytes as usize;
         let mut victims = Vec::new();
@@ -29,7 +30,6 @@ impl Pool {
                 .keys()
                 .max_by_key(|chain| (size(chain), **chain == own))
                 .copied();
-            let rate = fee_rate(carried.transaction.fee, carried.bytes);
             let (gone, gone_bytes) = largest
                 .and_then(|chain| leaving.get(&chain).copied())
                 .unwrap_or_default();
@@ -38,7 +38,7 @@ impl Pool {
                 .map(|slot| (slot, self.slots.get(slot)));
             match (largest, victim) {
                 (Some(chain), Some((slot, entry)))
-                    if chain != own || entry.parked || entry.turn.rate() < rate =>
+                    if chain != own || entry.parked || entry.turn > turn =>
                 {
                     let freed = entry.carried.bytes as usize;
                     leaving.insert(chain, (gone + 1, gone_bytes + freed));

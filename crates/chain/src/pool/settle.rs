@@ -1,6 +1,6 @@
 //! Accounts whose balance something outside the pool has changed.
 
-use super::entry::Turn;
+use super::purse::NOBODY;
 use super::{Balances, Pool};
 use crate::port::StoreFailure;
 use crate::{AccountId, ChainId};
@@ -9,8 +9,8 @@ use crate::{AccountId, ChainId};
 const PASSED_OVER_MAX: usize = 16;
 
 impl Pool {
-    /// Looks at the unsettled accounts: parks what their balance no longer covers, the lowest fee rates and latest arrivals first,
-    /// and makes ready again what it covers now. After a failure the accounts not yet looked at are still unsettled.
+    /// Looks at the unsettled accounts: parks what their balance no longer covers, who came last first, and makes
+    /// ready again what it covers now. After a failure the accounts not yet looked at are still unsettled.
     pub fn settle(&mut self, now: u32, balances: &mut impl Balances) -> Result<(), StoreFailure> {
         while let Some(owner) = self.unsettled.first().copied() {
             let balance = u128::from(balances.balance(owner.0, owner.1)?);
@@ -33,9 +33,13 @@ impl Pool {
 
     fn park(&mut self, owner: (AccountId, ChainId), balance: u128, now: u32) {
         while self.pending(owner) > balance {
-            let Some(slot) = self.of_owner(owner, false).next_back() else {
+            let slot = self
+                .purses
+                .get(&owner)
+                .map_or(NOBODY, |purse| purse.ready.last);
+            if slot == NOBODY {
                 return;
-            };
+            }
             let patient = now.saturating_add(self.settings.patience_seconds);
             let ends = self.slots.get(slot).deadline().min(patient);
             self.turn_over(slot, true, ends);
@@ -43,16 +47,12 @@ impl Pool {
     }
 
     fn make_ready(&mut self, owner: (AccountId, ChainId), balance: u128) {
-        if self
-            .purses
-            .get(&owner)
-            .is_none_or(|purse| purse.parked == 0)
-        {
+        let Some(purse) = self.purses.get(&owner) else {
             return;
-        }
-        let mut room = balance.saturating_sub(self.pending(owner));
+        };
+        let mut room = balance.saturating_sub(purse.pending);
         let (mut covered, mut passed_over) = (Vec::new(), 0);
-        for slot in self.of_owner(owner, true) {
+        for slot in purse.parked.iter(&self.slots) {
             let debit = u128::from(self.slots.get(slot).debit);
             if debit <= room {
                 room -= debit;
@@ -68,18 +68,5 @@ impl Pool {
             let ends = self.slots.get(slot).deadline();
             self.turn_over(slot, false, ends);
         }
-    }
-
-    /// An account's ready or parked transactions on a chain, by turn.
-    pub(super) fn of_owner(
-        &self,
-        (account, chain): (AccountId, ChainId),
-        parked: bool,
-    ) -> impl DoubleEndedIterator<Item = u32> {
-        let first = Turn::new(u64::MAX, i64::MIN);
-        let last = Turn::new(0, i64::MAX);
-        self.owned
-            .range((account, chain, parked, first)..=(account, chain, parked, last))
-            .map(|(_, slot)| *slot)
     }
 }

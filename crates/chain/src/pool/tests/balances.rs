@@ -10,7 +10,7 @@ fn settings() -> PoolSettings {
 }
 
 #[test]
-fn a_debit_from_outside_parks_the_worst_and_a_credit_brings_it_back() {
+fn a_debit_from_outside_parks_who_came_last_and_a_credit_brings_it_back() {
     let mut pool = Pool::new(settings());
     let pays = [(300, 100), (300, 200)].map(|(amount, fee)| Pay {
         amount,
@@ -28,8 +28,8 @@ fn a_debit_from_outside_parks_the_worst_and_a_credit_brings_it_back() {
     assert!(!pool.is_settled());
     assert_eq!(order(&pool, 1), [], "nobody may have what is not settled");
     pool.settle(10, &mut all_have(501)).unwrap();
-    assert_eq!(order(&pool, 1), [ids[1]]);
-    assert_eq!(pool.standing(&ids[0]), Some(Standing::Parked));
+    assert_eq!(order(&pool, 1), [ids[0]]);
+    assert_eq!(pool.standing(&ids[1]), Some(Standing::Parked));
     assert_eq!(pool.figures().parked, 1);
     let credit = Pay {
         from: 7,
@@ -128,4 +128,46 @@ fn popped_transactions_go_first_in_their_order() {
         .chain([late.id])
         .collect();
     assert_eq!(order(&pool, 1), expected);
+}
+
+#[test]
+fn in_a_full_pool_a_popped_transaction_takes_the_place_of_a_later_one_that_pays_the_same() {
+    let mut pool = Pool::new(PoolSettings {
+        transactions_max: 2,
+        ..settings()
+    });
+    let early = Pay {
+        from: 7,
+        ..Pay::default()
+    };
+    let popped = block(vec![plain(&early.carried())]);
+    let waiting = [3, 4].map(|from| {
+        let pay = Pay {
+            from,
+            ..Pay::default()
+        };
+        put(&mut pool, &pay, 1_000).unwrap().id
+    });
+    pool.block_popped(&popped, 0);
+    assert_eq!(reasons(&mut pool), [(waiting[1], "chain_pool.evicted")]);
+    assert_eq!(order(&pool, 1), [early.carried().id, waiting[0]]);
+}
+
+#[test]
+fn what_was_accepted_before_a_restart_waits_for_its_balance() {
+    let mut pool = Pool::new(settings());
+    let carried = Pay::default().carried();
+    pool.restore(carried.clone(), 0).unwrap();
+    pool.settle(0, &mut all_have(0)).unwrap();
+    assert_eq!(pool.standing(&carried.id), Some(Standing::Parked));
+    let again = pool.restore(carried.clone(), 0);
+    assert_eq!(again.unwrap_err().code, "chain_pool.known");
+    let gift = Pay {
+        from: 7,
+        to: 1,
+        ..Pay::default()
+    };
+    pool.block_added(&block(vec![plain(&gift.carried())]));
+    pool.settle(0, &mut all_have(1_000)).unwrap();
+    assert_eq!(order(&pool, 1), [carried.id]);
 }

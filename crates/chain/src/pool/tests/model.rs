@@ -9,6 +9,8 @@ use super::*;
 pub(super) struct Item {
     pub(super) carried: Arc<Carried>,
     place: i64,
+    /// Its place in its sender's line, which changes when it is parked and made ready again.
+    line: i64,
     /// Until when it waits for a balance.
     parked: Option<u32>,
     list: Option<Arc<ChildBlock>>,
@@ -133,7 +135,7 @@ impl Model {
         if list.is_none() && own >= self.settings.per_sender_max {
             return Err("chain_pool.sender_full");
         }
-        let victims = self.room(carried, list.as_deref())?;
+        let victims = self.room(carried, list.as_deref(), self.last + 1)?;
         let freed: u64 = victims
             .iter()
             .filter(|_| list.is_some())
@@ -155,6 +157,7 @@ impl Model {
         self.items.push(Item {
             carried: carried.clone(),
             place,
+            line: place,
             parked: None,
             list,
         });
@@ -181,14 +184,15 @@ impl Model {
         &self,
         carried: &Carried,
         list: Option<&ChildBlock>,
+        place: i64,
     ) -> Result<Vec<TxId>, &'static str> {
         match list {
             Some(list) => self.room_for_list(list),
-            None => self.room_for(carried),
+            None => self.room_for(carried, place),
         }
     }
 
-    fn room_for(&self, carried: &Carried) -> Result<Vec<TxId>, &'static str> {
+    fn room_for(&self, carried: &Carried, place: i64) -> Result<Vec<TxId>, &'static str> {
         let mut items: Vec<&Item> = self
             .items
             .iter()
@@ -222,8 +226,9 @@ impl Model {
                 .filter(|item| item.owner().1 == ChainId(largest))
                 .max_by_key(|item| (item.parked.is_some(), item.turn()))
                 .ok_or("chain_pool.full")?;
-            let pays_less = victim.rate() < fee_rate(carried.transaction.fee, carried.bytes);
-            if ChainId(largest) == own && victim.parked.is_none() && !pays_less {
+            let rate = fee_rate(carried.transaction.fee, carried.bytes);
+            let goes_first = (std::cmp::Reverse(rate), place) < victim.turn();
+            if ChainId(largest) == own && victim.parked.is_none() && !goes_first {
                 return Err("chain_pool.full");
             }
             let id = victim.carried.id;
@@ -297,10 +302,8 @@ impl Model {
     }
 
     pub(super) fn block_popped(&mut self, block: &CarriedBlock, now: u32) {
-        self.first -= block.transactions().count() as i64;
-        let mut place = self.first;
-        for entry in &block.body {
-            for carried in std::iter::once(&entry.transaction).chain(&entry.children) {
+        for entry in block.body.iter().rev() {
+            for carried in entry.children.iter().rev().chain([&entry.transaction]) {
                 let list = matches!(carried.transaction.body, Body::ChildBlock { .. }).then(|| {
                     let ids = entry.children.iter().map(|child| child.id).collect();
                     Arc::new(ChildBlock::new(carried.clone(), ids).unwrap())
@@ -313,17 +316,17 @@ impl Model {
                 if carried.transaction.expires() < now {
                     self.left.insert(carried.id, "chain_pool.expired");
                 } else {
-                    match self.room(carried, list.as_deref()) {
+                    self.first -= 1;
+                    match self.room(carried, list.as_deref(), self.first) {
                         Ok(victims) => {
                             self.evict(victims);
-                            self.add(carried, list, place);
+                            self.add(carried, list, self.first);
                         }
                         Err(_) => {
                             self.left.insert(carried.id, refused);
                         }
                     }
                 }
-                place += 1;
             }
         }
     }
@@ -333,18 +336,23 @@ impl Model {
         let mut owners: Vec<Owner> = self.items.iter().map(Item::owner).collect();
         owners.sort_unstable();
         owners.dedup();
-        self.items.sort_by_key(Item::turn);
         for owner in owners {
             let balance = ledger.balance(owner);
             while self.pending(owner) > balance {
+                self.items.sort_by_key(|item| item.line);
                 let ready = |item: &Item| item.owner() == owner && item.parked.is_none();
-                let worst = self.items.iter().rposition(ready).unwrap();
-                self.items[worst].parked = Some(now + self.settings.patience_seconds);
+                let last = self.items.iter().rposition(ready).unwrap();
+                self.first -= 1;
+                self.items[last].line = self.first;
+                self.items[last].parked = Some(now + self.settings.patience_seconds);
             }
+            self.items.sort_by_key(|item| item.line);
             for at in 0..self.items.len() {
                 let item = &self.items[at];
                 let waits = item.owner() == owner && item.parked.is_some();
                 if waits && item.debit() <= balance - self.pending(owner) {
+                    self.last += 1;
+                    self.items[at].line = self.last;
                     self.items[at].parked = None;
                 }
             }

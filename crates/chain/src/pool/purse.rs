@@ -1,0 +1,89 @@
+//! What the pool knows of an account on a chain.
+
+use super::entry::Slots;
+
+/// No entry.
+pub(super) const NOBODY: u32 = u32::MAX;
+
+/// Entries one behind the other, linked through themselves.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Line {
+    pub(super) first: u32,
+    pub(super) last: u32,
+    pub(super) length: u32,
+}
+
+impl Default for Line {
+    fn default() -> Self {
+        Self {
+            first: NOBODY,
+            last: NOBODY,
+            length: 0,
+        }
+    }
+}
+
+impl Line {
+    pub(super) fn push_last(&mut self, slots: &mut Slots, slot: u32) {
+        let before = std::mem::replace(&mut self.last, slot);
+        slots.get_mut(slot).neighbours = (before, NOBODY);
+        match before {
+            NOBODY => self.first = slot,
+            before => slots.get_mut(before).neighbours.1 = slot,
+        }
+        self.length += 1;
+    }
+
+    pub(super) fn push_first(&mut self, slots: &mut Slots, slot: u32) {
+        let after = std::mem::replace(&mut self.first, slot);
+        slots.get_mut(slot).neighbours = (NOBODY, after);
+        match after {
+            NOBODY => self.last = slot,
+            after => slots.get_mut(after).neighbours.0 = slot,
+        }
+        self.length += 1;
+    }
+
+    pub(super) fn remove(&mut self, slots: &mut Slots, slot: u32) {
+        let (before, after) = slots.get(slot).neighbours;
+        match before {
+            NOBODY => self.first = after,
+            before => slots.get_mut(before).neighbours.1 = after,
+        }
+        match after {
+            NOBODY => self.last = before,
+            after => slots.get_mut(after).neighbours.0 = before,
+        }
+        self.length -= 1;
+    }
+
+    pub(super) fn iter(self, slots: &Slots) -> impl Iterator<Item = u32> {
+        let some = |slot| (slot != NOBODY).then_some(slot);
+        std::iter::successors(some(self.first), move |slot| {
+            some(slots.get(*slot).neighbours.1)
+        })
+    }
+}
+
+/// An account's transactions on a chain, in the order in which they came: whoever came last is parked first.
+#[derive(Debug, Default)]
+pub(super) struct Purse {
+    /// What the ready ones debit.
+    pub(super) pending: u128,
+    pub(super) ready: Line,
+    pub(super) parked: Line,
+}
+
+impl Purse {
+    pub(super) fn line(&mut self, parked: bool) -> &mut Line {
+        if parked {
+            &mut self.parked
+        } else {
+            &mut self.ready
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.ready.length + self.parked.length == 0
+    }
+}
