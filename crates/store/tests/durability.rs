@@ -8,12 +8,16 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use diskimage::{Operation, Policy, Recorder, Recording};
-use kernel::port::WriteBatch;
+use kernel::port::Table;
+use primitives::storage::{TableSet, WriteBatch};
 use store::{Class, Committer, CommitterOptions, Embedded};
-use workload::{Sequence, assert_equals, batch, count, model, tiny};
+use workload::{Cast, Sequence, assert_equals, batch, count, model, tiny};
+
+type ChainTable = chain::port::Table;
 
 const FOLDER: &str = "STORE_TEST_FOLDER";
 const SEED: &str = "STORE_TEST_SEED";
+const KIND: &str = "STORE_TEST_KIND";
 const BATCHES: u64 = 700;
 
 /// The recorded process; runs only when a test below starts it. Prints `ACK number sequence` and `FAILED number code`.
@@ -26,8 +30,18 @@ fn child() {
         .ok()
         .and_then(|seed| seed.parse().ok())
         .expect("a seed");
+    let kind = std::env::var(KIND).expect("a kind");
+    if kind == Table::TITLE {
+        commit_batches::<Table>(&folder, seed);
+    } else {
+        assert_eq!(kind, ChainTable::TITLE);
+        commit_batches::<ChainTable>(&folder, seed);
+    }
+}
+
+fn commit_batches<T: Cast>(folder: &Path, seed: u64) {
     let recorder = Recorder::new(&folder.join("store"), &folder.join("log"));
-    let store = match Embedded::open(&folder.join("store"), &tiny()) {
+    let store = match Embedded::<T>::open(&folder.join("store"), &tiny()) {
         Ok(store) => store,
         Err(error) => {
             println!("OPEN FAILED {error}");
@@ -78,14 +92,15 @@ struct Told {
     failed: Vec<String>,
 }
 
-fn record(folder: &Path, seed: u64, prepare: impl FnOnce(&Recorder)) -> (Recording, Told) {
+fn record<T: Cast>(folder: &Path, seed: u64, prepare: impl FnOnce(&Recorder)) -> (Recording, Told) {
     let recorder = Recorder::new(&folder.join("store"), &folder.join("log"));
     prepare(&recorder);
     let mut command = Command::new(std::env::current_exe().expect("this test"));
     command
         .args(["--exact", "child", "--nocapture"])
         .env(FOLDER, folder)
-        .env(SEED, seed.to_string());
+        .env(SEED, seed.to_string())
+        .env(KIND, T::TITLE);
     let output = recorder
         .arm(&mut command)
         .output()
@@ -124,7 +139,7 @@ fn record(folder: &Path, seed: u64, prepare: impl FnOnce(&Recorder)) -> (Recordi
 }
 
 /// Rebuilds, opens and audits one disk. Gives how many batches it holds.
-fn audit(
+fn audit<T: Cast>(
     recording: &Recording,
     told: &Told,
     seed: u64,
@@ -132,13 +147,17 @@ fn audit(
     policy: Policy,
     choice: u64,
 ) -> u64 {
-    let what = format!("seed {seed}, after operation {at}, {policy:?} {choice}");
+    let what = format!(
+        "{}, seed {seed}, after operation {at}, {policy:?} {choice}",
+        T::TITLE
+    );
     let folder = workload::folder();
     let path = folder.path().join("store");
     recording
         .image_at(at, policy, choice, &path)
         .expect("an image");
-    let store = Embedded::open(&path, &tiny()).unwrap_or_else(|error| panic!("{what}: {error}"));
+    let store =
+        Embedded::<T>::open(&path, &tiny()).unwrap_or_else(|error| panic!("{what}: {error}"));
     let held = count(&store);
     let acknowledged = told
         .acknowledged
@@ -158,8 +177,8 @@ fn audit(
             .unwrap_or_else(|failure| panic!("{what}: {failure}"));
     }
     drop(store);
-    let store =
-        Embedded::open(&path, &tiny()).unwrap_or_else(|error| panic!("{what}, again: {error}"));
+    let store = Embedded::<T>::open(&path, &tiny())
+        .unwrap_or_else(|error| panic!("{what}, again: {error}"));
     assert_equals(&store, &model(seed, held + 29), &what);
     held
 }
@@ -190,12 +209,12 @@ fn moments(recording: &Recording, numbers: &mut Sequence, limit: usize) -> Vec<u
     around
 }
 
-#[test]
-fn every_disk_that_a_power_cut_can_leave_holds_what_was_acknowledged() {
+fn every_disk_that_a_power_cut_can_leave<T: Cast>(seeds: std::ops::Range<u64>) {
     let mut audited = 0;
-    for seed in 0..2 {
+    for seed in seeds {
         let folder = workload::folder();
-        let (recording, told) = record(&folder.path().canonicalize().expect("real"), seed, |_| {});
+        let (recording, told) =
+            record::<T>(&folder.path().canonicalize().expect("real"), seed, |_| {});
         assert_eq!(
             (told.acknowledged.len() as u64, told.failed.len()),
             (BATCHES, 0)
@@ -203,14 +222,14 @@ fn every_disk_that_a_power_cut_can_leave_holds_what_was_acknowledged() {
         let mut numbers = Sequence(seed);
         for at in moments(&recording, &mut numbers, 60) {
             for policy in Policy::ALL {
-                audit(&recording, &told, seed, at, policy, numbers.next());
+                audit::<T>(&recording, &told, seed, at, policy, numbers.next());
                 audited += 1;
             }
         }
         let all = model(seed, BATCHES / 5 * 4);
-        let store = Embedded::open(&folder.path().join("store"), &tiny()).expect("opens");
+        let store = Embedded::<T>::open(&folder.path().join("store"), &tiny()).expect("opens");
         assert_equals(&store, &all, "the real disk");
-        let held = audit(
+        let held = audit::<T>(
             &recording,
             &told,
             seed,
@@ -228,14 +247,29 @@ fn every_disk_that_a_power_cut_can_leave_holds_what_was_acknowledged() {
 }
 
 #[test]
+fn every_disk_that_a_power_cut_can_leave_holds_what_a_node_was_acknowledged() {
+    every_disk_that_a_power_cut_can_leave::<Table>(0..1);
+}
+
+#[test]
+fn every_disk_that_a_power_cut_can_leave_holds_what_a_chain_was_acknowledged() {
+    every_disk_that_a_power_cut_can_leave::<ChainTable>(1..2);
+}
+
+#[test]
 fn a_full_or_failing_disk_is_reported_and_nothing_acknowledged_is_lost() {
+    full_or_failing_disk::<Table>(0..18);
+    full_or_failing_disk::<ChainTable>(18..36);
+}
+
+fn full_or_failing_disk<T: Cast>(rounds: std::ops::Range<u64>) {
     const ENOSPC: i32 = 28;
     const EIO: i32 = 5;
-    let mut numbers = Sequence(99);
-    for round in 0..36u64 {
+    let mut numbers = Sequence(99 + rounds.start);
+    for round in rounds {
         let folder = workload::folder();
         let folder = folder.path().canonicalize().expect("real");
-        let (recording, told) = record(&folder, round, |recorder| match round % 3 {
+        let (recording, told) = record::<T>(&folder, round, |recorder| match round % 3 {
             0 => recorder
                 .fail_writes(1 + numbers.below(1500), ENOSPC)
                 .expect("armed"),
@@ -274,7 +308,7 @@ fn a_full_or_failing_disk_is_reported_and_nothing_acknowledged_is_lost() {
         }
         // The disk has space again; the store is opened anew.
         let acknowledged = told.acknowledged.last().map_or(0, |(count, _)| *count);
-        let store = Embedded::open(&folder.join("store"), &tiny())
+        let store = Embedded::<T>::open(&folder.join("store"), &tiny())
             .unwrap_or_else(|error| panic!("{what}: {error}"));
         let held = count(&store);
         assert!(held >= acknowledged, "{what}: {held} of {acknowledged}");
@@ -283,7 +317,7 @@ fn a_full_or_failing_disk_is_reported_and_nothing_acknowledged_is_lost() {
             .write(vec![batch(round, held + 1)])
             .expect("writes again");
         for policy in Policy::ALL {
-            audit(&recording, &told, round, recording.last(), policy, round);
+            audit::<T>(&recording, &told, round, recording.last(), policy, round);
         }
     }
 }

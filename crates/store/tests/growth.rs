@@ -43,7 +43,7 @@ fn keys(number: u64) -> impl Iterator<Item = (Table, Vec<u8>, u64)> {
 
 fn commit(number: u64, value: &[u8]) -> WriteBatch {
     let mut batch = WriteBatch::default();
-    batch.put(COUNT.0, COUNT.1, number.to_be_bytes());
+    batch.put(Table::Meta, COUNT, number.to_be_bytes());
     for (table, key, _) in keys(number) {
         batch.put(table, key, value);
     }

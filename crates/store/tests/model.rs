@@ -4,16 +4,16 @@ mod workload;
 
 use kernel::port::{Reads, Table, WriteBatch};
 use primitives::Coded;
+use primitives::storage::TableSet;
 use store::{Embedded, Options};
-use workload::{Model, Sequence, apply, assert_equals, batch, tiny};
+use workload::{Cast, Model, Sequence, apply, assert_equals, batch, tiny};
 
-#[test]
-fn random_batches_with_restarts_equal_the_model() {
-    for seed in 0..6 {
+fn random_batches_with_restarts<T: Cast>(seeds: std::ops::Range<u64>) {
+    for seed in seeds {
         let folder = workload::folder();
         let mut numbers = Sequence(seed);
         let mut model = Model::new();
-        let mut store = Embedded::open(folder.path(), &tiny()).expect("opens");
+        let mut store = Embedded::<T>::open(folder.path(), &tiny()).expect("opens");
         for number in 1..=1500 {
             let batch = batch(seed, number);
             apply(&mut model, &batch);
@@ -35,6 +35,55 @@ fn random_batches_with_restarts_equal_the_model() {
         }
         assert_equals(&store, &model, &format!("seed {seed}, end"));
     }
+}
+
+#[test]
+fn random_batches_with_restarts_equal_the_model_in_a_nodes_tables() {
+    random_batches_with_restarts::<Table>(0..4);
+}
+
+#[test]
+fn random_batches_with_restarts_equal_the_model_in_a_chains_tables() {
+    random_batches_with_restarts::<chain::port::Table>(4..7);
+}
+
+#[test]
+fn tables_are_numbered_in_order_and_named_apart() {
+    fn check<T: TableSet>() {
+        let mut names = std::collections::BTreeSet::new();
+        for (number, table) in T::ALL.iter().enumerate() {
+            assert_eq!(usize::from(table.number()), number, "{table:?}");
+            assert!(number < 128, "the log's rows have seven bits for it");
+            assert!(names.insert(table.name()), "{table:?}");
+            let plain = |c: char| c.is_ascii_lowercase() || c == '_';
+            assert!(table.name().chars().all(plain), "{table:?}");
+        }
+    }
+    check::<Table>();
+    check::<chain::port::Table>();
+}
+
+#[test]
+fn a_store_of_one_kind_is_never_opened_as_another() {
+    fn refused<Made: Cast, Opened: TableSet>() {
+        let folder = workload::folder();
+        let store = Embedded::<Made>::open(folder.path(), &tiny()).expect("opens");
+        store.write(vec![batch(1, 1)]).expect("written");
+        drop(store);
+        let error = Embedded::<Opened>::open(folder.path(), &tiny())
+            .map(drop)
+            .expect_err("another kind");
+        assert_eq!(error.code(), "store.unknown_format");
+        let said = error.to_string();
+        assert!(
+            said.contains(Made::TITLE) && said.contains(Opened::TITLE),
+            "{said}"
+        );
+        let store = Embedded::<Made>::open(folder.path(), &tiny()).expect("unharmed");
+        assert_equals(&store, &workload::model(1, 1), "unharmed");
+    }
+    refused::<Table, chain::port::Table>();
+    refused::<chain::port::Table, Table>();
 }
 
 #[test]
@@ -183,7 +232,7 @@ fn a_directory_that_is_not_a_store_of_ours_is_refused() {
     ];
     for (name, spoil, code) in cases {
         let folder = workload::folder();
-        let store = Embedded::open(folder.path(), &Options::default()).expect("opens");
+        let store = <Embedded>::open(folder.path(), &Options::default()).expect("opens");
         store.write(vec![batch(1, 1)]).expect("written");
         store.flush().expect("flushed");
         store.write(vec![batch(1, 2)]).expect("written");
@@ -213,7 +262,7 @@ fn a_store_in_use_is_refused() {
 fn damage_to_an_acknowledged_record_is_reported_a_torn_last_one_is_not() {
     let folder = workload::folder();
     let path = folder.path();
-    let store = Embedded::open(path, &Options::default()).expect("opens");
+    let store = <Embedded>::open(path, &Options::default()).expect("opens");
     for number in 1..=3 {
         store.write(vec![batch(1, number)]).expect("written");
     }
@@ -225,13 +274,13 @@ fn damage_to_an_acknowledged_record_is_reported_a_torn_last_one_is_not() {
         .rposition(|byte| *byte != 0)
         .expect("not empty");
     spoil(&log, last as u64 - 20);
-    let store = Embedded::open(path, &Options::default()).expect("opens without the last record");
+    let store = <Embedded>::open(path, &Options::default()).expect("opens without the last record");
     assert_equals(&store, &workload::model(1, 2), "torn");
     store
         .write(vec![batch(1, 3)])
         .expect("goes on in its place");
     drop(store);
-    let store = Embedded::open(path, &Options::default()).expect("opens");
+    let store = <Embedded>::open(path, &Options::default()).expect("opens");
     assert_equals(&store, &workload::model(1, 3), "written again");
     drop(store);
     spoil(&log, 560);

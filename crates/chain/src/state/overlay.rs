@@ -6,6 +6,7 @@ use std::ops::Bound;
 
 use primitives::Hash;
 
+use super::held::HeldCache;
 use super::recent::{BalanceCache, RecentIds};
 use super::window::{Seen, Window};
 use super::{Fault, Point, rows};
@@ -48,6 +49,7 @@ pub struct Overlay<R> {
     /// Batches given out and not yet durable, oldest first.
     flying: VecDeque<Layer>,
     balances: RefCell<BalanceCache>,
+    held: RefCell<HeldCache>,
     pub(super) recent: RecentIds,
     pub(super) window: Window,
     pub(super) tip: Point,
@@ -57,11 +59,16 @@ pub struct Overlay<R> {
 impl<R: Reads<Table>> Overlay<R> {
     /// Opens a store. An empty one gets the rows of the genesis, in the first batch.
     pub fn open(reads: R, genesis: &Genesis) -> Result<Self, Fault> {
+        let params = &genesis.params;
+        let depth = params
+            .effective_age_blocks
+            .saturating_add(params.rollback_blocks_max);
         let mut overlay = Self {
             reads,
             fresh: Layer::new(),
             flying: VecDeque::new(),
             balances: RefCell::default(),
+            held: RefCell::new(HeldCache::new(depth)),
             recent: RecentIds::default(),
             window: Window::new(1),
             tip: Point::genesis(genesis),
@@ -151,6 +158,9 @@ impl<R: Reads<Table>> Overlay<R> {
         if table == Table::Balances {
             self.balances.get_mut().forget(&key);
         }
+        if table == Table::Held {
+            self.held.get_mut().wrote(&key, value.as_deref());
+        }
         self.fresh.tables[table as usize].insert(key, value);
     }
 
@@ -172,6 +182,17 @@ impl<R: Reads<Table>> Overlay<R> {
         let balance = value.map_or(Ok(0), |value| rows::read_u64(&value))?;
         self.balances.borrow_mut().keep(key, balance);
         Ok(balance)
+    }
+
+    /// The least balance of an account on the parent chain at the ends of the heights `lowest..=highest`.
+    pub(super) fn held_least(
+        &self,
+        account: &AccountId,
+        lowest: u32,
+        highest: u32,
+    ) -> Result<u64, StoreFailure> {
+        let mut held = self.held.borrow_mut();
+        held.least(self, account, lowest, highest)
     }
 
     /// Whether a block of this branch has the transaction. Recent ids are answered from memory.

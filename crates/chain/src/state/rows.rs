@@ -14,7 +14,7 @@ pub const META_VERSION: &[u8] = b"version";
 pub const META_GENESIS: &[u8] = b"genesis";
 /// Key in `Meta`: height and hash of the last block.
 pub const META_TIP: &[u8] = b"tip";
-/// Key in `Meta`: what has been pruned, see [`Pruned`].
+/// Key in `Meta`: what has been pruned, see [`super::Pruned`].
 pub const META_PRUNED: &[u8] = b"pruned";
 
 /// Bytes of a piece of a body; the last one may be shorter.
@@ -392,6 +392,10 @@ impl<'a> RowReader<'a> {
             }
         }
         Err(self.damaged())
+    }
+
+    pub(super) fn rest(&self) -> &'a [u8] {
+        self.rest
     }
 
     pub(super) fn end(&self) -> Result<(), StoreFailure> {

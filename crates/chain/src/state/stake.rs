@@ -6,9 +6,6 @@ use super::{Overlay, leases, rows};
 use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::{AccountId, Genesis, Params};
 
-/// Rows of held balances that are read at a time: most accounts change rarely, so the first page is small.
-const PAGES: [usize; 2] = [8, 512];
-
 /// Rows of leases as they were at some block, where they differ from those of the tip.
 pub(super) type Former = BTreeMap<(Table, Vec<u8>), Option<Vec<u8>>>;
 
@@ -71,7 +68,7 @@ pub(super) fn effective<R: Reads<Table>>(
         return Ok(None);
     }
     let upper = common.min(height.saturating_sub(1));
-    let held = |account: &AccountId| held_least(leases.overlay, account, lowest.min(upper), upper);
+    let held = |account: &AccountId| leases.overlay.held_least(account, lowest.min(upper), upper);
     let mut sum = match leases.lessee(account, height)? {
         Some(_) => 0,
         None => held(account)?,
@@ -84,34 +81,6 @@ pub(super) fn effective<R: Reads<Table>>(
         }
     }
     Ok(Some(sum))
-}
-
-/// The least balance at the ends of the heights `lowest..=highest`.
-fn held_least(
-    reads: &impl Reads<Table>,
-    account: &AccountId,
-    lowest: u32,
-    highest: u32,
-) -> Result<u64, StoreFailure> {
-    let end = [&rows::held_key(account, 0)[..], &[0]].concat();
-    let mut from = rows::held_key(account, highest).to_vec();
-    let mut least: Option<u64> = None;
-    for page in std::iter::once(PAGES[0]).chain(std::iter::repeat(PAGES[1])) {
-        let found = reads.scan(Table::Held, &from, Some(&end), page)?;
-        for (key, value) in &found {
-            let balance = rows::read_u64(value)?;
-            least = Some(least.map_or(balance, |least| least.min(balance)));
-            if rows::read_held_key(key)?.1 <= lowest {
-                return Ok(least.unwrap_or(0));
-            }
-        }
-        match found.last() {
-            Some((last, _)) if found.len() == page => from = [last, &[0][..]].concat(),
-            // At the lowest height it held nothing yet.
-            _ => break,
-        }
-    }
-    Ok(0)
 }
 
 /// Whole tokens of an effective balance; below what forging takes, none.

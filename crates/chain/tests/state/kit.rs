@@ -75,6 +75,8 @@ pub struct Net {
     pub genesis: Genesis,
     pub store: MemoryStore,
     pub overlay: Overlay<MemoryStore>,
+    /// When transactions are made; the tip's time if that is later.
+    pub clock: u32,
 }
 
 impl Net {
@@ -90,6 +92,7 @@ impl Net {
             genesis,
             store,
             overlay,
+            clock: 0,
         };
         net.commit();
         net
@@ -116,8 +119,8 @@ impl Net {
     pub fn transaction(&self, from: usize, chain: u8, fee: u64, body: Body) -> Transaction {
         Transaction {
             chain: ChainId(chain),
-            time: self.overlay.tip().time,
-            deadline_minutes: 60,
+            time: self.overlay.tip().time.max(self.clock),
+            deadline_minutes: self.genesis.params.deadline_minutes_max,
             sender: public(from),
             fee,
             anchor: Anchor::at(0, &self.genesis.hash),

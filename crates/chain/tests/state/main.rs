@@ -3,3 +3,4 @@
 mod apply;
 mod kit;
 mod leases;
+mod random;

@@ -5,7 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use kernel::port::{Reads, Table, WriteBatch};
+use kernel::port::Table;
+use primitives::storage::{Reads, TableSet, WriteBatch};
 use store::{Embedded, Options};
 
 /// splitmix64: the same numbers for the same seed, everywhere.
@@ -49,38 +50,72 @@ pub fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| tempfile::tempdir().expect("a folder"))
 }
 
-/// The row that counts the batches.
-pub const COUNT: (Table, &[u8]) = (Table::Meta, b"count");
+/// The parts that the tables of a core play in the workload.
+pub trait Cast: TableSet {
+    /// Holds the count of batches.
+    const META: Self;
+    /// Grows at its end.
+    const APPENDED: Self;
+    /// Random keys, never deleted.
+    const INDEX: Self;
+    /// Rows that are soon deleted, short keys and long ones.
+    const PASSING: [Self; 2];
+    /// Overwritten and deleted at random.
+    const SHUFFLED: [Self; 4];
+    /// A large row now and then.
+    const LARGE: Self;
+}
+
+impl Cast for Table {
+    const META: Self = Table::Meta;
+    const APPENDED: Self = Table::Ledger;
+    const INDEX: Self = Table::TxIndex;
+    const PASSING: [Self; 2] = [Table::Journal, Table::Outbox];
+    const SHUFFLED: [Self; 4] = [
+        Table::NotaryStates,
+        Table::ClientIds,
+        Table::Staging,
+        Table::Deliveries,
+    ];
+    const LARGE: Self = Table::Attachments;
+}
+
+impl Cast for chain::port::Table {
+    const META: Self = Self::Meta;
+    const APPENDED: Self = Self::Headers;
+    const INDEX: Self = Self::TxIndex;
+    const PASSING: [Self; 2] = [Self::Pool, Self::Side];
+    const SHUFFLED: [Self; 4] = [Self::Balances, Self::Undo, Self::Left, Self::LeftOrder];
+    const LARGE: Self = Self::Bodies;
+}
+
+/// The key of the row that counts the batches.
+pub const COUNT: &[u8] = b"count";
 
 /// Batch `number` of the workload `seed`.
-pub fn batch(seed: u64, number: u64) -> WriteBatch {
+pub fn batch<T: Cast>(seed: u64, number: u64) -> WriteBatch<T> {
     let mut numbers = Sequence(seed.wrapping_mul(0x1234_5677) ^ number);
     let mut batch = WriteBatch::default();
-    batch.put(COUNT.0, COUNT.1, number.to_be_bytes());
-    batch.put(Table::Ledger, number.to_be_bytes(), numbers.bytes(40));
-    batch.put(Table::TxIndex, tx_id(seed, number), number.to_be_bytes());
-    // A journal row and an outbox row, deleted a few batches later.
+    batch.put(T::META, COUNT, number.to_be_bytes());
+    batch.put(T::APPENDED, number.to_be_bytes(), numbers.bytes(40));
+    batch.put(T::INDEX, tx_id(seed, number), number.to_be_bytes());
+    // As a journal's row and an outbox's, deleted a few batches later.
     batch.put(
-        Table::Journal,
+        T::PASSING[0],
         [b"flow".as_slice(), &number.to_be_bytes()].concat(),
         numbers.bytes(100),
     );
     let outbox = |number: u64| [[number as u8 % 3; 32].as_slice(), &number.to_be_bytes()].concat();
-    batch.put(Table::Outbox, outbox(number), numbers.bytes(150));
+    batch.put(T::PASSING[1], outbox(number), numbers.bytes(150));
     let done = number.saturating_sub(1 + number % 9);
     batch.delete(
-        Table::Journal,
+        T::PASSING[0],
         [b"flow".as_slice(), &done.to_be_bytes()].concat(),
     );
-    batch.delete(Table::Outbox, outbox(done));
+    batch.delete(T::PASSING[1], outbox(done));
     // Overwritten and deleted at random, the same key perhaps twice in a batch.
     for _ in 0..numbers.below(12) {
-        let table = [
-            Table::NotaryStates,
-            Table::ClientIds,
-            Table::Staging,
-            Table::Deliveries,
-        ][numbers.below(4) as usize];
+        let table = T::SHUFFLED[numbers.below(4) as usize];
         let key = numbers.below(300).to_be_bytes();
         match numbers.below(3) {
             0 => batch.delete(table, key),
@@ -91,11 +126,7 @@ pub fn batch(seed: u64, number: u64) -> WriteBatch {
         }
     }
     if numbers.below(40) == 0 {
-        batch.put(
-            Table::Attachments,
-            number.to_be_bytes(),
-            numbers.bytes(9000),
-        );
+        batch.put(T::LARGE, number.to_be_bytes(), numbers.bytes(9000));
     }
     batch
 }
@@ -105,9 +136,9 @@ pub fn tx_id(seed: u64, number: u64) -> Vec<u8> {
 }
 
 /// What a store holds.
-pub type Model = BTreeMap<(Table, Vec<u8>), Vec<u8>>;
+pub type Model<T> = BTreeMap<(T, Vec<u8>), Vec<u8>>;
 
-pub fn apply(model: &mut Model, batch: &WriteBatch) {
+pub fn apply<T: TableSet>(model: &mut Model<T>, batch: &WriteBatch<T>) {
     for write in &batch.writes {
         let key = (write.table, write.key.clone());
         match &write.value {
@@ -118,23 +149,23 @@ pub fn apply(model: &mut Model, batch: &WriteBatch) {
 }
 
 /// The model after the first `count` batches.
-pub fn model(seed: u64, count: u64) -> Model {
+pub fn model<T: Cast>(seed: u64, count: u64) -> Model<T> {
     let mut model = Model::new();
     (1..=count).for_each(|number| apply(&mut model, &batch(seed, number)));
     model
 }
 
 /// How many batches the store says it holds.
-pub fn count(store: &Embedded) -> u64 {
-    let row = store.get(COUNT.0, COUNT.1).expect("readable");
+pub fn count<T: Cast>(store: &Embedded<T>) -> u64 {
+    let row = store.get(T::META, COUNT).expect("readable");
     row.map_or(0, |row| {
         u64::from_be_bytes(row.try_into().expect("eight bytes"))
     })
 }
 
 /// The store holds exactly the model: by scanning, by looking up, by the last row.
-pub fn assert_equals(store: &Embedded, model: &Model, what: &str) {
-    for table in Table::ALL {
+pub fn assert_equals<T: TableSet>(store: &Embedded<T>, model: &Model<T>, what: &str) {
+    for table in T::ALL.iter().copied() {
         let expected: Vec<(Vec<u8>, Vec<u8>)> = model
             .range((table, Vec::new())..)
             .take_while(|((other, _), _)| *other == table)

@@ -1,0 +1,93 @@
+//! The hash of the state: what two nodes at the same block compare.
+
+use primitives::{Domain, Hash, Hasher};
+
+use super::{read, rows};
+use crate::port::{Reads, StoreFailure, Table};
+use crate::{AccountId, Genesis};
+
+/// Rows that are read at a time.
+const PAGE: usize = 4_096;
+
+/// The state at a block, as a hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StateHash {
+    /// The block's height.
+    pub height: u32,
+    /// The block's hash.
+    pub block: Hash,
+    /// Over tip, balances, leases, and held balances as far as they may still count: the same on every node at this block, whatever
+    /// it has been through and has pruned.
+    pub state: Hash,
+}
+
+/// The hash of the state. It reads every balance: a question for tests, checks and audits. `None` where the tip moved meanwhile,
+/// which a reader beside the writer may see: ask again.
+pub fn state_hash(
+    reads: &impl Reads<Table>,
+    genesis: &Genesis,
+) -> Result<Option<StateHash>, StoreFailure> {
+    let (height, block) = read::tip(reads)?;
+    let mut hasher = Hasher::new();
+    hasher.update(&[Domain::ChainState as u8]);
+    hasher.update(&rows::tip_value(height, &block));
+    for table in [Table::Balances, Table::Leases, Table::Lessors] {
+        each_row(reads, table, |key, value| {
+            add(&mut hasher, table, key, value);
+            Ok(())
+        })?;
+    }
+    let horizon = horizon(genesis, height);
+    let mut last: Option<AccountId> = None;
+    each_row(reads, Table::Held, |key, value| {
+        let (account, height) = rows::read_held_key(key)?;
+        if height > horizon {
+            add(&mut hasher, Table::Held, key, value);
+        } else if last != Some(account) {
+            // The newest at or below the horizon: of its height nothing depends, and nothing is the same as no row.
+            last = Some(account);
+            if rows::read_u64(value)? > 0 {
+                add(&mut hasher, Table::Held, &account.0, value);
+            }
+        }
+        Ok(())
+    })?;
+    let state = hasher.finish();
+    let same = read::tip(reads)? == (height, block);
+    Ok(same.then_some(StateHash {
+        height,
+        block,
+        state,
+    }))
+}
+
+/// Held balances that were overwritten at or below this height count no more, whatever is rolled back.
+pub(super) fn horizon(genesis: &Genesis, height: u32) -> u32 {
+    height
+        .saturating_sub(genesis.params.effective_age_blocks)
+        .saturating_sub(genesis.params.rollback_blocks_max)
+}
+
+fn add(hasher: &mut Hasher, table: Table, key: &[u8], value: &[u8]) {
+    hasher.update(&[table as u8, key.len() as u8, value.len() as u8]);
+    hasher.update(key);
+    hasher.update(value);
+}
+
+fn each_row(
+    reads: &impl Reads<Table>,
+    table: Table,
+    mut each: impl FnMut(&[u8], &[u8]) -> Result<(), StoreFailure>,
+) -> Result<(), StoreFailure> {
+    let mut from = Vec::new();
+    loop {
+        let page = reads.scan(table, &from, None, PAGE)?;
+        for (key, value) in &page {
+            each(key, value)?;
+        }
+        match page.last() {
+            Some((last, _)) if page.len() == PAGE => from = [last, &[0][..]].concat(),
+            _ => return Ok(()),
+        }
+    }
+}

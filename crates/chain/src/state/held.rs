@@ -1,0 +1,145 @@
+//! Held balances of accounts that forge or lease, kept in memory: their windows are asked for at every block.
+
+use std::collections::{HashMap, VecDeque};
+
+use super::rows;
+use crate::AccountId;
+use crate::port::{Reads, StoreFailure, Table};
+
+/// Accounts whose held balances are kept at most.
+const ACCOUNTS_MAX: usize = 256;
+/// Rows that are read at a time: most accounts change rarely, so the first page is small.
+const PAGES: [usize; 2] = [8, 512];
+
+/// One account's rows from some height on.
+#[derive(Debug)]
+struct Rows {
+    /// Height and balance, ascending. The first one may stand at or below `floor`: what was held there.
+    rows: VecDeque<(u32, u64)>,
+    /// The lowest height whose balance is known.
+    floor: u32,
+}
+
+impl Rows {
+    /// The least balance at the ends of the heights `lowest..=highest`; nothing was held before the first row.
+    fn least(&self, lowest: u32, highest: u32) -> u64 {
+        let mut least = u64::MAX;
+        for (height, balance) in self.rows.iter().rev() {
+            if *height > highest {
+                continue;
+            }
+            least = least.min(*balance);
+            if *height <= lowest {
+                return least;
+            }
+        }
+        0
+    }
+}
+
+/// Rows of `Held` of some accounts, as they are with everything that was applied.
+#[derive(Debug)]
+pub(super) struct HeldCache {
+    accounts: HashMap<AccountId, Rows>,
+    /// Heights below the latest that are kept.
+    depth: u32,
+}
+
+impl HeldCache {
+    pub(super) fn new(depth: u32) -> Self {
+        Self {
+            accounts: HashMap::new(),
+            depth,
+        }
+    }
+
+    /// The least balance at the ends of the heights `lowest..=highest`.
+    pub(super) fn least(
+        &mut self,
+        reads: &impl Reads<Table>,
+        account: &AccountId,
+        lowest: u32,
+        highest: u32,
+    ) -> Result<u64, StoreFailure> {
+        if let Some(rows) = self.accounts.get(account)
+            && rows.floor <= lowest
+        {
+            return Ok(rows.least(lowest, highest));
+        }
+        // Somewhat deeper than asked: a branch may ask for a lower window next.
+        let rows = load(
+            reads,
+            account,
+            lowest.min(highest.saturating_sub(self.depth)),
+        )?;
+        let least = rows.least(lowest, highest);
+        if self.accounts.len() >= ACCOUNTS_MAX && !self.accounts.contains_key(account) {
+            self.accounts.clear();
+        }
+        self.accounts.insert(*account, rows);
+        Ok(least)
+    }
+
+    /// A row of `Held` is written or deleted.
+    pub(super) fn wrote(&mut self, key: &[u8], value: Option<&[u8]>) {
+        let Ok((account, height)) = rows::read_held_key(key) else {
+            return;
+        };
+        let Some(known) = self.accounts.get_mut(&account) else {
+            return;
+        };
+        let last = known.rows.back().map(|(height, _)| *height);
+        match value.map(rows::read_u64) {
+            Some(Ok(balance)) if last.is_none_or(|last| last < height) => {
+                known.rows.push_back((height, balance));
+                let floor = height.saturating_sub(self.depth);
+                while known
+                    .rows
+                    .get(1)
+                    .is_some_and(|(second, _)| *second <= floor)
+                {
+                    known.rows.pop_front();
+                    known.floor = known.floor.max(floor);
+                }
+            }
+            None if last == Some(height) && height > known.floor => {
+                known.rows.pop_back();
+            }
+            // Pruned, with all before it: no window reaches there any more.
+            None if last.is_some_and(|last| height < last) => {
+                while known
+                    .rows
+                    .front()
+                    .is_some_and(|(first, _)| *first <= height)
+                {
+                    known.rows.pop_front();
+                }
+                known.floor = known.floor.max(height.saturating_add(1));
+            }
+            _ => {
+                self.accounts.remove(&account);
+            }
+        }
+    }
+}
+
+fn load(reads: &impl Reads<Table>, account: &AccountId, floor: u32) -> Result<Rows, StoreFailure> {
+    let end = [&rows::held_key(account, 0)[..], &[0]].concat();
+    let mut from = rows::held_key(account, u32::MAX).to_vec();
+    let mut found = VecDeque::new();
+    'pages: for page in std::iter::once(PAGES[0]).chain(std::iter::repeat(PAGES[1])) {
+        let rows_read = reads.scan(Table::Held, &from, Some(&end), page)?;
+        for (key, value) in &rows_read {
+            let height = rows::read_held_key(key)?.1;
+            found.push_front((height, rows::read_u64(value)?));
+            if height <= floor {
+                break 'pages;
+            }
+        }
+        match rows_read.last() {
+            Some((last, _)) if rows_read.len() == page => from = [last, &[0][..]].concat(),
+            _ => break,
+        }
+    }
+    Ok(Rows { rows: found, floor })
+}

@@ -1,0 +1,181 @@
+//! What nobody asks for any more is deleted, a little at a time.
+
+use super::hash::horizon;
+use super::rows::{self, RowReader};
+use super::undo::carried_block;
+use super::{Overlay, apply::account_places};
+use crate::port::{Reads, StoreFailure, Table};
+use crate::{AccountId, Genesis};
+
+/// How far a store has been pruned: the row [`rows::META_PRUNED`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pruned {
+    /// Blocks up to this height cannot be undone.
+    pub undo: u32,
+    /// Blocks up to this height have neither bodies nor indexes.
+    pub bodies: u32,
+    /// The key of `Held` up to which the walk through the table has come; empty at its beginning.
+    cursor: Vec<u8>,
+    /// The account at the cursor has a row at or below the horizon before it: all that follow go.
+    settled: bool,
+}
+
+impl Pruned {
+    /// How far a store has been pruned.
+    pub fn load(reads: &impl Reads<Table>) -> Result<Self, StoreFailure> {
+        let Some(value) = reads.get(Table::Meta, rows::META_PRUNED)? else {
+            return Ok(Self::default());
+        };
+        let mut reader = RowReader::new(&value, "what is pruned");
+        Ok(Self {
+            undo: reader.u32()?,
+            bodies: reader.u32()?,
+            settled: reader.take::<1>()? == [1],
+            cursor: reader.rest().to_vec(),
+        })
+    }
+
+    fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(9 + self.cursor.len());
+        out.extend_from_slice(&self.undo.to_be_bytes());
+        out.extend_from_slice(&self.bodies.to_be_bytes());
+        out.push(u8::from(self.settled));
+        out.extend_from_slice(&self.cursor);
+        out
+    }
+}
+
+/// Deletes what is beyond the rollback limit: undo rows, held balances that count no more; and bodies with their indexes where only
+/// `bodies_kept` blocks are to be kept (and all within the rollback limit, and all whose transactions' deadlines might not be over).
+///
+/// It looks at about `rows_max` rows, or at one block: call it after each block with some hundreds.
+pub fn prune<R: Reads<Table>>(
+    overlay: &mut Overlay<R>,
+    genesis: &Genesis,
+    bodies_kept: Option<u32>,
+    rows_max: usize,
+) -> Result<Pruned, StoreFailure> {
+    let before = Pruned::load(overlay)?;
+    let mut pruned = before.clone();
+    let tip = overlay.tip().height;
+    let fixed = tip.saturating_sub(genesis.params.rollback_blocks_max);
+    for height in
+        pruned.undo.saturating_add(1)..=fixed.min(pruned.undo.saturating_add(count(rows_max)))
+    {
+        overlay.delete(Table::Undo, height.to_be_bytes());
+        pruned.undo = height;
+    }
+    if let Some(kept) = bodies_kept {
+        prune_bodies(
+            overlay,
+            genesis,
+            &mut pruned,
+            fixed.min(tip.saturating_sub(kept)),
+            rows_max,
+        )?;
+    }
+    let horizon = horizon(genesis, tip);
+    if horizon > 0 {
+        prune_held(overlay, &mut pruned, horizon, rows_max)?;
+    }
+    if pruned != before {
+        overlay.put(Table::Meta, rows::META_PRUNED, pruned.to_bytes());
+    }
+    Ok(pruned)
+}
+
+fn count(rows: usize) -> u32 {
+    u32::try_from(rows).unwrap_or(u32::MAX)
+}
+
+fn prune_bodies<R: Reads<Table>>(
+    overlay: &mut Overlay<R>,
+    genesis: &Genesis,
+    pruned: &mut Pruned,
+    until: u32,
+    rows_max: usize,
+) -> Result<(), StoreFailure> {
+    let params = &genesis.params;
+    let fixed = overlay
+        .tip()
+        .height
+        .saturating_sub(params.rollback_blocks_max);
+    let Some(fixed_time) = overlay.time_at(fixed)? else {
+        return Ok(());
+    };
+    let remembered = params
+        .clock_drift_seconds
+        .saturating_add(u32::from(params.deadline_minutes_max) * 60);
+    let mut rows_seen = 0;
+    while pruned.bodies < until && rows_seen < rows_max {
+        let height = pruned.bodies + 1;
+        let time = overlay.time_at(height)?.unwrap_or(u32::MAX);
+        if time.saturating_add(remembered) >= fixed_time {
+            return Ok(());
+        }
+        if let Some(block) = carried_block(overlay, genesis, height)? {
+            for carried in block.transactions() {
+                overlay.delete(Table::TxIndex, carried.id.0);
+                rows_seen += 1;
+            }
+            for account in account_places(&block).into_keys() {
+                overlay.delete(Table::AccountTxs, rows::held_key(&account, height));
+                rows_seen += 1;
+            }
+            let pieces = (block.header.body_bytes as usize).div_ceil(rows::PIECE_BYTES);
+            for piece in (0..=u16::MAX).take(pieces) {
+                overlay.delete(Table::Bodies, rows::body_key(height, piece));
+                rows_seen += 1;
+            }
+        }
+        rows_seen += 1;
+        pruned.bodies = height;
+    }
+    Ok(())
+}
+
+/// Goes on with the walk through the held balances: of each account, all rows older than the newest at or below the horizon go; and
+/// that one too if it says nothing and is the account's last, so that no older one ever speaks in its place.
+fn prune_held<R: Reads<Table>>(
+    overlay: &mut Overlay<R>,
+    pruned: &mut Pruned,
+    horizon: u32,
+    rows_max: usize,
+) -> Result<(), StoreFailure> {
+    let mut from = pruned.cursor.clone();
+    let mut account = match from.is_empty() {
+        true => None,
+        false => {
+            let (account, _) = rows::read_held_key(&from)?;
+            from.push(0);
+            Some(account)
+        }
+    };
+    let rows_max = rows_max.max(1);
+    let page = overlay.scan(Table::Held, &from, None, rows_max)?;
+    let at_end = page.len() < rows_max;
+    for (at, (key, value)) in page.iter().enumerate() {
+        let (of, height): (AccountId, u32) = rows::read_held_key(key)?;
+        if account != Some(of) {
+            account = Some(of);
+            pruned.settled = false;
+        }
+        let empty = height <= horizon && rows::read_u64(value)? == 0;
+        let is_last = match page.get(at + 1) {
+            Some((next, _)) => rows::read_held_key(next)?.0 != of,
+            None => at_end,
+        };
+        if pruned.settled || (empty && is_last) {
+            overlay.delete(Table::Held, key.clone());
+        }
+        pruned.settled |= height <= horizon;
+    }
+    match page.last() {
+        Some((last, _)) if !at_end => pruned.cursor.clone_from(last),
+        _ => {
+            pruned.cursor.clear();
+            pruned.settled = false;
+        }
+    }
+    Ok(())
+}
