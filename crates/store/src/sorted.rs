@@ -27,6 +27,11 @@ pub(crate) const TOP_RUNS_MAX: usize = 16;
 /// A merge stops changing anything long before this.
 const MERGES_MAX: usize = 16;
 const FILE_BYTES: u64 = 32 << 20;
+/// Once one in so many entries is a deletion, everything is merged: levels alone keep deletions, and the rows they hide, until
+/// enough other rows push them down. So at most four entries are written again for each that goes.
+const GONE_SHARE: usize = 4;
+/// A larger table is left to its levels: merging it at once would take minutes, and its space once more.
+const MERGE_ALL_BYTES_MAX: u64 = 4 << 30;
 
 /// One table's tree.
 pub(crate) struct Sorted {
@@ -147,7 +152,13 @@ impl Sorted {
         ingestion.finish()
     }
 
-    /// Merges until the levels are in shape.
+    /// So much of it is deletions, and rows that these hide, that merging all of it costs little for each.
+    fn is_mostly_gone(&self) -> bool {
+        let deletions = usize::try_from(self.tree.tombstone_count()).unwrap_or(usize::MAX);
+        deletions > 0 && deletions.saturating_mul(GONE_SHARE) >= self.rows_approximate()
+    }
+
+    /// Merges until the levels are in shape, and gives the space of deleted rows back.
     pub(crate) fn merge(&self) -> lsm_tree::Result<()> {
         let strategy = Arc::new(
             Leveled::default()
@@ -160,6 +171,9 @@ impl Sorted {
             if self.shape() == before {
                 break;
             }
+        }
+        if self.is_mostly_gone() && self.bytes() <= MERGE_ALL_BYTES_MAX {
+            return self.merge_all();
         }
         self.forget_old_versions()
     }
