@@ -35,6 +35,25 @@ pub const ERRORS: &[ErrorInfo] = catalogue! {
     "net.connection_lost": "A connection to a peer was closed or reset; it is made again." => "nothing if the peer was restarted; otherwise look at the peer's log";
     "net.replaced": "The same peer connected anew while its connection stood; the new one is used." => "nothing if the peer was restarted; otherwise check that no two nodes use the same folder";
     "net.stopped": "This node's connections end because it stops." => "nothing";
+    "gossip.listen_failed": "The address for peers of the chain cannot be listened on." => "free the port, or set another address to listen on";
+    "gossip.bad_option": "A limit of the chain's network is out of range." => "correct the setting that the message names";
+    "gossip.accept_failed": "The operating system refused a new connection, or took away the socket that is listened on." => "raise the limit on open files of the process; restart the node if nobody can connect any more";
+    "gossip.other_network": "A node of another chain connects, or is connected to: its genesis is not ours." => "check the seeds of both nodes; nodes of one network must have the same genesis";
+    "gossip.handshake_timeout": "A new connection of the chain's network was not ready in time." => "check the network between the nodes and the load of both; a port scanner causes this too";
+    "gossip.handshake_failed": "A new connection of the chain's network broke during its handshake, or its other end is no node." => "look at the log of the other node; a port scanner or a browser causes this too";
+    "gossip.too_many_connections": "There is no room for another peer, another connection from its address, or another handshake." => "nothing if the node has peers; otherwise let only nodes of the network reach its port";
+    "gossip.banned": "A peer misbehaved and is kept away for a while; the list of peers says why." => "look at the peer's software and log; end the ban once it is mended";
+    "gossip.connected_twice": "A peer that is connected connects again; its old connection is given up, and the next attempt succeeds." => "nothing if the peer was restarted; otherwise check that no two nodes use the same key";
+    "gossip.unreachable": "Nobody answers at an address of the chain's network; seeds are tried again for ever, at growing intervals." => "check that the node there runs, that the address is right and that no firewall is between";
+    "gossip.silent": "A peer did not answer a ping; its connection ends and is made again." => "check the peer and the network between the nodes";
+    "gossip.busy": "More waits to be sent to peers than allowed." => "try again soon; check the load of the node";
+    "gossip.message_too_large": "A message, a request or an answer is larger than nodes take." => "make it smaller; the page on the chain's network has the limits";
+    "gossip.stopped": "The node's part in the chain's network has ended." => "restart the node";
+    "gossip.request_timeout": "A peer did not answer a request in time." => "ask another peer; check the peer and the network between the nodes";
+    "gossip.not_connected": "A request was for a peer that is not connected, or it went while it was asked." => "ask another peer";
+    "gossip.no_answer": "A peer refused a request, or answered something else than an answer." => "ask another peer; check that both nodes run compatible versions";
+    "gossip.too_many_requests": "More requests to a peer, or to all, wait for an answer than allowed." => "wait for answers before asking more";
+    "gossip.rate_exceeded": "A peer sends or asks more than it may; what is too much is dropped and counts against it." => "look at the peer's software; raise the limits if the network's load is honestly higher";
 };
 
 /// What to do about one of this crate's codes.
@@ -49,7 +68,8 @@ mod tests {
     #[test]
     fn codes_are_unique_and_complete() {
         for (at, info) in ERRORS.iter().enumerate() {
-            assert!(info.code.starts_with("net."), "{}", info.code);
+            let ours = info.code.starts_with("net.") || info.code.starts_with("gossip.");
+            assert!(ours, "{}", info.code);
             assert!(
                 !info.cause.is_empty() && !info.action.is_empty(),
                 "{}",

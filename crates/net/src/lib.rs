@@ -7,8 +7,11 @@
 //! ```
 //! It moves bytes and never interprets a message. Messages to a peer that is away, or whose queue is full, are dropped and
 //! counted: the protocols above send again what is not acknowledged.
+//!
+//! The chain's network is another one, in [`gossip`].
 
 pub mod frame;
+pub mod gossip;
 
 // What is to be configured.
 mod options;

@@ -160,7 +160,7 @@ struct Second {
 
 impl RefusalLog {
     /// One line about a connection that was refused; `from` is its other end.
-    pub(crate) fn refused(&self, from: &str, refusal: &Refusal) {
+    pub(crate) fn refused(&self, from: &str, refusal: &dyn Coded) {
         let Some(left_out) = self.turn(Instant::now()) else {
             return;
         };

@@ -1,0 +1,145 @@
+//! Requests that are not answered yet, ours and those of others.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use libp2p::request_response::{InboundRequestId, OutboundRequestId, ResponseChannel};
+
+use super::{PeerId, RequestError, RequestId, Ticket};
+
+/// Our requests. One that nobody waits for any more keeps its place until libp2p has done with it, so that a peer that never
+/// answers is not asked more and more.
+#[derive(Debug, Default)]
+pub(super) struct Asked(HashMap<OutboundRequestId, One>);
+
+#[derive(Debug)]
+struct One {
+    peer: PeerId,
+    waits: Waits,
+}
+
+/// Who waits for an answer.
+#[derive(Clone, Copy, Debug)]
+enum Waits {
+    Application {
+        id: RequestId,
+        until: Instant,
+        deadline: Duration,
+    },
+    Addresses,
+    /// The deadline has passed and was told.
+    Nobody,
+}
+
+impl One {
+    fn is_application(&self) -> bool {
+        !matches!(self.waits, Waits::Addresses)
+    }
+}
+
+/// Whose an answer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum For {
+    Application(RequestId),
+    Addresses,
+    Nobody,
+}
+
+impl Asked {
+    /// How many of the application's one peer has not answered yet.
+    pub(super) fn of(&self, peer: PeerId) -> usize {
+        let of_application = self.0.values().filter(|one| one.is_application());
+        of_application.filter(|one| one.peer == peer).count()
+    }
+
+    /// How many of the application's are not answered yet.
+    pub(super) fn len(&self) -> usize {
+        let of_application = self.0.values().filter(|one| one.is_application());
+        of_application.count()
+    }
+
+    pub(super) fn add(
+        &mut self,
+        key: OutboundRequestId,
+        peer: PeerId,
+        id: Option<(RequestId, Duration)>,
+        now: Instant,
+    ) {
+        let waits = id.map_or(Waits::Addresses, |(id, deadline)| Waits::Application {
+            id,
+            until: now + deadline,
+            deadline,
+        });
+        self.0.insert(key, One { peer, waits });
+    }
+
+    /// One has come to its end: whose it was, and who waits for it.
+    pub(super) fn end(&mut self, key: &OutboundRequestId) -> Option<(PeerId, For)> {
+        let one = self.0.remove(key)?;
+        let whose = match one.waits {
+            Waits::Application { id, .. } => For::Application(id),
+            Waits::Addresses => For::Addresses,
+            Waits::Nobody => For::Nobody,
+        };
+        Some((one.peer, whose))
+    }
+
+    /// Those whose deadline has passed since this was asked.
+    pub(super) fn late(&mut self, now: Instant) -> Vec<(PeerId, RequestId, RequestError)> {
+        let mut late = Vec::new();
+        for one in self.0.values_mut() {
+            if let Waits::Application {
+                id,
+                until,
+                deadline,
+            } = one.waits
+                && until <= now
+            {
+                one.waits = Waits::Nobody;
+                late.push((one.peer, id, RequestError::Deadline(deadline)));
+            }
+        }
+        late
+    }
+}
+
+/// Requests of others.
+#[derive(Debug, Default)]
+pub(super) struct Tickets {
+    open: HashMap<Ticket, (PeerId, InboundRequestId, ResponseChannel<Vec<u8>>)>,
+    next: u64,
+}
+
+impl Tickets {
+    /// How many of one peer wait for an answer.
+    pub(super) fn of(&self, peer: PeerId) -> usize {
+        let open = self.open.values();
+        open.filter(|(whose, _, _)| *whose == peer).count()
+    }
+
+    pub(super) fn issue(
+        &mut self,
+        peer: PeerId,
+        key: InboundRequestId,
+        channel: ResponseChannel<Vec<u8>>,
+    ) -> Ticket {
+        let ticket = Ticket(self.next);
+        self.next += 1;
+        self.open.insert(ticket, (peer, key, channel));
+        ticket
+    }
+
+    pub(super) fn take(&mut self, ticket: Ticket) -> Option<ResponseChannel<Vec<u8>>> {
+        self.open.remove(&ticket).map(|(_, _, channel)| channel)
+    }
+
+    /// The peer does not wait any more.
+    pub(super) fn forget(&mut self, key: InboundRequestId) {
+        self.open.retain(|_, (_, own, _)| *own != key);
+    }
+
+    /// Forgets those that nobody waits for.
+    pub(super) fn clear(&mut self) {
+        self.open.retain(|_, (_, _, channel)| channel.is_open());
+    }
+}

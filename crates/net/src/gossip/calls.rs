@@ -1,0 +1,160 @@
+//! What the application has done.
+
+use std::time::{Duration, Instant};
+
+use libp2p::gossipsub::{self, MessageAcceptance, PublishError};
+
+use super::behaviour::REQUEST_PATIENCE;
+use super::codec::Question;
+use super::handle::Call;
+use super::service::Service;
+use super::{
+    GossipEvent, MessageId, PeerId, REJECTED_POINTS, RequestError, RequestId, Topic, Verdict,
+};
+
+impl Service {
+    pub(super) fn on_call(&mut self, call: Call) {
+        match call {
+            Call::Broadcast(topic, bytes) => self.broadcast(topic, bytes),
+            Call::Request {
+                id,
+                peer,
+                bytes,
+                deadline,
+            } => self.request(id, peer, bytes, deadline),
+            Call::Respond(ticket, bytes) => {
+                let channel = self.tickets.take(ticket);
+                if let (Some(channel), Some(bytes)) = (channel, bytes) {
+                    let requests = &mut self.swarm.behaviour_mut().requests;
+                    // An error means that the peer does not wait any more.
+                    if requests.send_response(channel, bytes).is_ok() {
+                        self.shared.counters.answers_out.add(1);
+                    }
+                }
+            }
+            Call::Verdict(message, verdict) => self.verdict(message, verdict),
+            Call::Penalise(peer, points, reason) => self.penalise(peer, points, &reason),
+            Call::Ban(peer, time, reason) => self.ban(peer, time, &reason),
+            Call::Unban(peer) => {
+                if let Some(peer) = self.shared.peers().get_mut(&peer) {
+                    peer.unban();
+                }
+                self.tell_score(peer, 0);
+            }
+        }
+    }
+
+    fn broadcast(&mut self, topic: Topic, bytes: Vec<u8>) {
+        let hash = self.topics[topic.index()].clone();
+        let counters = &self.shared.counters;
+        let counter = match self.swarm.behaviour_mut().gossip.publish(hash, bytes) {
+            Ok(_) => match topic {
+                Topic::Transactions => &counters.transactions_out,
+                Topic::Blocks => &counters.blocks_out,
+            },
+            Err(PublishError::Duplicate) => &counters.duplicates,
+            Err(PublishError::NoPeersSubscribedToTopic) => &counters.unheard,
+            // The size was checked and nothing is signed: what is left is that all queues are full.
+            Err(_) => &counters.dropped_full,
+        };
+        counter.add(1);
+    }
+
+    fn verdict(&mut self, message: MessageId, verdict: Verdict) {
+        let Some(from) = message.from.to_libp2p() else {
+            return;
+        };
+        let counters = &self.shared.counters;
+        let acceptance = match verdict {
+            Verdict::Accept => {
+                counters.accepted.add(1);
+                MessageAcceptance::Accept
+            }
+            Verdict::Ignore => {
+                counters.ignored.add(1);
+                MessageAcceptance::Ignore
+            }
+            Verdict::Reject => {
+                counters.rejected.add(1);
+                MessageAcceptance::Reject
+            }
+        };
+        let id = gossipsub::MessageId::new(message.hash.as_bytes());
+        let gossip = &mut self.swarm.behaviour_mut().gossip;
+        if !gossip.report_message_validation_result(&id, &from, acceptance) {
+            counters.late_verdicts.add(1);
+        }
+        if verdict == Verdict::Reject {
+            if let Some(peer) = self.shared.peers().get_mut(&message.from) {
+                peer.rejected += 1;
+            }
+            self.penalise(
+                message.from,
+                REJECTED_POINTS,
+                "it sent a message that is wrong",
+            );
+        }
+    }
+
+    fn request(&mut self, id: RequestId, peer: PeerId, bytes: Vec<u8>, deadline: Duration) {
+        let limits = &self.options.limits;
+        let (of_peer, of_all) = (self.asked.of(peer), self.asked.len());
+        let refused = if of_peer >= limits.requests_out_max {
+            Some(RequestError::TooMany(of_peer))
+        } else if of_all >= limits.requests_max {
+            Some(RequestError::TooMany(of_all))
+        } else if !self.is_announced(peer) {
+            Some(RequestError::NotConnected)
+        } else {
+            None
+        };
+        match refused {
+            Some(error) => self.answered(peer, id, Err(error)),
+            None => {
+                self.shared.counters.requests_out.add(1);
+                if let Some(peer) = self.shared.peers().get_mut(&peer) {
+                    peer.requests_out += 1;
+                }
+                let deadline = deadline.min(REQUEST_PATIENCE);
+                self.ask(peer, Question::Application(bytes), Some((id, deadline)));
+            }
+        }
+    }
+
+    pub(super) fn ask(
+        &mut self,
+        peer: PeerId,
+        question: Question,
+        id: Option<(RequestId, Duration)>,
+    ) {
+        let Some(remote) = peer.to_libp2p() else {
+            return;
+        };
+        let requests = &mut self.swarm.behaviour_mut().requests;
+        let key = requests.send_request(&remote, question);
+        self.asked.add(key, peer, id, Instant::now());
+    }
+
+    pub(super) fn answered(
+        &mut self,
+        peer: PeerId,
+        request: RequestId,
+        result: Result<Vec<u8>, RequestError>,
+    ) {
+        if result.is_err() {
+            self.shared.counters.requests_failed.add(1);
+        }
+        self.outlet.push(GossipEvent::Response {
+            peer,
+            request,
+            result,
+        });
+    }
+
+    pub(super) fn is_announced(&self, peer: PeerId) -> bool {
+        let peers = self.shared.peers();
+        peers
+            .get(&peer)
+            .is_some_and(|peer| peer.announced.is_some())
+    }
+}

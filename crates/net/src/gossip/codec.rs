@@ -1,0 +1,198 @@
+//! How requests and answers look on a stream of their own.
+//!
+//! A request is its kind (1 byte: 0 the application's, 1 asks for addresses), its length (4 bytes, big-endian) and its bytes. An
+//! answer is its length and its bytes. Each side writes once and closes.
+
+use std::io;
+
+use futures_util::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use libp2p::StreamProtocol;
+use libp2p::request_response;
+
+/// Largest request, in bytes (`gossip.message_too_large`).
+pub const REQUEST_BYTES_MAX: usize = 256 << 10;
+/// Largest answer, in bytes (`gossip.message_too_large`).
+pub const RESPONSE_BYTES_MAX: usize = 8 << 20;
+
+/// Room that is made before anything has come; more as it comes, so that a length alone costs nothing.
+const FIRST_ROOM_BYTES: usize = 16 << 10;
+
+/// What is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Question {
+    /// The application's.
+    Application(Vec<u8>),
+    /// Where other nodes can be reached.
+    Addresses,
+    /// None that a node asks: libp2p would not tell of one that cannot be read.
+    Malformed,
+}
+
+/// See the module.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct RequestCodec;
+
+impl request_response::Codec for RequestCodec {
+    type Protocol = StreamProtocol;
+    type Request = Question;
+    type Response = Vec<u8>;
+
+    async fn read_request<T>(&mut self, _: &StreamProtocol, stream: &mut T) -> io::Result<Question>
+    where
+        T: AsyncRead + Unpin + Send,
+    {
+        let mut kind = [0];
+        stream.read_exact(&mut kind).await?;
+        let read = match kind {
+            [0] => read(stream, REQUEST_BYTES_MAX)
+                .await
+                .map(Question::Application),
+            [1] => read(stream, 0).await.map(|_| Question::Addresses),
+            _ => Ok(Question::Malformed),
+        };
+        match read {
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(Question::Malformed),
+            read => read,
+        }
+    }
+
+    async fn read_response<T>(&mut self, _: &StreamProtocol, stream: &mut T) -> io::Result<Vec<u8>>
+    where
+        T: AsyncRead + Unpin + Send,
+    {
+        read(stream, RESPONSE_BYTES_MAX).await
+    }
+
+    async fn write_request<T>(
+        &mut self,
+        _: &StreamProtocol,
+        stream: &mut T,
+        question: Question,
+    ) -> io::Result<()>
+    where
+        T: AsyncWrite + Unpin + Send,
+    {
+        match question {
+            Question::Application(bytes) => {
+                stream.write_all(&[0]).await?;
+                write(stream, &bytes).await
+            }
+            Question::Addresses => {
+                stream.write_all(&[1]).await?;
+                write(stream, &[]).await
+            }
+            Question::Malformed => Err(invalid("nothing is asked")),
+        }
+    }
+
+    async fn write_response<T>(
+        &mut self,
+        _: &StreamProtocol,
+        stream: &mut T,
+        answer: Vec<u8>,
+    ) -> io::Result<()>
+    where
+        T: AsyncWrite + Unpin + Send,
+    {
+        write(stream, &answer).await
+    }
+}
+
+async fn read<T: AsyncRead + Unpin + Send>(stream: &mut T, max: usize) -> io::Result<Vec<u8>> {
+    let mut length = [0; 4];
+    stream.read_exact(&mut length).await?;
+    let length = u32::from_be_bytes(length) as usize;
+    if length > max {
+        return Err(invalid("it is longer than allowed"));
+    }
+    let mut bytes = Vec::with_capacity(length.min(FIRST_ROOM_BYTES));
+    let read = stream.take(length as u64).read_to_end(&mut bytes).await?;
+    if read < length {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(bytes)
+}
+
+async fn write<T: AsyncWrite + Unpin + Send>(stream: &mut T, bytes: &[u8]) -> io::Result<()> {
+    let length = u32::try_from(bytes.len()).map_err(|_| invalid("it is longer than 4 GiB"))?;
+    stream.write_all(&length.to_be_bytes()).await?;
+    stream.write_all(bytes).await
+}
+
+fn invalid(why: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::io::Cursor;
+    use libp2p::request_response::Codec;
+    use proptest::prelude::*;
+    use tokio::runtime::Builder;
+
+    const PROTOCOL: StreamProtocol = StreamProtocol::new("/test");
+
+    fn run<T>(future: impl Future<Output = T>) -> T {
+        let runtime = Builder::new_current_thread().build();
+        runtime.expect("a runtime").block_on(future)
+    }
+
+    fn request(bytes: &[u8]) -> io::Result<Question> {
+        run(RequestCodec.read_request(&PROTOCOL, &mut Cursor::new(bytes)))
+    }
+
+    fn response(bytes: &[u8]) -> io::Result<Vec<u8>> {
+        run(RequestCodec.read_response(&PROTOCOL, &mut Cursor::new(bytes)))
+    }
+
+    #[test]
+    fn requests_and_answers_go_there_and_back() {
+        for (question, shown) in [
+            (Question::Application(vec![]), "00 00000000"),
+            (Question::Application(vec![0xab]), "00 00000001 ab"),
+            (Question::Addresses, "01 00000000"),
+        ] {
+            let mut stream = Cursor::new(Vec::new());
+            run(RequestCodec.write_request(&PROTOCOL, &mut stream, question.clone()))
+                .expect("room");
+            let bytes = stream.into_inner();
+            assert_eq!(primitives::hex::encode(&bytes), shown.replace(' ', ""));
+            assert_eq!(request(&bytes).expect("good"), question);
+        }
+        let mut stream = Cursor::new(Vec::new());
+        run(RequestCodec.write_response(&PROTOCOL, &mut stream, vec![1, 2])).expect("room");
+        assert_eq!(stream.get_ref()[..], [0, 0, 0, 2, 1, 2]);
+        assert_eq!(response(stream.get_ref()).expect("good"), [1, 2]);
+    }
+
+    #[test]
+    fn what_is_cut_too_long_or_unknown_is_refused_before_room_is_made() {
+        const CUT: Result<Question, io::ErrorKind> = Err(io::ErrorKind::UnexpectedEof);
+        const MALFORMED: Result<Question, io::ErrorKind> = Ok(Question::Malformed);
+        for (bytes, expected) in [
+            (&[][..], CUT),
+            (&[0, 0, 0], CUT),
+            (&[0, 0, 0, 0, 2, 1], CUT),
+            (&[0, 0, 4, 0, 1], MALFORMED),
+            (&[0, 255, 255, 255, 255], MALFORMED),
+            (&[1, 0, 0, 0, 1, 7], MALFORMED),
+            (&[2, 0, 0, 0, 0], MALFORMED),
+        ] {
+            assert_eq!(request(bytes).map_err(|error| error.kind()), expected);
+        }
+        let longer = u32::try_from(RESPONSE_BYTES_MAX + 1)
+            .expect("small")
+            .to_be_bytes();
+        let refused = response(&longer).map_err(|error| error.kind());
+        assert_eq!(refused, Err(io::ErrorKind::InvalidData));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_without_harm(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
+            let _ = request(&bytes);
+            let _ = response(&bytes);
+        }
+    }
+}

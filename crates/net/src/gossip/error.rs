@@ -1,0 +1,155 @@
+//! What can go wrong, each with its code.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use primitives::Coded;
+use thiserror::Error;
+
+use super::PeerId;
+use crate::errors;
+
+/// Why a gossip service does not start.
+#[derive(Debug, Error)]
+pub enum GossipError {
+    /// The address cannot be listened on.
+    #[error("cannot listen for peers of the chain on {address}: {why}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// What the system said.
+        why: String,
+    },
+    /// A setting is out of range.
+    #[error("connections between nodes of the chain: {0}")]
+    Option(&'static str),
+}
+
+/// Why something is not sent. Nobody is told more: the caller may try again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum SendError {
+    /// Too much waits already.
+    #[error("too much waits to be sent")]
+    Busy,
+    /// Larger than any peer takes.
+    #[error("{bytes} bytes are more than the {max} that nodes take")]
+    TooLarge {
+        /// Its size.
+        bytes: usize,
+        /// What nodes take.
+        max: usize,
+    },
+    /// The service has ended.
+    #[error("the connections to other nodes have ended")]
+    Stopped,
+}
+
+/// Why a request has no answer.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum RequestError {
+    /// The deadline has passed.
+    #[error("no answer within {} ms", .0.as_millis())]
+    Deadline(Duration),
+    /// The peer is not connected, or no longer.
+    #[error("the peer is not connected")]
+    NotConnected,
+    /// The peer closed the request without an answer, or sent something else.
+    #[error("the peer did not answer: {0}")]
+    NoAnswer(String),
+    /// Too many are on their way already.
+    #[error("{0} requests are not answered yet")]
+    TooMany(usize),
+}
+
+/// Why a connection of the chain's network is refused or ended.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum GossipRefusal {
+    /// A node of another network.
+    #[error("it belongs to another network: {0}")]
+    OtherNetwork(String),
+    /// Not ready in time.
+    #[error("it was not ready within {} ms", .0.as_millis())]
+    HandshakeTimeout(Duration),
+    /// Something else than a node.
+    #[error("the connection broke during its handshake: {0}")]
+    HandshakeFailed(String),
+    /// No room.
+    #[error("there are too many connections: {0}")]
+    TooMany(&'static str),
+    /// It stands on our list of banned peers.
+    #[error("peer {0} is banned")]
+    Banned(PeerId),
+    /// A second connection of the same peer.
+    #[error("peer {0} is connected already")]
+    Twice(PeerId),
+    /// A key that nodes do not have.
+    #[error("its key is not ed25519")]
+    OtherKey,
+    /// Nobody answers there.
+    #[error("cannot be reached: {0}")]
+    Unreachable(String),
+    /// No answer to pings.
+    #[error("it is silent: {0}")]
+    Silent(String),
+}
+
+impl Coded for GossipError {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Listen { .. } => "gossip.listen_failed",
+            Self::Option(_) => "gossip.bad_option",
+        }
+    }
+
+    fn hint(&self) -> &'static str {
+        errors::action(self.code())
+    }
+}
+
+impl Coded for SendError {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Busy => "gossip.busy",
+            Self::TooLarge { .. } => "gossip.message_too_large",
+            Self::Stopped => "gossip.stopped",
+        }
+    }
+
+    fn hint(&self) -> &'static str {
+        errors::action(self.code())
+    }
+}
+
+impl Coded for RequestError {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Deadline(_) => "gossip.request_timeout",
+            Self::NotConnected => "gossip.not_connected",
+            Self::NoAnswer(_) => "gossip.no_answer",
+            Self::TooMany(_) => "gossip.too_many_requests",
+        }
+    }
+
+    fn hint(&self) -> &'static str {
+        errors::action(self.code())
+    }
+}
+
+impl Coded for GossipRefusal {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::OtherNetwork(_) => "gossip.other_network",
+            Self::HandshakeTimeout(_) => "gossip.handshake_timeout",
+            Self::HandshakeFailed(_) | Self::OtherKey => "gossip.handshake_failed",
+            Self::TooMany(_) => "gossip.too_many_connections",
+            Self::Banned(_) => "gossip.banned",
+            Self::Twice(_) => "gossip.connected_twice",
+            Self::Unreachable(_) => "gossip.unreachable",
+            Self::Silent(_) => "gossip.silent",
+        }
+    }
+
+    fn hint(&self) -> &'static str {
+        errors::action(self.code())
+    }
+}

@@ -1,0 +1,75 @@
+//! What a gossip service tells.
+
+use std::net::SocketAddr;
+
+use super::error::RequestError;
+use super::{MessageId, PeerId, Topic};
+
+/// A request of ours; never the same twice in the life of a service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RequestId(pub(super) u64);
+
+/// A request of a peer, to be answered once; never the same twice in the life of a service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ticket(pub(super) u64);
+
+/// What a gossip service tells. Whatever a peer sends comes between its `Connected` and its `Disconnected`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GossipEvent {
+    /// A peer of our network is connected, and gets what is broadcast from now on.
+    Connected {
+        /// The peer.
+        peer: PeerId,
+        /// Where it can be reached, as far as one can tell from here.
+        address: SocketAddr,
+    },
+    /// A peer's last connection is gone.
+    Disconnected {
+        /// The peer.
+        peer: PeerId,
+    },
+    /// A message that has not been seen here in the last minute. It goes on to others once it is
+    /// [accepted](super::GossipHandle::verdict), which has to be within ten seconds.
+    Message {
+        /// Who passed it on, which need not be who made it.
+        peer: PeerId,
+        /// What it is about.
+        topic: Topic,
+        /// For the verdict.
+        id: MessageId,
+        /// The message.
+        bytes: Vec<u8>,
+    },
+    /// A peer asks.
+    Request {
+        /// Who asks.
+        peer: PeerId,
+        /// For the answer.
+        ticket: Ticket,
+        /// The question.
+        bytes: Vec<u8>,
+    },
+    /// A request of ours has come to its end: exactly one for each.
+    Response {
+        /// Who was asked.
+        peer: PeerId,
+        /// Which request.
+        request: RequestId,
+        /// The answer, or why there is none.
+        result: Result<Vec<u8>, RequestError>,
+    },
+}
+
+impl GossipEvent {
+    /// What it takes while it waits, in bytes.
+    pub(super) fn cost(&self) -> usize {
+        let bytes = match self {
+            Self::Message { bytes, .. } | Self::Request { bytes, .. } => bytes.len(),
+            Self::Response {
+                result: Ok(bytes), ..
+            } => bytes.len(),
+            _ => 0,
+        };
+        bytes + size_of::<Self>()
+    }
+}

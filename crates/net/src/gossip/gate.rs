@@ -1,0 +1,162 @@
+//! Who may connect: room, one's own bans, one connection a peer. Asked by libp2p before anything else is set up.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use libp2p::Multiaddr;
+use libp2p::core::Endpoint;
+use libp2p::core::transport::PortUse;
+use libp2p::swarm::{
+    ConnectionDenied, ConnectionId, FromSwarm, NetworkBehaviour, THandler, THandlerInEvent,
+    THandlerOutEvent, ToSwarm, dummy,
+};
+
+use super::PeerId;
+use super::error::GossipRefusal;
+use super::peers::PER_PEER_MAX;
+use super::shared::Shared;
+use super::wire::socket_address;
+
+/// Two nodes may dial each other at the same moment: so long a second connection is that, and not a restarted node.
+const SAME_MOMENT: Duration = Duration::from_secs(3);
+
+/// See the module.
+pub(super) struct Gate {
+    shared: Arc<Shared>,
+    /// Every inbound connection, in its handshake or standing, by where it comes from.
+    from: HashMap<ConnectionId, IpAddr>,
+    /// Inbound connections in their handshake.
+    handshakes: usize,
+}
+
+impl Gate {
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
+        Self {
+            shared,
+            from: HashMap::new(),
+            handshakes: 0,
+        }
+    }
+
+    fn knock(&mut self, remote: &Multiaddr) -> Result<IpAddr, GossipRefusal> {
+        let limits = &self.shared.limits;
+        let address = socket_address(remote)
+            .ok_or_else(|| GossipRefusal::HandshakeFailed("it does not come by TCP".into()))?;
+        let ip = address.ip();
+        if self.handshakes >= limits.handshakes_max {
+            return Err(GossipRefusal::TooMany("in their handshake"));
+        }
+        if self.from.values().filter(|other| **other == ip).count() >= limits.per_ip_max {
+            return Err(GossipRefusal::TooMany("from its IP address"));
+        }
+        if self.shared.peers().connected() >= limits.peers_max {
+            return Err(GossipRefusal::TooMany("of peers"));
+        }
+        Ok(ip)
+    }
+
+    fn greet(&self, peer: &libp2p::PeerId, outbound: bool) -> Result<(), GossipRefusal> {
+        let id = PeerId::of(peer).ok_or(GossipRefusal::OtherKey)?;
+        let now = Instant::now();
+        let peers = self.shared.peers();
+        let Some(peer) = peers.get(&id) else {
+            return match peers.connected() >= self.shared.limits.peers_max {
+                true => Err(GossipRefusal::TooMany("of peers")),
+                false => Ok(()),
+            };
+        };
+        if peer.is_banned(now) {
+            return Err(GossipRefusal::Banned(id));
+        }
+        let Some(first) = peer.connections.first() else {
+            return match peers.connected() >= self.shared.limits.peers_max {
+                true => Err(GossipRefusal::TooMany("of peers")),
+                false => Ok(()),
+            };
+        };
+        let same_moment = now.saturating_duration_since(first.since) < SAME_MOMENT;
+        if outbound && peer.announced.is_some()
+            || !same_moment
+            || peer.connections.len() >= PER_PEER_MAX
+        {
+            return Err(GossipRefusal::Twice(id));
+        }
+        Ok(())
+    }
+}
+
+impl NetworkBehaviour for Gate {
+    type ConnectionHandler = dummy::ConnectionHandler;
+    type ToSwarm = Infallible;
+
+    fn handle_pending_inbound_connection(
+        &mut self,
+        id: ConnectionId,
+        _: &Multiaddr,
+        remote: &Multiaddr,
+    ) -> Result<(), ConnectionDenied> {
+        let ip = self.knock(remote).map_err(ConnectionDenied::new)?;
+        self.from.insert(id, ip);
+        self.handshakes += 1;
+        Ok(())
+    }
+
+    fn handle_established_inbound_connection(
+        &mut self,
+        _: ConnectionId,
+        peer: libp2p::PeerId,
+        _: &Multiaddr,
+        _: &Multiaddr,
+    ) -> Result<THandler<Self>, ConnectionDenied> {
+        self.greet(&peer, false).map_err(ConnectionDenied::new)?;
+        Ok(dummy::ConnectionHandler)
+    }
+
+    fn handle_established_outbound_connection(
+        &mut self,
+        _: ConnectionId,
+        peer: libp2p::PeerId,
+        _: &Multiaddr,
+        _: Endpoint,
+        _: PortUse,
+    ) -> Result<THandler<Self>, ConnectionDenied> {
+        self.greet(&peer, true).map_err(ConnectionDenied::new)?;
+        Ok(dummy::ConnectionHandler)
+    }
+
+    fn on_swarm_event(&mut self, event: FromSwarm<'_>) {
+        match event {
+            FromSwarm::ConnectionEstablished(established) => {
+                if self.from.contains_key(&established.connection_id) {
+                    self.handshakes = self.handshakes.saturating_sub(1);
+                }
+            }
+            FromSwarm::ListenFailure(failure) => {
+                if self.from.remove(&failure.connection_id).is_some() {
+                    self.handshakes = self.handshakes.saturating_sub(1);
+                }
+            }
+            FromSwarm::ConnectionClosed(closed) => {
+                self.from.remove(&closed.connection_id);
+            }
+            _ => {}
+        }
+    }
+
+    fn on_connection_handler_event(
+        &mut self,
+        _: libp2p::PeerId,
+        _: ConnectionId,
+        event: THandlerOutEvent<Self>,
+    ) {
+        match event {}
+    }
+
+    fn poll(&mut self, _: &mut Context<'_>) -> Poll<ToSwarm<Self::ToSwarm, THandlerInEvent<Self>>> {
+        Poll::Pending
+    }
+}

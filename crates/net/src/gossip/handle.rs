@@ -1,0 +1,187 @@
+//! What others do with a gossip service.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio::sync::{mpsc, watch};
+
+use super::codec::{REQUEST_BYTES_MAX, RESPONSE_BYTES_MAX};
+use super::shared::Shared;
+use super::{
+    GossipFigures, MessageId, PeerId, PeerView, RequestId, SendError, Ticket, Topic, Verdict,
+};
+
+/// What the service is told to do.
+#[derive(Debug)]
+pub(super) enum Call {
+    Broadcast(Topic, Vec<u8>),
+    Request {
+        id: RequestId,
+        peer: PeerId,
+        bytes: Vec<u8>,
+        deadline: Duration,
+    },
+    Respond(Ticket, Option<Vec<u8>>),
+    Verdict(MessageId, Verdict),
+    Penalise(PeerId, u32, String),
+    Ban(PeerId, Duration, String),
+    Unban(PeerId),
+}
+
+impl Call {
+    /// What it takes while it waits, in bytes.
+    pub(super) fn cost(&self) -> usize {
+        let bytes = match self {
+            Self::Broadcast(_, bytes) | Self::Request { bytes, .. } => bytes.len(),
+            Self::Respond(_, bytes) => bytes.as_ref().map_or(0, Vec::len),
+            Self::Penalise(_, _, reason) | Self::Ban(_, _, reason) => reason.len(),
+            Self::Verdict(..) | Self::Unban(_) => 0,
+        };
+        bytes + size_of::<Self>()
+    }
+}
+
+/// Bytes of calls that wait.
+#[derive(Debug, Default)]
+pub(super) struct Waiting(AtomicUsize);
+
+impl Waiting {
+    fn add(&self, bytes: usize, max: usize) -> bool {
+        let before = self.0.fetch_add(bytes, Ordering::Relaxed);
+        let fits = before + bytes <= max;
+        if !fits {
+            self.remove(bytes);
+        }
+        fits
+    }
+
+    pub(super) fn remove(&self, bytes: usize) {
+        self.0.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+/// A running gossip service; cheap to clone. No call blocks: each is carried out soon, in order. The service ends when
+/// [`shutdown`](Self::shutdown) is called or the last handle is dropped.
+#[derive(Clone, Debug)]
+pub struct GossipHandle {
+    pub(super) calls: mpsc::Sender<Call>,
+    pub(super) waiting: Arc<Waiting>,
+    pub(super) shared: Arc<Shared>,
+    pub(super) requests: Arc<AtomicU64>,
+    pub(super) stop: Arc<watch::Sender<bool>>,
+    pub(super) me: PeerId,
+    pub(super) address: SocketAddr,
+}
+
+impl GossipHandle {
+    /// Who this node is to others.
+    #[must_use]
+    pub fn me(&self) -> PeerId {
+        self.me
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn local_address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Sends a message to all, once: what was broadcast or heard in the last minute is not sent again, even if nobody had room for
+    /// it. A message that no peer is there to hear is gone.
+    pub fn broadcast(&self, topic: Topic, bytes: Vec<u8>) -> Result<(), SendError> {
+        fits(&bytes, topic.bytes_max())?;
+        self.call(Call::Broadcast(topic, bytes))
+    }
+
+    /// Asks a peer. Whatever comes of it is one [`Response`](super::GossipEvent::Response) with the id that is returned. The
+    /// deadline is cut to a minute and kept to within a fifth of a second.
+    pub fn request(
+        &self,
+        peer: PeerId,
+        bytes: Vec<u8>,
+        deadline: Duration,
+    ) -> Result<RequestId, SendError> {
+        fits(&bytes, REQUEST_BYTES_MAX)?;
+        let id = RequestId(self.requests.fetch_add(1, Ordering::Relaxed));
+        self.call(Call::Request {
+            id,
+            peer,
+            bytes,
+            deadline,
+        })?;
+        Ok(id)
+    }
+
+    /// Answers a request. Does nothing if it has been answered, or the peer does not wait any more.
+    pub fn respond(&self, ticket: Ticket, bytes: Vec<u8>) -> Result<(), SendError> {
+        fits(&bytes, RESPONSE_BYTES_MAX)?;
+        self.call(Call::Respond(ticket, Some(bytes)))
+    }
+
+    /// Closes a request without an answer: the peer learns that there is none.
+    pub fn refuse(&self, ticket: Ticket) -> Result<(), SendError> {
+        self.call(Call::Respond(ticket, None))
+    }
+
+    /// Says what is to become of a message. Without a verdict it goes no further.
+    pub fn verdict(&self, message: MessageId, verdict: Verdict) -> Result<(), SendError> {
+        self.call(Call::Verdict(message, verdict))
+    }
+
+    /// Counts points against a peer; at [`BAN_POINTS`](super::BAN_POINTS) it is banned for the usual time.
+    pub fn penalise(&self, peer: PeerId, points: u32, reason: &str) -> Result<(), SendError> {
+        self.call(Call::Penalise(peer, points, reason.to_owned()))
+    }
+
+    /// Ends all connections with a peer, and keeps it away for a time.
+    pub fn ban(&self, peer: PeerId, time: Duration, reason: &str) -> Result<(), SendError> {
+        self.call(Call::Ban(peer, time, reason.to_owned()))
+    }
+
+    /// Ends a ban.
+    pub fn unban(&self, peer: PeerId) -> Result<(), SendError> {
+        self.call(Call::Unban(peer))
+    }
+
+    /// Who was met, connected or not, by id. At most 1024.
+    #[must_use]
+    pub fn peers(&self) -> Vec<PeerView> {
+        self.shared.peers().views(Instant::now())
+    }
+
+    /// What the service has counted.
+    #[must_use]
+    pub fn figures(&self) -> GossipFigures {
+        self.shared.counters.figures()
+    }
+
+    /// Ends the service, and waits until its sockets are closed. Calls that wait are not carried out.
+    pub async fn shutdown(&self) {
+        self.stop.send_replace(true);
+        self.calls.closed().await;
+    }
+
+    fn call(&self, call: Call) -> Result<(), SendError> {
+        let cost = call.cost();
+        if !self.waiting.add(cost, self.shared.limits.calls_bytes_max) {
+            return Err(SendError::Busy);
+        }
+        self.calls.try_send(call).map_err(|error| {
+            self.waiting.remove(cost);
+            match error {
+                mpsc::error::TrySendError::Full(_) => SendError::Busy,
+                mpsc::error::TrySendError::Closed(_) => SendError::Stopped,
+            }
+        })
+    }
+}
+
+fn fits(bytes: &[u8], max: usize) -> Result<(), SendError> {
+    let bytes = bytes.len();
+    if bytes > max {
+        return Err(SendError::TooLarge { bytes, max });
+    }
+    Ok(())
+}

@@ -1,0 +1,96 @@
+//! What the gossip service counts.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+macro_rules! counters {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// Counts of a gossip service since it started; `peers` is of now.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct GossipFigures {
+            $($(#[$doc])* pub $name: u64,)*
+        }
+
+        /// The counters behind [`GossipFigures`].
+        #[derive(Debug, Default)]
+        pub(super) struct Counters {
+            $(pub(super) $name: Count,)*
+        }
+
+        impl Counters {
+            pub(super) fn figures(&self) -> GossipFigures {
+                GossipFigures { $($name: self.$name.get(),)* }
+            }
+        }
+    };
+}
+
+counters! {
+    /// Peers connected now.
+    peers,
+    /// Bytes read from sockets, encryption and all included.
+    bytes_in,
+    /// Bytes written to sockets, encryption and all included.
+    bytes_out,
+    /// Messages that came, also those that had come before: the difference to those handed on is duplicates.
+    messages_seen,
+    /// Messages about transactions that came and were handed on.
+    transactions_in,
+    /// Messages about transactions that were broadcast from here.
+    transactions_out,
+    /// Messages about blocks that came and were handed on.
+    blocks_in,
+    /// Messages about blocks that were broadcast from here.
+    blocks_out,
+    /// Messages accepted here, and so passed on.
+    accepted,
+    /// Messages ignored here.
+    ignored,
+    /// Messages rejected here.
+    rejected,
+    /// Verdicts that came too late: the message was not passed on.
+    late_verdicts,
+    /// Broadcasts of what this node or another had sent before.
+    duplicates,
+    /// Broadcasts that nobody was there to hear.
+    unheard,
+    /// Broadcasts that were dropped because the queues of all peers were full.
+    dropped_full,
+    /// Messages that waited for too long in the queue of a slow peer, and were dropped for it.
+    dropped_slow,
+    /// Messages and requests dropped because their sender went beyond its rate.
+    dropped_rate,
+    /// Requests sent.
+    requests_out,
+    /// Requests received and handed on.
+    requests_in,
+    /// Requests that found no answer.
+    requests_failed,
+    /// Requests of peers that were refused: too many at once, or malformed.
+    requests_refused,
+    /// Answers sent.
+    answers_out,
+    /// Connections refused or ended in their handshake.
+    refused,
+    /// Attempts to reach an address that failed.
+    unreachable,
+    /// Peers banned.
+    bans,
+}
+
+/// A number that grows, or is set.
+#[derive(Debug, Default)]
+pub(super) struct Count(AtomicU64);
+
+impl Count {
+    pub(super) fn add(&self, count: u64) {
+        self.0.fetch_add(count, Ordering::Relaxed);
+    }
+
+    pub(super) fn set(&self, count: usize) {
+        self.0.store(count as u64, Ordering::Relaxed);
+    }
+
+    pub(super) fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,109 @@
+//! The events that wait to be taken: bounded in number and bytes, and the service waits while there is no room.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use tokio::sync::{Semaphore, mpsc};
+
+use super::{GossipEvent, GossipLimits};
+
+/// Where the events of a service come out. Whoever does not take them stops the service from reading what peers send, and so,
+/// after a while, its peers from sending.
+#[derive(Debug)]
+pub struct GossipEvents {
+    waiting: mpsc::Receiver<GossipEvent>,
+    room: Arc<Semaphore>,
+    room_max: u32,
+}
+
+/// Where they go in.
+#[derive(Debug)]
+pub(super) struct Outlet {
+    waiting: mpsc::Sender<GossipEvent>,
+    room: Arc<Semaphore>,
+    room_max: u32,
+    /// What one turn of the service brought and found no room; the service takes no other turn until this is empty.
+    held: VecDeque<GossipEvent>,
+}
+
+/// Nobody takes events any more.
+#[derive(Debug)]
+pub(super) struct NobodyListens;
+
+/// Both ends.
+pub(super) fn queue(limits: &GossipLimits) -> (Outlet, GossipEvents) {
+    let (sender, waiting) = mpsc::channel(limits.events_max);
+    let room_max = u32::try_from(limits.events_bytes_max).unwrap_or(u32::MAX);
+    let room = Arc::new(Semaphore::new(room_max as usize));
+    let outlet = Outlet {
+        waiting: sender,
+        room: Arc::clone(&room),
+        room_max,
+        held: VecDeque::new(),
+    };
+    let events = GossipEvents {
+        waiting,
+        room,
+        room_max,
+    };
+    (outlet, events)
+}
+
+impl GossipEvents {
+    /// The next event; none once the service has ended.
+    pub async fn next(&mut self) -> Option<GossipEvent> {
+        let event = self.waiting.recv().await?;
+        Some(self.taken(event))
+    }
+
+    /// The next event if one waits.
+    pub fn try_next(&mut self) -> Option<GossipEvent> {
+        let event = self.waiting.try_recv().ok()?;
+        Some(self.taken(event))
+    }
+
+    /// The next event, for a thread that may block; none once the service has ended. Panics within a runtime, as tokio's
+    /// blocking calls do.
+    pub fn blocking_next(&mut self) -> Option<GossipEvent> {
+        let event = self.waiting.blocking_recv()?;
+        Some(self.taken(event))
+    }
+
+    fn taken(&self, event: GossipEvent) -> GossipEvent {
+        self.room
+            .add_permits(permits(&event, self.room_max) as usize);
+        event
+    }
+}
+
+/// The room that an event takes: never more than there is, so that even the largest gets through.
+fn permits(event: &GossipEvent, room_max: u32) -> u32 {
+    u32::try_from(event.cost()).map_or(room_max, |cost| cost.min(room_max))
+}
+
+impl Outlet {
+    /// Holds an event until [`flush`](Self::flush) finds room for it.
+    pub(super) fn push(&mut self, event: GossipEvent) {
+        self.held.push_back(event);
+    }
+
+    /// Whether all events so far found room.
+    pub(super) fn is_clear(&self) -> bool {
+        self.held.is_empty()
+    }
+
+    /// Waits until all events have found room. May be dropped and called again.
+    pub(super) async fn flush(&mut self) -> Result<(), NobodyListens> {
+        while let Some(first) = self.held.front() {
+            let room = self.room.acquire_many(permits(first, self.room_max)).await;
+            let room = room.map_err(|_| NobodyListens)?;
+            let slot = self.waiting.reserve().await.map_err(|_| NobodyListens)?;
+            if let Some(event) = self.held.pop_front() {
+                // Given back when the event is taken.
+                room.forget();
+                slot.send(event);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,210 @@
+//! The task that owns libp2p: carries out calls, looks after time, dials. What libp2p tells is in `incoming`.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt;
+use libp2p::gossipsub::{self, TopicHash};
+use libp2p::swarm::dial_opts::DialOpts;
+use libp2p::swarm::{ConnectionId, Swarm, SwarmEvent};
+use tokio::sync::{mpsc, watch};
+use tokio::time::MissedTickBehavior;
+
+use super::asked::{Asked, Tickets};
+use super::behaviour::{Behaviour, BehaviourEvent};
+use super::book::Book;
+use super::codec::Question;
+use super::handle::{Call, Waiting};
+use super::queue::Outlet;
+use super::shared::Shared;
+use super::topic::Names;
+use super::wire::multiaddress;
+use super::{GossipOptions, GossipRefusal, PeerId, Topic};
+use crate::refusal::RefusalLog;
+
+/// How often deadlines, handshakes and addresses are looked at.
+const TICK: Duration = Duration::from_millis(100);
+/// How often peers are asked whom they know.
+const ASK_AGAIN: Duration = Duration::from_secs(30);
+/// How often the conduct of peers is looked at.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// Calls that are carried out in one turn.
+const CALLS_PER_TURN: usize = 64;
+/// Addresses that are dialled at once.
+const DIALS_MAX: usize = 16;
+
+/// See the module.
+pub(super) struct Service {
+    pub(super) options: GossipOptions,
+    pub(super) me: PeerId,
+    pub(super) names: Names,
+    pub(super) topics: [TopicHash; Topic::ALL.len()],
+    pub(super) shared: Arc<Shared>,
+    pub(super) swarm: Swarm<Behaviour>,
+    pub(super) outlet: Outlet,
+    waiting: Arc<Waiting>,
+    pub(super) book: Book,
+    pub(super) dials: HashMap<ConnectionId, SocketAddr>,
+    pub(super) asked: Asked,
+    pub(super) tickets: Tickets,
+    asked_around: Instant,
+    looked_at: Instant,
+    pub(super) log: RefusalLog,
+}
+
+impl Service {
+    pub(super) fn new(
+        options: GossipOptions,
+        names: Names,
+        shared: Arc<Shared>,
+        swarm: Swarm<Behaviour>,
+        outlet: Outlet,
+        waiting: Arc<Waiting>,
+    ) -> Self {
+        let now = Instant::now();
+        let topics = Topic::ALL.map(|topic| gossipsub::IdentTopic::new(names.topic(topic)).hash());
+        Self {
+            me: PeerId::of_seed(&options.key_seed),
+            book: Book::new(&options.seeds, &options.limits, now),
+            options,
+            names,
+            topics,
+            shared,
+            swarm,
+            outlet,
+            waiting,
+            dials: HashMap::new(),
+            asked: Asked::default(),
+            tickets: Tickets::default(),
+            asked_around: now,
+            looked_at: now,
+            log: RefusalLog::default(),
+        }
+    }
+
+    /// Runs until told to stop, or nobody calls or listens any more. `early` is what libp2p told before.
+    pub(super) async fn run(
+        mut self,
+        early: Vec<SwarmEvent<BehaviourEvent>>,
+        mut calls: mpsc::Receiver<Call>,
+        mut stopped: watch::Receiver<bool>,
+    ) {
+        for event in early {
+            self.on_event(event);
+        }
+        let mut tick = tokio::time::interval(TICK);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                // An error means that all handles are gone.
+                told = stopped.changed() => if told.is_err() || *stopped.borrow() { break },
+                call = calls.recv() => match call {
+                    Some(call) => self.carry_out(call, &mut calls),
+                    None => break,
+                },
+                // Until the application has made room nothing more is taken from libp2p, which then reads no more.
+                flushed = self.outlet.flush(), if !self.outlet.is_clear() => if flushed.is_err() { break },
+                event = self.swarm.select_next_some(), if self.outlet.is_clear() => self.on_event(event),
+                _ = tick.tick() => self.on_tick(Instant::now()),
+            }
+        }
+        // The sockets close before whoever waits for the end is told: the queue of calls ends with this function.
+        drop(self);
+    }
+
+    fn carry_out(&mut self, first: Call, calls: &mut mpsc::Receiver<Call>) {
+        let mut next = Some(first);
+        for _ in 0..CALLS_PER_TURN {
+            let Some(call) = next else { return };
+            self.waiting.remove(call.cost());
+            self.on_call(call);
+            next = calls.try_recv().ok();
+        }
+        if let Some(call) = next {
+            self.waiting.remove(call.cost());
+            self.on_call(call);
+        }
+    }
+
+    fn on_tick(&mut self, now: Instant) {
+        for (peer, request, error) in self.asked.late(now) {
+            self.answered(peer, request, Err(error));
+        }
+        self.tickets.clear();
+        self.end_slow_handshakes(now);
+        if now.saturating_duration_since(self.looked_at) >= LOOK_AGAIN {
+            self.looked_at = now;
+            self.look_at_conduct();
+        }
+        if now.saturating_duration_since(self.asked_around) >= ASK_AGAIN {
+            self.asked_around = now;
+            let ready: Vec<PeerId> = self.shared.peers().reachable().map(|(id, _)| id).collect();
+            for peer in ready {
+                self.ask(peer, Question::Addresses, None);
+            }
+        }
+        self.dial(now);
+    }
+
+    fn end_slow_handshakes(&mut self, now: Instant) {
+        let time = self.options.limits.handshake_timeout;
+        let is_slow = |peer: &super::peers::Peer| {
+            let first = peer.connections.first();
+            peer.announced.is_none()
+                && first.is_some_and(|first| now.saturating_duration_since(first.since) >= time)
+        };
+        let peers = self.shared.peers();
+        let slow = peers.iter().filter(|(_, peer)| is_slow(peer));
+        let slow: Vec<PeerId> = slow.map(|(id, _)| *id).collect();
+        drop(peers);
+        for peer in slow {
+            self.refuse(peer, &GossipRefusal::HandshakeTimeout(time));
+        }
+    }
+
+    /// Tries addresses while there is room for more peers. A quarter of the room is left to those who dial us.
+    fn dial(&mut self, now: Instant) {
+        let most = self.options.limits.peers_max.saturating_mul(3).div_ceil(4);
+        while self.dials.len() < DIALS_MAX.min(self.options.limits.handshakes_max) {
+            let peers = self.shared.peers();
+            if peers.connected() + self.dials.len() >= most {
+                return;
+            }
+            let met = |address: &SocketAddr, id: Option<PeerId>| match id {
+                Some(id) => peers.get(&id).is_some_and(|peer| {
+                    id == self.me || !peer.connections.is_empty() || peer.is_banned(now)
+                }),
+                None => peers.iter().any(|(_, peer)| {
+                    !peer.connections.is_empty() && peer.address == Some(*address)
+                }),
+            };
+            let Some((address, _)) = self.book.due(now, met) else {
+                return;
+            };
+            drop(peers);
+            let options = DialOpts::unknown_peer_id()
+                .address(multiaddress(&address))
+                .allocate_new_port()
+                .build();
+            let id = options.connection_id();
+            match self.swarm.dial(options) {
+                Ok(()) => {
+                    self.dials.insert(id, address);
+                }
+                Err(error) => self.unreachable(&address, error.to_string()),
+            }
+        }
+    }
+
+    /// An address was tried in vain.
+    pub(super) fn unreachable(&mut self, address: &SocketAddr, why: String) {
+        self.shared.counters.unreachable.add(1);
+        // One line for each time that it is lost, not for each attempt.
+        if self.book.failed(address, Instant::now()) {
+            self.log
+                .refused(&address.to_string(), &GossipRefusal::Unreachable(why));
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! What the service, its gate and its handles share.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::GossipLimits;
+use super::metrics::Counters;
+use super::peers::Peers;
+use super::wire::Wires;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) limits: GossipLimits,
+    pub(super) counters: Arc<Counters>,
+    pub(super) wires: Wires,
+    peers: Mutex<Peers>,
+}
+
+impl Shared {
+    pub(super) fn new(limits: GossipLimits) -> Self {
+        Self {
+            limits,
+            counters: Arc::default(),
+            wires: Wires::default(),
+            peers: Mutex::default(),
+        }
+    }
+
+    /// Held for as short as can be, never while libp2p is polled.
+    pub(super) fn peers(&self) -> MutexGuard<'_, Peers> {
+        self.peers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,82 @@
+//! What others are shown of a peer.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant, SystemTime};
+
+use super::PeerId;
+use super::peers::Peer;
+
+/// Who dialled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// The peer.
+    Inbound,
+    /// This node.
+    Outbound,
+}
+
+/// What is known of a peer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PeerView {
+    /// The peer.
+    pub id: PeerId,
+    /// Where it can be reached, as far as one can tell from here.
+    pub address: Option<SocketAddr>,
+    /// Who dialled the oldest connection that stands; none if the peer is not connected.
+    pub direction: Option<Direction>,
+    /// Since when it is connected, and of our network.
+    pub since: Option<SystemTime>,
+    /// Points against it; at [`BAN_POINTS`](super::BAN_POINTS) it is banned. One is forgiven each second.
+    pub points: u32,
+    /// Until when it is banned.
+    pub banned_until: Option<SystemTime>,
+    /// Why it was refused, penalised or banned the last time.
+    pub reason: Option<String>,
+    /// Its software, in its own words.
+    pub software: String,
+    /// How long the last ping took.
+    pub round_trip: Option<Duration>,
+    /// Bytes read from the connections that stand, encryption and all included.
+    pub bytes_in: u64,
+    /// Bytes written to the connections that stand, encryption and all included.
+    pub bytes_out: u64,
+    /// Messages that it was the first to pass on to us.
+    pub messages_in: u64,
+    /// Messages of it that were rejected.
+    pub rejected: u64,
+    /// Requests of it that were handed on.
+    pub requests_in: u64,
+    /// Requests sent to it.
+    pub requests_out: u64,
+}
+
+impl Peer {
+    pub(super) fn view(&self, id: PeerId, now: Instant) -> PeerView {
+        let clock = SystemTime::now();
+        let wires = || self.connections.iter().map(|connection| &connection.wire);
+        let oldest = self
+            .connections
+            .first()
+            .filter(|_| self.announced.is_some());
+        let left = self.banned_until.filter(|until| now < *until);
+        PeerView {
+            id,
+            address: self.address,
+            direction: oldest.map(|connection| connection.direction),
+            since: self
+                .announced
+                .and_then(|since| clock.checked_sub(now.saturating_duration_since(since))),
+            points: self.points(now),
+            banned_until: left.and_then(|until| clock.checked_add(until.duration_since(now))),
+            reason: self.reason.clone(),
+            software: self.software.clone(),
+            round_trip: self.round_trip,
+            bytes_in: wires().map(|wire| wire.read()).sum(),
+            bytes_out: wires().map(|wire| wire.written()).sum(),
+            messages_in: self.messages_in,
+            rejected: self.rejected,
+            requests_in: self.requests_in,
+            requests_out: self.requests_out,
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! The other end of a connection, made of libp2p by hand: whatever a test wants to ask or answer.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use futures_util::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, StreamExt};
+use libp2p::identity::Keypair;
+use libp2p::request_response::{self, OutboundRequestId, ProtocolSupport};
+use libp2p::swarm::{NetworkBehaviour, Swarm, SwarmEvent};
+use libp2p::{PeerId, StreamProtocol, identify, noise, ping, tcp, yamux};
+
+use crate::fixture::PATIENCE;
+
+/// Writes what it is given, reads what comes.
+#[derive(Clone, Default)]
+pub struct Verbatim;
+
+impl request_response::Codec for Verbatim {
+    type Protocol = StreamProtocol;
+    type Request = Vec<u8>;
+    type Response = Vec<u8>;
+
+    async fn read_request<T>(&mut self, _: &StreamProtocol, io: &mut T) -> io::Result<Vec<u8>>
+    where
+        T: AsyncRead + Unpin + Send,
+    {
+        // The asking side keeps its end open until it is answered: a request is taken as it begins.
+        let mut bytes = vec![0; 1_024];
+        let read = io.read(&mut bytes).await?;
+        bytes.truncate(read);
+        Ok(bytes)
+    }
+
+    async fn read_response<T>(&mut self, _: &StreamProtocol, io: &mut T) -> io::Result<Vec<u8>>
+    where
+        T: AsyncRead + Unpin + Send,
+    {
+        let mut bytes = Vec::new();
+        io.read_to_end(&mut bytes).await?;
+        Ok(bytes)
+    }
+
+    async fn write_request<T>(
+        &mut self,
+        _: &StreamProtocol,
+        io: &mut T,
+        bytes: Vec<u8>,
+    ) -> io::Result<()>
+    where
+        T: AsyncWrite + Unpin + Send,
+    {
+        io.write_all(&bytes).await
+    }
+
+    async fn write_response<T>(
+        &mut self,
+        _: &StreamProtocol,
+        io: &mut T,
+        bytes: Vec<u8>,
+    ) -> io::Result<()>
+    where
+        T: AsyncWrite + Unpin + Send,
+    {
+        io.write_all(&bytes).await
+    }
+}
+
+#[derive(NetworkBehaviour)]
+pub struct Raw {
+    pub requests: request_response::Behaviour<Verbatim>,
+    pub identify: identify::Behaviour,
+    pub ping: ping::Behaviour,
+}
+
+/// A peer that tells the fixture's network and takes its requests, but nothing else.
+pub fn swarm() -> Swarm<Raw> {
+    let hash = "09".repeat(32);
+    let keys = Keypair::generate_ed25519();
+    let protocol = StreamProtocol::try_from_owned(format!("/tally/{hash}/request/1"));
+    let protocols = [(protocol.expect("a name"), ProtocolSupport::Full)];
+    let raw = |keys: &Keypair| Raw {
+        requests: request_response::Behaviour::with_codec(
+            Verbatim,
+            protocols,
+            request_response::Config::default(),
+        ),
+        identify: identify::Behaviour::new(identify::Config::new(
+            format!("/tally/{hash}/1"),
+            keys.public(),
+        )),
+        ping: ping::Behaviour::default(),
+    };
+    libp2p::SwarmBuilder::with_existing_identity(keys)
+        .with_tokio()
+        .with_tcp(
+            tcp::Config::new(),
+            noise::Config::new,
+            yamux::Config::default,
+        )
+        .expect("a transport")
+        .with_behaviour(raw)
+        .expect("a behaviour")
+        .with_swarm_config(|config| config.with_idle_connection_timeout(Duration::from_secs(600)))
+        .build()
+}
+
+/// Connects it; who is there.
+pub async fn connect(swarm: &mut Swarm<Raw>, address: SocketAddr) -> PeerId {
+    let address = format!("/ip4/{}/tcp/{}", address.ip(), address.port());
+    swarm
+        .dial(address.parse::<libp2p::Multiaddr>().expect("an address"))
+        .expect("dials");
+    next(swarm, |event| match event {
+        SwarmEvent::ConnectionEstablished { peer_id, .. } => Some(peer_id),
+        _ => None,
+    })
+    .await
+}
+
+/// The next event of a kind.
+pub async fn next<T>(
+    swarm: &mut Swarm<Raw>,
+    mut wanted: impl FnMut(SwarmEvent<RawEvent>) -> Option<T>,
+) -> T {
+    let waiting = async {
+        loop {
+            if let Some(wanted) = wanted(swarm.select_next_some().await) {
+                return wanted;
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, waiting)
+        .await
+        .expect("it happens")
+}
+
+/// Asks, and waits for what comes of it: the answer's bytes, or why there is none.
+pub async fn ask(swarm: &mut Swarm<Raw>, peer: PeerId, bytes: Vec<u8>) -> Result<Vec<u8>, String> {
+    let asked: OutboundRequestId = swarm.behaviour_mut().requests.send_request(&peer, bytes);
+    next(swarm, |event| match event {
+        SwarmEvent::Behaviour(RawEvent::Requests(request_response::Event::Message {
+            message:
+                request_response::Message::Response {
+                    request_id,
+                    response,
+                },
+            ..
+        })) if request_id == asked => Some(Ok(response)),
+        SwarmEvent::Behaviour(RawEvent::Requests(request_response::Event::OutboundFailure {
+            request_id,
+            error,
+            ..
+        })) if request_id == asked => Some(Err(error.to_string())),
+        _ => None,
+    })
+    .await
+}
