@@ -10,7 +10,7 @@ use libp2p::StreamProtocol;
 use libp2p::request_response;
 
 /// Largest request, in bytes (`gossip.message_too_large`).
-pub const REQUEST_BYTES_MAX: usize = 256 << 10;
+pub const REQUEST_BYTES_MAX: usize = 512 << 10;
 /// Largest answer, in bytes (`gossip.message_too_large`).
 pub const RESPONSE_BYTES_MAX: usize = 8 << 20;
 
@@ -174,7 +174,7 @@ mod tests {
             (&[][..], CUT),
             (&[0, 0, 0], CUT),
             (&[0, 0, 0, 0, 2, 1], CUT),
-            (&[0, 0, 4, 0, 1], MALFORMED),
+            (&[0, 0, 8, 0, 1], MALFORMED),
             (&[0, 255, 255, 255, 255], MALFORMED),
             (&[1, 0, 0, 0, 1, 7], MALFORMED),
             (&[2, 0, 0, 0, 0], MALFORMED),

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::convert::Infallible;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
@@ -46,7 +46,7 @@ impl Gate {
         let limits = &self.shared.limits;
         let address = socket_address(remote)
             .ok_or_else(|| GossipRefusal::HandshakeFailed("it does not come by TCP".into()))?;
-        let ip = address.ip();
+        let ip = block(address.ip());
         if self.handshakes >= limits.handshakes_max {
             return Err(GossipRefusal::TooMany("in their handshake"));
         }
@@ -57,6 +57,13 @@ impl Gate {
             return Err(GossipRefusal::TooMany("of peers"));
         }
         Ok(ip)
+    }
+
+    /// A handshake has come to its end, good or bad.
+    fn shook_hands(&mut self, connection: ConnectionId) {
+        if self.from.contains_key(&connection) {
+            self.handshakes = self.handshakes.saturating_sub(1);
+        }
     }
 
     fn greet(&self, peer: &libp2p::PeerId, outbound: bool) -> Result<(), GossipRefusal> {
@@ -86,6 +93,14 @@ impl Gate {
             return Err(GossipRefusal::Twice(id));
         }
         Ok(())
+    }
+}
+
+/// Addresses that are one host's: of IPv6 a network of 64 bits, which anybody is given.
+fn block(ip: IpAddr) -> IpAddr {
+    match ip.to_canonical() {
+        IpAddr::V6(ip) => Ipv6Addr::from_bits(ip.to_bits() >> 64 << 64).into(),
+        v4 => v4,
     }
 }
 
@@ -131,14 +146,11 @@ impl NetworkBehaviour for Gate {
     fn on_swarm_event(&mut self, event: FromSwarm<'_>) {
         match event {
             FromSwarm::ConnectionEstablished(established) => {
-                if self.from.contains_key(&established.connection_id) {
-                    self.handshakes = self.handshakes.saturating_sub(1);
-                }
+                self.shook_hands(established.connection_id);
             }
             FromSwarm::ListenFailure(failure) => {
-                if self.from.remove(&failure.connection_id).is_some() {
-                    self.handshakes = self.handshakes.saturating_sub(1);
-                }
+                self.shook_hands(failure.connection_id);
+                self.from.remove(&failure.connection_id);
             }
             FromSwarm::ConnectionClosed(closed) => {
                 self.from.remove(&closed.connection_id);
@@ -158,5 +170,24 @@ impl NetworkBehaviour for Gate {
 
     fn poll(&mut self, _: &mut Context<'_>) -> Poll<ToSwarm<Self::ToSwarm, THandlerInEvent<Self>>> {
         Poll::Pending
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_host_is_one_block_of_addresses() {
+        for (one, other, same) in [
+            ("10.0.0.1", "10.0.0.1", true),
+            ("10.0.0.1", "10.0.0.2", false),
+            ("10.0.0.1", "::ffff:10.0.0.1", true),
+            ("2001:db8::1", "2001:db8::ffff:1", true),
+            ("2001:db8::1", "2001:db8:0:1::1", false),
+        ] {
+            let [one, other] = [one, other].map(|ip| block(ip.parse().expect("an address")));
+            assert_eq!(one == other, same, "{one} {other}");
+        }
     }
 }

@@ -1,12 +1,16 @@
 //! What a gossip service is told when it starts.
 
+use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use primitives::hex;
+
+use super::PeerId;
 use super::exchange::ADDRESSES_MAX;
 
 /// Settings of a [gossip service](super::start).
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct GossipOptions {
     /// The seed of this node's ed25519 key: the same seed is the same node to others.
     pub key_seed: [u8; 32],
@@ -91,6 +95,21 @@ impl Default for GossipLimits {
     }
 }
 
+impl fmt::Debug for GossipOptions {
+    /// Without the seed of the key.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GossipOptions")
+            .field("node", &PeerId::of_seed(&self.key_seed))
+            .field("network", &hex::encode(&self.network))
+            .field("listen", &self.listen)
+            .field("seeds", &self.seeds)
+            .field("software", &self.software)
+            .field("ban_time", &self.ban_time)
+            .field("limits", &self.limits)
+            .finish()
+    }
+}
+
 /// Most seeds that are taken.
 const SEEDS_MAX: usize = 256;
 
@@ -138,5 +157,26 @@ impl GossipOptions {
             return Err("handshake_timeout and ping_after are above 0");
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_seed_of_the_key_is_never_shown() {
+        let options = GossipOptions {
+            key_seed: [171; 32],
+            network: [1; 32],
+            listen: ([127, 0, 0, 1], 0).into(),
+            seeds: vec![],
+            software: "x".into(),
+            ban_time: Duration::from_secs(1),
+            limits: GossipLimits::default(),
+        };
+        let shown = format!("{options:?}");
+        assert!(!shown.contains("171") && !shown.contains("abab"), "{shown}");
+        assert!(shown.contains("12D3KooW"), "{shown}");
     }
 }

@@ -87,6 +87,11 @@ impl Outlet {
         self.held.push_back(event);
     }
 
+    /// Events that have not found room.
+    pub(super) fn held(&self) -> usize {
+        self.held.len()
+    }
+
     /// Whether all events so far found room.
     pub(super) fn is_clear(&self) -> bool {
         self.held.is_empty()

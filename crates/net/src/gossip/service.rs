@@ -32,6 +32,8 @@ const ASK_AGAIN: Duration = Duration::from_secs(30);
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// Calls that are carried out in one turn.
 const CALLS_PER_TURN: usize = 64;
+/// Events without room, from which on no more calls are carried out: a request that fails at once is an event.
+const HELD_MAX: usize = 1_024;
 /// Addresses that are dialled at once.
 const DIALS_MAX: usize = 16;
 
@@ -100,7 +102,7 @@ impl Service {
             tokio::select! {
                 // An error means that all handles are gone.
                 told = stopped.changed() => if told.is_err() || *stopped.borrow() { break },
-                call = calls.recv() => match call {
+                call = calls.recv(), if self.outlet.held() < HELD_MAX => match call {
                     Some(call) => self.carry_out(call, &mut calls),
                     None => break,
                 },

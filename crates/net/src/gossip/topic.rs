@@ -16,7 +16,7 @@ pub enum Topic {
 }
 
 /// Largest message about transactions, in bytes (`gossip.message_too_large`).
-pub const TRANSACTIONS_BYTES_MAX: usize = 512 << 10;
+pub const TRANSACTIONS_BYTES_MAX: usize = 1 << 20;
 /// Largest message about blocks, in bytes (`gossip.message_too_large`).
 pub const BLOCKS_BYTES_MAX: usize = 2 << 20;
 
