@@ -1,7 +1,7 @@
 //! What a broadcast costs: four nodes in this process, all to all on the loopback interface, each sending batches of
-//! transactions at a steady rate and accepting all that comes.
+//! transactions at a steady rate and accepting all that comes, after a while as if it were checked.
 //!
-//! `cargo run --release -p net --example gossip -- [seconds] [batches a second of each] [bytes of a batch]`
+//! `cargo run --release -p net --example gossip -- [seconds] [batches a second of each] [bytes of a batch] [ms until accepted]`
 
 use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
@@ -32,6 +32,7 @@ async fn hear(
     net: GossipHandle,
     mut events: GossipEvents,
     start: Instant,
+    checking: Duration,
     times: mpsc::UnboundedSender<Duration>,
 ) {
     while let Some(event) = events.next().await {
@@ -40,7 +41,16 @@ async fn hear(
             let sent = Duration::from_nanos(sent.unwrap_or(0));
             // Nobody listens any more at the end.
             let _ = times.send(start.elapsed().saturating_sub(sent));
-            net.verdict(id, Verdict::Accept).expect("room");
+            if checking.is_zero() {
+                net.verdict(id, Verdict::Accept).expect("room");
+                continue;
+            }
+            let net = net.clone();
+            tokio::spawn(async move {
+                tokio::time::sleep(checking).await;
+                // The service may have ended.
+                let _ = net.verdict(id, Verdict::Accept);
+            });
         }
     }
 }
@@ -89,6 +99,7 @@ async fn main() {
     let seconds = arguments.next().unwrap_or(15);
     let rate = arguments.next().unwrap_or(200).max(1);
     let size = arguments.next().unwrap_or(3_700).max(8) as usize;
+    let checking = Duration::from_millis(arguments.next().unwrap_or(0));
     let mut nodes = vec![node(1, None).await];
     for number in 2..=NODES as u8 {
         nodes.push(node(number, Some(&nodes[0].0)).await);
@@ -103,7 +114,7 @@ async fn main() {
     let (times, mut heard) = mpsc::unbounded_channel();
     let nets: Vec<GossipHandle> = nodes.iter().map(|(net, _)| net.clone()).collect();
     for (net, events) in nodes {
-        tokio::spawn(hear(net, events, start, times.clone()));
+        tokio::spawn(hear(net, events, start, checking, times.clone()));
     }
     let before = processor_time();
     let speaking: Vec<_> = nets
@@ -128,7 +139,7 @@ async fn main() {
     let sum =
         |of: fn(&net::gossip::GossipFigures) -> u64| figures.iter().map(of).sum::<u64>() as f64;
     println!(
-        "{NODES} nodes, {rate} batches/s of {size} bytes each, {:.1} s: {} of {expected} heard; {:.1} us CPU a batch, all nodes; \
+        "{NODES} nodes, {rate} batches/s of {size} bytes each, accepted after {checking:?}, {:.1} s: {} of {expected} heard; {:.1} us CPU a batch, all nodes; \
          {:.0} % of a core; delivery p50 {:?} p99 {:?}; {:.2} copies a delivery; wire/payload {:.2}",
         took.as_secs_f64(),
         all.len(),

@@ -51,7 +51,7 @@ const KEPT_HEARTBEATS: usize = 10;
 /// How long a message is known to have been seen.
 const SEEN_FOR: Duration = Duration::from_secs(60);
 /// Size from which peers are told that a message is here already, in bytes.
-const LARGE_BYTES: usize = 8 << 10;
+const LARGE_BYTES: usize = 1 << 10;
 
 /// See the module.
 #[derive(NetworkBehaviour)]
