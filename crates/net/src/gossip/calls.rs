@@ -12,6 +12,12 @@ use super::{
     GossipEvent, MessageId, PeerId, REJECTED_POINTS, RequestError, RequestId, Topic, Verdict,
 };
 
+/// How long an accepted message waits before it is passed on: peers that have it say so meanwhile, and are spared a copy. Where
+/// all are connected with all, that is everybody.
+const PASS_ON_AFTER: Duration = Duration::from_millis(5);
+/// Accepted messages that wait to be passed on; one more, and none waits any longer.
+const ACCEPTED_MAX: usize = 4_096;
+
 impl Service {
     pub(super) fn on_call(&mut self, call: Call) {
         match call {
@@ -61,38 +67,54 @@ impl Service {
     }
 
     fn verdict(&mut self, message: MessageId, verdict: Verdict) {
-        let Some(from) = message.from.to_libp2p() else {
-            return;
-        };
         let counters = &self.shared.counters;
-        let acceptance = match verdict {
+        match verdict {
             Verdict::Accept => {
                 counters.accepted.add(1);
-                MessageAcceptance::Accept
+                self.accepted
+                    .push_back((Instant::now() + PASS_ON_AFTER, message));
+                if self.accepted.len() > ACCEPTED_MAX {
+                    self.pass_on(Instant::now() + PASS_ON_AFTER);
+                }
             }
             Verdict::Ignore => {
                 counters.ignored.add(1);
-                MessageAcceptance::Ignore
+                self.report(&message, MessageAcceptance::Ignore);
             }
             Verdict::Reject => {
                 counters.rejected.add(1);
-                MessageAcceptance::Reject
+                self.report(&message, MessageAcceptance::Reject);
+                if let Some(peer) = self.shared.peers().get_mut(&message.from) {
+                    peer.rejected += 1;
+                }
+                self.penalise(
+                    message.from,
+                    REJECTED_POINTS,
+                    "it sent a message that is wrong",
+                );
             }
+        }
+    }
+
+    /// Passes on what has been accepted, and has waited for long enough.
+    pub(super) fn pass_on(&mut self, now: Instant) {
+        while let Some((due, message)) = self.accepted.front()
+            && *due <= now
+        {
+            let message = *message;
+            self.accepted.pop_front();
+            self.report(&message, MessageAcceptance::Accept);
+        }
+    }
+
+    fn report(&mut self, message: &MessageId, acceptance: MessageAcceptance) {
+        let Some(from) = message.from.to_libp2p() else {
+            return;
         };
         let id = gossipsub::MessageId::new(message.hash.as_bytes());
         let gossip = &mut self.swarm.behaviour_mut().gossip;
         if !gossip.report_message_validation_result(&id, &from, acceptance) {
-            counters.late_verdicts.add(1);
-        }
-        if verdict == Verdict::Reject {
-            if let Some(peer) = self.shared.peers().get_mut(&message.from) {
-                peer.rejected += 1;
-            }
-            self.penalise(
-                message.from,
-                REJECTED_POINTS,
-                "it sent a message that is wrong",
-            );
+            self.shared.counters.late_verdicts.add(1);
         }
     }
 

@@ -1,6 +1,6 @@
 //! The task that owns libp2p: carries out calls, looks after time, dials. What libp2p tells is in `incoming`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,7 +21,7 @@ use super::queue::Outlet;
 use super::shared::Shared;
 use super::topic::Names;
 use super::wire::multiaddress;
-use super::{GossipOptions, GossipRefusal, PeerId, Topic};
+use super::{GossipOptions, GossipRefusal, MessageId, PeerId, Topic};
 use crate::refusal::RefusalLog;
 
 /// How often deadlines, handshakes and addresses are looked at.
@@ -51,6 +51,8 @@ pub(super) struct Service {
     pub(super) dials: HashMap<ConnectionId, SocketAddr>,
     pub(super) asked: Asked,
     pub(super) tickets: Tickets,
+    /// Accepted messages, and when each is passed on.
+    pub(super) accepted: VecDeque<(Instant, MessageId)>,
     asked_around: Instant,
     looked_at: Instant,
     pub(super) log: RefusalLog,
@@ -80,6 +82,7 @@ impl Service {
             dials: HashMap::new(),
             asked: Asked::default(),
             tickets: Tickets::default(),
+            accepted: VecDeque::new(),
             asked_around: now,
             looked_at: now,
             log: RefusalLog::default(),
@@ -99,6 +102,7 @@ impl Service {
         let mut tick = tokio::time::interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
+            let pass_on = self.accepted.front().map(|(due, _)| (*due).into());
             tokio::select! {
                 // An error means that all handles are gone.
                 told = stopped.changed() => if told.is_err() || *stopped.borrow() { break },
@@ -109,6 +113,7 @@ impl Service {
                 // Until the application has made room nothing more is taken from libp2p, which then reads no more.
                 flushed = self.outlet.flush(), if !self.outlet.is_clear() => if flushed.is_err() { break },
                 event = self.swarm.select_next_some(), if self.outlet.is_clear() => self.on_event(event),
+                () = until(pass_on), if pass_on.is_some() => self.pass_on(Instant::now()),
                 _ = tick.tick() => self.on_tick(Instant::now()),
             }
         }
@@ -208,5 +213,11 @@ impl Service {
             self.log
                 .refused(&address.to_string(), &GossipRefusal::Unreachable(why));
         }
+    }
+}
+
+async fn until(time: Option<tokio::time::Instant>) {
+    if let Some(time) = time {
+        tokio::time::sleep_until(time).await;
     }
 }

@@ -111,7 +111,7 @@ async fn what_cannot_be_is_refused_at_the_start() {
         listen: one.address(),
         ..options(2)
     });
-    let error = taken.await.err().expect("the port is taken");
+    let error = taken.await.expect_err("the port is taken");
     assert!(matches!(error, GossipError::Listen { .. }));
     assert_eq!(error.code(), "gossip.listen_failed");
     for spoil in [
@@ -123,7 +123,7 @@ async fn what_cannot_be_is_refused_at_the_start() {
     ] {
         let mut options = options(3);
         spoil(&mut options);
-        let error = gossip::start(options).await.err().expect("refused");
+        let error = gossip::start(options).await.expect_err("refused");
         assert_eq!(error.code(), "gossip.bad_option");
         assert!(!error.hint().is_empty());
     }
