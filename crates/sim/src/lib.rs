@@ -9,6 +9,7 @@
 //! The same seed gives the same trace, byte for byte. A failure is told with the command that replays it.
 
 mod auditor;
+pub mod chain;
 mod chance;
 mod clients;
 mod committer;

@@ -1,22 +1,30 @@
-//! Runs simulations: `sim --seed N [--runs N] [--bug NAME] [--trace]`.
+//! Runs simulations: `sim [--chain] --seed N [--runs N] [--nodes N] [--bug NAME] [--trace]`.
 
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 
+use sim::chain::{ChainOptions, ChainTally, run_chain};
 use sim::{Bug, Tally, run_all};
 
-const USAGE: &str = "usage: sim [--seed N] [--runs N] [--bug NAME] [--trace]
+const USAGE: &str = "usage: sim [--chain] [--seed N] [--runs N] [--nodes N] [--bug NAME] [--trace]
 
+  --chain      networks of the chain, instead of the ledger's
   --seed N     the first seed (default 1)
   --runs N     how many seeds, one after the other (default 1)
+  --nodes N    nodes of a network of the chain (default: the seed chooses)
   --bug NAME   plant a bug, to see whether the auditor finds it
   --trace      print everything that happens";
+
+/// Nodes of a network of the chain at most.
+const NODES_MAX: usize = 200;
 
 struct Arguments {
     seed: u64,
     runs: u64,
     bug: Option<Bug>,
     trace: bool,
+    chain: bool,
+    nodes: usize,
 }
 
 fn arguments() -> Result<Arguments, String> {
@@ -25,6 +33,8 @@ fn arguments() -> Result<Arguments, String> {
         runs: 1,
         bug: None,
         trace: false,
+        chain: false,
+        nodes: 0,
     };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
@@ -38,10 +48,44 @@ fn arguments() -> Result<Arguments, String> {
             "--runs" => found.runs = number(value()?)?,
             "--bug" => found.bug = Some(value()?.parse()?),
             "--trace" => found.trace = true,
+            "--chain" => found.chain = true,
+            "--nodes" => {
+                found.nodes = usize::try_from(number(value()?)?)
+                    .unwrap_or(usize::MAX)
+                    .min(NODES_MAX)
+            }
             _ => return Err(USAGE.to_owned()),
         }
     }
     Ok(found)
+}
+
+/// Networks of the chain, one after the other.
+fn run_chains(arguments: &Arguments) -> ExitCode {
+    let (mut failed, mut all) = (0u64, ChainTally::default());
+    for seed in arguments.seed..arguments.seed.saturating_add(arguments.runs) {
+        let report = run_chain(&ChainOptions {
+            nodes: arguments.nodes,
+            keep_trace: arguments.trace,
+            ..ChainOptions::new(seed)
+        });
+        if let Some(text) = &report.text {
+            print!("{text}");
+            println!("hash {:016x}", report.trace);
+        }
+        if !report.is_clean() {
+            println!("{}", report.failure());
+            failed += 1;
+        }
+        all += report.tally;
+    }
+    println!("{all:?}");
+    println!("{} runs, {failed} failed", arguments.runs);
+    if failed == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }
 
 fn main() -> ExitCode {
@@ -52,6 +96,9 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
+    if arguments.chain {
+        return run_chains(&arguments);
+    }
     let seen = Mutex::new((0u64, 0u64, Tally::default()));
     let seeds = arguments.seed..arguments.seed.saturating_add(arguments.runs);
     run_all(seeds, arguments.bug, arguments.trace, |report| {

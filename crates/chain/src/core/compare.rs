@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::intake::Source;
-use super::limits::{ANEW_STEP, COMPARE_MS, PATIENCE_MS, WANTED_MAX};
+use super::limits::{ANEW_STEP, COMPARE_MS, PATIENCE_MS, REPEAT_SECONDS, REPEAT_STEP, WANTED_MAX};
 use super::questions::Purpose;
 use super::{Core, PeerId};
 use crate::message::{IDS_MAX, Question};
@@ -80,6 +80,7 @@ impl<R: Reads<Table>> Core<R> {
             for (_, peer) in self.peers.iter_mut() {
                 peer.useless = 0;
             }
+            self.repeat_own();
             if let Some(peer) = self.peers.next_to_compare() {
                 self.compare_with(peer);
             }
@@ -103,6 +104,16 @@ impl<R: Reads<Table>> Core<R> {
             // One question at a time: looked at again soon.
             self.wanted.due_ms = self.now_ms + WAIT_MS;
         }
+    }
+
+    /// What was accepted here and has waited long is sent to everybody again.
+    fn repeat_own(&mut self) {
+        if !self.anew.is_empty() {
+            return;
+        }
+        let before = self.now_seconds().saturating_sub(REPEAT_SECONDS);
+        let old = self.own.iter().take_while(|id| id.time() < before);
+        self.anew.extend(old.take(REPEAT_STEP).copied());
     }
 
     /// Asks a peer what its pool has.

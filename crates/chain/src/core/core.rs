@@ -1,6 +1,6 @@
 //! The core itself: what it holds, and the way of an event through it.
 
-use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use primitives::{Hash, SignatureChecker};
@@ -43,8 +43,8 @@ pub struct Core<R> {
     pub(super) relay: Relay,
     /// Transactions to gossip anew, since a change of branch put them back.
     pub(super) anew: VecDeque<TxId>,
-    /// Transactions of the pool that have a row.
-    pub(super) own: HashSet<TxId>,
+    /// Transactions of the pool that have a row, the oldest first.
+    pub(super) own: BTreeSet<TxId>,
     pub(super) left: LeftRows,
     pub(super) peers: Peers,
     pub(super) questions: Questions,
@@ -88,7 +88,7 @@ impl<R: Reads<Table>> Core<R> {
             intake: Intake::default(),
             relay: Relay::default(),
             anew: VecDeque::new(),
-            own: HashSet::new(),
+            own: BTreeSet::new(),
             left: LeftRows::open(&rows)?,
             peers: Peers::default(),
             questions: Questions::default(),

@@ -238,11 +238,15 @@ impl<R: Reads<Table>> Core<R> {
             })
             .collect();
         if candidate.branch.is_none() {
-            let Some(mut height) = self.height_of(&common)? else {
+            if !candidate.locator.contains(&common) {
                 return Ok(Finding::Bad(
                     points::WRONG_ANSWER,
                     "chain_peer.wrong_answer",
                 ));
+            }
+            let Some(mut height) = self.height_of(&common)? else {
+                // It was ours when we asked.
+                return Ok(Finding::Again);
             };
             // Between two blocks of the locator there are more that both have.
             let mut shared = 0;

@@ -54,6 +54,10 @@ pub const ANEW_STEP: usize = 512;
 pub const WANTED_MAX: usize = 2 * crate::message::IDS_MAX;
 /// Pools are compared with one peer after the other at this distance.
 pub const COMPARE_MS: u64 = 15_000;
+/// What was accepted here and is in no block is gossiped again when it is so old, seconds: who refused it may take it now.
+pub const REPEAT_SECONDS: u32 = 20;
+/// The oldest of those, so many each time that pools are compared.
+pub const REPEAT_STEP: usize = 1_000;
 /// A peer whose branch led nowhere is not followed for so long.
 pub const COOL_DOWN_MS: u64 = 5_000;
 /// Rows of reasons why transactions left that are kept.

@@ -1,0 +1,135 @@
+//! What must hold when all is quiet again.
+
+use std::collections::{BTreeMap, HashSet};
+
+use chain::port::{Reads, Table};
+use chain::state::{MemoryStore, Overlay, apply_block, carried_block, read, rows};
+use chain::{ChainId, TxId};
+
+use super::world::World;
+
+/// Tables that say the same on every node that has the same chain. Not the bodies: a transaction may be signed in more than one way.
+const SAME: [Table; 8] = [
+    Table::Headers,
+    Table::ByHash,
+    Table::TxIndex,
+    Table::AccountTxs,
+    Table::Balances,
+    Table::Held,
+    Table::Leases,
+    Table::Lessors,
+];
+
+/// Looks at everything, and writes down what does not hold.
+pub(super) fn audit(world: &mut World) {
+    let mut tips = BTreeMap::new();
+    for n in 0..world.nodes.len() {
+        let node = &world.nodes[n];
+        let Some(core) = &node.core else {
+            world.violated(format!("node {n} is down"));
+            continue;
+        };
+        let figures = core.figures();
+        let tip = (figures.tip.height, figures.tip.hash);
+        tips.entry(tip).or_insert_with(Vec::new).push(n);
+        world.tally.forks += figures.forks;
+        world.tally.deepest_fork = world.tally.deepest_fork.max(figures.deepest_fork);
+        if figures.failed_forgings > 0 {
+            world.violated(format!(
+                "node {n} forged {} blocks that break a rule: {:?}",
+                figures.failed_forgings, figures.last_bad
+            ));
+        }
+    }
+    if tips.len() != 1 {
+        world.violated(format!("{} tips: {tips:?}", tips.len()));
+        return;
+    }
+    let confirmed = same_as_never_forked(world);
+    supply(world);
+    accepted(world, &confirmed);
+}
+
+/// A fresh node that applies the winning chain, and nothing else, has the same rows. The ids of what is on the chain.
+fn same_as_never_forked(world: &mut World) -> HashSet<TxId> {
+    let mut confirmed = HashSet::new();
+    let genesis = world.plan.genesis.clone();
+    let store = world.nodes[0].store.clone();
+    let fresh = MemoryStore::new();
+    let Ok(mut overlay) = Overlay::open(fresh.clone(), &genesis) else {
+        world.violated("a fresh store does not open".into());
+        return confirmed;
+    };
+    let height = read::tip(&store).map_or(0, |(height, _)| height);
+    world.tally.blocks = u64::from(height);
+    for height in 1..=height {
+        let Ok(Some(block)) = carried_block(&store, &genesis, height) else {
+            world.violated(format!("block {height} is not there"));
+            return confirmed;
+        };
+        for carried in block.transactions() {
+            if !confirmed.insert(carried.id) {
+                world.violated(format!("{} is there twice", carried.id));
+            }
+        }
+        if let Err(fault) = apply_block(&mut overlay, &genesis, &block) {
+            world.violated(format!("block {height} does not apply: {fault}"));
+            return confirmed;
+        }
+    }
+    world.tally.transactions = confirmed.len() as u64;
+    fresh.commit(overlay.take_batch());
+    overlay.committed();
+    for table in SAME {
+        let expected = fresh.rows(table);
+        for n in 0..world.nodes.len() {
+            if world.nodes[n].store.rows(table) != expected {
+                world.violated(format!(
+                    "node {n}: table {table:?} is not as of the chain alone"
+                ));
+            }
+        }
+    }
+    confirmed
+}
+
+/// There is of each token what genesis has made.
+fn supply(world: &mut World) {
+    let store = world.nodes[0].store.clone();
+    let mut sums: BTreeMap<ChainId, u64> = BTreeMap::new();
+    for (key, value) in store.rows(Table::Balances) {
+        let chain = ChainId(key.last().copied().unwrap_or(0));
+        *sums.entry(chain).or_default() += rows::read_u64(&value).unwrap_or(0);
+    }
+    for (id, chain) in &world.plan.genesis.clone().chains {
+        let sum = sums.get(id).copied().unwrap_or(0);
+        if sum != chain.supply {
+            world.violated(format!("chain {id}: {sum} of {}", chain.supply));
+        }
+    }
+}
+
+/// What a node has accepted from a client is on the chain, or has left with a reason.
+fn accepted(world: &mut World, confirmed: &HashSet<TxId>) {
+    for n in 0..world.nodes.len() {
+        for id in std::mem::take(&mut world.nodes[n].accepted) {
+            if confirmed.contains(&id) {
+                continue;
+            }
+            if world.left(n, &id).is_some() {
+                world.tally.left += 1;
+                continue;
+            }
+            let standing: Vec<_> = world
+                .nodes
+                .iter()
+                .map(|node| node.core.as_ref()?.pool().standing(&id))
+                .collect();
+            let row = world.nodes[n].store.get(Table::Pool, &id.0);
+            let row = row.is_ok_and(|row| row.is_some());
+            world.violated(format!(
+                "node {n} accepted {id} and it is nowhere: in the pools {standing:?}, kept {row}"
+            ));
+        }
+    }
+}

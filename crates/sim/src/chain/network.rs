@@ -1,0 +1,106 @@
+//! Who reaches whom, and how long it takes.
+
+use std::collections::BTreeSet;
+
+use chain::core::PeerId;
+
+use super::plan::Plan;
+use crate::chance::Chance;
+
+/// Peers of a network, honest ones first, by number.
+pub(super) fn peer(n: usize) -> PeerId {
+    let mut id = [0; 32];
+    id[0] = n as u8;
+    id[31] = 1;
+    PeerId(id)
+}
+
+/// The number of a peer.
+pub(super) fn number(peer: PeerId) -> usize {
+    usize::from(peer.0[0])
+}
+
+/// Links between peers.
+#[derive(Debug)]
+pub(super) struct Network {
+    /// Links, the smaller number first.
+    links: BTreeSet<(usize, usize)>,
+    /// Links over which one has banned the other.
+    banned: BTreeSet<(usize, usize)>,
+    /// Parts that are apart now.
+    parts: Option<Vec<usize>>,
+    nodes: usize,
+}
+
+fn link(a: usize, b: usize) -> (usize, usize) {
+    (a.min(b), a.max(b))
+}
+
+impl Network {
+    /// A ring, so that all are reached, and more links up to the number of neighbours; adversaries know everybody.
+    pub(super) fn draw(plan: &Plan, chance: &mut Chance) -> Self {
+        let nodes = plan.nodes;
+        let mut links = BTreeSet::new();
+        for n in 0..nodes {
+            if nodes > 1 {
+                links.insert(link(n, (n + 1) % nodes));
+            }
+            for other in n + 1..nodes {
+                if plan.neighbours >= nodes || chance.below(nodes) < plan.neighbours {
+                    links.insert((n, other));
+                }
+            }
+            for adversary in 0..plan.adversaries {
+                links.insert((n, nodes + adversary));
+            }
+        }
+        Self {
+            links,
+            banned: BTreeSet::new(),
+            parts: None,
+            nodes,
+        }
+    }
+
+    /// Whether there is a link, whatever is apart now.
+    pub(super) fn linked(&self, a: usize, b: usize) -> bool {
+        self.links.contains(&link(a, b)) && !self.banned.contains(&link(a, b))
+    }
+
+    /// Whether messages arrive.
+    pub(super) fn reaches(&self, a: usize, b: usize) -> bool {
+        let part = |n: usize| self.parts.as_ref().and_then(|parts| parts.get(n)).copied();
+        let apart = a < self.nodes && b < self.nodes && part(a) != part(b);
+        self.linked(a, b) && !apart
+    }
+
+    /// Those that a peer has links to.
+    pub(super) fn neighbours(&self, n: usize) -> Vec<usize> {
+        self.links
+            .iter()
+            .filter_map(|(a, b)| match (*a == n, *b == n) {
+                (true, _) => Some(*b),
+                (_, true) => Some(*a),
+                _ => None,
+            })
+            .filter(|other| self.linked(n, *other))
+            .collect()
+    }
+
+    pub(super) fn split(&mut self, parts: Option<Vec<usize>>) {
+        self.parts = parts;
+    }
+
+    /// Links that the parts cut.
+    pub(super) fn cut_by(&self, parts: &[usize]) -> Vec<(usize, usize)> {
+        self.links
+            .iter()
+            .copied()
+            .filter(|(a, b)| *b < self.nodes && parts[*a] != parts[*b])
+            .collect()
+    }
+
+    pub(super) fn ban(&mut self, a: usize, b: usize) {
+        self.banned.insert(link(a, b));
+    }
+}

@@ -1,0 +1,245 @@
+//! What a run is to be: everything that is drawn before it begins.
+
+use std::sync::Arc;
+
+use chain::bundle::{Bundler, BundlerRules};
+use chain::core::Settings;
+use chain::genesis::{BalanceSpec, ChainSpec, GenesisSpec, ParamsOverrides};
+use chain::pool::PoolSettings;
+use chain::{AccountId, ChainId, Genesis, key_of_passphrase};
+use primitives::{KeyPair, PublicKey};
+
+use crate::chance::Chance;
+
+/// Accounts that have everything and forge, the last of them on the adversary's side.
+pub(super) const ACCOUNTS: usize = 10;
+/// An account with just enough for one payment at a time: its payments contradict each other.
+pub(super) const POOR: usize = ACCOUNTS;
+/// Child chains.
+pub(super) const CHILDREN: u8 = 3;
+/// Minor units that each account has of each token.
+pub(super) const EACH: u64 = 100_000_000_000;
+/// And the poor one.
+pub(super) const LITTLE: u64 = 100_000;
+/// Seconds a block.
+pub(super) const BLOCK_SECONDS: u32 = 4;
+
+/// Which run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChainOptions {
+    /// Everything follows from it.
+    pub seed: u64,
+    /// Nodes; 0 lets the seed choose, mostly few.
+    pub nodes: usize,
+    /// Keep what happens as text.
+    pub keep_trace: bool,
+}
+
+impl ChainOptions {
+    /// A run of this seed.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        Self {
+            seed,
+            nodes: 0,
+            keep_trace: false,
+        }
+    }
+}
+
+/// A partition: who is in which part, from when to when.
+#[derive(Clone, Debug)]
+pub(super) struct Split {
+    pub(super) from_ms: u64,
+    pub(super) to_ms: u64,
+    pub(super) parts: Vec<usize>,
+    /// Nodes notice that peers are gone; otherwise messages only get lost.
+    pub(super) noticed: bool,
+}
+
+/// A crash: of whom, when, and for how long.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Crash {
+    pub(super) node: usize,
+    pub(super) at_ms: u64,
+    pub(super) down_ms: u64,
+}
+
+/// What was drawn.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) genesis: Arc<Genesis>,
+    pub(super) nodes: usize,
+    /// Peers that lie.
+    pub(super) adversaries: usize,
+    /// By node: how far its clock is ahead, milliseconds.
+    pub(super) skews_ms: Vec<i64>,
+    /// Messages that get lost, and that come twice, in a thousand.
+    pub(super) lost_per_mille: u64,
+    pub(super) twice_per_mille: u64,
+    /// The longest way between two nodes, milliseconds.
+    pub(super) delay_ms_max: u64,
+    /// The longest time that a batch takes to be durable, milliseconds.
+    pub(super) disk_ms_max: u64,
+    pub(super) splits: Vec<Split>,
+    pub(super) crashes: Vec<Crash>,
+    /// Clients pay until then.
+    pub(super) traffic_ms: u64,
+    /// Time between two clients' doings, milliseconds.
+    pub(super) pause_ms: u64,
+    /// Nodes know all others, or only some.
+    pub(super) neighbours: usize,
+    /// Forging ends then, so that all can agree on one tip.
+    pub(super) forging_ms: u64,
+    /// The run ends then.
+    pub(super) end_ms: u64,
+}
+
+/// The key of an account.
+pub(super) fn key(n: usize) -> KeyPair {
+    key_of_passphrase(&n.to_string())
+}
+
+/// The public key of an account.
+pub(super) fn public(key: &KeyPair) -> [u8; 32] {
+    match key.public() {
+        PublicKey::Ed25519(bytes) => *bytes,
+        _ => unreachable!("passphrases make Ed25519 keys"),
+    }
+}
+
+/// An account.
+pub(super) fn account(n: usize) -> AccountId {
+    AccountId::of_key(&public(&key(n)))
+}
+
+fn genesis() -> Arc<Genesis> {
+    let symbols = ["TALLY", "ONE", "TWO", "THREE"];
+    let amounts = |each: u64| symbols.iter().map(|s| ((*s).to_owned(), each)).collect();
+    let balances = (0..=POOR).map(|n| BalanceSpec {
+        passphrase: Some(n.to_string()),
+        amounts: amounts(if n == POOR { LITTLE } else { EACH }),
+        ..BalanceSpec::default()
+    });
+    let spec = GenesisSpec {
+        network: "simulated".into(),
+        time_ms: 1_750_000_000_000,
+        profile: "loadtest".into(),
+        params: ParamsOverrides {
+            block_seconds: Some(BLOCK_SECONDS),
+            parent_fee_min: Some(100),
+            child_block_fee_per_transaction: Some(10),
+            anchor_depth_min: Some(4),
+            clock_drift_seconds: Some(6),
+            effective_age_blocks: Some(60),
+            effective_tokens_min: Some(10),
+            lease_delay_blocks: Some(60),
+            lease_blocks_min: Some(3),
+            lease_blocks_max: Some(1_000),
+            rollback_blocks_max: Some(60),
+            ..ParamsOverrides::default()
+        },
+        chains: symbols
+            .iter()
+            .zip(1..)
+            .map(|(symbol, id)| ChainSpec {
+                id: ChainId(id),
+                name: format!("chain {id}"),
+                symbol: (*symbol).into(),
+                decimals: 4,
+            })
+            .collect(),
+        balances: balances.collect(),
+    };
+    Arc::new(spec.build().expect("the genesis keeps its own rules"))
+}
+
+impl Plan {
+    pub(super) fn draw(options: &ChainOptions, chance: &mut Chance) -> Self {
+        let nodes = match options.nodes {
+            0 => chance.one_of(&[2, 3, 3, 4, 4, 5, 6, 8]),
+            nodes => nodes,
+        };
+        let traffic_ms = chance.between(30_000, 70_000);
+        let mut splits = Vec::new();
+        let mut at_ms = chance.between(8_000, 30_000);
+        while at_ms < traffic_ms && splits.len() < 2 && nodes > 1 {
+            let to_ms = at_ms + chance.between(3_000, 70_000);
+            splits.push(Split {
+                from_ms: at_ms,
+                to_ms,
+                parts: (0..nodes).map(|_| chance.below(2)).collect(),
+                noticed: chance.per_mille(500),
+            });
+            at_ms = to_ms + chance.between(5_000, 40_000);
+        }
+        let crashes = (0..chance.below(4))
+            .map(|_| Crash {
+                node: chance.below(nodes),
+                at_ms: chance.between(3_000, traffic_ms),
+                down_ms: chance.between(100, 15_000),
+            })
+            .collect();
+        let calm_ms = traffic_ms.max(splits.last().map_or(0, |split| split.to_ms));
+        let forging_ms = calm_ms + 110_000;
+        Self {
+            genesis: genesis(),
+            adversaries: chance.below(3),
+            skews_ms: (0..nodes)
+                .map(|_| chance.between(0, 3_000) as i64 - 1_500)
+                .collect(),
+            lost_per_mille: chance.one_of(&[0, 0, 10, 50]),
+            twice_per_mille: chance.one_of(&[0, 20]),
+            delay_ms_max: chance.one_of(&[20, 100, 400]),
+            disk_ms_max: chance.one_of(&[10, 100, 600]),
+            splits,
+            crashes,
+            traffic_ms,
+            pause_ms: chance.between(300, 1_500),
+            neighbours: if nodes > 4 && chance.per_mille(500) {
+                3
+            } else {
+                nodes
+            },
+            forging_ms,
+            end_ms: forging_ms + 60_000,
+            nodes,
+        }
+    }
+
+    /// What a node forges and bundles: accounts spread over the nodes as in the load test. The last account is the adversary's, if
+    /// there is one.
+    pub(super) fn settings(&self, node: usize) -> Settings {
+        let honest = if self.adversaries > 0 {
+            ACCOUNTS - 1
+        } else {
+            ACCOUNTS
+        };
+        let bundlers = (0..CHILDREN)
+            .filter(|child| usize::from(*child) % self.nodes == node || node == 0)
+            .map(|child| Bundler {
+                key: key(node % honest),
+                rules: BundlerRules {
+                    child: ChainId(child + 2),
+                    rate_min: 0,
+                    overpay_percent: 0,
+                    total_fee_max: None,
+                    senders: Vec::new(),
+                    recipients: Vec::new(),
+                    purpose: String::new(),
+                },
+            });
+        Settings {
+            forgers: (0..honest)
+                .filter(|n| n % self.nodes == node)
+                .map(key)
+                .collect(),
+            bundlers: bundlers.collect(),
+            pool: PoolSettings {
+                patience_seconds: 25,
+                ..PoolSettings::default()
+            },
+            ..Settings::default()
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Clients: payments on all chains, and what clients should not send.
+
+use chain::{Anchor, Body, ChainId, Transaction};
+
+use super::plan::{ACCOUNTS, CHILDREN, LITTLE, POOR, account, key, public};
+use super::world::{Coming, World};
+
+/// Payments that are sent again are taken from so many of the last ones.
+const REMEMBERED_MAX: usize = 50;
+
+/// What clients have sent.
+#[derive(Default)]
+pub(super) struct Traffic {
+    sent: Vec<Transaction>,
+}
+
+impl Traffic {
+    /// One client does something; the next one follows after a pause.
+    pub(super) fn step(&mut self, world: &mut World) {
+        if world.now_ms > world.plan.traffic_ms {
+            return;
+        }
+        let pause_ms = world.plan.pause_ms;
+        let after_ms = world.chance.between(1, pause_ms * 2);
+        world.later(world.now_ms + after_ms, Coming::Client);
+        let n = world.chance.below(world.nodes.len());
+        if world.nodes[n].core.is_none() {
+            return;
+        }
+        match world.chance.below(12) {
+            0 => self.contradict(world),
+            1 => self.again(world, n),
+            2 => Self::invalid(world, n),
+            3 => {
+                let lease = lease(world, n);
+                world.submit(n, vec![lease]);
+            }
+            _ => {
+                let count = 1 + world.chance.below(3);
+                let payments: Vec<_> = (0..count).map(|_| payment(world, n)).collect();
+                self.remember(&payments);
+                world.submit(n, payments);
+            }
+        }
+    }
+
+    fn remember(&mut self, payments: &[Transaction]) {
+        self.sent.extend_from_slice(payments);
+        let surplus = self.sent.len().saturating_sub(REMEMBERED_MAX);
+        self.sent.drain(..surplus);
+    }
+
+    /// The poor account spends all it has, at two nodes at once: at most one of the payments can be carried out at a time.
+    fn contradict(&mut self, world: &mut World) {
+        let chain = ChainId(world.chance.between(1, u64::from(CHILDREN) + 2) as u8);
+        for _ in 0..2 {
+            let n = world.chance.below(world.nodes.len());
+            if world.nodes[n].core.is_none() {
+                continue;
+            }
+            let to = world.chance.below(ACCOUNTS);
+            let payment = signed(world, n, POOR, chain, to, LITTLE / 2, 1_000);
+            self.remember(std::slice::from_ref(&payment));
+            world.submit(n, vec![payment]);
+        }
+        // And gets something back, so that it can go on.
+        let n = world.chance.below(world.nodes.len());
+        if world.nodes[n].core.is_some() {
+            let back = signed(world, n, 0, chain, POOR, LITTLE / 2, 1_000);
+            world.submit(n, vec![back]);
+        }
+    }
+
+    /// An earlier payment comes again.
+    fn again(&mut self, world: &mut World, n: usize) {
+        if self.sent.is_empty() {
+            return;
+        }
+        let at = world.chance.below(self.sent.len());
+        world.submit(n, vec![self.sent[at].clone()]);
+    }
+
+    fn invalid(world: &mut World, n: usize) {
+        let chain = ChainId(2);
+        let mut payment = payment(world, n);
+        match world.chance.below(6) {
+            0 => payment.signature[5] ^= 1,
+            1 => payment.anchor.id[0] ^= 1,
+            2 => payment.time = payment.time.saturating_add(1_000),
+            3 => payment = signed(world, n, POOR, chain, 1, u64::MAX / 4, 100),
+            4 => payment.chain = ChainId(99),
+            _ => payment.deadline_minutes = 0,
+        }
+        world.submit(n, vec![payment]);
+    }
+}
+
+fn payment(world: &mut World, n: usize) -> Transaction {
+    let chain = ChainId(world.chance.between(1, u64::from(CHILDREN) + 2) as u8);
+    let from = world.chance.below(ACCOUNTS);
+    let to = world.chance.below(ACCOUNTS + 1);
+    let amount = world.chance.between(1, 5_000);
+    let fee = world.chance.between(100, 300);
+    signed(world, n, from, chain, to, amount, fee)
+}
+
+fn lease(world: &mut World, n: usize) -> Transaction {
+    let from = world.chance.below(ACCOUNTS);
+    let body = Body::Lease {
+        to: account((from + 1) % ACCOUNTS),
+        blocks: 5,
+    };
+    transaction(world, n, from, ChainId::PARENT, 150, body)
+}
+
+fn signed(
+    world: &mut World,
+    n: usize,
+    from: usize,
+    chain: ChainId,
+    to: usize,
+    amount: u64,
+    fee: u64,
+) -> Transaction {
+    let body = Body::Payment {
+        to: account(to),
+        amount,
+        message: if world.chance.per_mille(100) {
+            b"rent".to_vec()
+        } else {
+            Vec::new()
+        },
+    };
+    transaction(world, n, from, chain, fee, body)
+}
+
+/// A transaction made by the clock and the chain of a node: some are anchored as young as may be.
+pub(super) fn transaction(
+    world: &mut World,
+    n: usize,
+    from: usize,
+    chain: ChainId,
+    fee: u64,
+    body: Body,
+) -> Transaction {
+    let node = &world.nodes[n];
+    let depth = world.plan.genesis.params.anchor_depth_min;
+    let mut anchor = Anchor::at(0, &world.plan.genesis.hash);
+    if world.chance.per_mille(200)
+        && let Some(core) = &node.core
+    {
+        let height = core.overlay().tip().height.saturating_sub(depth);
+        if let Ok(Some(hash)) = core.overlay().hash_at(height) {
+            anchor = Anchor::at(height, &hash);
+        }
+    }
+    let mut transaction = Transaction {
+        chain,
+        time: u32::try_from(node.clock_ms(world.now_ms) / 1_000).unwrap_or(0),
+        deadline_minutes: 30,
+        sender: public(&key(from)),
+        fee,
+        anchor,
+        body,
+        signature: [0; 64],
+    };
+    transaction.sign(&world.plan.genesis.hash, &key(from));
+    transaction
+}

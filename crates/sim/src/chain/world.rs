@@ -1,0 +1,596 @@
+//! The world: one queue of things to come, and what becomes of everything that leaves a node.
+
+use std::cmp::Reverse;
+use std::collections::hash_map::DefaultHasher;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::fmt::Write as _;
+use std::hash::{Hash as _, Hasher as _};
+use std::sync::Arc;
+
+use chain::core::{Action, Event, RequestFailure, Ticket, Verdict};
+use chain::{Transaction, TxId};
+use primitives::PublicKey;
+
+use super::adversary::Adversary;
+use super::network::{Network, number, peer};
+use super::node::Node;
+use super::plan::{Plan, key};
+use super::report::{ChainReport, ChainTally};
+use super::traffic::Traffic;
+use super::{ChainOptions, audit};
+use crate::chance::Chance;
+
+/// Something to come.
+pub(super) enum Coming {
+    /// An event for a node, of this life.
+    Event(usize, u32, Event),
+    /// A round ends.
+    Flush(usize, u32),
+    /// The oldest round's batch is durable.
+    Durable(usize, u32),
+    /// A node wanted to be woken.
+    Wake(usize, u32),
+    Crash(usize, u64),
+    Restart(usize),
+    Split(usize),
+    Heal(usize),
+    /// A client does something.
+    Client,
+    /// An adversary does something.
+    Attack(usize),
+    /// Nobody forges any more.
+    StopForging,
+}
+
+/// A question on its way: who asked, in which life, by which ticket, and who was asked.
+struct Asked {
+    from: usize,
+    life: u32,
+    ticket: Ticket,
+    to: usize,
+}
+
+/// A gossiped message, and who brought it.
+type Brought = (usize, Arc<Vec<u8>>);
+
+/// Points at which a transport bans.
+const BAN_POINTS: u32 = 100;
+
+/// Everything there is.
+pub(super) struct World {
+    pub(super) plan: Plan,
+    pub(super) chance: Chance,
+    pub(super) now_ms: u64,
+    pub(super) nodes: Vec<Node>,
+    pub(super) network: Network,
+    pub(super) tally: ChainTally,
+    pub(super) violations: Vec<String>,
+    queue: BinaryHeap<Reverse<(u64, u64)>>,
+    coming: BTreeMap<u64, Coming>,
+    order: u64,
+    asked: BTreeMap<Ticket, Asked>,
+    /// Gossip that nodes have not judged yet: by node and ticket, who brought it and what.
+    unjudged: BTreeMap<(usize, Ticket), Brought>,
+    tickets: Ticket,
+    points: BTreeMap<(usize, usize), u32>,
+    trace: DefaultHasher,
+    text: Option<String>,
+}
+
+/// Violations that one run tells of at most.
+const VIOLATIONS_MAX: usize = 20;
+
+/// Runs one simulation.
+#[must_use]
+pub fn run_chain(options: &ChainOptions) -> ChainReport {
+    let mut chance = Chance::new(options.seed);
+    let plan = Plan::draw(options, &mut chance);
+    let network = Network::draw(&plan, &mut chance);
+    let nodes = (0..plan.nodes)
+        .map(|n| Node::new(plan.settings(n), plan.skews_ms[n]))
+        .collect();
+    let mut world = World {
+        nodes,
+        network,
+        chance,
+        now_ms: 0,
+        tally: ChainTally::default(),
+        violations: Vec::new(),
+        queue: BinaryHeap::new(),
+        coming: BTreeMap::new(),
+        order: 0,
+        asked: BTreeMap::new(),
+        unjudged: BTreeMap::new(),
+        tickets: 0,
+        points: BTreeMap::new(),
+        trace: DefaultHasher::new(),
+        text: options.keep_trace.then(String::new),
+        plan,
+    };
+    world.begin();
+    world.run();
+    audit::audit(&mut world);
+    ChainReport {
+        options: *options,
+        violations: world.violations,
+        tally: world.tally,
+        trace: world.trace.finish(),
+        text: world.text,
+    }
+}
+
+impl World {
+    fn begin(&mut self) {
+        for n in 0..self.nodes.len() {
+            self.start(n);
+        }
+        for (at, split) in self.plan.splits.clone().iter().enumerate() {
+            self.later(split.from_ms, Coming::Split(at));
+            self.later(split.to_ms, Coming::Heal(at));
+        }
+        for crash in self.plan.crashes.clone() {
+            self.later(crash.at_ms, Coming::Crash(crash.node, crash.down_ms));
+        }
+        self.later(1_000, Coming::Client);
+        for adversary in 0..self.plan.adversaries {
+            self.later(2_000, Coming::Attack(adversary));
+        }
+        self.later(self.plan.forging_ms, Coming::StopForging);
+    }
+
+    fn run(&mut self) {
+        let mut traffic = Traffic::default();
+        let mut adversaries: Vec<Adversary> = (0..self.plan.adversaries)
+            .map(|n| Adversary::new(self.plan.nodes + n, &mut self.chance))
+            .collect();
+        while let Some(Reverse((at_ms, order))) = self.queue.pop() {
+            if at_ms > self.plan.end_ms || self.violations.len() >= VIOLATIONS_MAX {
+                return;
+            }
+            self.now_ms = at_ms;
+            let Some(coming) = self.coming.remove(&order) else {
+                continue;
+            };
+            match coming {
+                Coming::Event(to, _, event) if to >= self.nodes.len() => {
+                    let place = to - self.nodes.len();
+                    if let Some(adversary) = adversaries.get_mut(place) {
+                        adversary.hear(self, event);
+                    }
+                }
+                Coming::Event(to, life, event) => self.event(to, life, event),
+                Coming::Flush(n, life) => self.flush(n, life),
+                Coming::Durable(n, life) => self.durable(n, life),
+                Coming::Wake(n, life) => self.wake(n, life),
+                Coming::Crash(n, down_ms) => self.crash(n, down_ms),
+                Coming::Restart(n) => self.start(n),
+                Coming::Split(at) => self.split(at),
+                Coming::Heal(at) => self.heal(at),
+                Coming::Client => traffic.step(self),
+                Coming::Attack(at) => {
+                    if let Some(adversary) = adversaries.get_mut(at) {
+                        adversary.attack(self, at);
+                    }
+                }
+                Coming::StopForging => self.stop_forging(),
+            }
+        }
+    }
+
+    /// Something comes at a time.
+    pub(super) fn later(&mut self, at_ms: u64, coming: Coming) {
+        self.order += 1;
+        self.coming.insert(self.order, coming);
+        self.queue.push(Reverse((at_ms, self.order)));
+    }
+
+    fn note(&mut self, n: usize, what: impl FnOnce() -> String) {
+        (self.now_ms, n).hash(&mut self.trace);
+        if self.text.is_some() {
+            let line = what();
+            if let Some(text) = &mut self.text {
+                // Text in memory takes every line.
+                let _ = writeln!(text, "{:>7} {n:>2} {line}", self.now_ms);
+            }
+        }
+    }
+
+    pub(super) fn violated(&mut self, what: String) {
+        if self.violations.len() < VIOLATIONS_MAX {
+            self.violations.push(what);
+        }
+    }
+
+    fn start(&mut self, n: usize) {
+        if self.nodes[n].core.is_some() {
+            return;
+        }
+        let genesis = self.plan.genesis.clone();
+        if let Err(fault) = self.nodes[n].start(&genesis, self.now_ms) {
+            self.violated(format!("node {n} does not start: {fault}"));
+            return;
+        }
+        self.note(n, || "starts".into());
+        for other in self.network.neighbours(n) {
+            if other >= self.nodes.len() || self.nodes[other].core.is_some() {
+                self.connect(n, other);
+            }
+        }
+        self.plan_flush(n);
+    }
+
+    fn connect(&mut self, a: usize, b: usize) {
+        if self.network.reaches(a, b) {
+            self.tell(a, 1, Event::PeerUp(peer(b)));
+            self.tell(b, 1, Event::PeerUp(peer(a)));
+        }
+    }
+
+    /// An event for a peer as it lives now, after a while.
+    pub(super) fn tell(&mut self, to: usize, after_ms: u64, event: Event) {
+        let life = self.nodes.get(to).map_or(0, |node| node.life);
+        self.later(self.now_ms + after_ms, Coming::Event(to, life, event));
+    }
+
+    fn way_ms(&mut self) -> u64 {
+        let max = self.plan.delay_ms_max;
+        self.chance.between(1, max + 1)
+    }
+
+    fn event(&mut self, to: usize, life: u32, event: Event) {
+        let now_ms = self.now_ms;
+        let node = &mut self.nodes[to];
+        let clock_ms = node.clock_ms(now_ms);
+        let Some(core) = node.core.as_mut().filter(|_| node.life == life) else {
+            return;
+        };
+        let handled = core.handle(clock_ms, event);
+        if let Err(failure) = handled {
+            self.violated(format!("node {to}: {failure}"));
+        }
+        self.plan_flush(to);
+    }
+
+    fn plan_flush(&mut self, n: usize) {
+        let after_ms = self.chance.between(0, 4);
+        let node = &mut self.nodes[n];
+        if !node.flush_planned && node.core.is_some() {
+            node.flush_planned = true;
+            let life = node.life;
+            self.later(self.now_ms + after_ms, Coming::Flush(n, life));
+        }
+    }
+
+    fn flush(&mut self, n: usize, life: u32) {
+        let now_ms = self.now_ms;
+        let node = &mut self.nodes[n];
+        let clock_ms = node.clock_ms(now_ms);
+        let Some(core) = node.core.as_mut().filter(|_| node.life == life) else {
+            return;
+        };
+        node.flush_planned = false;
+        let round = match core.flush(clock_ms) {
+            Ok(round) => round,
+            Err(failure) => {
+                self.violated(format!("node {n}: {failure}"));
+                return;
+            }
+        };
+        let wake = core.next_wake();
+        node.store.submit(round.batch);
+        node.flying.push_back(round.actions);
+        let disk_ms = self.chance.between(1, self.plan.disk_ms_max);
+        let node = &mut self.nodes[n];
+        node.durable_ms = node.durable_ms.max(now_ms + disk_ms);
+        let durable_ms = node.durable_ms;
+        let wake_ms = wake.map(|wake| node.world_ms(wake).max(now_ms + 1));
+        node.wake_ms = wake_ms;
+        self.later(durable_ms, Coming::Durable(n, life));
+        if let Some(wake_ms) = wake_ms {
+            self.later(wake_ms, Coming::Wake(n, life));
+        }
+    }
+
+    fn wake(&mut self, n: usize, life: u32) {
+        let node = &self.nodes[n];
+        if node.life == life && node.wake_ms == Some(self.now_ms) {
+            self.plan_flush(n);
+        }
+    }
+
+    fn durable(&mut self, n: usize, life: u32) {
+        let node = &mut self.nodes[n];
+        let Some(core) = node.core.as_mut().filter(|_| node.life == life) else {
+            return;
+        };
+        node.store.acknowledge();
+        core.committed();
+        for action in node.flying.pop_front().unwrap_or_default() {
+            self.perform(n, action);
+        }
+    }
+
+    fn perform(&mut self, n: usize, action: Action) {
+        match action {
+            Action::Gossip(bytes) => {
+                let bytes = Arc::new(bytes);
+                if self.nodes[n].seen.insert(name(&bytes)) {
+                    self.spread(n, n, &bytes);
+                }
+            }
+            Action::Verdict { message, verdict } => {
+                if let Some((from, bytes)) = self.unjudged.remove(&(n, message))
+                    && verdict == Verdict::Accept
+                {
+                    self.spread(n, from, &bytes);
+                }
+            }
+            Action::Ask {
+                peer,
+                ticket,
+                bytes,
+                patience_ms,
+            } => self.ask(n, number(peer), ticket, bytes, patience_ms),
+            Action::Answer { ticket, bytes } => self.answer(n, ticket, bytes),
+            Action::Penalise {
+                peer,
+                points,
+                reason,
+            } => self.penalise(n, number(peer), points, reason),
+            Action::Submitted { outcomes, .. } => {
+                for outcome in outcomes {
+                    match outcome {
+                        Ok(id) => {
+                            self.tally.accepted += 1;
+                            self.nodes[n].accepted.push(id);
+                        }
+                        Err(_) => self.tally.refused += 1,
+                    }
+                }
+            }
+            Action::Done { .. } => {}
+            Action::Notice(notice) => self.notice(n, *notice),
+        }
+    }
+
+    fn notice(&mut self, n: usize, notice: chain::core::Notice) {
+        use chain::core::Notice;
+        match notice {
+            Notice::Added { header, hash, own } => self.note(n, || {
+                let forged = if own { ", forged here" } else { "" };
+                let count = header.parent_count + header.child_count;
+                format!(
+                    "block {} {hash:.8}, {count} transactions{forged}",
+                    header.height
+                )
+            }),
+            Notice::Popped { header, .. } => {
+                self.note(n, || format!("block {} taken back", header.height));
+            }
+            Notice::Forked { depth, .. } => {
+                self.note(n, || format!("another branch, {depth} deep"))
+            }
+            Notice::Left { id, reason } => {
+                self.note(n, || format!("{} left: {reason}", id.short()))
+            }
+            Notice::Stuck { common, .. } => {
+                self.violated(format!("node {n} is stuck at {common}"));
+            }
+        }
+    }
+
+    /// Gossip goes to all neighbours but the one it came from.
+    fn spread(&mut self, n: usize, from: usize, bytes: &Arc<Vec<u8>>) {
+        for other in self.network.neighbours(n) {
+            if other == from || other == n {
+                continue;
+            }
+            if other < self.nodes.len() {
+                self.gossip_to(n, other, bytes.clone());
+            }
+        }
+    }
+
+    /// Gossip from one to another; the receiver's transport drops what it has seen.
+    pub(super) fn gossip_to(&mut self, from: usize, to: usize, bytes: Arc<Vec<u8>>) {
+        if self.nodes[to].core.is_none() || !self.network.reaches(from, to) {
+            return;
+        }
+        if self.chance.per_mille(self.plan.lost_per_mille) {
+            self.tally.messages_lost += 1;
+            return;
+        }
+        let twice = self.chance.per_mille(self.plan.twice_per_mille);
+        if !self.nodes[to].seen.insert(name(&bytes)) && !twice {
+            return;
+        }
+        self.tickets += 1;
+        let (message, after_ms) = (self.tickets, self.way_ms());
+        self.unjudged.insert((to, message), (from, bytes.clone()));
+        self.tell(
+            to,
+            after_ms,
+            Event::Gossip {
+                peer: peer(from),
+                message,
+                bytes: bytes.to_vec(),
+            },
+        );
+    }
+
+    pub(super) fn ask(
+        &mut self,
+        from: usize,
+        to: usize,
+        ticket: Ticket,
+        bytes: Vec<u8>,
+        patience_ms: u64,
+    ) {
+        let there = to >= self.nodes.len() || self.nodes[to].core.is_some();
+        if !there || !self.network.reaches(from, to) {
+            let silent = self.network.linked(from, to) && there;
+            let (after_ms, failure) = if silent {
+                (patience_ms, RequestFailure::Late)
+            } else {
+                (1, RequestFailure::Gone)
+            };
+            let result = Err(failure);
+            let peer = peer(to);
+            self.tell(
+                from,
+                after_ms,
+                Event::Answered {
+                    peer,
+                    ticket,
+                    result,
+                },
+            );
+            return;
+        }
+        if self.chance.per_mille(self.plan.lost_per_mille) {
+            // Nothing ever comes: the core's own patience has to end.
+            self.tally.messages_lost += 1;
+            return;
+        }
+        self.tickets += 1;
+        let number = self.tickets;
+        let life = self.nodes.get(from).map_or(0, |node| node.life);
+        self.asked.insert(
+            number,
+            Asked {
+                from,
+                life,
+                ticket,
+                to,
+            },
+        );
+        let after_ms = self.way_ms();
+        self.tell(
+            to,
+            after_ms,
+            Event::Asked {
+                peer: peer(from),
+                ticket: number,
+                bytes,
+            },
+        );
+    }
+
+    pub(super) fn answer(&mut self, n: usize, ticket: Ticket, bytes: Vec<u8>) {
+        let Some(asked) = self.asked.remove(&ticket) else {
+            return;
+        };
+        if asked.to != n || !self.network.reaches(n, asked.from) {
+            return;
+        }
+        let after_ms = self.way_ms();
+        let event = Event::Answered {
+            peer: peer(n),
+            ticket: asked.ticket,
+            result: Ok(bytes),
+        };
+        let at_ms = self.now_ms + after_ms;
+        self.later(at_ms, Coming::Event(asked.from, asked.life, event));
+    }
+
+    /// Honest nodes hold nothing against each other but that messages get lost.
+    fn penalise(&mut self, n: usize, other: usize, points: u32, reason: &'static str) {
+        if other < self.nodes.len() {
+            let harmless = [
+                "chain_peer.silent",
+                "chain_peer.empty_claim",
+                "chain_block.from_future",
+            ];
+            if !harmless.contains(&reason) {
+                self.violated(format!("node {n} holds {reason} against node {other}"));
+            }
+            return;
+        }
+        let held = self.points.entry((n, other)).or_default();
+        *held += points;
+        if *held >= BAN_POINTS && self.network.linked(n, other) {
+            self.tally.bans += 1;
+            self.network.ban(n, other);
+            self.tell(n, 1, Event::PeerDown(peer(other)));
+        }
+    }
+
+    fn crash(&mut self, n: usize, down_ms: u64) {
+        if self.nodes[n].core.is_none() {
+            return;
+        }
+        self.note(n, || "crashes".into());
+        self.tally.crashes += 1;
+        let arrive = self.chance.below(3);
+        self.tally.batches_lost += self.nodes[n].crash(arrive);
+        self.unjudged.retain(|(node, _), _| *node != n);
+        for other in self.network.neighbours(n) {
+            if other < self.nodes.len() {
+                self.tell(other, 5, Event::PeerDown(peer(n)));
+            }
+        }
+        self.later(self.now_ms + down_ms, Coming::Restart(n));
+    }
+
+    fn split(&mut self, at: usize) {
+        let split = self.plan.splits[at].clone();
+        self.note(at, || format!("split into {:?}", split.parts));
+        if split.noticed {
+            for (a, b) in self.network.cut_by(&split.parts) {
+                self.tell(a, 5, Event::PeerDown(peer(b)));
+                self.tell(b, 5, Event::PeerDown(peer(a)));
+            }
+        }
+        self.network.split(Some(split.parts));
+    }
+
+    fn heal(&mut self, at: usize) {
+        self.note(at, || "healed".into());
+        let split = self.plan.splits[at].clone();
+        self.network.split(None);
+        // Who started in between did not know the other side: all cut links are made anew.
+        for (a, b) in self.network.cut_by(&split.parts) {
+            if self.nodes[a].core.is_some() && self.nodes[b].core.is_some() {
+                self.connect(a, b);
+            }
+        }
+    }
+
+    fn stop_forging(&mut self) {
+        for n in 0..self.nodes.len() {
+            for account in 0..super::plan::ACCOUNTS {
+                let PublicKey::Ed25519(public) = *key(account).public() else {
+                    continue;
+                };
+                self.tell(n, 0, Event::StopForging(public));
+            }
+        }
+    }
+
+    /// A client hands transactions to a node, if it runs.
+    pub(super) fn submit(&mut self, n: usize, transactions: Vec<Transaction>) {
+        self.tickets += 1;
+        let ticket = self.tickets;
+        self.tell(
+            n,
+            1,
+            Event::Submit {
+                ticket,
+                transactions,
+            },
+        );
+    }
+
+    /// Whether an accepted transaction has left the pool of a node, and why.
+    pub(super) fn left(&self, n: usize, id: &TxId) -> Option<String> {
+        let why = chain::core::why_left(&self.nodes[n].store, id);
+        why.ok().flatten().map(|(_, code)| code)
+    }
+}
+
+/// What a transport knows a message by.
+fn name(bytes: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    bytes.hash(&mut hasher);
+    hasher.finish()
+}
