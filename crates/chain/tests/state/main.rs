@@ -4,3 +4,4 @@ mod apply;
 mod kit;
 mod leases;
 mod random;
+mod refusals;
