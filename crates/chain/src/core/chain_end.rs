@@ -3,13 +3,13 @@
 
 use primitives::Hash;
 
-use super::limits::points;
+use super::limits::{PRUNE_ROWS, points};
 use super::switch::{Step, Switch};
 use super::{Action, Core, Notice};
 use crate::TxId;
 use crate::block::{CarriedBlock, read_carried_body};
 use crate::port::{Reads, StoreFailure, Table, damaged};
-use crate::state::{BlockFault, Fault, apply_block, check_shape, read, undo_block};
+use crate::state::{BlockFault, Fault, apply_block, check_shape, prune, read, undo_block};
 use crate::transaction::Body;
 use crate::{Header, Rejection};
 
@@ -131,6 +131,8 @@ impl<R: Reads<Table>> Core<R> {
                 return Ok(Err(Rejection::new("chain_block.not_next", detail)));
             }
         }
+        let kept = self.settings.bodies_kept;
+        prune(&mut self.rows, &self.genesis, kept, PRUNE_ROWS)?;
         self.pool.block_added(block);
         self.count_spent(block, true)?;
         for carried in block.transactions() {

@@ -20,6 +20,8 @@ pub const SERVED_BYTES_PER_SECOND: u64 = 8 << 20;
 pub const SERVED_BYTES_BURST: u64 = 32 << 20;
 /// What even the shortest answer counts, bytes.
 pub const SERVED_BYTES_LEAST: u64 = 4 << 10;
+/// Rows that are looked at after each block for what is no longer asked for.
+pub const PRUNE_ROWS: usize = 256;
 /// Announced blocks that are being put together.
 pub const ASSEMBLIES_MAX: usize = 8;
 /// Peers that a block's missing parts are asked of, one after the other.
