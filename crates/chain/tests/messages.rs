@@ -5,6 +5,7 @@
 use std::fs;
 use std::path::Path;
 
+use chain::bundle::{BundlerRules, SignedRates};
 use chain::message::{Announcement, Answer, Gossip, Listed, Question, Status};
 use chain::{AccountId, Anchor, Body, ChainId, Header, Transaction, TxId, key_of_passphrase};
 use primitives::{Hash, hex};
@@ -52,6 +53,19 @@ fn child_block() -> Transaction {
         },
         ..payment(b"")
     }
+}
+
+fn rates() -> SignedRates {
+    let rules = BundlerRules {
+        child: ChainId(2),
+        rate_min: 95,
+        overpay_percent: 10,
+        total_fee_max: None,
+        senders: Vec::new(),
+        recipients: Vec::new(),
+        purpose: String::new(),
+    };
+    SignedRates::new(&key_of_passphrase("2"), &rules, 1_000, &genesis()).unwrap()
 }
 
 fn ids() -> Vec<TxId> {
@@ -113,6 +127,7 @@ fn gossip() -> Vec<(&'static str, Gossip)> {
                 ids: ids(),
             },
         ),
+        ("rates of bundlers", Gossip::Rates(vec![rates()])),
     ]
 }
 

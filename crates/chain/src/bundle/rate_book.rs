@@ -9,10 +9,10 @@ use crate::{ChainId, Params, Rejection};
 pub const BUNDLERS_MAX: usize = 64;
 
 /// Rates are forgotten when they were said so long ago, seconds: bundlers say them again before.
-pub const RATES_AGE_SECONDS: u32 = 3_600;
+pub const RATES_AGE_SECONDS: u32 = 600;
 
 /// How often a bundler says its rates, seconds.
-pub const RATES_EVERY_SECONDS: u32 = 600;
+pub const RATES_EVERY_SECONDS: u32 = 60;
 
 #[derive(Clone, Debug)]
 struct Known {
@@ -87,6 +87,12 @@ impl RateBook {
     pub fn expire(&mut self, now: u32) {
         self.known
             .retain(|_, known| now.saturating_sub(known.rates.time) <= RATES_AGE_SECONDS);
+    }
+
+    /// Whether nothing is known.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.known.is_empty()
     }
 
     /// The rates of a chain, the cheapest first.

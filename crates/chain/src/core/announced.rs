@@ -64,6 +64,7 @@ impl<R: Reads<Table>> Core<R> {
             Ok(Gossip::ChildBlock { transaction, ids }) => {
                 self.gossiped_child_block(peer, message, transaction, ids)
             }
+            Ok(Gossip::Rates(rates)) => self.gossiped_rates(peer, message, rates),
             Ok(Gossip::Block(announcement)) => {
                 // What came before it in this round may be in it.
                 self.settle_intake()?;

@@ -8,7 +8,7 @@ use primitives::PublicKey;
 use super::limits::BUNDLERS_MAX;
 use super::{Action, Core};
 use crate::block::CarriedBlock;
-use crate::bundle::{Bundler, Means, Proposal, Scene, propose};
+use crate::bundle::{Bundler, Expected, Means, Proposal, Scene, plan, propose, rank};
 use crate::message::{GOSSIP_BYTES_MAX, Gossip, IDS_MAX};
 use crate::pool::ChildBlock;
 use crate::port::{Reads, StoreFailure, Table, damaged};
@@ -25,12 +25,23 @@ const AGAIN_MS: (u64, u64) = (250, 5_000);
 /// Key in `Meta`, before account and chain: what a bundler here has paid, in minor units of the parent token.
 const SPENT: &[u8] = b"spent";
 
+/// A bundler's key, and its chain.
+type Place = ([u8; 32], ChainId);
+
 /// The bundlers of this node.
 #[derive(Debug, Default)]
 pub(super) struct Bundling {
-    bundlers: BTreeMap<([u8; 32], ChainId), Bundler>,
-    due_ms: Option<u64>,
-    reckoned: bool,
+    bundlers: BTreeMap<Place, Bundler>,
+    /// What is reckoned for this tip; nothing yet after it has moved.
+    outlook: Option<Outlook>,
+}
+
+/// Who comes next, and who looks at the pool when.
+#[derive(Debug)]
+struct Outlook {
+    forgers: Vec<Expected>,
+    tip_ms: u64,
+    due_ms: BTreeMap<Place, u64>,
 }
 
 impl Bundling {
@@ -52,16 +63,21 @@ impl Bundling {
             return false;
         }
         self.bundlers.insert(place, bundler);
-        self.reckoned = false;
+        self.outlook = None;
         true
     }
 
     pub(super) fn stop(&mut self, key: &[u8; 32], child: ChainId) -> bool {
+        self.outlook = None;
         self.bundlers.remove(&(*key, child)).is_some()
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.bundlers.is_empty()
+    }
+
     pub(super) fn tip_moved(&mut self) {
-        self.reckoned = false;
+        self.outlook = None;
     }
 
     /// With the bundlers' keys.
@@ -73,41 +89,69 @@ impl Bundling {
 }
 
 impl<R: Reads<Table>> Core<R> {
+    /// A node that is catching up, or stands still, knows neither the tip nor what waits.
+    fn may_bundle(&self) -> bool {
+        let stands = self.stuck.is_some() || self.switch.is_some() || self.is_catching_up();
+        !stands && !self.bundling.bundlers.is_empty()
+    }
+
     pub(super) fn bundling_due_ms(&self) -> Option<u64> {
-        if self.bundling.bundlers.is_empty() || self.stuck.is_some() || self.switch.is_some() {
+        if !self.may_bundle() {
             return None;
         }
-        if !self.bundling.reckoned {
-            return Some(self.now_ms);
+        match &self.bundling.outlook {
+            None => Some(self.now_ms),
+            Some(outlook) => outlook.due_ms.values().min().copied(),
         }
-        self.bundling.due_ms
     }
 
     pub(super) fn bundle_if_due(&mut self) -> Result<(), StoreFailure> {
-        let idle = self.bundling.bundlers.is_empty();
-        if idle || self.stuck.is_some() || self.switch.is_some() || self.is_catching_up() {
-            self.bundling.due_ms = None;
-            self.bundling.reckoned = idle;
+        if !self.may_bundle() {
             return Ok(());
         }
-        if !self.bundling.reckoned {
-            self.bundling.due_ms = Some(self.expect_next()?);
-            self.bundling.reckoned = true;
+        let mut outlook = match self.bundling.outlook.take() {
+            Some(outlook) => outlook,
+            None => self.look_out()?,
+        };
+        let now_ms = self.now_ms;
+        let due: Vec<Place> = outlook
+            .due_ms
+            .iter()
+            .filter(|(_, due_ms)| **due_ms <= now_ms)
+            .map(|(place, _)| *place)
+            .collect();
+        for place in due {
+            let Some(bundler) = self.bundling.bundlers.get(&place).cloned() else {
+                outlook.due_ms.remove(&place);
+                continue;
+            };
+            self.bundle(&bundler)?;
+            let next = self.next_look(&outlook, place, Some(now_ms));
+            outlook.due_ms.insert(place, next);
         }
-        if self.bundling.due_ms.is_none_or(|due| due > self.now_ms) {
-            return Ok(());
-        }
-        let bundlers: Vec<Bundler> = self.bundling.bundlers.values().cloned().collect();
-        for bundler in &bundlers {
-            self.bundle(bundler)?;
-        }
-        let quarter = u64::from(self.genesis.params.block_seconds) * 250;
-        self.bundling.due_ms = Some(self.now_ms + quarter.clamp(AGAIN_MS.0, AGAIN_MS.1));
+        self.bundling.outlook = Some(outlook);
         Ok(())
     }
 
-    /// When to bundle for the next block: its forger is reckoned from who forged lately, and who forges here.
-    fn expect_next(&self) -> Result<u64, StoreFailure> {
+    /// When a bundler looks at the pool next. When the expected blocks do not come, it looks again after a part of the block time.
+    fn next_look(&self, outlook: &Outlook, (key, child): Place, last_ms: Option<u64>) -> u64 {
+        let height = self.rows.tip().height.saturating_add(1);
+        let rank = rank(&key, self.rates.book.bundlers(child), child, height);
+        let params = &self.genesis.params;
+        let planned = plan(
+            &self.settings.bundling,
+            params,
+            &outlook.forgers,
+            rank,
+            outlook.tip_ms,
+            last_ms,
+        );
+        let quarter = u64::from(params.block_seconds) * 250;
+        planned.unwrap_or(self.now_ms + quarter.clamp(AGAIN_MS.0, AGAIN_MS.1))
+    }
+
+    /// Who is expected next: reckoned from who forged lately, and who forges here.
+    fn look_out(&self) -> Result<Outlook, StoreFailure> {
         let mut keys = recent_forgers(&self.rows, FORGERS_OF_BLOCKS, FORGERS_KNOWN_MAX);
         for own in self.forging.keys() {
             if !keys.contains(own) {
@@ -122,17 +166,22 @@ impl<R: Reads<Table>> Core<R> {
         }
         let tip = self.rows.tip();
         let turns = pos::next_forgers(tip.time, &tip.generation, tip.base_target, &candidates);
-        let Some(first) = turns.first() else {
-            return Ok(self.now_ms);
+        let mut outlook = Outlook {
+            forgers: turns
+                .iter()
+                .map(|turn| Expected {
+                    at_ms: u64::from(turn.time) * 1_000,
+                    local: self.forging.keys().any(|key| *key == turn.forger),
+                })
+                .collect(),
+            tip_ms: self.now_ms,
+            due_ms: BTreeMap::new(),
         };
-        let settings = &self.settings.bundling;
-        let here = self.forging.keys().any(|key| *key == first.forger);
-        let lead = if here {
-            settings.local_lead_ms(&self.genesis.params)
-        } else {
-            settings.lead_ms(&self.genesis.params)
-        };
-        Ok((u64::from(first.time) * 1_000).saturating_sub(lead))
+        for place in self.bundling.bundlers.keys() {
+            let look = self.next_look(&outlook, *place, None);
+            outlook.due_ms.insert(*place, look);
+        }
+        Ok(outlook)
     }
 
     fn bundle(&mut self, bundler: &Bundler) -> Result<(), StoreFailure> {

@@ -16,6 +16,7 @@ use super::left::LeftRows;
 use super::limits::{BAD_MAX, TRUSTED_MAX};
 use super::peers::Peers;
 use super::questions::Questions;
+use super::rates::Rates;
 use super::relay::Relay;
 use super::remembered::Remembered;
 use super::side::Side;
@@ -57,6 +58,7 @@ pub struct Core<R> {
     pub(super) side: Side,
     pub(super) forging: Forging,
     pub(super) bundling: Bundling,
+    pub(super) rates: Rates,
     pub(super) trusted: BTreeMap<u32, Hash>,
     pub(super) stuck: Option<Stuck>,
     /// Ids of peers' pools to ask for, and of whom.
@@ -100,6 +102,7 @@ impl<R: Reads<Table>> Core<R> {
             side: Side::open(&rows)?,
             forging: Forging::new(&settings.forgers),
             bundling: Bundling::new(&settings.bundlers),
+            rates: Rates::default(),
             trusted,
             stuck: None,
             wanted: super::compare::Wanted::default(),
@@ -124,6 +127,7 @@ impl<R: Reads<Table>> Core<R> {
         match event {
             Event::PeerUp(peer) => {
                 self.peers.add(peer, self.now_ms);
+                self.rates.say_soon();
                 Ok(())
             }
             Event::PeerDown(peer) => self.peer_down(peer),
@@ -156,6 +160,7 @@ impl<R: Reads<Table>> Core<R> {
             }
             Event::StartBundling(bundler) => {
                 self.bundling.start(bundler);
+                self.rates.say_soon();
                 Ok(())
             }
             Event::StopBundling { key, child } => {
@@ -185,6 +190,7 @@ impl<R: Reads<Table>> Core<R> {
         self.step_switch()?;
         self.release_held()?;
         self.follow()?;
+        self.say_rates_if_due()?;
         self.bundle_if_due()?;
         self.forge_if_due()?;
         self.ask_where_peers_stand();
@@ -218,6 +224,7 @@ impl<R: Reads<Table>> Core<R> {
             self.following_due_ms(),
             self.forging_due_ms(),
             self.bundling_due_ms(),
+            self.rates_due_ms(),
             self.statuses_due_ms(),
             self.wanted.due_ms(),
             self.anew_due_ms(),

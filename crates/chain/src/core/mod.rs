@@ -36,6 +36,7 @@ mod open;
 mod orders;
 mod peers;
 mod questions;
+mod rates;
 mod relay;
 mod remembered;
 mod round;

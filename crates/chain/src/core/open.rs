@@ -34,6 +34,7 @@ impl<R: Reads<Table>> Core<R> {
                 break;
             }
         }
+        self.settle_pool()?;
         self.write_left()
     }
 
@@ -46,12 +47,12 @@ impl<R: Reads<Table>> Core<R> {
             height: self.rows.tip().height.saturating_add(1),
         };
         let refused = match check_transaction(&self.rows, &self.genesis, &carried, when) {
-            Ok(()) => {
-                let rows = &self.rows;
-                let mut balances = |account: crate::AccountId, chain| rows.balance(&account, chain);
-                let inserted = self.pool.insert(carried, now, &mut balances)?;
-                inserted.err().map(|rejection| rejection.code)
-            }
+            // Blocks that are not here yet again may have given the sender what it spends: it waits for them.
+            Ok(()) => self
+                .pool
+                .restore(carried, now)
+                .err()
+                .map(|rejection| rejection.code),
             Err(Fault::Refused(rejection)) => Some(rejection.code),
             Err(Fault::Store(failure)) => return Err(failure),
         };

@@ -1,13 +1,15 @@
 //! What goes to everybody.
 
 use super::wire::{Reader, malformed, put_count, put_ids};
-use super::{GOSSIP_BYTES_MAX, GOSSIP_TRANSACTIONS_MAX, IDS_MAX};
+use super::{GOSSIP_BYTES_MAX, GOSSIP_RATES_MAX, GOSSIP_TRANSACTIONS_MAX, IDS_MAX};
+use crate::bundle::{RATES_BYTES, SignedRates};
 use crate::transaction::PAYMENT_BYTES;
 use crate::{Header, Rejection, Transaction, TxId};
 
 const TRANSACTIONS: u8 = 1;
 const BLOCK: u8 = 2;
 const CHILD_BLOCK: u8 = 3;
+const RATES: u8 = 4;
 
 /// A gossiped message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +25,8 @@ pub enum Gossip {
         /// The ids of what it carries, ascending.
         ids: Vec<TxId>,
     },
+    /// What bundlers ask for: at least one, at most [`GOSSIP_RATES_MAX`].
+    Rates(Vec<SignedRates>),
 }
 
 /// A block without its transactions: who knows them puts the body together.
@@ -56,6 +60,12 @@ impl Gossip {
                 transaction.write(&mut out);
                 put_count(ids.len(), &mut out);
                 put_ids(ids, &mut out);
+            }
+            Self::Rates(rates) => {
+                out.push(RATES);
+                for rates in rates {
+                    out.extend_from_slice(&rates.to_bytes());
+                }
             }
         }
         out
@@ -94,9 +104,24 @@ impl Gossip {
                 transaction: reader.transaction()?,
                 ids: reader.counted_ids(IDS_MAX)?,
             },
+            RATES => Self::Rates(read_rates(&mut reader)?),
             kind => return Err(malformed(format!("gossip of kind {kind}"))),
         };
         reader.finish()?;
         Ok(message)
     }
+}
+
+fn read_rates(reader: &mut Reader<'_>) -> Result<Vec<SignedRates>, Rejection> {
+    let mut rates = Vec::new();
+    while !reader.is_empty() {
+        if rates.len() == GOSSIP_RATES_MAX {
+            return Err(malformed("a batch of too many rates"));
+        }
+        rates.push(SignedRates::read(reader.slice(RATES_BYTES)?)?);
+    }
+    if rates.is_empty() {
+        return Err(malformed("a batch of no rates"));
+    }
+    Ok(rates)
 }

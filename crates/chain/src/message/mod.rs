@@ -24,6 +24,9 @@ pub const IDS_MAX: usize = 32_000;
 /// Transactions in one gossiped batch at most.
 pub const GOSSIP_TRANSACTIONS_MAX: usize = 4_096;
 
+/// Rates of bundlers in one gossiped message at most.
+pub const GOSSIP_RATES_MAX: usize = 64;
+
 /// Hashes of own blocks in a question for headers at most: distances double, so that this reaches back as far as heights go.
 pub const LOCATOR_MAX: usize = 40;
 

@@ -1,5 +1,6 @@
 //! Cores by what they are told and what they do.
 
+mod bundling;
 mod kit;
 
 use chain::core::Settings;
