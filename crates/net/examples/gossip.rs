@@ -42,7 +42,8 @@ async fn hear(
             // Nobody listens any more at the end.
             let _ = times.send(start.elapsed().saturating_sub(sent));
             if checking.is_zero() {
-                net.verdict(id, Verdict::Accept).expect("room");
+                // The service may have ended.
+                let _ = net.verdict(id, Verdict::Accept);
                 continue;
             }
             let net = net.clone();

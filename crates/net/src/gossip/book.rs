@@ -60,13 +60,15 @@ impl Book {
         now: Instant,
         is_unwanted: impl Fn(&SocketAddr, Option<PeerId>) -> bool,
     ) -> Option<(SocketAddr, Option<PeerId>)> {
-        let mut due = self.places.iter_mut().filter(|(address, place)| {
+        let due = self.places.iter_mut().filter(|(address, place)| {
             !place.is_own
                 && !place.dialling
                 && place.next <= now
                 && !is_unwanted(address, place.peer)
         });
-        let (address, place) = due.next()?;
+        // Seeds first, then who has waited longest: what others tell never keeps the rest from being tried.
+        let first = due.min_by_key(|(_, place)| (!place.is_seed, place.next));
+        let (address, place) = first?;
         place.dialling = true;
         Some((*address, place.peer))
     }
@@ -198,6 +200,23 @@ mod tests {
             book.learn(peer(number), address(number), now);
         }
         assert_eq!(book.places.len(), ADDRESSES_MAX);
+    }
+
+    #[test]
+    fn seeds_are_tried_first_and_the_others_in_turn() {
+        let start = Instant::now();
+        let mut book = Book::new(&[address(9)], &GossipLimits::default(), start);
+        for (number, ms) in [(1, 30), (2, 10), (3, 20)] {
+            book.learn(
+                peer(number),
+                address(number),
+                start + Duration::from_millis(ms),
+            );
+        }
+        let now = start + Duration::from_millis(25);
+        for expected in [Some(9), Some(2), Some(3), None] {
+            assert_eq!(due(&mut book, now), expected);
+        }
     }
 
     #[test]

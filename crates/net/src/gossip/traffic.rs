@@ -64,7 +64,7 @@ impl Service {
             gossip.report_message_validation_result(id, from, MessageAcceptance::Ignore);
         }
         if !admitted {
-            self.shared.counters.dropped_rate.add(1);
+            self.too_much(peer);
             self.penalise(peer, RATE_POINTS, "it sends more than it may");
             return;
         }
@@ -81,6 +81,11 @@ impl Service {
             id: MessageId { hash, from: peer },
             bytes: message.data,
         });
+    }
+
+    fn too_much(&self, peer: PeerId) {
+        self.shared.counters.dropped_rate.add(1);
+        tracing::debug!(code = "gossip.rate_exceeded", %peer, "dropped: it sends or asks more than it may");
     }
 
     pub(super) fn on_requests(&mut self, event: request_response::Event<Question, Vec<u8>>) {
@@ -146,7 +151,7 @@ impl Service {
         };
         drop(peers);
         if !admitted {
-            self.shared.counters.dropped_rate.add(1);
+            self.too_much(peer);
             self.penalise(peer, RATE_POINTS, "it asks more than it may");
             return;
         }
@@ -191,11 +196,20 @@ impl Service {
         }
     }
 
-    /// What a peer tells of others.
+    /// What a peer tells of others. What is on this machine, only a peer on this machine can tell.
     fn learn(&mut self, from: PeerId, answer: &[u8]) {
         let now = Instant::now();
+        let peers = self.shared.peers();
+        let connections = peers.get(&from).map(|known| &known.connections);
+        let is_near = connections.is_some_and(|connections| {
+            connections
+                .iter()
+                .any(|own| own.remote.ip().to_canonical().is_loopback())
+        });
+        drop(peers);
         for (peer, address) in exchange::decode(answer).unwrap_or_default() {
-            if peer != self.me && peer != from {
+            let is_reachable = is_near || !address.ip().to_canonical().is_loopback();
+            if peer != self.me && peer != from && is_reachable {
                 self.book.learn(peer, address, now);
             }
         }
