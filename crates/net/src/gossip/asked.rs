@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use libp2p::request_response::{InboundRequestId, OutboundRequestId, ResponseChannel};
+use libp2p_request_response::{InboundRequestId, OutboundRequestId, ResponseChannel};
 
 use super::{PeerId, RequestError, RequestId, Ticket};
 

@@ -4,17 +4,22 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use libp2p::core::Transport;
-use libp2p::core::upgrade::Version;
-use libp2p::gossipsub::{
-    self, DataTransform, IdentTopic, MessageAuthenticity, PeerScoreParams, PeerScoreThresholds,
-    RawMessage, TopicHash, TopicScoreParams, ValidationMode, WhitelistSubscriptionFilter,
+use libp2p_core::Transport;
+use libp2p_core::upgrade::Version;
+use libp2p_gossipsub::{
+    self as gossipsub, DataTransform, IdentTopic, MessageAuthenticity, PeerScoreParams,
+    PeerScoreThresholds, RawMessage, TopicHash, TopicScoreParams, ValidationMode,
+    WhitelistSubscriptionFilter,
 };
-use libp2p::identity::Keypair;
-use libp2p::request_response::{self, ProtocolSupport};
-use libp2p::swarm::{self, NetworkBehaviour, Swarm};
-use libp2p::{StreamProtocol, identify, noise, ping, tcp, yamux};
+use libp2p_identity::Keypair;
+use libp2p_request_response::{self as request_response, ProtocolSupport};
+use libp2p_swarm::StreamProtocol;
+use libp2p_swarm::{self as swarm, NetworkBehaviour, Swarm};
 use primitives::Hasher;
+use {
+    libp2p_identify as identify, libp2p_noise as noise, libp2p_ping as ping, libp2p_tcp as tcp,
+    libp2p_yamux as yamux,
+};
 
 use super::codec::RequestCodec;
 use super::gate::Gate;
@@ -55,6 +60,7 @@ const LARGE_BYTES: usize = 1 << 10;
 
 /// See the module.
 #[derive(NetworkBehaviour)]
+#[behaviour(prelude = "libp2p_swarm::derive_prelude")]
 pub(super) struct Behaviour {
     // Asked first.
     pub(super) gate: Gate,

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use libp2p::gossipsub::{self, MessageAcceptance, PublishError};
+use libp2p_gossipsub::{self as gossipsub, MessageAcceptance, PublishError};
 
 use super::behaviour::REQUEST_PATIENCE;
 use super::codec::Question;

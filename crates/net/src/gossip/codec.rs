@@ -6,8 +6,8 @@
 use std::io;
 
 use futures_util::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use libp2p::StreamProtocol;
-use libp2p::request_response;
+use libp2p_request_response as request_response;
+use libp2p_swarm::StreamProtocol;
 
 /// Largest request, in bytes (`gossip.message_too_large`).
 pub const REQUEST_BYTES_MAX: usize = 512 << 10;
@@ -127,7 +127,7 @@ fn invalid(why: &'static str) -> io::Error {
 mod tests {
     use super::*;
     use futures_util::io::Cursor;
-    use libp2p::request_response::Codec;
+    use libp2p_request_response::Codec;
     use proptest::prelude::*;
     use tokio::runtime::Builder;
 

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use libp2p::Multiaddr;
-use libp2p::core::Endpoint;
-use libp2p::core::transport::PortUse;
-use libp2p::swarm::{
+use libp2p_core::Endpoint;
+use libp2p_core::Multiaddr;
+use libp2p_core::transport::PortUse;
+use libp2p_swarm::{
     ConnectionDenied, ConnectionId, FromSwarm, NetworkBehaviour, THandler, THandlerInEvent,
     THandlerOutEvent, ToSwarm, dummy,
 };
@@ -66,7 +66,7 @@ impl Gate {
         }
     }
 
-    fn greet(&self, peer: &libp2p::PeerId, outbound: bool) -> Result<(), GossipRefusal> {
+    fn greet(&self, peer: &libp2p_identity::PeerId, outbound: bool) -> Result<(), GossipRefusal> {
         let id = PeerId::of(peer).ok_or(GossipRefusal::OtherKey)?;
         let now = Instant::now();
         let peers = self.shared.peers();
@@ -123,7 +123,7 @@ impl NetworkBehaviour for Gate {
     fn handle_established_inbound_connection(
         &mut self,
         _: ConnectionId,
-        peer: libp2p::PeerId,
+        peer: libp2p_identity::PeerId,
         _: &Multiaddr,
         _: &Multiaddr,
     ) -> Result<THandler<Self>, ConnectionDenied> {
@@ -134,7 +134,7 @@ impl NetworkBehaviour for Gate {
     fn handle_established_outbound_connection(
         &mut self,
         _: ConnectionId,
-        peer: libp2p::PeerId,
+        peer: libp2p_identity::PeerId,
         _: &Multiaddr,
         _: Endpoint,
         _: PortUse,
@@ -161,7 +161,7 @@ impl NetworkBehaviour for Gate {
 
     fn on_connection_handler_event(
         &mut self,
-        _: libp2p::PeerId,
+        _: libp2p_identity::PeerId,
         _: ConnectionId,
         event: THandlerOutEvent<Self>,
     ) {

@@ -3,9 +3,9 @@
 use std::net::SocketAddr;
 use std::time::Instant;
 
-use libp2p::core::ConnectedPoint;
-use libp2p::swarm::{ConnectionId, DialError, ListenError, SwarmEvent};
-use libp2p::{identify, ping};
+use libp2p_core::ConnectedPoint;
+use libp2p_swarm::{ConnectionId, DialError, ListenError, SwarmEvent};
+use {libp2p_identify as identify, libp2p_ping as ping};
 
 use super::behaviour::BehaviourEvent;
 use super::peers::{Connection, words};
@@ -69,7 +69,7 @@ impl Service {
 
     fn connected(
         &mut self,
-        peer: &libp2p::PeerId,
+        peer: &libp2p_identity::PeerId,
         connection: ConnectionId,
         point: &ConnectedPoint,
     ) {
@@ -104,7 +104,7 @@ impl Service {
         }
     }
 
-    fn closed(&mut self, peer: &libp2p::PeerId, connection: ConnectionId) {
+    fn closed(&mut self, peer: &libp2p_identity::PeerId, connection: ConnectionId) {
         let Some(id) = PeerId::of(peer) else { return };
         let now = Instant::now();
         let mut peers = self.shared.peers();

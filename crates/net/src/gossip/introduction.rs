@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Instant;
 
-use libp2p::identify;
+use libp2p_identify as identify;
 
 use super::codec::Question;
 use super::peers::words;
@@ -12,7 +12,7 @@ use super::wire::socket_address;
 use super::{Direction, GossipEvent, GossipRefusal, PeerId, Topic};
 
 impl Service {
-    pub(super) fn identified(&mut self, peer: &libp2p::PeerId, info: &identify::Info) {
+    pub(super) fn identified(&mut self, peer: &libp2p_identity::PeerId, info: &identify::Info) {
         let Some(id) = PeerId::of(peer) else { return };
         if let Err(other) = self.names.same_network(&info.protocol_version) {
             self.refuse(id, &GossipRefusal::OtherNetwork(other));
@@ -81,7 +81,7 @@ impl Service {
         self.shared.counters.peers.set(ready.count());
     }
 
-    pub(super) fn subscribed(&mut self, peer: &libp2p::PeerId, topic: &str, is: bool) {
+    pub(super) fn subscribed(&mut self, peer: &libp2p_identity::PeerId, topic: &str, is: bool) {
         let (Some(id), Some(topic)) = (PeerId::of(peer), self.names.topic_of(topic)) else {
             return;
         };

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use libp2p::identity::{Keypair, PublicKey, ed25519};
+use libp2p_identity::{Keypair, PublicKey, ed25519};
 use thiserror::Error;
 
 /// A peer: its ed25519 public key. Text is the form that libp2p's tools show, `12D3KooW...`.
@@ -43,14 +43,14 @@ impl PeerId {
     }
 
     /// As libp2p has it; none for keys of other kinds, which no node of ours has.
-    pub(super) fn of(peer: &libp2p::PeerId) -> Option<Self> {
+    pub(super) fn of(peer: &libp2p_identity::PeerId) -> Option<Self> {
         let bytes = peer.to_bytes();
         let key = bytes.strip_prefix(&PREFIX)?;
         Some(Self(key.try_into().ok()?))
     }
 
     /// For libp2p; none if the bytes are no key.
-    pub(super) fn to_libp2p(self) -> Option<libp2p::PeerId> {
+    pub(super) fn to_libp2p(self) -> Option<libp2p_identity::PeerId> {
         let key = ed25519::PublicKey::try_from_bytes(&self.0).ok()?;
         Some(PublicKey::from(key).to_peer_id())
     }
@@ -72,7 +72,7 @@ impl fmt::Display for PeerId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut bytes = PREFIX.to_vec();
         bytes.extend_from_slice(&self.0);
-        match libp2p::PeerId::from_bytes(&bytes) {
+        match libp2p_identity::PeerId::from_bytes(&bytes) {
             Ok(peer) => f.pad(&peer.to_base58()),
             Err(_) => f.pad(&primitives::hex::encode(&self.0)),
         }
@@ -89,7 +89,7 @@ impl FromStr for PeerId {
     type Err = ParsePeerIdError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let peer = libp2p::PeerId::from_str(text).map_err(|_| ParsePeerIdError)?;
+        let peer = libp2p_identity::PeerId::from_str(text).map_err(|_| ParsePeerIdError)?;
         Self::of(&peer).ok_or(ParsePeerIdError)
     }
 }

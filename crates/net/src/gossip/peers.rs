@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use libp2p::swarm::ConnectionId;
+use libp2p_swarm::ConnectionId;
 
 use super::bucket::{BURST_SECONDS, Bucket};
 use super::exchange::ADDRESSES_MAX;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
-use libp2p::gossipsub::{self, TopicHash};
-use libp2p::swarm::dial_opts::DialOpts;
-use libp2p::swarm::{ConnectionId, Swarm, SwarmEvent};
+use libp2p_gossipsub::{self as gossipsub, TopicHash};
+use libp2p_swarm::dial_opts::DialOpts;
+use libp2p_swarm::{ConnectionId, Swarm, SwarmEvent};
 use tokio::sync::{mpsc, watch};
 use tokio::time::MissedTickBehavior;
 

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use libp2p::swarm::{Swarm, SwarmEvent};
+use libp2p_swarm::{Swarm, SwarmEvent};
 use tokio::sync::{mpsc, watch};
 
 use super::behaviour::{Behaviour, BehaviourEvent, swarm};

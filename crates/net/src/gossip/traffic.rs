@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use libp2p::gossipsub::{self, MessageAcceptance};
-use libp2p::request_response::{self, OutboundFailure};
+use libp2p_gossipsub::{self as gossipsub, MessageAcceptance};
+use libp2p_request_response::{self as request_response, OutboundFailure};
 use primitives::Hash;
 
 use super::asked::For;
@@ -41,7 +41,7 @@ impl Service {
 
     fn message(
         &mut self,
-        from: &libp2p::PeerId,
+        from: &libp2p_identity::PeerId,
         id: &gossipsub::MessageId,
         message: gossipsub::Message,
     ) {

@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::task::{Context, Poll};
 
 use futures_util::{AsyncRead, AsyncWrite};
-use libp2p::core::ConnectedPoint;
-use libp2p::multiaddr::{Multiaddr, Protocol};
+use libp2p_core::ConnectedPoint;
+use libp2p_core::multiaddr::{Multiaddr, Protocol};
 
 use super::metrics::Counters;
 

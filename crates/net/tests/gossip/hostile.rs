@@ -4,8 +4,8 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use libp2p::request_response;
-use libp2p::swarm::SwarmEvent;
+use libp2p_request_response as request_response;
+use libp2p_swarm::SwarmEvent;
 use net::gossip::{GossipEvent, RequestError, Topic};
 
 use crate::fixture::{Node, PATIENCE, id, options, pair_of, until};

@@ -5,10 +5,17 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use futures_util::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, StreamExt};
-use libp2p::identity::Keypair;
-use libp2p::request_response::{self, OutboundRequestId, ProtocolSupport};
-use libp2p::swarm::{NetworkBehaviour, Swarm, SwarmEvent};
-use libp2p::{PeerId, StreamProtocol, identify, noise, ping, tcp, yamux};
+use libp2p_core::Transport;
+use libp2p_core::upgrade::Version;
+use libp2p_identity::Keypair;
+use libp2p_identity::PeerId;
+use libp2p_request_response::{self as request_response, OutboundRequestId, ProtocolSupport};
+use libp2p_swarm::StreamProtocol;
+use libp2p_swarm::{self as swarm, NetworkBehaviour, Swarm, SwarmEvent};
+use {
+    libp2p_identify as identify, libp2p_noise as noise, libp2p_ping as ping, libp2p_tcp as tcp,
+    libp2p_yamux as yamux,
+};
 
 use crate::fixture::PATIENCE;
 
@@ -67,6 +74,7 @@ impl request_response::Codec for Verbatim {
 }
 
 #[derive(NetworkBehaviour)]
+#[behaviour(prelude = "libp2p_swarm::derive_prelude")]
 pub struct Raw {
     pub requests: request_response::Behaviour<Verbatim>,
     pub identify: identify::Behaviour,
@@ -79,7 +87,7 @@ pub fn swarm() -> Swarm<Raw> {
     let keys = Keypair::generate_ed25519();
     let protocol = StreamProtocol::try_from_owned(format!("/tally/{hash}/request/1"));
     let protocols = [(protocol.expect("a name"), ProtocolSupport::Full)];
-    let raw = |keys: &Keypair| Raw {
+    let raw = Raw {
         requests: request_response::Behaviour::with_codec(
             Verbatim,
             protocols,
@@ -91,25 +99,25 @@ pub fn swarm() -> Swarm<Raw> {
         )),
         ping: ping::Behaviour::default(),
     };
-    libp2p::SwarmBuilder::with_existing_identity(keys)
-        .with_tokio()
-        .with_tcp(
-            tcp::Config::new(),
-            noise::Config::new,
-            yamux::Config::default,
-        )
-        .expect("a transport")
-        .with_behaviour(raw)
-        .expect("a behaviour")
-        .with_swarm_config(|config| config.with_idle_connection_timeout(Duration::from_secs(600)))
-        .build()
+    let transport = tcp::tokio::Transport::new(tcp::Config::new())
+        .upgrade(Version::V1)
+        .authenticate(noise::Config::new(&keys).expect("a key"))
+        .multiplex(yamux::Config::default())
+        .boxed();
+    let config = swarm::Config::with_tokio_executor();
+    let config = config.with_idle_connection_timeout(Duration::from_secs(600));
+    Swarm::new(transport, raw, keys.public().to_peer_id(), config)
 }
 
 /// Connects it; who is there.
 pub async fn connect(swarm: &mut Swarm<Raw>, address: SocketAddr) -> PeerId {
     let address = format!("/ip4/{}/tcp/{}", address.ip(), address.port());
     swarm
-        .dial(address.parse::<libp2p::Multiaddr>().expect("an address"))
+        .dial(
+            address
+                .parse::<libp2p_core::Multiaddr>()
+                .expect("an address"),
+        )
         .expect("dials");
     next(swarm, |event| match event {
         SwarmEvent::ConnectionEstablished { peer_id, .. } => Some(peer_id),
