@@ -233,3 +233,19 @@ async fn rubbish_for_an_answer_is_no_answer() {
     }
     asking.abort();
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_shakes_hands_and_then_does_nothing_is_hung_up_on_with_the_reason() {
+    let mut brief = options(1);
+    brief.limits.handshake_timeout = Duration::from_secs(1);
+    let mut one = Node::start(brief).await;
+    let mut peer = raw::swarm();
+    raw::connect(&mut peer, one.address()).await;
+    let closed = |event| matches!(event, SwarmEvent::ConnectionClosed { .. }).then_some(());
+    raw::next(&mut peer, closed).await;
+    until("it is counted", || one.net.figures().refused == 1).await;
+    let views = one.net.peers();
+    let reason = views[0].reason.as_deref();
+    assert_eq!(reason, Some("it was not ready within 1000 ms"));
+    assert!(one.events.try_next().is_none(), "nobody was told of it");
+}

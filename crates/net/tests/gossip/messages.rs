@@ -1,5 +1,6 @@
 //! Messages to all.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use net::gossip::{GossipEvent, GossipOptions, SendError, Topic, Verdict};
@@ -81,6 +82,43 @@ async fn four_nodes_of_one_seed_find_each_other_and_hear_each_broadcast_once() {
         EACH as u64 + 1
     );
     assert!(figures.bytes_in > 0 && figures.bytes_out > 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sixteen_nodes_of_one_seed_hear_all_though_each_sends_to_a_few() {
+    const NODES: u8 = 16;
+    const EACH: usize = 5;
+    let mut nodes = vec![Node::of(1, &[]).await];
+    for number in 2..=NODES {
+        nodes.push(Node::of(number, &[nodes[0].address()]).await);
+    }
+    let enough = |node: &Node| node.connected().len() >= 8;
+    until("each has peers", || nodes.iter().all(enough)).await;
+    let nets: Vec<_> = nodes.iter().map(|node| node.net.clone()).collect();
+    let hearing: Vec<_> = nodes
+        .into_iter()
+        .map(|mut node| {
+            tokio::spawn(async move {
+                let mut heard = BTreeSet::new();
+                while heard.len() < EACH * (usize::from(NODES) - 1) {
+                    let (_, bytes) = node.accepted().await;
+                    assert!(heard.insert(bytes), "{heard:?} comes twice");
+                }
+                // It goes on to pass on what others still lack.
+                node
+            })
+        })
+        .collect();
+    for round in 0..EACH {
+        for (from, net) in nets.iter().enumerate() {
+            let bytes = format!("{round} of {from}").into_bytes();
+            net.broadcast(Topic::Transactions, bytes).expect("room");
+        }
+    }
+    let mut done = Vec::new();
+    for node in hearing {
+        done.push(node.await.expect("it hears all"));
+    }
 }
 
 #[tokio::test]
