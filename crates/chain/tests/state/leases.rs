@@ -1,6 +1,8 @@
 //! Leases begin after the delay, follow one another, and end.
 
+use chain::port::Table;
 use chain::state::effective_tokens;
+use chain::state::leases::leases_of;
 
 use crate::kit::{EACH, Net, account};
 
@@ -22,4 +24,57 @@ fn a_lease_counts_for_the_lessee_from_the_delay_on_and_until_its_end() {
         assert_eq!(tokens(&net, 2) > whole + whole / 2, leased, "{height}");
         net.forge_empty(1);
     }
+}
+
+/// The lease of an account at each height, by what it holds itself: nothing while it is leased out.
+fn leased_at(net: &Net, who: usize, to: usize, height: u32) -> bool {
+    let row = leases_of(&net.overlay, &account(who)).unwrap();
+    row.is_some_and(|row| {
+        row.leases()
+            .any(|lease| lease.to == account(to) && lease.covers(height))
+    })
+}
+
+#[test]
+fn a_second_lease_follows_the_first_and_a_third_replaces_the_second() {
+    let mut net = Net::new();
+    // The first: heights 13 to 22.
+    net.forge(vec![Net::entry(net.lease(1, 2, 10))]);
+    // To account 3, after it: heights 23 to 27. Then to account 4 instead.
+    net.forge(vec![Net::entry(net.lease(1, 3, 5))]);
+    net.forge(vec![Net::entry(net.lease(1, 4, 6))]);
+    for height in 4..40 {
+        assert_eq!(leased_at(&net, 1, 2, height), (13..23).contains(&height));
+        assert!(!leased_at(&net, 1, 3, height));
+        let to_fourth = (23..29).contains(&height);
+        assert_eq!(leased_at(&net, 1, 4, height), to_fourth, "{height}");
+        assert_eq!(tokens(&net, 1) == 0, (13..29).contains(&height), "{height}");
+        assert_eq!(
+            tokens(&net, 3),
+            tokens(&net, 5),
+            "nobody leases to the third"
+        );
+        net.forge_empty(1);
+    }
+    net.commit();
+    // All is over: no row is left behind.
+    assert_eq!(net.store.rows(Table::Leases), []);
+    assert_eq!(net.store.rows(Table::Lessors), []);
+}
+
+#[test]
+fn what_is_leased_to_one_who_leases_out_stays_with_him() {
+    let mut net = Net::new();
+    let both = vec![
+        Net::entry(net.lease(1, 2, 20)),
+        Net::entry(net.lease(2, 3, 20)),
+    ];
+    net.forge(both);
+    net.forge_empty(15);
+    // The first's balance counts for the second, and the second's own for the third.
+    let whole = EACH / 10_000;
+    let about = |n: u64| (n * whole - whole / 10)..=(n * whole + whole / 10);
+    assert_eq!(tokens(&net, 1), 0);
+    assert!(about(1).contains(&tokens(&net, 2)), "{}", tokens(&net, 2));
+    assert!(about(2).contains(&tokens(&net, 3)), "{}", tokens(&net, 3));
 }

@@ -4,4 +4,5 @@ mod apply;
 mod kit;
 mod leases;
 mod random;
+mod reads;
 mod refusals;
