@@ -99,7 +99,7 @@ impl Client {
         self.get(paths::OPENAPI).await
     }
 
-    async fn events(&self, path: &str) -> Result<Events, ClientError> {
+    pub(crate) async fn events(&self, path: &str) -> Result<Events, ClientError> {
         let limits = self.connection.limits;
         let head = async {
             let body = RequestBody::Whole(None);

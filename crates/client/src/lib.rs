@@ -20,9 +20,10 @@
 //! # Ok(()) }
 //! ```
 //!
-//! Modules in reading order: `endpoint`, `client`, `stream`, `events`; below them `connection`, `body`, `channel`, `lines`; `error`.
+//! Modules in reading order: `endpoint`, `client`, `stream`, `events`, `chain` (a chain node's API); below them `connection`, `body`, `channel`, `lines`; `error`.
 
 mod body;
+mod chain;
 mod channel;
 #[allow(clippy::module_inception)]
 mod client;
@@ -34,6 +35,7 @@ mod lines;
 mod stream;
 mod users;
 
+pub use chain::ChainClient;
 pub use client::{Client, FlowAction};
 pub use endpoint::{Endpoint, Limits};
 pub use error::{ClientError, ERRORS};

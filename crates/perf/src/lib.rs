@@ -7,6 +7,7 @@
 
 pub mod agent;
 pub mod audit;
+pub mod chain;
 pub mod fake;
 pub mod load;
 pub mod machine;
@@ -26,6 +27,7 @@ pub mod workload;
 /// The codes of the laboratory, module by module.
 pub const ERRORS: &[&[primitives::ErrorInfo]] = &[
     agent::ERRORS,
+    chain::ERRORS,
     load::engine::ERRORS,
     plan::ERRORS,
     report::ERRORS,

@@ -2,6 +2,7 @@
 
 use toml::Value;
 
+use super::chain::ChainPlan;
 use super::model::{Network, Work};
 
 /// What is wrong with a kind of work.
@@ -24,6 +25,18 @@ pub trait Checks {
     /// Whether a node takes a setting, given by dotted name; `notary` says of what kind of node.
     fn setting(&self, name: &str, value: &Value, notary: bool) -> Result<(), String> {
         let _ = (name, value, notary);
+        Ok(())
+    }
+
+    /// Whether a chain can be run as it is described.
+    fn chain(&self, chain: &ChainPlan) -> Result<(), String> {
+        let _ = chain;
+        Ok(())
+    }
+
+    /// Whether a chain's node takes a setting.
+    fn chain_setting(&self, name: &str, value: &Value) -> Result<(), String> {
+        let _ = (name, value);
         Ok(())
     }
 }

@@ -18,6 +18,10 @@ impl Plan {
     /// not timed, may end earlier. Rough: it is for people who wonder whether to wait.
     pub fn seconds_expected(&self) -> f64 {
         let points = self.points().unwrap_or_default();
+        // Each stretch on a chain has nodes of its own, and waits for a few blocks after the load.
+        let chain_s = self.chain.as_ref().map_or(0.0, |chain| {
+            NETWORK_S + NODE_S * f64::from(chain.nodes) + 3.0 * f64::from(chain.block_s) + AUDIT_S
+        });
         let up_s = match self.network.target {
             None if self.network.banks > 0 => NETWORK_S + NODE_S * f64::from(self.network.banks),
             _ => 0.0,
@@ -30,7 +34,7 @@ impl Plan {
             let run = &point.plan.run;
             let repeats = f64::from(run.repeats);
             let warm_ups = if run.interleave { repeats } else { 1.0 };
-            seconds += warm_ups * run.warm_up_s + repeats * (run.seconds + SETTLE_S);
+            seconds += warm_ups * run.warm_up_s + repeats * (run.seconds + SETTLE_S + chain_s);
             let starts = match run.restart {
                 Restart::Needed => 0.0,
                 Restart::Points => 1.0,

@@ -1,8 +1,8 @@
 //! Every key of a scenario: what it means, its unit, its default, what it may be. The checks and the reference page are made of it.
 
 use super::limits::{
-    BANKS_MAX, LABEL_CHARS_MAX, LINE_CHARS_MAX, NAME_CHARS_MAX, OUTSTANDING_MAX, RATE_MAX,
-    SECONDS_MAX, TEXT_CHARS_MAX,
+    BANKS_MAX, CHAIN_NODES_MAX, CHAINS_MAX, LABEL_CHARS_MAX, LINE_CHARS_MAX, NAME_CHARS_MAX,
+    OUTSTANDING_MAX, RATE_MAX, SECONDS_MAX, TEXT_CHARS_MAX,
 };
 
 /// A key.
@@ -41,12 +41,16 @@ pub enum Kind {
 
 /// Metrics that a point's summary may have, by which figures are published and charted.
 pub const METRICS: &[&str] = &[
+    "block_s",
+    "chain_bytes_per_tx",
+    "chain_tps",
     "commits_per_unit",
     "cpu_us_per_unit",
     "disk_bytes_per_unit",
     "disk_mb_per_h",
     "dropped_share",
     "error_share",
+    "fork_depth_max",
     "generator_cpu_cores",
     "knee_per_s",
     "late_share",
@@ -64,6 +68,8 @@ pub const METRICS: &[&str] = &[
     "rss_mb_max",
     "sent_mbit_per_s",
     "states_per_s",
+    "to_block_p50_s",
+    "to_block_p95_s",
     "written_bytes_per_unit",
 ];
 
@@ -104,6 +110,30 @@ pub const FIELDS: &[Field] = fields! {
     "network.target" Kind::Tables, "none" [""] "A network that somebody runs already. Nothing is brought up, wiped or restarted then.";
     "network.target.banks" Kind::Free, "required" [""] "Folders of its banks, as `tally network bootstrap` makes them, or copies with `node.toml`, `root.pem` and `api-token`; relative to where `tally` is started.";
     "network.target.notary" LINE, "none" [""] "The notary's folder; without it the audit does without the notary's books.";
+    "chain" Kind::Tables, "none" [""] "A chain under load instead of `network` and `work`: payments on all its chains, from all test accounts, to all nodes; `load` says how many at a time, or at what rate. [Load on a chain](../guides/chain-load-test.md).";
+    "chain.nodes" Kind::Whole(1, CHAIN_NODES_MAX as u64), "4" [""] "Nodes that are brought up: `node-1`, `node-2` and so on.";
+    "chain.block_s" Kind::Whole(1, 3_600), "5" ["seconds"] "The aim of the time between blocks; of a target, what it is there.";
+    "chain.profile" Kind::OneOf(&["loadtest", "production"]), "\"loadtest\"" [""] "The limits and constants of consensus.";
+    "chain.children" Kind::Whole(0, CHAINS_MAX as u64 - 1), "4" [""] "Child chains beside the parent chain, with tokens as in the published test.";
+    "chain.chains" Kind::Tables, "the parent and its children" [""] "The chains one by one instead, as `[[chain.chains]]`, the parent first.";
+    "chain.chains.id" Kind::Whole(1, 255), "required" [""] "The chain's number; the parent's is 1.";
+    "chain.chains.name" LABEL, "`child-1`, ..." [""] "What it is called in results.";
+    "chain.chains.decimals" Kind::Whole(0, 18), "8" [""] "Digits of its token behind the point.";
+    "chain.chains.fee" Kind::Whole(0, WHOLE_MAX), "a token of the parent, 0.01 of a child" ["minor units"] "The fee of a payment on it.";
+    "chain.chains_csv" LINE, "none" [""] "The same from a file: id, name, decimals, fee.";
+    "chain.accounts" Kind::Free, "10" [""] "Test accounts, all of which pay: how many (their passphrases are then 0, 1 and so on), or a list of passphrases or of tables.";
+    "chain.accounts.passphrase" LINE, "required" [""] "What the account's key is made of.";
+    "chain.accounts.node" Kind::Whole(1, CHAIN_NODES_MAX as u64), "dealt out in turn" [""] "The node on which it forges and bundles.";
+    "chain.accounts_csv" LINE, "none" [""] "The same from a file: passphrase, node.";
+    "chain.batch" Kind::Whole(1, 1_000), "1" ["payments"] "What goes to a node in one request at most: whatever waits while the requests before are under way.";
+    "chain.drain_s" Kind::Number(0.0, SECONDS_MAX), "120" ["seconds"] "How long to wait after the load until everything that was accepted stands in blocks.";
+    "chain.deadline_minutes" Kind::Whole(1, 1_440), "60" ["minutes"] "How long a payment is valid.";
+    "chain.settings" Kind::Free, "none" [""] "Settings of every node's configuration by dotted name.";
+    "chain.target" Kind::Tables, "none" [""] "Nodes that somebody runs already. Nothing is brought up or wiped then.";
+    "chain.target.kind" Kind::OneOf(&["nxt", "tally"]), "required" [""] "Servers of the Ardor/Nxt family by their HTTP API, or nodes of ours.";
+    "chain.target.servers" Kind::Free, "required" [""] "`http://host:port` of each server; of nodes of ours their folders.";
+    "chain.target.servers_csv" LINE, "none" [""] "The same from a file: name, url.";
+    "chain.target.signing" Kind::OneOf(&["passphrase", "prepared"]), "\"passphrase\"" [""] "How servers of that family are asked to sign: with the passphrase in one call, or prepared, signed and broadcast in calls of their own.";
     "work" Kind::Tables, "required" [""] "What is done: one table, or several as `[[work]]`, which are mixed by weight. Keys beside these are knobs of the kind: [workloads](workloads.md).";
     "work.kind" LABEL, "required" [""] "Which workload.";
     "work.label" LABEL, "the kind" [""] "What it is called in results; no two may be called the same.";

@@ -44,3 +44,9 @@ pub const SECONDS_MAX: f64 = 90.0 * 86_400.0;
 pub const RATE_MAX: f64 = 1_000_000.0;
 /// Units outstanding.
 pub const OUTSTANDING_MAX: u64 = 1_000_000;
+/// Nodes of a chain: what one machine can hold, and what a load spreads over.
+pub const CHAIN_NODES_MAX: usize = 64;
+/// Chains of one network.
+pub const CHAINS_MAX: usize = 64;
+/// Test accounts of a chain.
+pub const CHAIN_ACCOUNTS_MAX: usize = 1_000;

@@ -9,6 +9,7 @@
 //! Every value of a document knows where it stands until the end, so that whatever is wrong can be shown. Nothing here
 //! runs anything, and no text can make it panic.
 
+pub(crate) mod chain;
 mod checks;
 mod error;
 mod expected;
@@ -28,6 +29,7 @@ mod tests;
 mod tree;
 mod write;
 
+pub use chain::{ChainAccount, ChainPlan, ChainServers};
 pub use checks::{Checks, KnobError, NoChecks};
 pub use error::{ERRORS, PlanError, Problem, nearest};
 pub use fields::METRICS;

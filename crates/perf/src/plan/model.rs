@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::chain::ChainPlan;
+
 /// A scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
@@ -18,6 +20,8 @@ pub struct Plan {
     pub seed: u64,
     /// What to bring up, or what runs already.
     pub network: Network,
+    /// A chain instead of a network: then there is no work beside its payments.
+    pub chain: Option<ChainPlan>,
     /// What is done: one kind of work, or several by weight.
     pub work: Vec<Work>,
     /// How hard.

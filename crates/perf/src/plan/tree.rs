@@ -322,6 +322,9 @@ pub(super) fn make_lists(table: &mut Table) {
 
 /// Makes names of nodes' settings with dots in quotes tables within tables.
 pub(super) fn unquote_settings(table: &mut Table) -> Result<(), Wrong> {
+    if let Some(settings) = inner(table, "chain").and_then(|chain| inner(chain, "settings")) {
+        unquote(settings)?;
+    }
     let Some(network) = inner(table, "network") else {
         return Ok(());
     };

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use toml::{Table, Value};
 
+use super::chain::{ChainPlan, ChainServers};
 use super::model::{
     Axis, Load, Network, NodeSettings, NotaryKind, Plan, PublishedLine, Restart, Run, Shape, Step,
     Think, Work,
@@ -26,8 +27,13 @@ impl Plan {
         put(&mut table, "about", self.about.as_str());
         put(&mut table, "seed", whole(self.seed));
         put(&mut table, "main_metric", self.main_metric.as_str());
-        put(&mut table, "network", network(&self.network));
-        put(&mut table, "work", list(&self.work, work));
+        match &self.chain {
+            Some(plan) => put(&mut table, "chain", chain(plan)),
+            None => {
+                put(&mut table, "network", network(&self.network));
+                put(&mut table, "work", list(&self.work, work));
+            }
+        }
         put(&mut table, "load", load(&self.load));
         put(&mut table, "run", run(&self.run));
         put_list(&mut table, "sweep", &self.sweep, axis);
@@ -104,6 +110,67 @@ fn network(network: &Network) -> Table {
         .collect();
     if !nodes.is_empty() {
         put(&mut table, "nodes", nodes);
+    }
+    table
+}
+
+fn chain(plan: &ChainPlan) -> Table {
+    let mut table = Table::new();
+    match &plan.target {
+        None => {
+            put(&mut table, "nodes", i64::from(plan.nodes));
+            put(&mut table, "profile", plan.profile.as_str());
+            settings(&mut table, &plan.settings);
+        }
+        Some(target) => put(&mut table, "target", servers(target)),
+    }
+    put(&mut table, "block_s", i64::from(plan.block_s));
+    let chains = list(&plan.chains, |chain| {
+        let mut table = Table::new();
+        put(&mut table, "id", i64::from(chain.id.0));
+        put(&mut table, "name", chain.name.as_str());
+        put(&mut table, "decimals", i64::from(chain.decimals));
+        put(&mut table, "fee", whole(chain.fee));
+        table
+    });
+    put(&mut table, "chains", chains);
+    let accounts = list(&plan.accounts, |account| {
+        let mut table = Table::new();
+        put(&mut table, "passphrase", account.passphrase.as_str());
+        put(&mut table, "node", i64::from(account.node));
+        table
+    });
+    put(&mut table, "accounts", accounts);
+    put(&mut table, "batch", i64::from(plan.batch));
+    put(&mut table, "drain_s", number(plan.drain_s));
+    put(
+        &mut table,
+        "deadline_minutes",
+        i64::from(plan.deadline_minutes),
+    );
+    table
+}
+
+fn servers(target: &ChainServers) -> Table {
+    let mut table = Table::new();
+    match target {
+        ChainServers::Tally(folders) => {
+            let folders: Vec<String> = folders
+                .iter()
+                .map(|folder| folder.display().to_string())
+                .collect();
+            put(&mut table, "kind", "tally");
+            put(&mut table, "servers", folders);
+        }
+        ChainServers::Nxt { urls, prepared } => {
+            put(&mut table, "kind", "nxt");
+            put(&mut table, "servers", urls.clone());
+            put(
+                &mut table,
+                "signing",
+                if *prepared { "prepared" } else { "passphrase" },
+            );
+        }
     }
     table
 }

@@ -100,14 +100,16 @@ fn points(report: &Report) -> impl Iterator<Item = (&Scenario, usize, &Point)> {
     })
 }
 
-fn stretches(report: &Report) -> impl Iterator<Item = (&Scenario, usize, &Point, usize, &Stretch)> {
+pub(super) fn stretches(
+    report: &Report,
+) -> impl Iterator<Item = (&Scenario, usize, &Point, usize, &Stretch)> {
     points(report).flat_map(|(scenario, at, point)| {
         let stretches = point.stretches.iter().enumerate();
         stretches.map(move |(repeat, stretch)| (scenario, at, point, repeat + 1, stretch))
     })
 }
 
-fn begin(scenario: &Scenario, at: usize, point: &Point, repeat: usize) -> Vec<String> {
+pub(super) fn begin(scenario: &Scenario, at: usize, point: &Point, repeat: usize) -> Vec<String> {
     let cases: Vec<&str> = point.at.iter().map(|case| case.name.as_str()).collect();
     vec![
         text(&scenario.name),
@@ -118,12 +120,12 @@ fn begin(scenario: &Scenario, at: usize, point: &Point, repeat: usize) -> Vec<St
 }
 
 /// A number as every program reads it: a point, no thousands.
-fn plain(value: f64) -> String {
+pub(super) fn plain(value: f64) -> String {
     format!("{value}")
 }
 
 /// Text that a spreadsheet takes for text: what looks like a formula gets an apostrophe before it.
-fn text(value: &str) -> String {
+pub(super) fn text(value: &str) -> String {
     match value.chars().next() {
         Some('=' | '+' | '-' | '@' | '\t' | '\r') => format!("'{value}"),
         _ => value.to_owned(),
@@ -131,7 +133,7 @@ fn text(value: &str) -> String {
 }
 
 /// Adds a row, quoted as RFC 4180 has it.
-fn push(out: &mut String, row: &[String]) {
+pub(super) fn push(out: &mut String, row: &[String]) {
     for (at, cell) in row.iter().enumerate() {
         if at > 0 {
             out.push(',');

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::error::ReportError;
-use super::{csv, html, json};
+use super::{csv, csv_chain, html, json};
 use crate::results::Report;
 
 /// The page's name in a report's folder.
@@ -29,8 +29,8 @@ impl Parts {
 }
 
 /// Writes the report into `folder` (made if need be): `report.json`, `report.html`, `report.csv` (points), `series.csv` (seconds)
-/// and `processes.csv`. Earlier files of these names are replaced, each at once, after all new ones are on disk under other names:
-/// a full disk leaves what was there. Returns the files, the page first.
+/// and `processes.csv`; of chains also `ranges.csv`, `fill.csv` and `fullest.csv`. Earlier files of these names are replaced, each at
+/// once, after all new ones are on disk under other names: a full disk leaves what was there. Returns the files, the page first.
 ///
 /// # Errors
 /// `lab.report_unwritten`.
@@ -57,6 +57,7 @@ fn drawn(report: &Report, parts: Parts) -> Vec<(&'static str, String)> {
         files.push(("report.csv", csv::metrics(report)));
         files.push(("series.csv", csv::series(report)));
         files.push(("processes.csv", csv::processes(report)));
+        files.extend(csv_chain::tables(report));
     }
     files
 }

@@ -73,6 +73,19 @@ fn stretch(stretch: &mut Stretch) {
         series.values.retain(|(_, value)| value.is_finite());
     }
     stretch.tried.retain(|(rate, _)| rate.is_finite());
+    if let Some(chain) = &mut stretch.chain {
+        zero(&mut chain.payments_per_s);
+        zero(&mut chain.block_seconds);
+        zero(&mut chain.block_seconds_mean);
+        for node in &mut chain.nodes {
+            zero(&mut node.payments_per_s);
+        }
+        for range in &mut chain.ranges {
+            zero(&mut range.seconds);
+            zero(&mut range.per_s);
+            zero(&mut range.cumulative_per_s);
+        }
+    }
 }
 
 fn zero(value: &mut f64) {

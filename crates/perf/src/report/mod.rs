@@ -5,6 +5,7 @@
 
 mod chart;
 mod csv;
+mod csv_chain;
 mod error;
 mod figures;
 mod files;

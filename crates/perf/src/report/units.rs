@@ -30,7 +30,55 @@ pub struct Metric {
 }
 
 /// The known metrics in the order in which tables have them: name, title, short title, unit, better, scale.
-const KNOWN: [(&str, &str, &str, &str, Better, f64); 24] = [
+const KNOWN: [(&str, &str, &str, &str, Better, f64); 30] = [
+    (
+        "chain_tps",
+        "Payments in blocks",
+        "In blocks",
+        "/s",
+        Better::Higher,
+        1.0,
+    ),
+    (
+        "to_block_p50_s",
+        "Median time to a block",
+        "To block p50",
+        "s",
+        Better::Lower,
+        1.0,
+    ),
+    (
+        "to_block_p95_s",
+        "Time to a block, 95th percentile",
+        "To block p95",
+        "s",
+        Better::Lower,
+        1.0,
+    ),
+    (
+        "block_s",
+        "Time between blocks",
+        "Between blocks",
+        "s",
+        Better::Lower,
+        1.0,
+    ),
+    (
+        "fork_depth_max",
+        "Deepest fork, blocks",
+        "Deepest fork",
+        "",
+        Better::Lower,
+        1.0,
+    ),
+    (
+        "chain_bytes_per_tx",
+        "Files of a node, a transaction",
+        "Bytes a tx",
+        "B",
+        Better::Lower,
+        1.0,
+    ),
     ("rate_per_s", "Rate", "Rate", "/s", Better::Higher, 1.0),
     (
         "states_per_s",
@@ -264,7 +312,7 @@ impl Metric {
 }
 
 /// Metrics that are facts, neither good nor bad.
-const NEUTRAL: [&str; 1] = ["sent_mbit_per_s"];
+const NEUTRAL: [&str; 2] = ["block_s", "sent_mbit_per_s"];
 
 /// Where a metric stands in tables: the known first, in their order, then the others by name.
 pub fn rank(name: &str) -> usize {

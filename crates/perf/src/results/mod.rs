@@ -1,8 +1,10 @@
 //! What a run of the laboratory gave: the one document that every report, table and comparison is made of, and its JSON.
 
+mod chain;
 mod model;
 mod samples;
 
+pub use chain::{BlockRange, ChainNode, ChainResult, DiskLook, FillRow, Fullest};
 pub use model::{
     AuditResult, CaseResult, Estimate, Fault, Finding, Generator, Limits, Machine, MetricSeries,
     Point, Process, ProcessSample, Published, Report, SCHEMA, Scenario, Second, Stretch, Summary,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::chain::ChainResult;
 use super::samples::Histogram;
 
 /// Which form of document this program writes; a reader refuses newer ones.
@@ -177,6 +178,9 @@ pub struct Stretch {
     pub disk_bytes: u64,
     /// Units a second that were tried, in a search for the knee, with whether each met the target.
     pub tried: Vec<(f64, bool)>,
+    /// What it was on a chain; nothing elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chain: Option<Box<ChainResult>>,
 }
 
 impl Stretch {
@@ -316,7 +320,8 @@ pub struct Estimate {
 /// where the workload says how many a unit makes, `cpu_us_per_unit`, `commits_per_unit`, `written_bytes_per_unit` and
 /// `disk_bytes_per_unit` (nodes together), `rss_mb_max` (the largest node), `sent_mbit_per_s` (the first bank), `generator_cpu_cores`,
 /// `knee_per_s` of a search; of stretches of a minute and more also `rate_drift_percent_per_h`, `p50_drift_percent_per_h`,
-/// `rss_drift_mb_per_h` and `disk_mb_per_h` (nodes together).
+/// `rss_drift_mb_per_h` and `disk_mb_per_h` (nodes together). On a chain also `chain_tps` (payments a second in blocks, the least over
+/// the nodes), `to_block_p50_s`, `to_block_p95_s`, `block_s`, `fork_depth_max` and `chain_bytes_per_tx`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// By name.

@@ -5,7 +5,7 @@
 
 mod life;
 mod ready;
-mod shown;
+pub(super) mod shown;
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -3,6 +3,7 @@
 use primitives::{Coded, ErrorInfo};
 use thiserror::Error;
 
+use crate::load::Fault;
 use crate::plan::PlanError;
 use crate::topology::NetworkError;
 use crate::workload::{Failed, MixError, SiteError};
@@ -78,6 +79,17 @@ pub enum RunError {
         /// Its failure.
         failed: Failed,
     },
+    /// A node of a chain.
+    #[error("{what}: {fault}")]
+    Chain {
+        /// What it was at.
+        what: &'static str,
+        /// What it answered.
+        fault: Fault,
+    },
+    /// A chain cannot be loaded from elsewhere.
+    #[error("a scenario about a chain generates its load here; leave --agent out")]
+    ChainAgents,
     /// The scenario's work.
     #[error(transparent)]
     Mix(#[from] MixError),
@@ -106,7 +118,8 @@ impl RunError {
             RunError::Network(error) => error.code(),
             RunError::Site(error) => error.code(),
             RunError::Work { failed, .. } => &failed.fault.code,
-            RunError::Mix(_) => "lab.bad_scenario",
+            RunError::Chain { fault, .. } => &fault.code,
+            RunError::ChainAgents | RunError::Mix(_) => "lab.bad_scenario",
             RunError::Plan(error) => error.code(),
             RunError::NodeDied { .. } => NODE_DIED,
             RunError::Task(_) => RUN_FAILED,

@@ -80,6 +80,8 @@ pub enum Step {
     Wipe,
     /// Coins, back chains and the like are made.
     Preparation,
+    /// A chain's pools empty, and its nodes come to one tip.
+    Settle,
     /// Everybody's books are read and compared.
     Audit,
 }
@@ -95,6 +97,7 @@ impl Step {
             Step::Restore => "Restore",
             Step::Wipe => "Wipe",
             Step::Preparation => "Preparation",
+            Step::Settle => "Settling",
             Step::Audit => "Audit",
         }
     }

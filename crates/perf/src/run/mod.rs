@@ -10,9 +10,10 @@
 //!
 //! Modules in reading order: `event` (what it tells), `scenario` (one of them), `course` (from stretch to stretch),
 //! `schedule` (in which order), `prepared` (what is needed first), `ground` with `ours` and `care` (the network),
-//! `stretch` (one measurement), `findings` (what to know about the results).
+//! `stretch` (one measurement), `findings` (what to know about the results); `chain` is the course of a scenario about a chain.
 
 mod care;
+mod chain;
 mod course;
 mod error;
 mod event;
@@ -29,6 +30,7 @@ mod tests;
 use std::path::PathBuf;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+pub use chain::{Synced, sync};
 pub use error::{AUDIT_FAILED, ERRORS, RUN_FAILED, RunError};
 pub use event::{Event, Events, Step};
 

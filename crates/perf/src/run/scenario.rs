@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::chain;
 use super::course::Course;
 use super::error::{RunError, SAMPLES_PARTIAL};
 use super::event::{Event, Events};
@@ -50,7 +51,12 @@ pub(super) async fn run_points(
     let mut scenario = blank(plan, options);
     let mut unwritten = None;
     let made = given.and_then(|given| {
-        let mixes = mixes(&given.0, options)?;
+        let mixes = match plan.chain {
+            // Payments are all that is done, and they are no workload.
+            Some(_) if options.agents.is_some() => return Err(RunError::ChainAgents),
+            Some(_) => Vec::new(),
+            None => mixes(&given.0, options)?,
+        };
         Ok((given, mixes))
     });
     let ended = match made {
@@ -75,22 +81,40 @@ pub(super) async fn run_points(
                 Some(Ok(made)) => jtl = Some(made),
                 Some(Err(error)) => unwritten = Some(error.to_string()),
             }
-            let course = Course::new(
-                plan,
-                options,
-                events,
-                (&points, &binaries),
-                &mixes,
-                begun,
-                results,
-                jtl.as_mut(),
-            );
-            let ended = course.run().await;
+            let ended = match plan.chain {
+                Some(_) => {
+                    let course = chain::Course {
+                        plan,
+                        options,
+                        events,
+                        points: &points,
+                        binaries: &binaries,
+                        epoch: begun,
+                        results,
+                        jtl: jtl.as_mut(),
+                    };
+                    course.run().await
+                }
+                None => {
+                    let course = Course::new(
+                        plan,
+                        options,
+                        events,
+                        (&points, &binaries),
+                        &mixes,
+                        begun,
+                        results,
+                        jtl.as_mut(),
+                    );
+                    course.run().await
+                }
+            };
             if let Some(jtl) = jtl {
                 unwritten = end_samples(jtl).await;
             }
-            for (point, mix) in scenario.points.iter_mut().zip(&mixes) {
-                point.summary = stats::summarise(&point.stretches, mix.states_per_unit());
+            for (at, point) in scenario.points.iter_mut().enumerate() {
+                let states = mixes.get(at).map_or(0.0, |mix| mix.states_per_unit());
+                point.summary = stats::summarise(&point.stretches, states);
             }
             ended
         }

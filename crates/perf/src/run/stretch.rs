@@ -314,7 +314,7 @@ pub(super) fn outstanding(load: &Load) -> u32 {
 }
 
 /// How long a stretch takes, about, for those who watch.
-fn expected_seconds(plan: &Plan) -> f64 {
+pub(super) fn expected_seconds(plan: &Plan) -> f64 {
     let once = plan.run.warm_up_s + plan.run.seconds;
     match &plan.load {
         Load::Knee(knee) => {
@@ -326,7 +326,7 @@ fn expected_seconds(plan: &Plan) -> f64 {
     }
 }
 
-fn seconds(seconds: f64) -> Duration {
+pub(super) fn seconds(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX)
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::drift::drifts;
 use super::interval::mean_interval;
-use crate::results::{Estimate, Process, ProcessSample, Stretch, Summary};
+use crate::results::{ChainResult, Estimate, Process, ProcessSample, Stretch, Summary};
 
 /// The figures of the repeats of one point, each the mean over the repeats with its 95 % interval by Student's t (none for one repeat).
 /// `states_per_unit` is what the workload says of its output states, 0 if nothing. A figure that some stretches lack is made of the
@@ -59,11 +59,34 @@ pub(super) fn figures(stretch: &Stretch, states_per_unit: f64) -> Vec<(&'static 
     }
     found.extend(shares(stretch));
     found.extend(resources(stretch));
+    found.extend(stretch.chain.iter().flat_map(|chain| on_a_chain(chain)));
     // The last trial is the one at the knee, made once more.
     let knee = stretch.tried.last().filter(|(_, met)| *met);
     if let Some((rate, _)) = knee {
         found.push(("knee_per_s", *rate));
     }
+    found
+}
+
+/// What blocks say.
+fn on_a_chain(chain: &ChainResult) -> Vec<(&'static str, f64)> {
+    let mut found = vec![
+        ("chain_tps", chain.payments_per_s),
+        ("fork_depth_max", f64::from(chain.fork_depth_max())),
+    ];
+    if chain.blocks > 0 {
+        found.push(("block_s", chain.block_seconds_mean));
+    }
+    if chain.to_block.count() > 0 {
+        for (name, share) in [("to_block_p50_s", 0.5), ("to_block_p95_s", 0.95)] {
+            found.push((name, chain.to_block.quantile_ms(share) / 1000.0));
+        }
+    }
+    found.extend(
+        chain
+            .bytes_per_transaction()
+            .map(|bytes| ("chain_bytes_per_tx", bytes)),
+    );
     found
 }
 

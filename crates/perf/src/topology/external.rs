@@ -9,6 +9,8 @@ use super::network::{NetworkError, ROOT_FILE, TOKEN_FILE, system};
 
 /// In a node's folder: its configuration.
 const CONFIG_FILE: &str = "node.toml";
+/// In the folder of a chain's node: the same.
+pub(super) const CHAIN_CONFIG_FILE: &str = "chain.toml";
 
 /// A node's name and where its API is, as its folder says.
 #[derive(Clone, Debug)]
@@ -22,34 +24,59 @@ pub struct ExternalNode {
 impl ExternalNode {
     /// Reads configuration, root certificate and token; nothing is asked of the node.
     pub fn of_folder(folder: &Path) -> Result<Self, NetworkError> {
-        let read = |name: &str| {
-            let path = folder.join(name);
-            fs::read_to_string(&path).map_err(|source| system(&path.display().to_string(), source))
-        };
+        let path = folder.join(CONFIG_FILE);
         let bad = |message: String| NetworkError::Setting {
-            name: folder.join(CONFIG_FILE).display().to_string(),
+            name: path.display().to_string(),
             message,
         };
-        let config: toml::Table = read(CONFIG_FILE)?
-            .parse()
-            .map_err(|error: toml::de::Error| bad(error.to_string()))?;
-        let text = |section: &str, name: &str| {
-            config
-                .get(section)
-                .and_then(|section| section.get(name))
-                .and_then(toml::Value::as_str)
-                .ok_or_else(|| bad(format!("no {section}.{name} is in it")))
-        };
+        let config = table_of(&path)?;
+        let name = config.get("node").and_then(|node| node.get("name"));
+        let name = name.and_then(toml::Value::as_str);
+        let name = name.ok_or_else(|| bad("no node.name is in it".to_owned()))?;
         Ok(Self {
-            name: text("node", "name")?.to_owned(),
-            endpoint: Endpoint {
-                address: reachable(text("api", "listen")?),
-                server_name: "localhost".into(),
-                root_pem: read(ROOT_FILE)?,
-                token: read(TOKEN_FILE)?.trim().to_owned(),
-            },
+            name: name.to_owned(),
+            endpoint: endpoint_of(folder, CONFIG_FILE)?,
         })
     }
+}
+
+/// Where the API of a chain's node is, by its folder.
+pub fn chain_endpoint(folder: &Path) -> Result<Endpoint, NetworkError> {
+    endpoint_of(folder, CHAIN_CONFIG_FILE)
+}
+
+fn table_of(path: &Path) -> Result<toml::Table, NetworkError> {
+    let text =
+        fs::read_to_string(path).map_err(|source| system(&path.display().to_string(), source))?;
+    text.parse()
+        .map_err(|error: toml::de::Error| NetworkError::Setting {
+            name: path.display().to_string(),
+            message: error.to_string(),
+        })
+}
+
+/// Where a node's API is, by its folder and the name of its configuration there.
+fn endpoint_of(folder: &Path, config: &str) -> Result<Endpoint, NetworkError> {
+    let read = |name: &str| {
+        let path = folder.join(name);
+        fs::read_to_string(&path).map_err(|source| system(&path.display().to_string(), source))
+    };
+    let path = folder.join(config);
+    let table = table_of(&path)?;
+    let listen = table
+        .get("api")
+        .and_then(|api| api.get("listen"))
+        .and_then(toml::Value::as_str)
+        .ok_or_else(|| NetworkError::Setting {
+            name: path.display().to_string(),
+            message: "no api.listen is in it".to_owned(),
+        })?;
+    Ok(Endpoint {
+        address: reachable(listen),
+        server_name: "localhost".into(),
+        root_pem: read(ROOT_FILE)?,
+        token: read(TOKEN_FILE)?.trim().to_owned(),
+    })
 }
 
 /// What listens everywhere is reached here.

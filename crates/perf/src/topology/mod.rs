@@ -2,6 +2,7 @@
 
 mod affinity;
 mod care;
+mod chain_network;
 mod codes;
 mod config_file;
 mod copy;
@@ -12,10 +13,11 @@ mod ports;
 mod process;
 
 pub use care::NodeCare;
+pub use chain_network::ChainNetwork;
 pub use codes::ERRORS;
 pub use config_file::{FIXED, Settings};
 pub use description::NetworkOptions;
-pub use external::ExternalNode;
+pub use external::{ExternalNode, chain_endpoint};
 pub use network::{Network, NetworkError, Who};
 pub use ports::free_ports;
 pub use process::{NodeProcess, ProcessError, Program, tail};

@@ -51,6 +51,12 @@ pub trait Driven: Send + Sync + 'static {
     /// Runs one unit to its end. `slot` is the worker in a closed loop, in an open one a number that goes up by one with
     /// each start; `unit` is never the same twice in a run.
     fn run(&self, slot: u32, unit: u64) -> impl Future<Output = Ended> + Send;
+
+    /// The same for those who want to know when the unit was due, on the engine's clock.
+    fn run_due(&self, slot: u32, unit: u64, due: Duration) -> impl Future<Output = Ended> + Send {
+        let _ = due;
+        self.run(slot, unit)
+    }
 }
 
 /// How a unit ended.

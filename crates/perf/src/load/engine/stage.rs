@@ -69,7 +69,7 @@ impl<C: Clock, D: Driven> Stage<C, D> {
             ended: false,
         };
         let unit = self.units.fetch_add(1, Ordering::Relaxed);
-        let ended = self.driven.run(slot, unit).await;
+        let ended = self.driven.run_due(slot, unit, due).await;
         running.ended = true;
         running.note(ended)
     }

@@ -1,5 +1,7 @@
 //! From a checked document to a [`Plan`]: one file for each part of it.
 
+mod chain;
+mod csv;
 mod load;
 mod network;
 mod published;
@@ -43,10 +45,19 @@ pub(super) fn plan(
     let title = reader.words(top, "title").unwrap_or_else(|| name.clone());
     let about = reader.text(top, "about").unwrap_or_default();
     let seed = reader.whole(top, "seed").unwrap_or(1);
-    let network = network::read(reader, top, checks);
-    let work = work::read(reader, top);
+    let chain = chain::read(reader, top, checks);
+    let mut network = network::read(reader, top, checks);
+    let work = match &chain {
+        None => work::read(reader, top),
+        // Payments are all that is done.
+        Some(_) => {
+            network.banks = 0;
+            Vec::new()
+        }
+    };
     let load = load::read(reader, top);
-    let run = run::read(reader, top, &load, network.target.is_some());
+    let theirs = chain.as_ref().is_some_and(|chain| chain.target.is_some());
+    let run = run::read(reader, top, &load, network.target.is_some() || theirs);
     let sweep = sweep::read(reader, top);
     // A scenario with a sweep runs as its points only; there the work is judged.
     if sweep.is_empty() {
@@ -54,6 +65,7 @@ pub(super) fn plan(
     }
     let main_metric = reader.one_of(top, "main_metric").unwrap_or(match load {
         Load::Knee(_) => "knee_per_s",
+        Load::Closed(_) | Load::Open(_) if chain.is_some() => "chain_tps",
         Load::Closed(_) | Load::Open(_) => "rate_per_s",
     });
     let published = published::read(reader, top, main_metric);
@@ -63,6 +75,7 @@ pub(super) fn plan(
         about,
         seed,
         network,
+        chain,
         work,
         load,
         run,

@@ -11,8 +11,8 @@ use crate::plan::source::At;
 use crate::plan::tree::{Entry, Node, Tree};
 
 /// What a sweep may vary: everything that makes a difference to a run.
-const VARIED: [&str; 7] = [
-    "network", "work", "load", "run", "seed", "monitors", "audit",
+const VARIED: [&str; 8] = [
+    "network", "chain", "work", "load", "run", "seed", "monitors", "audit",
 ];
 
 pub(super) fn read(reader: &mut Reader<'_>, top: Section<'_>) -> Vec<Axis> {

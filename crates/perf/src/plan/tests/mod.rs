@@ -1,5 +1,6 @@
 //! Scenario files, right and wrong.
 
+mod chains;
 mod garbage;
 mod overlays;
 mod refusals;

@@ -243,7 +243,7 @@ prop_compose! {
             run.seconds = steps.iter().map(|step| step.seconds).sum();
         }
         Plan {
-            name, title, about, seed, network, work, load, run,
+            name, title, about, seed, network, chain: None, work, load, run,
             sweep: Vec::new(),
             monitors: Monitors { every_ms, metrics, machine },
             audit: Audit { read_max },

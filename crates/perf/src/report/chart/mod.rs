@@ -5,6 +5,7 @@
 
 mod bars;
 mod canvas;
+mod columns;
 mod intervals;
 mod percentiles;
 mod rows;
@@ -16,6 +17,7 @@ mod way;
 
 pub use bars::{Bar, bars};
 pub use canvas::{clip, escape};
+pub use columns::{Column, Columns, columns};
 pub use intervals::{Curve, Dot, Reference, intervals};
 pub use percentiles::{Distribution, percentiles};
 pub use rows::{Mark, Row, Rows, rows};

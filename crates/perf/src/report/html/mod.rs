@@ -3,6 +3,7 @@
 //! Every text of a report is taken for hostile and escaped: titles come from scenario files, codes and messages from whatever
 //! system was driven.
 
+mod chain;
 mod comparison;
 mod figure;
 mod frame;

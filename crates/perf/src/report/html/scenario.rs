@@ -3,7 +3,7 @@
 use super::frame::{Facts, banner, prose, words};
 use super::headline::{headline, is_repeated, main_metric, place, published_at};
 use super::timeline::{self, Times};
-use super::{limits, point, resources, sweep, tables};
+use super::{chain, limits, point, resources, sweep, tables};
 use crate::report::chart::escape;
 use crate::report::figures::{date, duration};
 use crate::report::units::{Metric, rank};
@@ -93,6 +93,7 @@ pub fn section(report: &Report, scenario: &Scenario, at: usize) -> String {
     out.push_str(&tiles(scenario));
     out.push_str(&sweep::charts(scenario));
     out.push_str(&published(scenario));
+    out.push_str(&chain::section(scenario));
     let times = Times::of(scenario, at);
     out.push_str(times.hidden());
     out.push_str(&timeline::section(scenario, &times));
@@ -184,6 +185,11 @@ fn tiles(scenario: &Scenario) -> String {
         "p50_ms",
         "p95_ms",
         "p99_ms",
+        "to_block_p50_s",
+        "to_block_p95_s",
+        "block_s",
+        "fork_depth_max",
+        "chain_bytes_per_tx",
         "error_share",
         "states_per_s",
         "disk_bytes_per_unit",

@@ -3,7 +3,7 @@
 use crate::run::event::{Event, Events, Step};
 
 /// A step that is shown as begun; dropped before its end, it is shown as gone wrong.
-pub(super) struct Shown<'a> {
+pub(in crate::run) struct Shown<'a> {
     events: &'a Events,
     ended: bool,
 }

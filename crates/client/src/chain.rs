@@ -1,0 +1,222 @@
+//! A typed client of a chain node's HTTP API, over the same connection as [`Client`].
+
+use api::chain::{
+    AccountView, BalancesView, BlockPage, BlockView, BundlerList, BundlerView, ChainPeers,
+    ChainStatus, Constants, Done, ForgersView, ForgingAccount, ForgingView, PopOff, RatesView,
+    StartBundler, StartForging, StateHash, Submit, SubmitAnswer, SubmitBatch, SubmitBatchAnswer,
+    Submitted, TransactionAnswer, TransactionPage, UnconfirmedPage, paths,
+};
+use api::paths::with;
+use hyper::Method;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::client::Client;
+use crate::endpoint::{Endpoint, Limits};
+use crate::error::ClientError;
+use crate::events::Events;
+
+/// A chain node's API. Cheap to clone; clones share one connection. What only reads or submits needs no token.
+#[derive(Clone)]
+pub struct ChainClient {
+    client: Client,
+}
+
+impl ChainClient {
+    /// A client with the usual limits; connects at the first call.
+    pub fn new(endpoint: Endpoint) -> Result<Self, ClientError> {
+        Self::with_limits(endpoint, Limits::default())
+    }
+
+    /// A client; connects at the first call.
+    pub fn with_limits(endpoint: Endpoint, limits: Limits) -> Result<Self, ClientError> {
+        let client = Client::with_limits(endpoint, limits)?;
+        Ok(Self { client })
+    }
+
+    /// What never changes in the network.
+    pub async fn constants(&self) -> Result<Constants, ClientError> {
+        self.client.get(paths::CONSTANTS).await
+    }
+
+    /// The node's state.
+    pub async fn status(&self) -> Result<ChainStatus, ClientError> {
+        self.client.get(paths::STATUS).await
+    }
+
+    /// Blocks below a height, or from the tip down: the newest first. `detail` is `none`, `ids` or `full`; with more than `none` a page
+    /// ends early where there is much.
+    pub async fn blocks(
+        &self,
+        before: Option<u32>,
+        limit: u32,
+        detail: &str,
+    ) -> Result<BlockPage, ClientError> {
+        let before = before.map_or_else(String::new, |before| format!("&before={before}"));
+        let path = format!(
+            "{}?limit={limit}&transactions={detail}{before}",
+            paths::BLOCKS
+        );
+        self.client.get(&path).await
+    }
+
+    /// Blocks from a height upwards, likewise.
+    pub async fn blocks_from(
+        &self,
+        from: u32,
+        limit: u32,
+        detail: &str,
+    ) -> Result<BlockPage, ClientError> {
+        let path = format!(
+            "{}?limit={limit}&transactions={detail}&from={from}",
+            paths::BLOCKS
+        );
+        self.client.get(&path).await
+    }
+
+    /// A block by its height or its hash.
+    pub async fn block(&self, block: &str, detail: &str) -> Result<BlockView, ClientError> {
+        let path = with(paths::BLOCK, block);
+        self.client
+            .get(&format!("{path}?transactions={detail}"))
+            .await
+    }
+
+    /// A page of a block's transactions.
+    pub async fn block_transactions(
+        &self,
+        block: &str,
+        after: Option<&str>,
+        limit: u32,
+    ) -> Result<TransactionPage, ClientError> {
+        self.client
+            .page(&with(paths::BLOCK_TRANSACTIONS, block), after, limit)
+            .await
+    }
+
+    /// Submits a signed transaction, as its bytes in hexadecimal; it is durably in the pool when this returns.
+    pub async fn submit(&self, transaction: String) -> Result<Submitted, ClientError> {
+        self.post(paths::TRANSACTIONS, &Submit { transaction })
+            .await
+    }
+
+    /// Submits up to `submit_batch_max` signed transactions; each is answered by itself, in order.
+    pub async fn submit_batch(
+        &self,
+        transactions: Vec<String>,
+    ) -> Result<Vec<SubmitAnswer>, ClientError> {
+        let batch = SubmitBatch { transactions };
+        let answer: SubmitBatchAnswer = self.post(paths::TRANSACTION_BATCH, &batch).await?;
+        Ok(answer.answers)
+    }
+
+    /// What is known of a transaction.
+    pub async fn transaction(&self, id: &str) -> Result<TransactionAnswer, ClientError> {
+        self.client.get(&with(paths::TRANSACTION, id)).await
+    }
+
+    /// A page of the pool.
+    pub async fn unconfirmed(
+        &self,
+        after: Option<&str>,
+        limit: u32,
+    ) -> Result<UnconfirmedPage, ClientError> {
+        self.client.page(paths::UNCONFIRMED, after, limit).await
+    }
+
+    /// Balances of up to 100 accounts on all chains, all at one height.
+    pub async fn balances(&self, accounts: &[String]) -> Result<BalancesView, ClientError> {
+        let path = format!("{}?accounts={}", paths::BALANCES, accounts.join(","));
+        self.client.get(&path).await
+    }
+
+    /// An account.
+    pub async fn account(&self, account: &str) -> Result<AccountView, ClientError> {
+        self.client.get(&with(paths::ACCOUNT, account)).await
+    }
+
+    /// Who forges on this node.
+    pub async fn forging(&self) -> Result<ForgingView, ClientError> {
+        self.client.get(paths::FORGING).await
+    }
+
+    /// Lets an account forge on this node.
+    pub async fn start_forging(&self, start: &StartForging) -> Result<ForgingAccount, ClientError> {
+        self.post(paths::FORGING, start).await
+    }
+
+    /// And no longer.
+    pub async fn stop_forging(&self, account: &str) -> Result<(), ClientError> {
+        self.delete(&with(paths::FORGING_ACCOUNT, account)).await
+    }
+
+    /// Who is to forge the next block.
+    pub async fn forgers(&self, limit: u32) -> Result<ForgersView, ClientError> {
+        self.client
+            .get(&format!("{}?limit={limit}", paths::FORGERS))
+            .await
+    }
+
+    /// Who bundles on this node.
+    pub async fn bundlers(&self) -> Result<BundlerList, ClientError> {
+        self.client.get(paths::BUNDLERS).await
+    }
+
+    /// Lets an account bundle a child chain's transactions on this node.
+    pub async fn start_bundler(&self, start: &StartBundler) -> Result<BundlerView, ClientError> {
+        self.post(paths::BUNDLERS, start).await
+    }
+
+    /// And no longer.
+    pub async fn stop_bundler(&self, account: &str, chain: u8) -> Result<(), ClientError> {
+        let path = with(paths::BUNDLER, account).replace("{chain}", &chain.to_string());
+        self.delete(&path).await
+    }
+
+    /// What bundlers of the network ask.
+    pub async fn rates(&self) -> Result<RatesView, ClientError> {
+        self.client.get(paths::RATES).await
+    }
+
+    /// The peers of this node.
+    pub async fn peers(&self) -> Result<ChainPeers, ClientError> {
+        self.client.get(paths::PEERS).await
+    }
+
+    /// A hash over the whole state at the tip.
+    pub async fn state_hash(&self) -> Result<StateHash, ClientError> {
+        self.client.get(paths::STATE_HASH).await
+    }
+
+    /// Rolls the chain back to a height.
+    pub async fn pop_off(&self, height: u32) -> Result<Done, ClientError> {
+        self.post(paths::POP_OFF, &PopOff { height }).await
+    }
+
+    /// What happens on the chain from now on.
+    pub async fn follow(&self) -> Result<Events, ClientError> {
+        self.client.events(paths::EVENTS).await
+    }
+
+    /// Counters in Prometheus text format.
+    pub async fn metrics(&self) -> Result<String, ClientError> {
+        self.client.metrics().await
+    }
+
+    async fn post<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<T, ClientError> {
+        let body = serde_json::to_vec(body).map_err(ClientError::arguments)?;
+        self.client.call(Method::POST, path, body, None).await
+    }
+
+    async fn delete(&self, path: &str) -> Result<(), ClientError> {
+        let answer = self
+            .client
+            .raw(Method::DELETE, path, Vec::new(), None)
+            .await;
+        answer.map(drop)
+    }
+}

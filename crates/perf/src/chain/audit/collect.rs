@@ -1,0 +1,309 @@
+//! Asks the nodes.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use super::judge::{Findings, Moves, Places, one_tip};
+use super::{Audited, Balances, NodeEnd, Question};
+use crate::chain::analysis::BlockRow;
+use crate::chain::{BlockSeen, ChainTarget, Detail, Fate};
+use crate::load::Fault;
+use crate::results::{self, AuditResult};
+
+/// Blocks asked for at a time; a node gives fewer where they are large.
+const BLOCKS_AT_A_TIME: u32 = 100;
+/// Accepted payments in no block whose fate is asked one by one; the rest counts as lost.
+const FATES_MAX: usize = 10_000;
+/// How often a reading is tried again whose height changed meanwhile.
+const TRIES_MAX: u32 = 20;
+/// Between two tries.
+const TRY_EVERY: Duration = Duration::from_millis(100);
+
+/// Where a chain stood before a load.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Start {
+    /// Height of its tip.
+    pub height: u64,
+    /// When that was made, seconds since the chain's beginning.
+    pub time_s: u64,
+    /// Balances of the test accounts there.
+    pub balances: Balances,
+}
+
+/// Asks where a chain stands now: balances and the height that they are of.
+///
+/// # Errors
+/// What the node answers; `lab.target_slow` if blocks come faster than balances can be read.
+pub async fn start(target: &dyn ChainTarget, accounts: usize) -> Result<Start, Fault> {
+    for _ in 0..TRIES_MAX {
+        let before = target.status().await?;
+        let balances = balances(target, accounts).await?;
+        let after = target.status().await?;
+        if before.tip == after.tip {
+            let tip = target.blocks(before.height, 1, Detail::Counts).await?;
+            return Ok(Start {
+                height: before.height,
+                // Genesis is no block of some, and made at the beginning.
+                time_s: tip.first().map_or(0, |tip| tip.time_s),
+                balances,
+            });
+        }
+        tokio::time::sleep(TRY_EVERY).await;
+    }
+    Err(Fault {
+        code: crate::chain::codes::SLOW.to_owned(),
+        message: format!(
+            "{}: its blocks come faster than balances can be read",
+            target.name()
+        ),
+    })
+}
+
+async fn balances(target: &dyn ChainTarget, accounts: usize) -> Result<Balances, Fault> {
+    let mut all = BTreeMap::new();
+    for account in 0..accounts {
+        let found = target.balances(account).await?;
+        all.extend(
+            found
+                .into_iter()
+                .map(|(chain, balance)| ((account, chain), balance)),
+        );
+    }
+    Ok(all)
+}
+
+/// The whole audit. The nodes should be quiet: nothing submitted, and nobody forging, if they can be told.
+pub async fn audit(question: &Question<'_>) -> Audited {
+    let mut audited = Audited::default();
+    let mut findings = Findings::default();
+    let begun = Instant::now();
+    if let Err(fault) = ask(question, &mut audited, &mut findings).await {
+        findings.note(format!("the audit could not read everything: {fault}"));
+    }
+    let clean = findings.are_none();
+    let words = match clean {
+        true => good_words(question, &audited, begun.elapsed()),
+        false => findings.words(),
+    };
+    audited.result = AuditResult {
+        clean,
+        words,
+        transactions: question.accepted.len() as u64,
+    };
+    audited
+}
+
+fn good_words(question: &Question<'_>, audited: &Audited, took: Duration) -> String {
+    let left: u64 = audited.left.iter().map(|fault| fault.count).sum();
+    let which = match question.every {
+        1 => "every accepted payment".to_owned(),
+        every => format!("of accepted payments one in {every}"),
+    };
+    let mut words = format!(
+        "{which} ({}) is in one block of the main chain of all {} nodes",
+        audited.placed.len(),
+        question.targets.len()
+    );
+    if left > 0 {
+        words.push_str(&format!(", {left} left with a reason"));
+    }
+    words.push_str(&format!(
+        "; balances add up; one tip, read in {:.1} s",
+        took.as_secs_f64()
+    ));
+    words
+}
+
+async fn ask(
+    question: &Question<'_>,
+    audited: &mut Audited,
+    findings: &mut Findings,
+) -> Result<(), Fault> {
+    for target in question.targets {
+        let status = target.status().await?;
+        audited.nodes.push(NodeEnd {
+            name: target.name().to_owned(),
+            height: status.height,
+            tip: status.tip,
+            state: target.state_hash().await?,
+        });
+    }
+    one_tip(&audited.nodes, findings);
+    let Some((first, others)) = question.targets.split_first() else {
+        return Ok(());
+    };
+    let until = audited
+        .nodes
+        .iter()
+        .map(|node| node.height)
+        .min()
+        .unwrap_or(0);
+    let mut places = Places::new(question.accepted);
+    let mut moves = Moves::default();
+    let mut ids = Vec::new();
+    let mut transactions = 0u64;
+    each_block(
+        &**first,
+        question.start.height + 1,
+        until,
+        Detail::Moves,
+        &mut |block| {
+            places.block(block);
+            moves.block(block);
+            ids.push((block.height, block.id.clone()));
+            transactions = transactions.saturating_add(block.transactions());
+            audited.blocks.push(BlockRow {
+                height: block.height,
+                time_s: block.time_s,
+                parent: block.parent_count,
+                children: block.children.clone(),
+            });
+        },
+    )
+    .await?;
+    places.judge(first.name(), findings);
+    audited.placed = places.placed();
+    for target in others {
+        let in_full = transactions <= question.read_max;
+        let detail = if in_full {
+            Detail::Keys
+        } else {
+            Detail::Counts
+        };
+        let mut theirs = Places::new(if in_full { question.accepted } else { &[] });
+        let mut at = 0;
+        let mut other = None;
+        each_block(
+            &**target,
+            question.start.height + 1,
+            until,
+            detail,
+            &mut |block| {
+                theirs.block(block);
+                if ids.get(at) != Some(&(block.height, block.id.clone())) {
+                    other.get_or_insert(block.height);
+                }
+                at += 1;
+            },
+        )
+        .await?;
+        theirs.judge(target.name(), findings);
+        if in_full && theirs.placed() != audited.placed {
+            findings.note(format!(
+                "{} and {} have payments in different blocks",
+                first.name(),
+                target.name()
+            ));
+        }
+        if let Some(height) = other {
+            findings.note(format!(
+                "{} and {} have different blocks at height {height}",
+                first.name(),
+                target.name()
+            ));
+        }
+    }
+    fates(question, places.missing().collect(), audited, findings).await?;
+    let names: Vec<String> = (0..question.accounts)
+        .map(|account| first.account_name(account))
+        .collect();
+    moves.judge_supply(question.chains, findings);
+    for target in question.targets {
+        let after = balances(&**target, question.accounts).await?;
+        moves.judge(
+            target.name(),
+            &question.start.balances,
+            &after,
+            question.chains,
+            &names,
+            findings,
+        );
+    }
+    Ok(())
+}
+
+/// Asks what became of accepted payments that stand in no block.
+async fn fates(
+    question: &Question<'_>,
+    missing: Vec<usize>,
+    audited: &mut Audited,
+    findings: &mut Findings,
+) -> Result<(), Fault> {
+    let mut left: BTreeMap<String, u64> = BTreeMap::new();
+    let beyond = missing.len().saturating_sub(FATES_MAX);
+    for place in missing.into_iter().take(FATES_MAX) {
+        let accepted = &question.accepted[place];
+        let Some(target) = question.targets.get(accepted.node as usize) else {
+            continue;
+        };
+        match target.fate(accepted.key).await? {
+            Fate::Left(reason) => *left.entry(reason).or_default() += 1,
+            Fate::Waiting => findings.note(format!(
+                "{}: the payment {} was accepted and still waits; the pool did not empty in time",
+                target.name(),
+                accepted.key
+            )),
+            Fate::InBlock(height) => findings.note(format!(
+                "{}: the payment {} is said to be in block {height}, and is not",
+                target.name(),
+                accepted.key
+            )),
+            Fate::Unknown => findings.note(format!(
+                "{}: the payment {} was accepted and is lost: in no block, not waiting, and nobody says why",
+                target.name(),
+                accepted.key
+            )),
+        }
+    }
+    if beyond > 0 {
+        findings.note(format!("{beyond} more accepted payments stand in no block"));
+    }
+    let fault = |(code, count): (String, u64)| results::Fault {
+        message: format!("left the pool without a block: {code}"),
+        code,
+        count,
+    };
+    audited.left = left.into_iter().map(fault).collect();
+    Ok(())
+}
+
+/// Reads blocks in order, a bounded number at a time.
+async fn each_block(
+    target: &dyn ChainTarget,
+    from: u64,
+    until: u64,
+    detail: Detail,
+    tell: &mut (dyn FnMut(&BlockSeen) + Send),
+) -> Result<(), Fault> {
+    let mut next = from;
+    while next <= until {
+        let most = u32::try_from(until - next + 1)
+            .unwrap_or(u32::MAX)
+            .min(BLOCKS_AT_A_TIME);
+        let blocks = target.blocks(next, most, detail).await?;
+        for block in &blocks {
+            if block.height != next {
+                return Err(malformed(
+                    target,
+                    format!("block {} in the place of {next}", block.height),
+                ));
+            }
+            tell(block);
+            next += 1;
+        }
+        if blocks.is_empty() {
+            return Err(malformed(
+                target,
+                format!("no block {next}, though its tip is at {until} or above"),
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn malformed(target: &dyn ChainTarget, message: String) -> Fault {
+    Fault {
+        code: crate::chain::codes::MALFORMED.to_owned(),
+        message: format!("{}: {message}", target.name()),
+    }
+}

@@ -1,0 +1,26 @@
+//! Codes of chains under load.
+
+use primitives::ErrorInfo;
+
+pub(super) const MALFORMED: &str = "lab.target_malformed";
+pub(super) const SLOW: &str = "lab.target_slow";
+pub(super) const UNREACHABLE: &str = "lab.target_unreachable";
+
+/// See the module. Sorted.
+pub const ERRORS: &[ErrorInfo] = &[
+    ErrorInfo {
+        code: MALFORMED,
+        cause: "A server that is driven gave an answer that its family's API does not have: no JSON, a field that is missing or of another type, or too long.",
+        action: "Check that the address is a server of the Ardor/Nxt family and not a proxy's error page; the message shows what came.",
+    },
+    ErrorInfo {
+        code: SLOW,
+        cause: "A server that is driven gave no answer in time; what it was asked may have been done all the same.",
+        action: "Lower the load, or look at the server's own log for what it was at.",
+    },
+    ErrorInfo {
+        code: UNREACHABLE,
+        cause: "A server that is driven could not be connected to, or closed the connection.",
+        action: "Check its address, that it runs, and that it takes requests from this machine.",
+    },
+];

@@ -1,0 +1,242 @@
+//! A node's main chain as somebody sees it who looks again and again: when each block came, and what forks took back. Pure.
+
+use super::BlockSeen;
+
+/// Blocks of one chain that are kept at most: years of them.
+pub const BLOCKS_MAX: usize = 4_000_000;
+/// How far back the common block of two branches is looked for at most.
+pub const BACK_MAX: u64 = 100_000;
+
+/// A block of the main chain.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Placed {
+    /// Blocks before it.
+    pub height: u64,
+    /// As the node calls it.
+    pub id: String,
+    /// When it was first seen in the main chain, milliseconds since the scenario began.
+    pub seen_ms: u64,
+}
+
+/// A fork that was seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ForkSeen {
+    /// When, milliseconds since the scenario began.
+    pub at_ms: u64,
+    /// Blocks taken back.
+    pub depth: u32,
+}
+
+/// The main chain so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Line {
+    blocks: Vec<Placed>,
+    forks: Vec<ForkSeen>,
+}
+
+/// What became of blocks that were told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// They are in the line.
+    Taken,
+    /// They do not join: those from this height on are needed first.
+    Needed(u64),
+}
+
+impl Line {
+    /// The block at the end.
+    #[must_use]
+    pub fn tip(&self) -> Option<&Placed> {
+        self.blocks.last()
+    }
+
+    /// All blocks, in order of height.
+    #[must_use]
+    pub fn blocks(&self) -> &[Placed] {
+        &self.blocks
+    }
+
+    /// Forks, in order of time.
+    #[must_use]
+    pub fn forks(&self) -> &[ForkSeen] {
+        &self.forks
+    }
+
+    /// The block of a height.
+    #[must_use]
+    pub fn at(&self, height: u64) -> Option<&Placed> {
+        let first = self.blocks.first()?.height;
+        self.blocks
+            .get(usize::try_from(height.checked_sub(first)?).ok()?)
+    }
+
+    /// Takes blocks in that a node showed as its main chain, ascending without gaps. `at_ms` is when.
+    pub fn tell(&mut self, blocks: &[BlockSeen], at_ms: u64) -> Told {
+        let Some(first) = blocks.first() else {
+            return Told::Taken;
+        };
+        if let (Some(tip), Some(lowest)) = (self.blocks.last(), self.blocks.first()) {
+            if first.height > tip.height.saturating_add(1) {
+                return Told::Needed(tip.height + 1);
+            }
+            let before = first
+                .height
+                .checked_sub(1)
+                .and_then(|height| self.at(height));
+            let joins = match before {
+                Some(before) => before.id == first.previous,
+                // Nothing below is known: whatever begins so low replaces all.
+                None => first.height <= lowest.height,
+            };
+            if !joins {
+                let back = tip
+                    .height
+                    .saturating_sub(first.height)
+                    .saturating_add(2)
+                    .saturating_mul(2);
+                return Told::Needed(
+                    first
+                        .height
+                        .saturating_sub(back.min(BACK_MAX))
+                        .max(lowest.height),
+                );
+            }
+        }
+        let known = |line: &Self, block: &BlockSeen| {
+            line.at(block.height)
+                .is_some_and(|placed| placed.id == block.id)
+        };
+        let new = blocks.iter().position(|block| !known(self, block));
+        let Some(new) = new.map(|new| &blocks[new..]).filter(|new| !new.is_empty()) else {
+            return Told::Taken;
+        };
+        let keep = self
+            .blocks
+            .iter()
+            .position(|placed| placed.height >= new[0].height)
+            .unwrap_or(self.blocks.len());
+        let depth = self.blocks.len() - keep;
+        if depth > 0 {
+            self.blocks.truncate(keep);
+            self.forks.push(ForkSeen {
+                at_ms,
+                depth: u32::try_from(depth).unwrap_or(u32::MAX),
+            });
+        }
+        let room = BLOCKS_MAX.saturating_sub(self.blocks.len());
+        self.blocks
+            .extend(new.iter().take(room).map(|block| Placed {
+                height: block.height,
+                id: block.id.clone(),
+                seen_ms: at_ms,
+            }));
+        Told::Taken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Blocks of a branch: `a5 a6` are at the heights 5 and 6; the first one's parent is given.
+    fn blocks(previous: &str, ids: &[&str]) -> Vec<BlockSeen> {
+        let mut previous = previous.to_owned();
+        let block = |id: &&str| BlockSeen {
+            height: id[1..].parse().expect("a letter and a height"),
+            id: (*id).to_owned(),
+            previous: std::mem::replace(&mut previous, (*id).to_owned()),
+            ..BlockSeen::default()
+        };
+        ids.iter().map(block).collect()
+    }
+
+    fn shown(line: &Line) -> String {
+        let blocks: Vec<String> = line
+            .blocks()
+            .iter()
+            .map(|placed| format!("{}@{}", placed.id, placed.seen_ms))
+            .collect();
+        let forks: Vec<String> = line
+            .forks()
+            .iter()
+            .map(|fork| format!("-{}", fork.depth))
+            .collect();
+        format!("{} {}", blocks.join(" "), forks.concat())
+    }
+
+    #[test]
+    fn what_comes_in_what_order_makes_which_line() {
+        let told = |told: &[(&str, &[&str])]| {
+            let mut line = Line::default();
+            let mut last = Told::Taken;
+            for (at, (previous, ids)) in told.iter().enumerate() {
+                last = line.tell(&blocks(previous, ids), at as u64);
+            }
+            (shown(&line), last)
+        };
+        for (given, wanted, last) in [
+            (
+                &[("", &["a1", "a2"][..]), ("a2", &["a3"])][..],
+                "a1@0 a2@0 a3@1 ",
+                Told::Taken,
+            ),
+            // What is known already changes nothing.
+            (
+                &[("", &["a1", "a2"]), ("a1", &["a2"])],
+                "a1@0 a2@0 ",
+                Told::Taken,
+            ),
+            (
+                &[("", &["a1", "a2"]), ("a1", &["a2", "a3"])],
+                "a1@0 a2@0 a3@1 ",
+                Told::Taken,
+            ),
+            // A sibling of the tip.
+            (
+                &[("", &["a1", "a2"]), ("a1", &["b2"])],
+                "a1@0 b2@1 -1",
+                Told::Taken,
+            ),
+            // A longer branch, told from its middle: what is below is asked for.
+            (
+                &[("", &["a1", "a2", "a3"]), ("b3", &["b4"])],
+                "a1@0 a2@0 a3@0 ",
+                Told::Needed(1),
+            ),
+            (
+                &[("", &["a1", "a2", "a3"]), ("", &["a1", "b2", "b3", "b4"])],
+                "a1@0 b2@1 b3@1 b4@1 -2",
+                Told::Taken,
+            ),
+            // A gap.
+            (&[("", &["a1"]), ("a3", &["a4"])], "a1@0 ", Told::Needed(2)),
+            // All of it is another chain.
+            (
+                &[("x4", &["a5", "a6"]), ("y4", &["c5", "c6", "c7"])],
+                "c5@1 c6@1 c7@1 -2",
+                Told::Taken,
+            ),
+            // Shorter, but better.
+            (
+                &[("", &["a1", "a2", "a3"]), ("a1", &["b2"])],
+                "a1@0 b2@1 -2",
+                Told::Taken,
+            ),
+            (&[("", &["a1"]), ("", &[])], "a1@0 ", Told::Taken),
+        ] {
+            assert_eq!(told(given), (wanted.to_owned(), last), "{given:?}");
+        }
+    }
+
+    #[test]
+    fn blocks_are_found_by_height() {
+        let mut line = Line::default();
+        line.tell(&blocks("x", &["a7", "a8"]), 3);
+        let at = |height| line.at(height).map(|placed| placed.id.as_str());
+        assert_eq!(
+            [at(6), at(7), at(8), at(9)],
+            [None, Some("a7"), Some("a8"), None]
+        );
+        assert_eq!(line.tip().map(|tip| tip.height), Some(8));
+    }
+}

@@ -1,0 +1,341 @@
+//! The second driver: servers of the Ardor/Nxt family by their HTTP API.
+//!
+//! Such a server signs: it is given a test account's passphrase with `sendMoney`, or first makes the unsigned bytes for a public
+//! key, then signs and broadcasts them in calls of their own, as clients that keep their passphrase elsewhere do. Calls that it
+//! needs: `sendMoney`, `signTransaction`, `broadcastTransaction`, `getAccountId`, `getBlockchainStatus`, `getBlock`,
+//! `getTransaction`, `getBalances` (or `getBalance`), `getUnconfirmedTransactions`, `getPeers`, `startForging`, `stopForging`, `startBundler`.
+
+pub mod fake;
+mod http;
+mod read;
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use self::http::{Http, fault};
+use super::codes::MALFORMED;
+use super::{
+    ANSWER_TRANSACTIONS_MAX, BlockSeen, Boxed, Chain, ChainId, ChainStatus, ChainTarget, Detail,
+    Fate, Payment, TxKey,
+};
+use crate::load::Fault;
+
+/// `errorCode` of something that the server does not know.
+const UNKNOWN: &str = "nxt.error_5";
+/// `errorCode` of a request that the server does not have.
+const NO_SUCH_REQUEST: &str = "nxt.error_1";
+/// Blocks asked for at a time at most: each is a call of its own.
+const BLOCKS_MAX: u32 = 50;
+/// Unconfirmed transactions that are counted at most; a pool of the family is far smaller.
+const UNCONFIRMED_MAX: u64 = 1_000_000;
+
+/// Who makes signatures, and how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Signing {
+    /// `sendMoney` with the passphrase: one call, and the server signs and broadcasts.
+    #[default]
+    Passphrase,
+    /// `sendMoney` with the public key, then `signTransaction`, then `broadcastTransaction`.
+    Prepared,
+}
+
+/// How such a server is driven.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// `http://host:port`.
+    pub url: String,
+    /// What it is called in results.
+    pub name: String,
+    /// Its chains, parent first.
+    pub chains: Vec<Chain>,
+    /// Passphrases of the test accounts.
+    pub passphrases: Vec<String>,
+    /// Of these, by number, those that forge and bundle on this server.
+    pub forgers: Vec<usize>,
+    /// Who signs.
+    pub signing: Signing,
+    /// Minutes that transactions are valid for.
+    pub deadline_minutes: u16,
+    /// What one answer may take.
+    pub patience: Duration,
+}
+
+/// A server of the family. See the module.
+pub struct NxtTarget {
+    http: Http,
+    options: Options,
+    accounts: Vec<Account>,
+}
+
+/// A test account, as the server calls it.
+#[derive(Clone, Debug)]
+struct Account {
+    id: String,
+    public_key: String,
+}
+
+impl NxtTarget {
+    /// Connects, and asks how the server calls the test accounts.
+    ///
+    /// # Errors
+    /// An address that is none, and what calls end with.
+    pub async fn connect(options: Options) -> Result<Self, Fault> {
+        let http = Http::new(&options.url, options.patience).ok_or_else(|| {
+            fault(
+                MALFORMED,
+                format!("`{}` is not of the form http://host:port", options.url),
+            )
+        })?;
+        let mut accounts = Vec::with_capacity(options.passphrases.len());
+        for passphrase in &options.passphrases {
+            let answer = http
+                .call("getAccountId", &[("secretPhrase", passphrase)])
+                .await?;
+            accounts.push(Account {
+                id: read::text(&answer, "account")?.to_owned(),
+                public_key: read::text(&answer, "publicKey")?.to_owned(),
+            });
+        }
+        Ok(Self {
+            http,
+            options,
+            accounts,
+        })
+    }
+
+    /// Starts a bundler on every child chain for the accounts that forge here.
+    ///
+    /// # Errors
+    /// What calls end with.
+    pub async fn bundle(&self) -> Result<(), Fault> {
+        for forger in &self.options.forgers {
+            for chain in self
+                .options
+                .chains
+                .iter()
+                .filter(|chain| chain.id != ChainId::PARENT)
+            {
+                let id = chain.id.0.to_string();
+                let secret = self.passphrase(*forger)?;
+                let form = [
+                    ("secretPhrase", secret),
+                    ("chain", &id),
+                    ("minRateNQTPerFXT", "0"),
+                ];
+                self.http.call("startBundler", &form).await?;
+            }
+        }
+        Ok(())
+    }
+
+    fn passphrase(&self, account: usize) -> Result<&str, Fault> {
+        let found = self.options.passphrases.get(account);
+        found.map(String::as_str).ok_or_else(|| no_account(account))
+    }
+
+    fn account(&self, account: usize) -> Result<&Account, Fault> {
+        self.accounts
+            .get(account)
+            .ok_or_else(|| no_account(account))
+    }
+
+    async fn pay(&self, payment: &Payment) -> Result<TxKey, Fault> {
+        let secret = self.passphrase(payment.from)?;
+        let (from, to) = (self.account(payment.from)?, self.account(payment.to)?);
+        let chain = self
+            .options
+            .chains
+            .iter()
+            .find(|chain| chain.id == payment.chain);
+        let fee = chain.map_or(0, |chain| chain.fee).to_string();
+        let (id, amount) = (payment.chain.0.to_string(), payment.amount.to_string());
+        let deadline = self.options.deadline_minutes.to_string();
+        let signer = match self.options.signing {
+            Signing::Passphrase => ("secretPhrase", secret),
+            Signing::Prepared => ("publicKey", from.public_key.as_str()),
+        };
+        let form = [
+            ("chain", id.as_str()),
+            ("recipient", &to.id),
+            ("amountNQT", &amount),
+            ("feeNQT", &fee),
+            ("deadline", &deadline),
+            signer,
+        ];
+        let sent = self.http.call("sendMoney", &form).await?;
+        if self.options.signing == Signing::Passphrase {
+            return read::key(&sent, "fullHash");
+        }
+        let unsigned = read::text(&sent, "unsignedTransactionBytes")?;
+        let form = [
+            ("unsignedTransactionBytes", unsigned),
+            ("secretPhrase", secret),
+        ];
+        let signed = self.http.call("signTransaction", &form).await?;
+        let bytes = read::text(&signed, "transactionBytes")?;
+        let form = [("transactionBytes", bytes)];
+        let broadcast = self.http.call("broadcastTransaction", &form).await?;
+        read::key(&broadcast, "fullHash")
+    }
+
+    async fn waiting(&self) -> Result<u64, Fault> {
+        let most = (UNCONFIRMED_MAX - 1).to_string();
+        let form = [("firstIndex", "0"), ("lastIndex", most.as_str())];
+        let answer = self.http.call("getUnconfirmedTransactions", &form).await?;
+        Ok(read::list(&answer, "unconfirmedTransactions")?.len() as u64)
+    }
+
+    async fn where_it_stands(&self) -> Result<ChainStatus, Fault> {
+        let answer = self.http.call("getBlockchainStatus", &[]).await?;
+        let peers = self
+            .http
+            .call("getPeers", &[("state", "CONNECTED")])
+            .await?;
+        Ok(ChainStatus {
+            // It counts genesis.
+            height: read::whole(&answer, "numberOfBlocks")?.saturating_sub(1),
+            tip: read::text(&answer, "lastBlock")?.to_owned(),
+            unconfirmed: self.waiting().await?,
+            peers: read::list(&peers, "peers")?.len() as u64,
+        })
+    }
+
+    async fn blocks_from(&self, from: u64, most: u32) -> Result<Vec<BlockSeen>, Fault> {
+        let mut blocks = Vec::new();
+        let mut transactions = 0u64;
+        for height in (from..).take(most.min(BLOCKS_MAX) as usize) {
+            let height = height.to_string();
+            let form = [("height", height.as_str()), ("includeTransactions", "true")];
+            match self.http.call("getBlock", &form).await {
+                Ok(answer) => {
+                    let block = read::block(&answer)?;
+                    transactions += block.transactions();
+                    blocks.push(block);
+                    if transactions > ANSWER_TRANSACTIONS_MAX {
+                        break;
+                    }
+                }
+                // Above the tip: it is unknown, or no height at all.
+                Err(fault) if [UNKNOWN, "nxt.error_4"].contains(&fault.code.as_str()) => break,
+                Err(fault) => return Err(fault),
+            }
+        }
+        Ok(blocks)
+    }
+
+    async fn balances_of(&self, account: usize) -> Result<Vec<(ChainId, u64)>, Fault> {
+        let account = self.account(account)?;
+        let ids: Vec<String> = self
+            .options
+            .chains
+            .iter()
+            .map(|chain| chain.id.0.to_string())
+            .collect();
+        let mut form = vec![("account", account.id.as_str())];
+        form.extend(ids.iter().map(|id| ("chain", id.as_str())));
+        let chains = self.options.chains.iter().zip(&ids);
+        let mut found = Vec::new();
+        match self.http.call("getBalances", &form).await {
+            Ok(answer) => {
+                for (chain, id) in chains {
+                    found.push((
+                        chain.id,
+                        read::whole(&answer["balances"][id.as_str()], "balanceNQT")?,
+                    ));
+                }
+            }
+            // Members of the family with one chain have only the singular.
+            Err(fault) if fault.code == NO_SUCH_REQUEST => {
+                for (chain, id) in chains {
+                    let form = [("account", account.id.as_str()), ("chain", id.as_str())];
+                    let answer = self.http.call("getBalance", &form).await?;
+                    found.push((chain.id, read::whole(&answer, "balanceNQT")?));
+                }
+            }
+            Err(fault) => return Err(fault),
+        }
+        Ok(found)
+    }
+
+    async fn fate_of(&self, key: TxKey) -> Result<Fate, Fault> {
+        let hash = key.to_string();
+        for chain in &self.options.chains {
+            let id = chain.id.0.to_string();
+            let form = [("fullHash", hash.as_str()), ("chain", id.as_str())];
+            match self.http.call("getTransaction", &form).await {
+                // Of one that waits the height is the greatest number there is, and there is no block.
+                Ok(answer) if answer["block"] == Value::Null => return Ok(Fate::Waiting),
+                Ok(answer) => return Ok(Fate::InBlock(read::whole(&answer, "height")?)),
+                Err(fault) if fault.code == UNKNOWN => {}
+                Err(fault) => return Err(fault),
+            }
+        }
+        Ok(Fate::Unknown)
+    }
+}
+
+fn no_account(account: usize) -> Fault {
+    fault(
+        UNKNOWN,
+        format!("there is no test account number {account}"),
+    )
+}
+
+impl ChainTarget for NxtTarget {
+    fn name(&self) -> &str {
+        &self.options.name
+    }
+
+    fn submit<'a>(&'a self, payments: &'a [Payment]) -> Boxed<'a, Vec<Result<TxKey, Fault>>> {
+        Box::pin(async move {
+            let mut answers = Vec::with_capacity(payments.len());
+            for payment in payments {
+                answers.push(self.pay(payment).await);
+            }
+            answers
+        })
+    }
+
+    fn status(&self) -> Boxed<'_, Result<ChainStatus, Fault>> {
+        Box::pin(self.where_it_stands())
+    }
+
+    fn blocks(
+        &self,
+        from: u64,
+        most: u32,
+        _detail: Detail,
+    ) -> Boxed<'_, Result<Vec<BlockSeen>, Fault>> {
+        Box::pin(self.blocks_from(from, most))
+    }
+
+    fn balances(&self, account: usize) -> Boxed<'_, Result<Vec<(ChainId, u64)>, Fault>> {
+        Box::pin(self.balances_of(account))
+    }
+
+    fn account_name(&self, account: usize) -> String {
+        let found = self.accounts.get(account);
+        found.map_or_else(String::new, |account| account.id.clone())
+    }
+
+    fn fate(&self, key: TxKey) -> Boxed<'_, Result<Fate, Fault>> {
+        Box::pin(self.fate_of(key))
+    }
+
+    fn forge(&self, on: bool) -> Boxed<'_, Result<(), Fault>> {
+        Box::pin(async move {
+            let request = if on { "startForging" } else { "stopForging" };
+            for forger in &self.options.forgers {
+                let form = [("secretPhrase", self.passphrase(*forger)?)];
+                self.http.call(request, &form).await?;
+            }
+            Ok(())
+        })
+    }
+
+    /// The family has none.
+    fn state_hash(&self) -> Boxed<'_, Result<Option<(u64, String)>, Fault>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
+}

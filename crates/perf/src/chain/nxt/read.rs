@@ -1,0 +1,178 @@
+//! What answers of the Ardor/Nxt family say: numbers are often texts, and what one member of the family has another lacks.
+
+use serde_json::Value;
+
+use super::http::fault;
+use crate::chain::codes::MALFORMED;
+use crate::chain::{BlockSeen, ChainId, ChildCount, TxKey};
+use crate::load::Fault;
+
+/// Transactions of one block at most that are taken in.
+const TRANSACTIONS_MAX: usize = 1_000_000;
+/// Type of a parent transaction that is a child block.
+const CHILD_BLOCK: i64 = -1;
+
+/// A whole number, written as a number or as a text.
+pub fn whole(value: &Value, field: &str) -> Result<u64, Fault> {
+    let found = &value[field];
+    found
+        .as_u64()
+        .or_else(|| found.as_str()?.parse().ok())
+        .ok_or_else(|| missing(field))
+}
+
+/// A text.
+pub fn text<'v>(value: &'v Value, field: &str) -> Result<&'v str, Fault> {
+    value[field].as_str().ok_or_else(|| missing(field))
+}
+
+/// A transaction's full hash.
+pub fn key(value: &Value, field: &str) -> Result<TxKey, Fault> {
+    TxKey::parse(text(value, field)?).ok_or_else(|| missing(field))
+}
+
+/// A list.
+pub fn list<'v>(value: &'v Value, field: &str) -> Result<&'v [Value], Fault> {
+    match value[field].as_array() {
+        Some(values) if values.len() <= TRANSACTIONS_MAX => Ok(values),
+        Some(values) => Err(fault(
+            MALFORMED,
+            format!("`{field}` has {} entries", values.len()),
+        )),
+        None => Err(missing(field)),
+    }
+}
+
+/// The fault of a field that is not as it should be.
+pub fn missing(field: &str) -> Fault {
+    fault(
+        MALFORMED,
+        format!("the answer has no `{field}` of the form that it should have"),
+    )
+}
+
+/// A block with its transactions.
+pub fn block(value: &Value) -> Result<BlockSeen, Fault> {
+    let mut block = BlockSeen {
+        height: whole(value, "height")?,
+        id: text(value, "block")?.to_owned(),
+        // The first block has none before it.
+        previous: value["previousBlock"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned(),
+        time_s: whole(value, "timestamp")?,
+        bytes: whole(value, "payloadLength").unwrap_or(0),
+        ..BlockSeen::default()
+    };
+    for transaction in list(value, "transactions")? {
+        let attachment = &transaction["attachment"];
+        if transaction["type"].as_i64() != Some(CHILD_BLOCK)
+            || attachment["childTransactionFullHashes"].is_null()
+        {
+            block.parent_count += 1;
+            block.keys.push(key(transaction, "fullHash")?);
+            continue;
+        }
+        let chain = chain(attachment)?;
+        let hashes = list(attachment, "childTransactionFullHashes")?;
+        for hash in hashes {
+            let hash = hash.as_str().and_then(TxKey::parse);
+            block
+                .keys
+                .push(hash.ok_or_else(|| missing("childTransactionFullHashes"))?);
+        }
+        block.children.push(ChildCount {
+            chain,
+            count: u32::try_from(hashes.len()).unwrap_or(u32::MAX),
+        });
+    }
+    Ok(block)
+}
+
+/// The chain that an object names; the parent where the family has but one.
+pub fn chain(value: &Value) -> Result<ChainId, Fault> {
+    match &value["chain"] {
+        Value::Null => Ok(ChainId::PARENT),
+        _ => u8::try_from(whole(value, "chain")?)
+            .map(ChainId)
+            .map_err(|_| missing("chain")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn hash(byte: u8) -> String {
+        TxKey([byte; 32]).to_string()
+    }
+
+    #[test]
+    fn a_block_has_parent_transactions_and_what_child_blocks_carry() {
+        let found = block(&json!({
+            "height": 7, "block": "12345678901234567890", "previousBlock": "9", "timestamp": "70", "payloadLength": 334,
+            "transactions": [
+                { "type": -2, "fullHash": hash(1) },
+                { "type": -1, "fullHash": hash(9), "attachment": { "chain": 3, "childTransactionFullHashes": [hash(2), hash(3)] } },
+            ],
+        }));
+        let block = found.expect("it is one");
+        assert_eq!(
+            (
+                block.height,
+                block.time_s,
+                block.bytes,
+                block.transactions()
+            ),
+            (7, 70, 334, 3)
+        );
+        assert_eq!(
+            (block.id.as_str(), block.previous.as_str()),
+            ("12345678901234567890", "9")
+        );
+        assert_eq!(
+            block.children,
+            [ChildCount {
+                chain: ChainId(3),
+                count: 2
+            }]
+        );
+        assert_eq!(block.keys, [1, 2, 3].map(|byte| TxKey([byte; 32])));
+    }
+
+    #[test]
+    fn what_is_no_block_is_malformed_and_nothing_panics() {
+        let good = json!({ "height": 1, "block": "1", "timestamp": 5, "transactions": [] });
+        assert!(block(&good).is_ok());
+        for (field, bad) in [
+            ("height", json!(-1)),
+            ("height", json!("x")),
+            ("block", json!(5)),
+            ("timestamp", json!(null)),
+            ("transactions", json!({})),
+            ("transactions", json!([{ "type": -2 }])),
+            ("transactions", json!([{ "type": -2, "fullHash": "abc" }])),
+            (
+                "transactions",
+                json!([{ "type": -1, "attachment": { "chain": 999, "childTransactionFullHashes": [] } }]),
+            ),
+            (
+                "transactions",
+                json!([{ "type": -1, "attachment": { "chain": 2, "childTransactionFullHashes": [5] } }]),
+            ),
+        ] {
+            let mut value = good.clone();
+            value[field] = bad.clone();
+            assert_eq!(
+                block(&value).map_err(|fault| fault.code),
+                Err(MALFORMED.to_owned()),
+                "{field} = {bad}"
+            );
+        }
+        for value in [json!([]), json!(1), json!(null)] {
+            assert!(block(&value).is_err());
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! The load: payments on all chains, from all test accounts, to all nodes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{Semaphore, mpsc, oneshot};
+
+use super::books::{Accepted, Books};
+use super::{ChainId, ChainTarget, Payment, TxKey};
+use crate::load::Fault;
+use crate::load::engine::{Driven, Ended};
+
+/// Payments that wait for a request to one node at most; a unit beyond waits before it.
+const QUEUE_MAX: usize = 10_000;
+/// Requests under way to one node at a time, of those that carry several payments.
+const UNDER_WAY_MAX: usize = 4;
+
+/// Units of load: each is one payment, completed when a node has accepted it.
+pub struct Payments {
+    lanes: Vec<Lane>,
+    chains: Vec<ChainId>,
+    accounts: usize,
+    books: Arc<Books>,
+}
+
+/// The way to one node.
+struct Lane {
+    target: Arc<dyn ChainTarget>,
+    /// Where payments are gathered; nothing where each goes by itself.
+    gathered: Option<mpsc::Sender<Waiting>>,
+}
+
+/// A payment on its way, and who waits for it.
+struct Waiting {
+    payment: Payment,
+    answer: oneshot::Sender<Result<TxKey, Fault>>,
+}
+
+impl Payments {
+    /// Ways to all targets; `batch` payments at most go together. There is a target, a chain, and there are two accounts.
+    #[must_use]
+    pub fn new(
+        targets: &[Arc<dyn ChainTarget>],
+        chains: Vec<ChainId>,
+        accounts: usize,
+        batch: usize,
+        books: Arc<Books>,
+    ) -> Self {
+        let lanes = targets.iter().map(|target| Lane {
+            target: Arc::clone(target),
+            gathered: (batch > 1).then(|| {
+                let (gather, gathered) = mpsc::channel(QUEUE_MAX);
+                tokio::spawn(lane(Arc::clone(target), gathered, batch));
+                gather
+            }),
+        });
+        Self {
+            lanes: lanes.collect(),
+            chains,
+            accounts,
+            books,
+        }
+    }
+
+    /// The payment of a unit and the node that it goes to: nodes in turn, then accounts, then chains. The amount is the counter.
+    fn choose(&self, unit: u64) -> (usize, Payment) {
+        let (lanes, accounts) = (self.lanes.len().max(1) as u64, self.accounts.max(2) as u64);
+        let (node, round) = (unit % lanes, unit / lanes);
+        let (from, round) = (round % accounts, round / accounts);
+        let (chain, round) = (
+            round % self.chains.len().max(1) as u64,
+            round / self.chains.len().max(1) as u64,
+        );
+        // Never to oneself, and to each of the others in turn.
+        let to = (from + 1 + round % (accounts - 1)) % accounts;
+        let payment = Payment {
+            chain: self
+                .chains
+                .get(chain as usize)
+                .copied()
+                .unwrap_or(ChainId::PARENT),
+            from: from as usize,
+            to: to as usize,
+            amount: unit.saturating_add(1),
+        };
+        (node as usize, payment)
+    }
+
+    async fn pay(&self, unit: u64, due: Option<Duration>) -> Result<(), Fault> {
+        let (node, payment) = self.choose(unit);
+        let gone = || Fault {
+            code: "lab.unit_panicked".to_owned(),
+            message: "the way to the node ended in the middle of a unit".to_owned(),
+        };
+        let lane = self.lanes.get(node).ok_or_else(gone)?;
+        let key = match &lane.gathered {
+            None => lane
+                .target
+                .submit(&[payment])
+                .await
+                .pop()
+                .ok_or_else(gone)??,
+            Some(gathered) => {
+                let (answer, answered) = oneshot::channel();
+                gathered
+                    .send(Waiting { payment, answer })
+                    .await
+                    .map_err(|_| gone())?;
+                answered.await.map_err(|_| gone())??
+            }
+        };
+        self.books.accept(Accepted {
+            key,
+            due_ms: due.map_or(0, |due| u64::try_from(due.as_millis()).unwrap_or(u64::MAX)),
+            node: u32::try_from(node).unwrap_or(u32::MAX),
+        });
+        Ok(())
+    }
+}
+
+impl Driven for Payments {
+    async fn run(&self, _slot: u32, unit: u64) -> Ended {
+        ended(self.pay(unit, None).await)
+    }
+
+    async fn run_due(&self, _slot: u32, unit: u64, due: Duration) -> Ended {
+        ended(self.pay(unit, Some(due)).await)
+    }
+}
+
+fn ended(outcome: Result<(), Fault>) -> Ended {
+    Ended {
+        work: 0,
+        outcome,
+        retries: 0,
+    }
+}
+
+/// Takes whatever has gathered while the requests before were under way. Nobody waits for a batch to fill.
+async fn lane(target: Arc<dyn ChainTarget>, mut gathered: mpsc::Receiver<Waiting>, batch: usize) {
+    let under_way = Arc::new(Semaphore::new(UNDER_WAY_MAX));
+    loop {
+        let Ok(place) = Arc::clone(&under_way).acquire_owned().await else {
+            return;
+        };
+        let mut taken = Vec::new();
+        if gathered.recv_many(&mut taken, batch).await == 0 {
+            return;
+        }
+        let target = Arc::clone(&target);
+        tokio::spawn(async move {
+            let payments: Vec<Payment> = taken.iter().map(|waiting| waiting.payment).collect();
+            let answers = target.submit(&payments).await;
+            for (waiting, answer) in taken.into_iter().zip(answers) {
+                // A unit that nobody waits for any more has been counted as unfinished.
+                let _ = waiting.answer.send(answer);
+            }
+            drop(place);
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chain::nxt::fake::{Behaviour, Fake};
+    use crate::chain::nxt::{NxtTarget, Options, Signing};
+    use std::collections::BTreeSet;
+
+    async fn payments(
+        fake: &Fake,
+        behaviour: &Behaviour,
+        batch: usize,
+        books: &Arc<Books>,
+    ) -> Payments {
+        let mut targets: Vec<Arc<dyn ChainTarget>> = Vec::new();
+        for (at, url) in fake.urls().iter().enumerate() {
+            let options = Options {
+                url: url.clone(),
+                name: format!("server-{}", at + 1),
+                chains: behaviour.chains.clone(),
+                passphrases: behaviour.passphrases.clone(),
+                forgers: Vec::new(),
+                signing: Signing::Passphrase,
+                deadline_minutes: 60,
+                patience: Duration::from_secs(20),
+            };
+            targets.push(Arc::new(
+                NxtTarget::connect(options).await.expect("the fake answers"),
+            ));
+        }
+        let chains = behaviour.chains.iter().map(|chain| chain.id).collect();
+        Payments::new(
+            &targets,
+            chains,
+            behaviour.passphrases.len(),
+            batch,
+            Arc::clone(books),
+        )
+    }
+
+    #[tokio::test]
+    async fn every_account_pays_on_every_chain_at_every_node_and_amounts_differ() {
+        let behaviour = Behaviour::default();
+        let fake = Fake::start(2, behaviour.clone()).await.expect("ports");
+        let payments = payments(&fake, &behaviour, 1, &Arc::default()).await;
+        let chosen: Vec<(usize, Payment)> = (0..2 * 10 * 3 * 9)
+            .map(|unit| payments.choose(unit))
+            .collect();
+        assert!(chosen.iter().all(|(_, payment)| payment.from != payment.to));
+        let ways: BTreeSet<_> = chosen
+            .iter()
+            .map(|(node, payment)| (*node, payment.from, payment.to, payment.chain))
+            .collect();
+        assert_eq!(ways.len(), chosen.len(), "each way once");
+        let amounts: BTreeSet<u64> = chosen.iter().map(|(_, payment)| payment.amount).collect();
+        assert_eq!(amounts.len(), chosen.len());
+    }
+
+    #[tokio::test]
+    async fn batches_carry_everything_once_and_each_unit_gets_its_own_answer() {
+        for batch in [1, 50] {
+            let behaviour = Behaviour {
+                refuse_every: 10,
+                ..Behaviour::default()
+            };
+            let fake = Fake::start(2, behaviour.clone()).await.expect("ports");
+            let books = Arc::new(Books::default());
+            let payments = Arc::new(payments(&fake, &behaviour, batch, &books).await);
+            let units = (0..200).map(|unit| {
+                let payments = Arc::clone(&payments);
+                tokio::spawn(async move {
+                    payments
+                        .run_due(0, unit, Duration::from_millis(unit))
+                        .await
+                        .outcome
+                })
+            });
+            let units: Vec<_> = units.collect();
+            let mut refused = 0;
+            for unit in units {
+                refused += usize::from(unit.await.expect("no panic").is_err());
+            }
+            let (kept, every) = books.kept();
+            assert_eq!((refused, kept.len(), every), (20, 180, 1), "batch {batch}");
+            let keys: BTreeSet<TxKey> = kept.iter().map(|accepted| accepted.key).collect();
+            assert_eq!(keys.len(), 180);
+            assert!(
+                kept.iter()
+                    .any(|accepted| accepted.due_ms > 0 && accepted.node == 1)
+            );
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Looks at a node's main chain again and again while a load is on.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::task::JoinHandle;
+use tokio::time::{MissedTickBehavior, interval};
+
+use super::line::{Line, Told};
+use super::{ChainTarget, Detail};
+use crate::load::Fault;
+
+/// Between two looks: how exactly the time to a block is known.
+pub const EVERY: Duration = Duration::from_millis(200);
+/// Blocks asked for at a time.
+const BLOCKS_AT_A_TIME: u32 = 100;
+/// Answers in a row that may not join what is known: then it is left for the next look.
+const STEPS_MAX: usize = 64;
+
+/// A look-out on one node. Dropping it ends it.
+pub struct Watch {
+    line: Arc<Mutex<Line>>,
+    task: JoinHandle<()>,
+}
+
+impl Watch {
+    /// Begins to look, from a height on. Times count from `epoch`.
+    #[must_use]
+    pub fn begin(target: Arc<dyn ChainTarget>, from: u64, epoch: Instant) -> Self {
+        let line = Arc::new(Mutex::new(Line::default()));
+        let looked = Arc::clone(&line);
+        let task = tokio::spawn(async move {
+            let mut ticks = interval(EVERY);
+            ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            loop {
+                ticks.tick().await;
+                // A node that does not answer now may answer at the next look; the audit asks it again in any case.
+                let _ = look(&*target, from, epoch, &looked).await;
+            }
+        });
+        Self { line, task }
+    }
+
+    /// What it has seen so far.
+    #[must_use]
+    pub fn line(&self) -> Line {
+        lock(&self.line).clone()
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn look(
+    target: &dyn ChainTarget,
+    from: u64,
+    epoch: Instant,
+    line: &Mutex<Line>,
+) -> Result<(), Fault> {
+    let status = target.status().await?;
+    let mut next = {
+        let line = lock(line);
+        match line.tip() {
+            Some(tip) if tip.id == status.tip => return Ok(()),
+            Some(tip) => tip.height.saturating_add(1).min(status.height),
+            None => from,
+        }
+    };
+    for _ in 0..STEPS_MAX {
+        let blocks = target
+            .blocks(next.max(from), BLOCKS_AT_A_TIME, Detail::Counts)
+            .await?;
+        let at_ms = u64::try_from(epoch.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let mut line = lock(line);
+        next = match line.tell(&blocks, at_ms) {
+            Told::Needed(height) => height,
+            Told::Taken => match blocks.last() {
+                Some(last) if last.height < status.height => last.height + 1,
+                _ => return Ok(()),
+            },
+        };
+    }
+    Ok(())
+}
+
+fn lock(line: &Mutex<Line>) -> std::sync::MutexGuard<'_, Line> {
+    line.lock().unwrap_or_else(PoisonError::into_inner)
+}

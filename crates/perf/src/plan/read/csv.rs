@@ -1,0 +1,150 @@
+//! The tables that load tests of the Ardor family keep beside them: servers, chains, accounts; one row a line, with or without a head.
+
+use std::fs::File;
+use std::io::Read;
+
+/// Columns of `servers.csv`.
+pub const SERVERS: &[&str] = &["name", "url"];
+/// Columns of `chains.csv`; the fee may be left out.
+pub const CHAINS: &[&str] = &["id", "name", "decimals", "fee"];
+/// Columns of `accounts.csv`; the node may be left out.
+pub const ACCOUNTS: &[&str] = &["passphrase", "node"];
+
+/// The longest file that is read.
+const BYTES_MAX: usize = 1 << 20;
+/// Rows of one file at most.
+const ROWS_MAX: usize = 10_000;
+
+/// Rows of a file; what is left out of a row is `None`. A first line that names the columns may order them otherwise.
+pub fn load(path: &str, columns: &[&str]) -> Result<Vec<Vec<Option<String>>>, String> {
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(|error| error.to_string())?;
+    let read = file.take(BYTES_MAX as u64 + 1).read_to_end(&mut bytes);
+    read.map_err(|error| error.to_string())?;
+    if bytes.len() > BYTES_MAX {
+        return Err(format!("longer than {BYTES_MAX} bytes"));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| "not UTF-8".to_owned())?;
+    rows(&text, columns)
+}
+
+/// Likewise, of a text.
+pub fn rows(text: &str, columns: &[&str]) -> Result<Vec<Vec<Option<String>>>, String> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut order: Vec<Option<usize>> = (0..columns.len()).map(Some).collect();
+    let mut rows = Vec::new();
+    let lines = text.lines().enumerate();
+    let lines = lines.filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
+    for (first, (number, line)) in lines.enumerate() {
+        let cells =
+            cells(line).ok_or_else(|| format!("line {}: a quote is not closed", number + 1))?;
+        let place = |cell: &String| {
+            columns
+                .iter()
+                .position(|column| column.eq_ignore_ascii_case(cell.trim()))
+        };
+        let named: Vec<Option<usize>> = cells.iter().map(place).collect();
+        if first == 0 && !named.is_empty() && named.iter().all(Option::is_some) {
+            order = named;
+            continue;
+        }
+        if cells.len() > order.len() {
+            return Err(format!(
+                "line {}: {} columns; there are {}",
+                number + 1,
+                cells.len(),
+                columns.join(", ")
+            ));
+        }
+        let mut row = vec![None; columns.len()];
+        for (cell, place) in cells.into_iter().zip(&order) {
+            if let Some(place) = place {
+                row[*place] = Some(cell).filter(|cell| !cell.is_empty());
+            }
+        }
+        rows.push(row);
+        if rows.len() > ROWS_MAX {
+            return Err(format!("more than {ROWS_MAX} rows"));
+        }
+    }
+    Ok(rows)
+}
+
+/// The cells of a line, `None` if a quote is not closed. Blanks around a cell are no part of it, unless it is quoted.
+fn cells(line: &str) -> Option<Vec<String>> {
+    let mut cells = vec![String::new()];
+    let (mut quoted, mut was_quoted) = (false, false);
+    let mut letters = line.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let cell = cells.last_mut()?;
+        match letter {
+            '"' if quoted && letters.peek() == Some(&'"') => {
+                letters.next();
+                cell.push('"');
+            }
+            '"' if quoted => quoted = false,
+            '"' if cell.trim().is_empty() => {
+                cell.clear();
+                (quoted, was_quoted) = (true, true);
+            }
+            ',' | ';' if !quoted => {
+                if !was_quoted {
+                    *cell = cell.trim().to_owned();
+                }
+                was_quoted = false;
+                cells.push(String::new());
+            }
+            other => cell.push(other),
+        }
+    }
+    if !was_quoted && let Some(cell) = cells.last_mut() {
+        *cell = cell.trim().to_owned();
+    }
+    (!quoted).then_some(cells)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(text: &str, columns: &[&str]) -> Result<Vec<String>, String> {
+        let line = |row: Vec<Option<String>>| {
+            let cells: Vec<String> = row
+                .into_iter()
+                .map(|cell| cell.unwrap_or_else(|| "-".to_owned()))
+                .collect();
+            cells.join("|")
+        };
+        rows(text, columns).map(|rows| rows.into_iter().map(line).collect())
+    }
+
+    #[test]
+    fn tables_with_and_without_a_head() {
+        for (text, columns, wanted) in [
+            (
+                "a,http://x:1\nb , http://y:2\n",
+                SERVERS,
+                vec!["a|http://x:1", "b|http://y:2"],
+            ),
+            ("url,name\nhttp://x:1,a\n", SERVERS, vec!["a|http://x:1"]),
+            (
+                "id;name;decimals\n1;P;8\n# more\n\n2;Q;4",
+                CHAINS,
+                vec!["1|P|8|-", "2|Q|4|-"],
+            ),
+            (
+                "\"a, \"\"b\"\"\",2\n0\n",
+                ACCOUNTS,
+                vec!["a, \"b\"|2", "0|-"],
+            ),
+            ("\u{feff}passphrase\n0", ACCOUNTS, vec!["0|-"]),
+            ("", ACCOUNTS, vec![]),
+        ] {
+            let wanted: Vec<String> = wanted.into_iter().map(str::to_owned).collect();
+            assert_eq!(shown(text, columns), Ok(wanted), "{text}");
+        }
+        assert!(shown("a,b,c", SERVERS).is_err_and(|error| error.contains("3 columns")));
+        assert!(shown("\"a", SERVERS).is_err_and(|error| error.contains("quote")));
+        assert!(load("/nowhere/at/all.csv", SERVERS).is_err());
+    }
+}

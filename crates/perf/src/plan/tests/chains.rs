@@ -1,0 +1,172 @@
+//! Scenarios about a chain: what they may say, and that they are written as they were read.
+
+use std::io::Write;
+
+use super::read;
+use crate::chain::ChainId;
+use crate::plan::NoChecks;
+use crate::plan::{ChainServers, Options, parse};
+
+#[test]
+fn what_is_left_out_is_as_published() {
+    let plan = read("[chain]", false, &[]).expect("it is enough");
+    let chain = plan.chain.clone().expect("a chain");
+    assert_eq!(
+        (
+            chain.nodes,
+            chain.block_s,
+            chain.batch,
+            chain.accounts.len()
+        ),
+        (4, 5, 1, 10)
+    );
+    let decimals: Vec<u8> = chain.chains.iter().map(|chain| chain.decimals).collect();
+    assert_eq!(decimals, [8, 8, 4, 8, 8]);
+    let fees: Vec<u64> = chain.chains.iter().map(|chain| chain.fee).collect();
+    assert_eq!(fees, [100_000_000, 1_000_000, 100, 1_000_000, 1_000_000]);
+    let places: Vec<u32> = chain.accounts.iter().map(|account| account.node).collect();
+    assert_eq!(places, [1, 2, 3, 4, 1, 2, 3, 4, 1, 2]);
+    assert_eq!(
+        (
+            plan.network.banks,
+            plan.work.len(),
+            plan.main_metric.as_str()
+        ),
+        (0, 0, "chain_tps")
+    );
+}
+
+#[test]
+fn it_is_written_as_it_was_read() {
+    for text in [
+        "[chain]",
+        "[chain]\nnodes = 2\nblock_s = 20\nprofile = 'production'\nchildren = 0\naccounts = ['a', { passphrase = 'b', node = 2 }]\n\
+         batch = 100\ndrain_s = 1.5\ndeadline_minutes = 30\nsettings.pool.count_max = 7",
+        "[chain]\n[[chain.chains]]\nid = 1\n[[chain.chains]]\nid = 9\nname = 'X'\ndecimals = 0\nfee = 3",
+        "[chain.target]\nkind = 'nxt'\nservers = ['http://127.0.0.1:27876', 'http://b:1']\nsigning = 'prepared'",
+        "[chain.target]\nkind = 'tally'\nservers = ['/tmp/x']",
+        "[chain]\n[[sweep]]\nlabel = 'run'\n[[sweep.case]]\nname = 'a'\nset.chain.block_s = 2\nset.load.outstanding = 40",
+    ] {
+        let plan = read(text, false, &[]).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let written = plan.to_toml();
+        let again = parse(
+            &plan.name,
+            "x.toml",
+            written.as_bytes(),
+            &Options::default(),
+            &NoChecks,
+        );
+        assert_eq!(again.expect("it is in order"), plan, "{written}");
+    }
+    let plan = read(
+        "[chain]\n[[sweep]]\nset = 'chain.block_s'\nvalues = [2, 5]",
+        false,
+        &[],
+    )
+    .expect("in order");
+    let points = plan.points().expect("points");
+    let seconds: Vec<u32> = points
+        .iter()
+        .filter_map(|point| point.plan.chain.as_ref())
+        .map(|chain| chain.block_s)
+        .collect();
+    assert_eq!(seconds, [2, 5]);
+}
+
+#[test]
+fn what_contradicts_is_refused() {
+    for (text, wanted) in [
+        (
+            "[chain]\n[work]\nkind = 'issue'",
+            "makes no sense beside `chain`",
+        ),
+        (
+            "[chain]\n[network]\nbanks = 2",
+            "makes no sense beside `chain`",
+        ),
+        ("[chain]\nnodes = 0", "from 1 to 64"),
+        ("[chain]\naccounts = 1", "from 2 to 1000"),
+        ("[chain]\naccounts = ['a', 'a']", "same passphrase"),
+        (
+            "[chain]\naccounts = ['a', { passphrase = 'b', node = 9 }]",
+            "there are 4",
+        ),
+        (
+            "[chain]\n[[chain.chains]]\nid = 2",
+            "the parent, with the id 1",
+        ),
+        (
+            "[chain]\n[[chain.chains]]\nid = 1\n[[chain.chains]]\nid = 1\nname = 'x'",
+            "two chains",
+        ),
+        (
+            "[chain]\nchildren = 1\n[[chain.chains]]\nid = 1",
+            "contradicts",
+        ),
+        ("[chain]\naccounts_csv = '/nowhere/x.csv'", "/nowhere/x.csv"),
+        ("[chain.target]\nkind = 'nxt'", "needs 1 to 64 `servers`"),
+        (
+            "[chain.target]\nkind = 'nxt'\nservers = ['ftp://x']",
+            "http://host:port",
+        ),
+        (
+            "[chain.target]\nkind = 'tally'\nservers = ['x']\nsigning = 'prepared'",
+            "the client signs",
+        ),
+        (
+            "[chain]\nnodes = 2\n[chain.target]\nkind = 'nxt'\nservers = ['http://x:1']",
+            "makes no sense with a target",
+        ),
+        ("[chain]\nblok_s = 2", "did you mean `block_s`?"),
+    ] {
+        let error = read(text, false, &[]).expect_err(text);
+        assert!(error.contains(wanted), "{text}: {error}");
+    }
+}
+
+#[test]
+fn tables_of_other_load_tests_are_taken_as_they_are() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        let mut file = std::fs::File::create(&path).expect("a file");
+        file.write_all(text.as_bytes()).expect("written");
+        path.display().to_string()
+    };
+    let servers = file(
+        "servers.csv",
+        "name,url\na,http://10.0.0.1:27876\nb,http://10.0.0.2:27876\n",
+    );
+    let chains = file("chains.csv", "1,ARDR,8\n2,IGNIS,8,500\n3,AEUR,4\n");
+    let accounts = file("accounts.csv", "passphrase\n0\n1\n2\n");
+    let text = format!(
+        "[chain]\nchains_csv = '{chains}'\naccounts_csv = '{accounts}'\n[chain.target]\nkind = 'nxt'\nservers_csv = '{servers}'"
+    );
+    let plan = read(&text, false, &[]).expect("in order");
+    let chain = plan.chain.expect("a chain");
+    let urls = ["http://10.0.0.1:27876", "http://10.0.0.2:27876"].map(str::to_owned);
+    let target = ChainServers::Nxt {
+        urls: urls.to_vec(),
+        prepared: false,
+    };
+    assert_eq!((chain.nodes, chain.target), (2, Some(target)));
+    let fees: Vec<(ChainId, u64)> = chain
+        .chains
+        .iter()
+        .map(|chain| (chain.id, chain.fee))
+        .collect();
+    assert_eq!(
+        fees,
+        [
+            (ChainId(1), 100_000_000),
+            (ChainId(2), 500),
+            (ChainId(3), 100)
+        ]
+    );
+    let accounts: Vec<(&str, u32)> = chain
+        .accounts
+        .iter()
+        .map(|account| (account.passphrase.as_str(), account.node))
+        .collect();
+    assert_eq!(accounts, [("0", 1), ("1", 2), ("2", 1)]);
+}

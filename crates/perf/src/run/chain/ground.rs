@@ -1,0 +1,194 @@
+//! The nodes that a stretch runs on.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use client::Endpoint;
+
+use crate::chain::ChainTarget;
+use crate::chain::nxt::{self, NxtTarget, Signing};
+use crate::chain::ours::{self, TallyTarget};
+use crate::load::Fault;
+use crate::monitor::Subject;
+use crate::plan::{ChainPlan, ChainServers};
+use crate::run::course::shown::Shown;
+use crate::run::error::RunError;
+use crate::run::event::{Event, Events, Step};
+use crate::topology::{ChainNetwork, NetworkError, chain_endpoint};
+
+/// What one answer of a server of the Ardor/Nxt family may take: those that are overloaded take long.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Of all test accounts.
+fn passphrases(chain: &ChainPlan) -> Vec<String> {
+    let accounts = chain.accounts.iter();
+    accounts.map(|account| account.passphrase.clone()).collect()
+}
+
+/// See the module.
+pub(super) struct Ground {
+    targets: Vec<Arc<dyn ChainTarget>>,
+    /// What was brought up for this.
+    network: Option<ChainNetwork>,
+}
+
+impl Ground {
+    /// Brings nodes up, or connects to those that run.
+    pub async fn begin(
+        chain: &ChainPlan,
+        binary: PathBuf,
+        events: &Events,
+    ) -> Result<Self, RunError> {
+        let step = Shown::begin(events, Step::Network);
+        let mut network = None;
+        let targets = match &chain.target {
+            Some(ChainServers::Nxt { urls, prepared }) => nxt(chain, urls, *prepared).await?,
+            Some(ChainServers::Tally(folders)) => {
+                let endpoints: Result<Vec<Endpoint>, NetworkError> = folders
+                    .iter()
+                    .map(|folder| chain_endpoint(folder))
+                    .collect();
+                tally(chain, endpoints?, false).await?
+            }
+            None => {
+                let plan = chain.clone();
+                let made = tokio::task::spawn_blocking(move || {
+                    let mut network = ChainNetwork::make(&binary, &plan)?;
+                    network.start_all()?;
+                    Ok::<ChainNetwork, NetworkError>(network)
+                });
+                let made = made.await??;
+                let endpoints = (0..made.nodes())
+                    .filter_map(|at| made.endpoint(at))
+                    .collect();
+                let targets = tally(chain, endpoints, true).await?;
+                network = Some(made);
+                targets
+            }
+        };
+        step.end(&format!(
+            "{} nodes, {} s a block",
+            targets.len(),
+            chain.block_s
+        ));
+        Ok(Self { targets, network })
+    }
+
+    /// The nodes, in order.
+    pub fn targets(&self) -> &[Arc<dyn ChainTarget>] {
+        &self.targets
+    }
+
+    /// What there is to watch.
+    pub fn subjects(&self) -> Vec<Subject> {
+        let Some(network) = &self.network else {
+            return Vec::new();
+        };
+        let subject = |at| Subject {
+            name: network.name(at).to_owned(),
+            pid: network.pid(at),
+            folder: Some(network.data(at)),
+            endpoint: network.endpoint(at),
+        };
+        (0..network.nodes()).map(subject).collect()
+    }
+
+    /// Bytes on all disks together; 0 where that is not ours to see.
+    pub fn disk_bytes(&self) -> u64 {
+        self.network.as_ref().map_or(0, ChainNetwork::disk_bytes)
+    }
+
+    /// Who has ended by itself.
+    pub fn died(&mut self) -> Option<RunError> {
+        let (name, log, tail) = self.network.as_mut()?.died()?;
+        Some(RunError::NodeDied {
+            name,
+            log: log.display().to_string(),
+            tail,
+        })
+    }
+
+    /// Takes what was brought up down, or leaves it up.
+    pub async fn end(self, keep: bool, events: &Events) {
+        let Some(network) = self.network else {
+            return;
+        };
+        if keep {
+            let (folder, pids) = network.keep();
+            events(Event::Kept { folder, pids });
+            return;
+        }
+        // It is of no use any more, however it ends; waiting for its processes takes a moment.
+        let _ = tokio::task::spawn_blocking(move || drop(network)).await;
+    }
+}
+
+/// Servers of the Ardor/Nxt family: connected, forging and bundling.
+async fn nxt(
+    chain: &ChainPlan,
+    urls: &[String],
+    prepared: bool,
+) -> Result<Vec<Arc<dyn ChainTarget>>, RunError> {
+    let mut targets: Vec<Arc<dyn ChainTarget>> = Vec::with_capacity(urls.len());
+    for (at, url) in urls.iter().enumerate() {
+        let options = nxt::Options {
+            url: url.clone(),
+            name: format!("node-{}", at + 1),
+            chains: chain.chains.clone(),
+            passphrases: passphrases(chain),
+            forgers: accounts_of(chain, at),
+            signing: if prepared {
+                Signing::Prepared
+            } else {
+                Signing::Passphrase
+            },
+            deadline_minutes: chain.deadline_minutes,
+            patience: PATIENCE,
+        };
+        let target = NxtTarget::connect(options)
+            .await
+            .map_err(said("connecting"))?;
+        target.forge(true).await.map_err(said("forging"))?;
+        target.bundle().await.map_err(said("bundling"))?;
+        targets.push(Arc::new(target));
+    }
+    Ok(targets)
+}
+
+/// Nodes of ours; those that are somebody else's forge as they are told by him.
+pub(super) async fn tally(
+    chain: &ChainPlan,
+    endpoints: Vec<Endpoint>,
+    own: bool,
+) -> Result<Vec<Arc<dyn ChainTarget>>, RunError> {
+    let mut targets: Vec<Arc<dyn ChainTarget>> = Vec::with_capacity(endpoints.len());
+    for (at, endpoint) in endpoints.into_iter().enumerate() {
+        let options = ours::Options {
+            endpoint,
+            name: format!("node-{}", at + 1),
+            chains: chain.chains.clone(),
+            passphrases: passphrases(chain),
+            forgers: if own {
+                accounts_of(chain, at)
+            } else {
+                Vec::new()
+            },
+            deadline_minutes: chain.deadline_minutes,
+        };
+        let target = TallyTarget::connect(options).await;
+        targets.push(Arc::new(target.map_err(said("connecting"))?));
+    }
+    Ok(targets)
+}
+
+fn said(what: &'static str) -> impl FnOnce(Fault) -> RunError {
+    move |fault| RunError::Chain { what, fault }
+}
+
+/// The test accounts of a node, by number.
+fn accounts_of(chain: &ChainPlan, node: usize) -> Vec<usize> {
+    let accounts = chain.accounts.iter().enumerate();
+    let here = accounts.filter(|(_, account)| account.node as usize == node + 1);
+    here.map(|(number, _)| number).collect()
+}

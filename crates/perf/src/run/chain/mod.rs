@@ -1,0 +1,112 @@
+//! The course of a scenario about a chain: each stretch has a chain of its own, from its genesis to its audit; a target's goes on.
+//!
+//! ```text
+//! nodes up -> balances noted -> load, look-outs on every node -> pools empty -> forging stops -> one tip -> audit -> result
+//! ```
+//! The steps after the load are part of every stretch, whatever happened in it.
+
+mod ground;
+mod settle;
+mod stretch;
+mod sync;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::Instant;
+
+use super::error::RunError;
+use super::event::Events;
+use super::schedule::turns;
+use super::{Options, label};
+use crate::plan::{Plan, PointPlan};
+use crate::report::Jtl;
+use crate::results::Point;
+use ground::Ground;
+use stretch::Measure;
+pub use sync::{Synced, sync};
+
+/// What payments are called among kinds of work.
+const LABEL: &str = "payment";
+
+/// A scenario on its way.
+pub(super) struct Course<'a> {
+    pub plan: &'a Plan,
+    pub options: &'a Options,
+    pub events: &'a Events,
+    pub points: &'a [PointPlan],
+    /// Executables of points that have their own.
+    pub binaries: &'a [Option<PathBuf>],
+    /// Where the time axis begins.
+    pub epoch: Instant,
+    /// What was measured, point by point.
+    pub results: &'a mut [Point],
+    /// Where every unit goes, if somebody wants it.
+    pub jtl: Option<&'a mut Jtl>,
+}
+
+impl Course<'_> {
+    /// Runs every turn, or as many as can be.
+    pub async fn run(mut self) -> Result<(), RunError> {
+        let run = &self.plan.run;
+        let units = Arc::new(AtomicU64::new(0));
+        let all = turns(
+            self.points.len(),
+            run.repeats,
+            run.interleave,
+            self.plan.seed,
+        );
+        let last = all.len().saturating_sub(1);
+        for (at, turn) in all.into_iter().enumerate() {
+            if self.options.stop.is_asked() {
+                break;
+            }
+            let point = &self.points[turn.point];
+            let Some(chain) = &point.plan.chain else {
+                // A sweep cannot take the chain out of a scenario.
+                continue;
+            };
+            let binary = self.binaries.get(turn.point).cloned().flatten();
+            let binary = binary.unwrap_or_else(|| self.options.binary.clone());
+            let mut ground = Ground::begin(chain, binary, self.events).await?;
+            let repeat = (run.repeats > 1).then_some(turn.repeat);
+            let labels = [LABEL.to_owned()];
+            let outstanding = super::stretch::outstanding(&point.plan.load);
+            let samples = self
+                .jtl
+                .as_mut()
+                .map(|jtl| jtl.stretch(&labels, outstanding));
+            let measure = Measure {
+                plan: &point.plan,
+                chain,
+                ground: &ground,
+                label: label(&point.at, repeat),
+                labels: labels.to_vec(),
+                epoch: self.epoch,
+                units: Arc::clone(&units),
+                seed: self
+                    .plan
+                    .seed
+                    .wrapping_add(u64::from(turn.repeat) << 32 | turn.point as u64),
+                stop: self.options.stop.clone(),
+                samples,
+                events: self.events,
+            };
+            let measured = measure.run().await;
+            let died = ground.died();
+            if let Ok(measured) = measured {
+                let results = &mut self.results[turn.point];
+                results.stretches.push(measured.stretch);
+                results.audits.push(measured.audit);
+            } else if let Err(error) = measured {
+                return Err(died.unwrap_or(error));
+            }
+            let keep = self.options.keep && at == last;
+            ground.end(keep, self.events).await;
+            if let Some(died) = died {
+                return Err(died);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,201 @@
+//! How fast a new node catches up with a chain that others have built: history is loaded through the API as fast as one node takes
+//! it, then another node begins with nothing.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::ground::tally;
+use super::settle;
+use crate::chain::books::Books;
+use crate::chain::payments::Payments;
+use crate::chain::{ChainStatus, ChainTarget};
+use crate::load::engine::{self, Around, Real, Settings, Stop, UNFINISHED_AFTER};
+use crate::load::{Fault, Live};
+use crate::measure::{DiskUse, ProcessReading};
+use crate::plan::{ChainPlan, Closed, Load, Think};
+use crate::run::error::RunError;
+use crate::topology::{ChainNetwork, NetworkError};
+
+/// Payments outstanding while history is made.
+const OUTSTANDING: u32 = 4_000;
+/// The longest that history may take to make.
+const HISTORY_MAX: Duration = Duration::from_secs(24 * 3_600);
+/// Between two looks at how far the new node is.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Beyond this without a new block the new node will not catch up.
+const STUCK_AFTER: Duration = Duration::from_secs(120);
+
+/// What a new node did.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Synced {
+    /// Transactions in the chain that it took over.
+    pub transactions: u64,
+    /// Blocks of it.
+    pub blocks: u64,
+    /// Payments a second that stood in blocks while history was made, until the last was in one.
+    pub history_per_s: f64,
+    /// Seconds from the new node's start until it had the tip.
+    pub seconds: f64,
+    /// Transactions a second meanwhile.
+    pub per_s: f64,
+    /// Bytes of files for each transaction, of the node that built the chain.
+    pub bytes_per_transaction: f64,
+    /// Peak resident memory of the larger of the two, megabytes (10^6).
+    pub rss_mb_max: f64,
+}
+
+/// Loads `transactions` payments on one node, then measures how another catches up. `plan` says what chain; it has two nodes, and
+/// all of its accounts are on the first.
+///
+/// # Errors
+/// Nodes that do not stand, and what they answer.
+pub async fn sync(
+    binary: &Path,
+    plan: &ChainPlan,
+    transactions: u64,
+    live: Arc<Live>,
+    stop: Stop,
+) -> Result<Synced, RunError> {
+    let mut plan = plan.clone();
+    plan.nodes = 2;
+    for account in &mut plan.accounts {
+        account.node = 1;
+    }
+    let (binary, made): (PathBuf, ChainPlan) = (binary.to_owned(), plan.clone());
+    let step = tokio::task::spawn_blocking(move || {
+        let mut network = ChainNetwork::make(&binary, &made)?;
+        network.start(&[0])?;
+        Ok::<ChainNetwork, NetworkError>(network)
+    });
+    let mut network = step.await??;
+    let first = tally(&plan, network.endpoint(0).into_iter().collect(), true).await?;
+    let begun = Instant::now();
+    let accepted = history(&plan, &first, transactions, live, stop).await;
+    settle::drained(&first, seconds(plan.drain_s))
+        .await
+        .map_err(|fault| said("making history", fault))?;
+    let built = begun.elapsed().as_secs_f64();
+    // The chain stands still while the other comes.
+    settle::one_tip(&first, seconds(plan.drain_s))
+        .await
+        .map_err(|fault| said("stopping to forge", fault))?;
+    let tip = status(&first).await?;
+    let size = DiskUse::of(&network.data(0)).unwrap_or_default().live_bytes;
+    let started = Instant::now();
+    let step = tokio::task::spawn_blocking(move || {
+        network.start(&[1])?;
+        Ok::<ChainNetwork, NetworkError>(network)
+    });
+    network = step.await??;
+    let second = tally(&plan, network.endpoint(1).into_iter().collect(), true).await?;
+    caught_up(&second, &tip).await?;
+    let took = started.elapsed().as_secs_f64();
+    let peaks = (0..2).filter_map(|at| ProcessReading::of(network.pid(at)?).ok());
+    let peak = peaks
+        .map(|reading| reading.rss_peak_bytes)
+        .max()
+        .unwrap_or(0);
+    let _ = tokio::task::spawn_blocking(move || drop(network)).await;
+    Ok(Synced {
+        transactions: accepted,
+        blocks: tip.height,
+        history_per_s: accepted as f64 / built.max(f64::MIN_POSITIVE),
+        seconds: took,
+        per_s: accepted as f64 / took.max(f64::MIN_POSITIVE),
+        bytes_per_transaction: size as f64 / accepted.max(1) as f64,
+        rss_mb_max: peak as f64 / 1e6,
+    })
+}
+
+/// Loads; gives how many payments were accepted.
+async fn history(
+    plan: &ChainPlan,
+    targets: &[Arc<dyn ChainTarget>],
+    transactions: u64,
+    live: Arc<Live>,
+    stop: Stop,
+) -> u64 {
+    let chains = plan.chains.iter().map(|chain| chain.id).collect();
+    // Nobody looks for each of them afterwards.
+    let books = Arc::new(Books::keeping(1));
+    let payments = Payments::new(
+        targets,
+        chains,
+        plan.accounts.len(),
+        plan.batch.max(1) as usize,
+        Arc::clone(&books),
+    );
+    let load = Load::Closed(Closed {
+        outstanding: OUTSTANDING,
+        think: Think::Fixed(0.0),
+    });
+    let settings = Settings {
+        warm_up: Duration::ZERO,
+        measured: HISTORY_MAX,
+        count: Some(transactions),
+        seed: 1,
+        labels: vec!["payment".to_owned()],
+        unfinished_after: UNFINISHED_AFTER,
+    };
+    let around = Around {
+        live,
+        stop,
+        ..Around::default()
+    };
+    let clock = Real::since(Instant::now());
+    engine::stretch(
+        &clock,
+        &Arc::new(payments),
+        &load,
+        &settings,
+        &around,
+        async {},
+    )
+    .await;
+    books.total()
+}
+
+/// Waits until the new node has the tip.
+async fn caught_up(targets: &[Arc<dyn ChainTarget>], tip: &ChainStatus) -> Result<(), RunError> {
+    let (mut height, mut since) = (0, Instant::now());
+    loop {
+        let now = status(targets).await?;
+        if now.tip == tip.tip {
+            return Ok(());
+        }
+        if now.height > height {
+            (height, since) = (now.height, Instant::now());
+        }
+        if since.elapsed() > STUCK_AFTER {
+            let message = format!("the new node stays at height {height} of {}", tip.height);
+            return Err(said("catching up", fault(message)));
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+}
+
+async fn status(targets: &[Arc<dyn ChainTarget>]) -> Result<ChainStatus, RunError> {
+    let target = targets
+        .first()
+        .ok_or_else(|| said("a node", fault("there is none".to_owned())))?;
+    target
+        .status()
+        .await
+        .map_err(|fault| said("its status", fault))
+}
+
+fn fault(message: String) -> Fault {
+    Fault {
+        code: crate::run::error::RUN_FAILED.to_owned(),
+        message,
+    }
+}
+
+fn said(what: &'static str, fault: Fault) -> RunError {
+    RunError::Chain { what, fault }
+}
+
+fn seconds(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX)
+}

@@ -1,0 +1,309 @@
+//! A network of chain nodes on this machine: real processes in a temporary folder, on free ports, removed at the end.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use chain::genesis::{BalanceSpec, ChainSpec, GenesisSpec, ParamsOverrides, SUPPLY_MAX};
+use client::Endpoint;
+use tempfile::TempDir;
+
+use super::config_file::{ConfigFile, Settings};
+use super::external::{CHAIN_CONFIG_FILE as CONFIG_FILE, chain_endpoint};
+use super::network::{NetworkError, READY_MAX, STOP_MAX, system};
+use super::process::{NodeProcess, Program, tail};
+use crate::measure::DiskUse;
+use crate::plan::ChainPlan;
+
+/// What a node prints on standard output when it takes work.
+const READY: &str = "\"ready\":";
+/// In a network's and a node's folder: what the chain begins with.
+const GENESIS_FILE: &str = "genesis.toml";
+/// In a node's folder: its data.
+const DATA: &str = "data";
+/// Whole tokens of each chain that a test account begins with, as far as there may be so many.
+const TOKENS_EACH: u64 = 100_000_000;
+/// What a chain's time begins before: a node's clock may differ a little.
+const BEFORE_MS: u64 = 1_000;
+
+/// Nodes of one chain. Dropping it kills its processes and removes its temporary folder.
+#[derive(Debug)]
+pub struct ChainNetwork {
+    // Processes come first: they are dropped, and so killed, before their folder goes.
+    nodes: Vec<ChainNode>,
+    root: PathBuf,
+    temporary: Option<TempDir>,
+}
+
+/// One of them.
+#[derive(Debug)]
+struct ChainNode {
+    name: String,
+    folder: PathBuf,
+    endpoint: Endpoint,
+    process: NodeProcess,
+}
+
+impl ChainNetwork {
+    /// Makes folders for what a scenario describes; nothing runs yet.
+    ///
+    /// # Errors
+    /// What `tally chain genesis` says, files, settings that a node does not take.
+    pub fn make(binary: &Path, plan: &ChainPlan) -> Result<Self, NetworkError> {
+        let temporary = tempfile::Builder::new()
+            .prefix("tally-chain-")
+            .tempdir()
+            .map_err(|source| system("a temporary folder", source))?;
+        let root = temporary.path().join("network");
+        let output = Command::new(binary)
+            .args([
+                "chain",
+                "genesis",
+                "--servers",
+                &plan.nodes.to_string(),
+                "--out",
+            ])
+            .arg(&root)
+            .output()
+            .map_err(|source| system(&binary.display().to_string(), source))?;
+        if !output.status.success() {
+            return Err(NetworkError::Bootstrap(
+                String::from_utf8_lossy(&output.stderr).into_owned(),
+            ));
+        }
+        let genesis =
+            toml::to_string(&genesis_of(plan)).map_err(|error| NetworkError::Setting {
+                name: GENESIS_FILE.to_owned(),
+                message: error.to_string(),
+            })?;
+        write(&root.join(GENESIS_FILE), &genesis)?;
+        let mut nodes = Vec::new();
+        for at in 1..=plan.nodes {
+            let folder = root.join(format!("server{at}"));
+            write(&folder.join(GENESIS_FILE), &genesis)?;
+            let mut config = ConfigFile::read(folder.join(CONFIG_FILE))?;
+            config.lay(&settings_of(plan, at))?;
+            let name = format!("node-{at}");
+            nodes.push(ChainNode {
+                endpoint: chain_endpoint(&folder)?,
+                process: NodeProcess::new(Program {
+                    name: name.clone(),
+                    binary: binary.to_owned(),
+                    arguments: vec![
+                        "chain".into(),
+                        "run".into(),
+                        folder.to_string_lossy().into_owned(),
+                    ],
+                    environment: Vec::new(),
+                    log: folder.join("node.log"),
+                    ready_marker: READY.into(),
+                }),
+                name,
+                folder,
+            });
+        }
+        Ok(Self {
+            nodes,
+            root,
+            temporary: Some(temporary),
+        })
+    }
+
+    /// Starts those of these numbers (from 0) that do not run, and waits until they are ready.
+    pub fn start(&mut self, those: &[usize]) -> Result<(), NetworkError> {
+        for at in those {
+            if let Some(node) = self
+                .nodes
+                .get_mut(*at)
+                .filter(|node| node.process.pid().is_none())
+            {
+                node.process.start()?;
+            }
+        }
+        let deadline = Instant::now() + READY_MAX;
+        for at in those {
+            if let Some(node) = self.nodes.get_mut(*at) {
+                node.process
+                    .wait_ready(deadline.saturating_duration_since(Instant::now()))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts all of them.
+    pub fn start_all(&mut self) -> Result<(), NetworkError> {
+        let all: Vec<usize> = (0..self.nodes.len()).collect();
+        self.start(&all)
+    }
+
+    /// Asks all that run to finish and end.
+    pub fn stop_all(&mut self) -> Result<(), NetworkError> {
+        let mut running: Vec<&mut ChainNode> = self
+            .nodes
+            .iter_mut()
+            .filter(|node| node.process.pid().is_some())
+            .collect();
+        for node in &mut running {
+            node.process.ask_to_stop();
+        }
+        for node in &mut running {
+            node.process.stop(STOP_MAX)?;
+        }
+        Ok(())
+    }
+
+    /// How many nodes there are.
+    #[must_use]
+    pub fn nodes(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// A node's name: `node-1`.
+    #[must_use]
+    pub fn name(&self, at: usize) -> &str {
+        self.nodes.get(at).map_or("", |node| node.name.as_str())
+    }
+
+    /// Where a node's API is.
+    #[must_use]
+    pub fn endpoint(&self, at: usize) -> Option<Endpoint> {
+        self.nodes.get(at).map(|node| node.endpoint.clone())
+    }
+
+    /// A node's process, while it runs.
+    #[must_use]
+    pub fn pid(&self, at: usize) -> Option<u32> {
+        self.nodes.get(at).and_then(|node| node.process.pid())
+    }
+
+    /// A node's folder.
+    #[must_use]
+    pub fn folder(&self, at: usize) -> PathBuf {
+        self.nodes
+            .get(at)
+            .map_or_else(PathBuf::new, |node| node.folder.clone())
+    }
+
+    /// Where a node's data is.
+    #[must_use]
+    pub fn data(&self, at: usize) -> PathBuf {
+        self.folder(at).join(DATA)
+    }
+
+    /// Bytes of all nodes' data together.
+    #[must_use]
+    pub fn disk_bytes(&self) -> u64 {
+        let nodes = (0..self.nodes.len()).filter_map(|at| DiskUse::of(&self.data(at)).ok());
+        nodes
+            .map(|size| size.live_bytes)
+            .fold(0, u64::saturating_add)
+    }
+
+    /// Who was started and has ended by itself: its name, its log and the log's end.
+    pub fn died(&mut self) -> Option<(String, PathBuf, String)> {
+        let node = self.nodes.iter_mut().find_map(|node| {
+            (node.process.pid().is_some() && node.process.has_ended()).then_some(node)
+        })?;
+        let log = node.process.log().to_owned();
+        Some((node.name.clone(), log.clone(), tail(&log)))
+    }
+
+    /// Gives the network up: it goes on without us. Returns its folder and processes.
+    pub fn keep(mut self) -> (PathBuf, Vec<u32>) {
+        let pids = self
+            .nodes
+            .iter()
+            .filter_map(|node| node.process.pid())
+            .collect();
+        for node in &mut self.nodes {
+            node.process.leave_running();
+        }
+        if let Some(temporary) = self.temporary.take() {
+            // It stays from now on.
+            let _ = temporary.keep();
+        }
+        (self.root.clone(), pids)
+    }
+}
+
+/// The genesis of a scenario's chain: its chains, and the same for every test account.
+fn genesis_of(plan: &ChainPlan) -> GenesisSpec {
+    let symbol = |id: u8| format!("C{id}");
+    let each = |decimals: u8| {
+        let wanted = 10u64
+            .checked_pow(u32::from(decimals))
+            .and_then(|unit| unit.checked_mul(TOKENS_EACH));
+        let most = SUPPLY_MAX / plan.accounts.len().max(1) as u64;
+        wanted.unwrap_or(most).min(most)
+    };
+    let amounts: BTreeMap<String, u64> = plan
+        .chains
+        .iter()
+        .map(|chain| (symbol(chain.id.0), each(chain.decimals)))
+        .collect();
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    let now_ms = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
+    GenesisSpec {
+        network: "load test".to_owned(),
+        time_ms: now_ms.saturating_sub(BEFORE_MS),
+        profile: plan.profile.clone(),
+        params: ParamsOverrides {
+            block_seconds: Some(plan.block_s),
+            ..ParamsOverrides::default()
+        },
+        chains: plan
+            .chains
+            .iter()
+            .map(|one| ChainSpec {
+                id: chain::ChainId(one.id.0),
+                name: one.name.clone(),
+                symbol: symbol(one.id.0),
+                decimals: one.decimals,
+            })
+            .collect(),
+        balances: plan
+            .accounts
+            .iter()
+            .map(|account| BalanceSpec {
+                passphrase: Some(account.passphrase.clone()),
+                amounts: amounts.clone(),
+                ..BalanceSpec::default()
+            })
+            .collect(),
+    }
+}
+
+/// What a node runs with: its own accounts forge, the first of them bundles every child chain; then what the scenario sets.
+fn settings_of(plan: &ChainPlan, node: u32) -> Settings {
+    let own = plan.accounts.iter().filter(|account| account.node == node);
+    let own: Vec<toml::Value> = own
+        .map(|account| account.passphrase.clone().into())
+        .collect();
+    let mut bundlers = Vec::new();
+    if let Some(first) = own.first() {
+        for one in plan.chains.iter().skip(1) {
+            let mut rules = toml::Table::new();
+            rules.insert("child".into(), i64::from(one.id.0).into());
+            // Whatever the scenario's payments pay is enough.
+            rules.insert("rate_min".into(), 1.into());
+            let mut bundler = toml::Table::new();
+            bundler.insert("passphrase".into(), first.clone());
+            bundler.insert("rules".into(), rules.into());
+            bundlers.push(toml::Value::Table(bundler));
+        }
+    }
+    let mut settings = Settings::from([
+        ("forging.passphrases".to_owned(), toml::Value::Array(own)),
+        ("bundlers".to_owned(), toml::Value::Array(bundlers)),
+    ]);
+    settings.extend(plan.settings.clone());
+    settings
+}
+
+fn write(path: &Path, text: &str) -> Result<(), NetworkError> {
+    fs::write(path, text).map_err(|source| system(&path.display().to_string(), source))
+}
