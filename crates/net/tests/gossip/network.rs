@@ -1,5 +1,6 @@
 //! Who connects to whom.
 
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::time::Duration;
 
 use net::gossip::{self, Direction, GossipError, GossipOptions, Topic};
@@ -126,5 +127,31 @@ async fn what_cannot_be_is_refused_at_the_start() {
         let error = gossip::start(options).await.expect_err("refused");
         assert_eq!(error.code(), "gossip.bad_option");
         assert!(!error.hint().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_node_may_listen_on_all_addresses_of_either_kind() {
+    for listen in ["0.0.0.0:0", "[::]:0", "[::1]:0"] {
+        let listen: SocketAddr = listen.parse().expect("an address");
+        if TcpListener::bind(listen).is_err() {
+            // A system without IPv6.
+            continue;
+        }
+        let mut one = Node::start(GossipOptions {
+            listen,
+            ..options(1)
+        })
+        .await;
+        let (ip, port) = (one.address().ip(), one.address().port());
+        assert!(ip == listen.ip() && port != 0);
+        let near: SocketAddr = match ip {
+            IpAddr::V4(_) => (Ipv4Addr::LOCALHOST, port).into(),
+            IpAddr::V6(_) => (Ipv6Addr::LOCALHOST, port).into(),
+        };
+        let mut two = Node::of(2, &[near]).await;
+        one.wait_connected(id(2)).await;
+        two.wait_connected(id(1)).await;
+        assert_eq!(two.view(id(1)).and_then(|view| view.address), Some(near));
     }
 }
