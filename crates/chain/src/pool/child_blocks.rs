@@ -73,33 +73,42 @@ impl Pool {
         self.room_for_child_block(block).map(drop)
     }
 
-    /// Which child blocks must leave for this one: each pays less than it does.
+    /// Which child blocks must leave for this one: each pays less than it does, or lacks something while it does not.
     pub(super) fn room_for_child_block(&self, block: &ChildBlock) -> Result<Vec<u32>, Rejection> {
         let bundler = block.transaction().sender;
         let limits = &self.settings;
-        let held: Vec<u32> = self
+        let mut held: Vec<u32> = self
             .offers
             .get(&block.child())
             .map(|offers| offers.best.values().rev().copied().collect())
             .unwrap_or_default();
         let own = |slot: &u32| self.slots.get(*slot).carried.sender == bundler;
-        let mut victims: Vec<u32> = Vec::new();
         let owned = held.iter().filter(|slot| own(slot)).count();
+        let (carried, more) = (self.carriers.total(), block.ids().len());
+        if owned < limits.per_bundler_max
+            && held.len() < limits.child_blocks_max
+            && carried + more <= limits.carried_max
+        {
+            return Ok(Vec::new());
+        }
+        // Those that no block can have now must not keep out one that blocks can.
+        let whole = self.lacking_of(block) == 0;
+        held.sort_by_key(|slot| !(whole && self.is_lacking(*slot)));
+        let mut victims: Vec<u32> = Vec::new();
         if owned >= limits.per_bundler_max {
             let worst = held.iter().copied().find(own);
             let what = format!("{owned} child blocks of this bundler wait on this chain");
-            victims.push(self.outbid(worst, block, what)?);
+            victims.push(self.outbid(worst, block, whole, what)?);
         }
         if held.len() - victims.len() >= limits.child_blocks_max {
             let worst = held.iter().copied().find(|slot| !victims.contains(slot));
             let what = format!("{} child blocks wait on this chain", held.len());
-            victims.push(self.outbid(worst, block, what)?);
+            victims.push(self.outbid(worst, block, whole, what)?);
         }
-        let (carried, more) = (self.carriers.total(), block.ids().len());
         while carried + more - self.carried_by(&victims) > limits.carried_max {
             let worst = held.iter().copied().find(|slot| !victims.contains(slot));
             let what = format!("child blocks carry {carried} transactions, it {more} more");
-            victims.push(self.outbid(worst, block, what)?);
+            victims.push(self.outbid(worst, block, whole, what)?);
         }
         Ok(victims)
     }
@@ -109,10 +118,12 @@ impl Pool {
         &self,
         worst: Option<u32>,
         block: &ChildBlock,
+        whole: bool,
         what: String,
     ) -> Result<u32, Rejection> {
         let paid = worst.map(|slot| self.slots.get(slot).carried.transaction.fee);
         match (worst, paid) {
+            (Some(slot), _) if whole && self.is_lacking(slot) => Ok(slot),
             (Some(slot), Some(paid)) if paid < block.fee() => Ok(slot),
             (_, paid) => Err(Rejection::new(
                 "chain_pool.child_blocks_full",
@@ -122,6 +133,20 @@ impl Pool {
                 },
             )),
         }
+    }
+
+    /// How much of what a child block carries no block can have now.
+    pub(super) fn lacking_of(&self, block: &ChildBlock) -> usize {
+        let child = block.child();
+        let ids = block.ids().iter();
+        ids.filter(|id| !self.is_ready(id, child)).count()
+    }
+
+    /// Whether a child block of the pool lacks something, or its bundler's balance does not cover it.
+    fn is_lacking(&self, slot: u32) -> bool {
+        let entry = self.slots.get(slot);
+        let carrier = entry.carrier.as_ref();
+        entry.parked || carrier.is_some_and(|carrier| carrier.lacking > 0)
     }
 
     /// Ids that these child blocks carry.

@@ -29,9 +29,7 @@ impl Pool {
 
     /// Takes a child block into all indexes, ready.
     pub(super) fn link_child_block(&mut self, block: Arc<ChildBlock>, turn: Turn, end: End) {
-        let child = block.child();
-        let ids = block.ids().iter();
-        let lacking = ids.filter(|id| !self.is_ready(id, child)).count();
+        let lacking = self.lacking_of(&block);
         let carrier = Carrier {
             block: block.clone(),
             lacking: u32::try_from(lacking).unwrap_or(u32::MAX),

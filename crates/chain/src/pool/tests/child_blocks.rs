@@ -275,3 +275,33 @@ fn it_expires_with_the_first_that_it_carries() {
     );
     assert_eq!(pool.standing(&long.id), Some(Standing::Ready));
 }
+
+#[test]
+fn those_that_lack_something_make_way_for_one_that_does_not() {
+    let mut pool = Pool::new(PoolSettings {
+        child_blocks_max: 2,
+        per_bundler_max: 1,
+        ..PoolSettings::default()
+    });
+    let carried = ids(&with_children(&mut pool, 2));
+    let lacking = child_block(7, 2, 50, 0, &[carried[0], TxId([9; 32])]);
+    let dear = child_block(8, 2, 60, 0, &carried[..1]);
+    offer(&mut pool, &lacking).unwrap();
+    offer(&mut pool, &dear).unwrap();
+    let other = child_block(6, 2, 55, 0, &[carried[0], TxId([8; 32])]);
+    let full = Err("chain_pool.child_blocks_full");
+    assert_eq!(
+        offer(&mut pool, &child_block(7, 2, 10, 0, &[TxId([8; 32])])),
+        full
+    );
+    offer(&mut pool, &child_block(6, 2, 1, 0, &carried)).unwrap();
+    assert_eq!(
+        reasons(&mut pool),
+        [(lacking.id(), "chain_pool.superseded")]
+    );
+    // It pays more than the worst, which is whole.
+    offer(&mut pool, &other).unwrap();
+    let mine = child_block(6, 2, 2, 0, &carried[1..]);
+    offer(&mut pool, &mine).unwrap();
+    assert_eq!(offers(&pool), [(dear.id(), true), (mine.id(), true)]);
+}

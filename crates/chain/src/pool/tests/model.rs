@@ -241,8 +241,13 @@ impl Model {
     fn room_for_list(&self, list: &ChildBlock) -> Result<Vec<TxId>, &'static str> {
         let full = "chain_pool.child_blocks_full";
         let mut kept = self.lists(list.child().0);
+        let ready = self.ready(list.child().0);
+        let whole = list.ids().iter().all(|id| ready.contains(id));
+        let complete: BTreeMap<TxId, bool> = self.offers(list.child().0).into_iter().collect();
+        let useless = |item: &Item| whole && !complete[&item.carried.id];
+        kept.sort_by_key(|(item, _)| !useless(item));
         let mut victims = Vec::new();
-        let outbid = |item: &Item| item.carried.transaction.fee < list.fee();
+        let outbid = |item: &Item| useless(item) || item.carried.transaction.fee < list.fee();
         let own = |item: &Item| item.carried.sender == list.transaction().sender;
         if kept.iter().filter(|(item, _)| own(item)).count() >= self.settings.per_bundler_max {
             let at = kept.iter().position(|(item, _)| own(item)).ok_or(full)?;
