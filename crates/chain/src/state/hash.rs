@@ -74,7 +74,8 @@ fn add(hasher: &mut Hasher, table: Table, key: &[u8], value: &[u8]) {
     hasher.update(value);
 }
 
-fn each_row(
+/// Calls `each` for every row of a table, in order.
+pub(super) fn each_row(
     reads: &impl Reads<Table>,
     table: Table,
     mut each: impl FnMut(&[u8], &[u8]) -> Result<(), StoreFailure>,

@@ -23,6 +23,7 @@ mod recent;
 pub mod rows;
 mod stake;
 mod undo;
+mod verify;
 mod window;
 
 pub use apply::{Applied, Touched, apply_block, check_shape};
@@ -36,3 +37,4 @@ pub use overlay::Overlay;
 pub use prune::{Pruned, prune};
 pub use stake::{effective_tokens, recent_forgers};
 pub use undo::{carried_block, undo_block};
+pub use verify::{Verified, verify_store};

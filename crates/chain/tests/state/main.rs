@@ -6,3 +6,4 @@ mod leases;
 mod random;
 mod reads;
 mod refusals;
+mod verify;
