@@ -61,7 +61,7 @@ fn what_does_not_fit_together_is_named() {
             let rows = rows
                 .iter()
                 .filter(|(key, _)| **key != net.genesis.hash.as_bytes()[..]);
-            let row = if last { rows.last() } else { rows.min() };
+            let row = if last { rows.max() } else { rows.min() };
             let key = row.unwrap().0.clone();
             net.overlay.delete(table, key);
             net.commit();
