@@ -6,7 +6,7 @@ use primitives::{Hash, KeyPair};
 
 use super::{BundleSettings, Bundler, BundlerRules};
 use crate::block::root_of;
-use crate::forge::{best_child_block, chain_key, may_stand};
+use crate::forge::{chain_key, may_stand, stands};
 use crate::pool::{ChildBlock, Pool};
 use crate::transaction::Body;
 use crate::{AccountId, Anchor, Carried, ChainId, Params, Rejection, Transaction, TxId};
@@ -78,15 +78,17 @@ pub fn propose(
     }
     let fee = price.fee_of(chosen.len());
     let (child, now) = (bundler.rules.child, seconds(scene.now_ms));
-    let rival = best_child_block(pool, scene.params, child, scene.height, now);
-    if let Some(rival) = rival
-        && !settings.is_better((fee, chosen.len()), (rival.fee(), rival.ids().len()))
-    {
+    let offers = pool.child_blocks(child).filter(|offer| offer.complete);
+    let mut rivals = offers
+        .map(|offer| offer.block)
+        .filter(|rival| !settings.is_better((fee, chosen.len()), (rival.fee(), rival.ids().len())));
+    // Few are looked at closely: whether a child block can stand is asked of each that it carries.
+    if let Some(rival) = rivals.find(|rival| stands(pool, scene.params, rival, scene.height, now)) {
         return Ok(Proposal::Skip(Skipped::AsGoodIsHere(rival.id())));
     }
     let mut ids: Vec<TxId> = chosen.iter().map(|carried| carried.id).collect();
     ids.sort_unstable();
-    let block = make(&bundler.key, key, ids, fee, &bundler.rules, settings, scene)?;
+    let block = make(&bundler.key, key, ids, fee, &bundler.rules, settings, scene);
     Ok(Proposal::Make(Arc::new(block)))
 }
 
@@ -201,7 +203,7 @@ fn make(
     rules: &BundlerRules,
     settings: &BundleSettings,
     scene: &Scene<'_>,
-) -> Result<ChildBlock, Rejection> {
+) -> ChildBlock {
     let mut transaction = Transaction {
         chain: ChainId::PARENT,
         time: seconds(scene.now_ms),
@@ -219,7 +221,7 @@ fn make(
     };
     transaction.sign(scene.genesis, pair);
     let transaction = Carried::new(scene.genesis, transaction);
-    ChildBlock::new(Arc::new(transaction), ids)
+    ChildBlock::made(Arc::new(transaction), rules.child, ids)
 }
 
 fn seconds(now_ms: u64) -> u32 {

@@ -2,8 +2,6 @@
 
 use std::cmp::Reverse;
 
-use std::sync::Arc;
-
 use primitives::Hash;
 
 use crate::block::{CarriedEntry, root_of};
@@ -36,22 +34,12 @@ pub fn may_stand(carried: &Carried, params: &Params, height: u32, time: u32) -> 
     begun && time <= transaction.expires() && (anchor == 0 || deep)
 }
 
-/// The child block of a chain that the forger of a block at `height` with the time `time` would choose.
+/// Whether a child block of the pool may stand in the block at `height` with the time `time`, with all that it carries.
 #[must_use]
-pub fn best_child_block<'a>(
-    pool: &'a Pool,
-    params: &Params,
-    child: ChainId,
-    height: u32,
-    time: u32,
-) -> Option<&'a Arc<ChildBlock>> {
+pub fn stands(pool: &Pool, params: &Params, block: &ChildBlock, height: u32, time: u32) -> bool {
     let choice = Choice::new(pool, params, height, time);
-    let offers = pool.child_blocks(child).filter(|offer| offer.complete);
-    offers.map(|offer| offer.block).find(|block| {
-        choice
-            .load(block)
-            .is_some_and(|loaded| loaded.bytes <= choice.room())
-    })
+    let loaded = choice.load(block);
+    loaded.is_some_and(|loaded| loaded.bytes <= choice.room())
 }
 
 /// Chooses the body of the block at `height` with the time `time` (seconds since genesis): the best child block of each chain, by

@@ -8,6 +8,6 @@ mod seal;
 #[cfg(test)]
 mod tests;
 
-pub use assemble::{Candidate, assemble, best_child_block, may_stand};
+pub use assemble::{Candidate, assemble, may_stand, stands};
 pub(crate) use seal::chain_key;
 pub use seal::seal;

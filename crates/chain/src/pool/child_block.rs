@@ -38,6 +38,15 @@ impl ChildBlock {
         })
     }
 
+    /// Of one just made: the transaction was made of the list.
+    pub(crate) fn made(transaction: Arc<Carried>, child: ChainId, ids: Vec<TxId>) -> Self {
+        Self {
+            transaction,
+            child,
+            ids,
+        }
+    }
+
     /// The parent transaction.
     #[must_use]
     pub fn transaction(&self) -> &Arc<Carried> {

@@ -97,6 +97,8 @@ fn a_child_block_is_signed_and_pays_for_each_that_it_carries() {
     let block = made(propose_with(&pool, rules(), RICH));
     assert_eq!(ids_of(&block, &ids), [0, 1]);
     assert_eq!(block.fee(), 20);
+    let again = ChildBlock::new(block.transaction().clone(), block.ids().to_vec());
+    assert_eq!(again.as_ref(), Ok(&*block));
     assert_eq!(block.transaction().sender, bundler());
     let transaction = &block.transaction().transaction;
     assert_eq!((transaction.time, transaction.deadline_minutes), (10, 10));
