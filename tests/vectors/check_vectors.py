@@ -12,6 +12,7 @@ import json
 import pathlib
 import sys
 
+import chain
 from cddl import Schema
 from ed25519 import verify as verify_ed25519
 from p256 import verify as verify_p256
@@ -325,10 +326,18 @@ def check_network(file):
         expect(is_valid(unsigned[3], 6, message, signature), True, "signature of a descriptor")
 
 
+def check_chain(file):
+    chain.check_chain(file, expect)
+
+
+def check_chain_messages(file):
+    chain.check_chain_messages(file, expect)
+
+
 def main():
     folder, schema = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
     files = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("*.json")}
-    expect(sorted(files), ["cbor", "hashes", "keys", "network", "notary", "tear_offs", "transactions"], "files")
+    expect(sorted(files), ["cbor", "chain", "chain_messages", "hashes", "keys", "network", "notary", "tear_offs", "transactions"], "files")
     check_schema(files, Schema(schema.read_text(encoding="utf-8")))
     for name, file in files.items():
         globals()[f"check_{name}"](file)
