@@ -71,6 +71,7 @@ pub const ERRORS: &[ErrorInfo] = catalogue! {
     "chain_peer.bad_branch": "A peer follows a branch with a block that breaks a rule." => "upgrade whichever side is wrong about the rule; its code is in the node's figures";
     "chain_peer.empty_claim": "A peer claimed more difficulty than its headers have." => "nothing, if it happens rarely: the peer may have changed branch in between";
     "chain_peer.silent": "A peer did not answer in time." => "nothing, if it happens rarely; check the peer's load and the network";
+    "chain_peer.too_deep": "A peer's branch forks off deeper than this node could ever roll back." => "if the network follows that branch, restore a snapshot of it or let the node sync anew";
     "chain_peer.useless": "A peer brought very many transactions that were refused." => "check what it forwards; it is banned if it goes on";
     "chain_peer.wrong_answer": "A peer's answer is not one to the question." => "upgrade whichever side is wrong about docs/formats/chain-messages.md";
     "chain_pool.anchor_lost": "A waiting transaction refers to a block that is no longer on the chain." => "make and sign it anew, with a block of the chain as it is now";

@@ -231,7 +231,8 @@ impl<R: Reads<Table>> Core<R> {
             return Ok(false);
         };
         let tip = self.rows.tip();
-        if tip.height - common > self.genesis.params.rollback_blocks_max {
+        let depth = tip.height.saturating_sub(common);
+        if depth > self.genesis.params.rollback_blocks_max || !self.may_be_taken_back(common)? {
             return Ok(false);
         }
         let there = download.blocks[from..]

@@ -21,6 +21,7 @@ pub(super) struct Counters {
     pub(super) bundled: u64,
     pub(super) forks: u64,
     pub(super) deepest_fork: u32,
+    pub(super) deep_branches: u64,
     pub(super) bad_blocks: u64,
     pub(super) last_bad: Option<&'static str>,
 }
@@ -80,6 +81,8 @@ pub struct Figures {
     pub forks: u64,
     /// Blocks that the deepest of them took back.
     pub deepest_fork: u32,
+    /// Branches of peers that fork off so deep that they cannot even be judged.
+    pub deep_branches: u64,
     /// Blocks of others that broke a rule.
     pub bad_blocks: u64,
     /// The code of the last one.
@@ -110,6 +113,7 @@ impl<R: Reads<Table>> Core<R> {
             bundled: counters.bundled,
             forks: counters.forks,
             deepest_fork: counters.deepest_fork,
+            deep_branches: counters.deep_branches,
             bad_blocks: counters.bad_blocks,
             last_bad: counters.last_bad,
         }

@@ -195,7 +195,9 @@ impl<R: Reads<Table>> Core<R> {
             Finding::Early => {}
             Finding::Again => return Ok(()),
             Finding::Bad(points, code) => {
-                self.penalise(peer, points, code);
+                if points > 0 {
+                    self.penalise(peer, points, code);
+                }
                 self.cool_down(peer);
                 return Ok(());
             }
@@ -261,6 +263,10 @@ impl<R: Reads<Table>> Core<R> {
             if headers.is_empty() {
                 return Ok(Finding::Good);
             }
+            if !self.may_be_taken_back(height)? {
+                self.counters.deep_branches += 1;
+                return Ok(Finding::Bad(0, "chain_peer.too_deep"));
+            }
             candidate.branch = match Branch::at(&self.rows, &genesis, height) {
                 Ok(branch) => Some(branch),
                 Err(Fault::Refused(_)) => return Ok(Finding::Again),
@@ -303,6 +309,16 @@ impl<R: Reads<Table>> Core<R> {
             }
         }
         Ok(Finding::Good)
+    }
+
+    /// Whether the chain could be taken back to a height: whether what undoes the blocks above it is there. A branch from further
+    /// below can't even be judged, and is not followed.
+    pub(super) fn may_be_taken_back(&self, height: u32) -> Result<bool, StoreFailure> {
+        if height >= self.rows.tip().height {
+            return Ok(true);
+        }
+        let first = height.saturating_add(1).to_be_bytes();
+        Ok(self.rows.get(Table::Undo, &first)?.is_some())
     }
 
     /// Its headers show that the branch is better than ours: it is downloaded, or it forks too deep.

@@ -32,12 +32,9 @@ impl<R: Reads<Table>> Core<R> {
             let detail = format!("height {height} is above the tip, {tip}");
             return Ok(Err(Rejection::new("chain_order.no_such_block", detail)));
         }
-        if height < tip {
-            let first = height.saturating_add(1).to_be_bytes();
-            if self.rows.get(Table::Undo, &first)?.is_none() {
-                let detail = format!("block {} cannot be taken back any more", height + 1);
-                return Ok(Err(Rejection::new("chain_block.too_deep", detail)));
-            }
+        if !self.may_be_taken_back(height)? {
+            let detail = format!("block {} cannot be taken back any more", height + 1);
+            return Ok(Err(Rejection::new("chain_block.too_deep", detail)));
         }
         while self.rows.tip().height > height {
             self.take_back()?;

@@ -45,7 +45,7 @@ impl Pruned {
     }
 }
 
-/// Deletes what is beyond the rollback limit: undo rows, held balances that count no more; and bodies with their indexes where only
+/// Deletes what is beyond twice the rollback limit: undo rows, held balances that count no more; and bodies with their indexes where only
 /// `bodies_kept` blocks are to be kept (and all within the rollback limit, and all whose transactions' deadlines might not be over).
 ///
 /// It looks at about `rows_max` rows, or at one block: call it after each block with some hundreds.
@@ -58,7 +58,7 @@ pub fn prune<R: Reads<Table>>(
     let before = Pruned::load(overlay)?;
     let mut pruned = before.clone();
     let tip = overlay.tip().height;
-    let fixed = tip.saturating_sub(genesis.params.rollback_blocks_max);
+    let fixed = tip.saturating_sub(reach(genesis));
     for height in
         pruned.undo.saturating_add(1)..=fixed.min(pruned.undo.saturating_add(count(rows_max)))
     {
@@ -74,7 +74,10 @@ pub fn prune<R: Reads<Table>>(
             rows_max,
         )?;
     }
-    let horizon = horizon(genesis, tip);
+    let horizon = horizon(
+        genesis,
+        tip.saturating_sub(genesis.params.rollback_blocks_max),
+    );
     if horizon > 0 {
         prune_held(overlay, &mut pruned, horizon, rows_max)?;
     }
@@ -82,6 +85,12 @@ pub fn prune<R: Reads<Table>>(
         overlay.put(Table::Meta, rows::META_PRUNED, pruned.to_bytes());
     }
     Ok(pruned)
+}
+
+/// How many blocks can be taken back: twice what the node does by itself, so that a branch beyond the rollback limit can be judged, and an
+/// operator can let the node go over to it.
+fn reach(genesis: &Genesis) -> u32 {
+    genesis.params.rollback_blocks_max.saturating_mul(2)
 }
 
 fn count(rows: usize) -> u32 {
@@ -96,10 +105,7 @@ fn prune_bodies<R: Reads<Table>>(
     rows_max: usize,
 ) -> Result<(), StoreFailure> {
     let params = &genesis.params;
-    let fixed = overlay
-        .tip()
-        .height
-        .saturating_sub(params.rollback_blocks_max);
+    let fixed = overlay.tip().height.saturating_sub(reach(genesis));
     let Some(fixed_time) = overlay.time_at(fixed)? else {
         return Ok(());
     };

@@ -1,5 +1,7 @@
 //! Cores by what they are told and what they do.
 
+mod bench;
+mod branches;
 mod bundling;
 mod kit;
 

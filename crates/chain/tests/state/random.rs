@@ -233,8 +233,8 @@ proptest! {
         let cached = stakes(&net);
         net.overlay = Overlay::open(net.store.clone(), &net.genesis).unwrap();
         prop_assert_eq!(stakes(&net), cached);
-        // Every block within the rollback limit can still be taken back, and no other.
-        for _ in 0..net.genesis.params.rollback_blocks_max {
+        // Every block within twice the rollback limit can still be taken back, and no other.
+        for _ in 0..2 * net.genesis.params.rollback_blocks_max {
             undo_block(&mut net.overlay, &net.genesis).unwrap();
             undo_block(&mut whole.overlay, &whole.genesis).unwrap();
             prop_assert_eq!(stakes(&net), stakes(&whole));

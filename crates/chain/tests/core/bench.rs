@@ -1,0 +1,345 @@
+//! One core on a bench: blocks made by hand, peers that answer as they are told, and everything that the core says.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use chain::block::{CarriedBlock, CarriedEntry, root_of};
+use chain::core::{Action, Core, Event, Notice, PeerId, RequestFailure, Settings, Verdict};
+use chain::message::{Announcement, Answer, Gossip, Listed, Question, Status};
+use chain::state::{MemoryStore, Overlay, apply_block, next_header, turn};
+use chain::{Carried, Genesis, Transaction};
+use primitives::Hash;
+
+use crate::kit::{ACCOUNTS, genesis, key, peer, public};
+
+/// Makes blocks, one after the other: a chain as some part of a network would have it.
+pub struct Maker {
+    genesis: Arc<Genesis>,
+    overlay: Overlay<MemoryStore>,
+    pub blocks: Vec<CarriedBlock>,
+}
+
+impl Maker {
+    pub fn new() -> Self {
+        let genesis = genesis();
+        let overlay = Overlay::open(MemoryStore::new(), &genesis).unwrap();
+        Self {
+            genesis,
+            overlay,
+            blocks: Vec::new(),
+        }
+    }
+
+    /// The same chain again, up to a height.
+    pub fn fork(&self, height: usize) -> Self {
+        let mut maker = Self::new();
+        for block in &self.blocks[..height] {
+            apply_block(&mut maker.overlay, &maker.genesis, block).unwrap();
+            maker.blocks.push(block.clone());
+        }
+        maker
+    }
+
+    /// The next block, by whoever comes at this place in the order of turns, with these parent transactions.
+    pub fn make(&self, place: usize, transactions: Vec<Transaction>) -> CarriedBlock {
+        let mut turns: Vec<(u32, usize)> = (0..ACCOUNTS)
+            .filter_map(|n| Some((turn(&self.overlay, &self.genesis, &public(n)).unwrap()?, n)))
+            .collect();
+        turns.sort_unstable();
+        let (time, n) = turns[place];
+        let mut header = next_header(&self.overlay, &self.genesis, &public(n), time).unwrap();
+        let mut body: Vec<CarriedEntry> = transactions
+            .into_iter()
+            .map(|transaction| CarriedEntry {
+                transaction: Arc::new(Carried::new(&self.genesis.hash, transaction)),
+                children: Vec::new(),
+            })
+            .collect();
+        body.sort_by_key(|entry| entry.transaction.id);
+        let ids: Vec<_> = body.iter().map(|entry| entry.transaction.id).collect();
+        header.parent_count = body.len() as u32;
+        header.body_bytes = body.iter().map(|entry| entry.transaction.bytes).sum();
+        header.root = root_of(&ids);
+        header.sign(&self.genesis.hash, &key(n));
+        CarriedBlock::new(&self.genesis.hash, header, body)
+    }
+
+    /// Adds the next block.
+    pub fn add(&mut self, place: usize, transactions: Vec<Transaction>) -> CarriedBlock {
+        let block = self.make(place, transactions);
+        apply_block(&mut self.overlay, &self.genesis, &block).unwrap();
+        self.blocks.push(block.clone());
+        block
+    }
+
+    pub fn add_many(&mut self, count: usize, place: usize) {
+        for _ in 0..count {
+            self.add(place, Vec::new());
+        }
+    }
+}
+
+/// How a peer behaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Manner {
+    Honest,
+    /// Never answers a question for bodies; the transport gives up after its patience.
+    WithholdsBodies,
+    /// Nothing comes of any question, not even a failure.
+    Silent,
+}
+
+struct Peer {
+    chain: Vec<CarriedBlock>,
+    manner: Manner,
+}
+
+pub struct Bench {
+    pub genesis: Arc<Genesis>,
+    pub core: Core<MemoryStore>,
+    pub store: MemoryStore,
+    settings: Settings,
+    pub now_ms: u64,
+    peers: BTreeMap<PeerId, Peer>,
+    late: Vec<(u64, PeerId, u64)>,
+    pub notices: Vec<Notice>,
+    pub verdicts: Vec<(u64, Verdict)>,
+    pub penalties: Vec<&'static str>,
+    pub answers: Vec<Answer>,
+    pub outcomes: Vec<Result<chain::TxId, chain::Rejection>>,
+    pub orders: Vec<Result<String, chain::Rejection>>,
+    pub gossip: Vec<Gossip>,
+    pub asked: BTreeSet<&'static str>,
+    tickets: u64,
+}
+
+impl Bench {
+    pub fn new(settings: Settings) -> Self {
+        let genesis = genesis();
+        let store = MemoryStore::new();
+        let core = Core::open(store.clone(), genesis.clone(), settings.clone(), 0).unwrap();
+        Self {
+            genesis,
+            core,
+            store,
+            settings,
+            now_ms: 0,
+            peers: BTreeMap::new(),
+            late: Vec::new(),
+            notices: Vec::new(),
+            verdicts: Vec::new(),
+            penalties: Vec::new(),
+            answers: Vec::new(),
+            outcomes: Vec::new(),
+            orders: Vec::new(),
+            gossip: Vec::new(),
+            asked: BTreeSet::new(),
+            tickets: 0,
+        }
+    }
+
+    /// The process ends and starts again on what is durable.
+    pub fn restart(&mut self) {
+        let settings = self.settings.clone();
+        self.store.lose();
+        self.peers.clear();
+        self.core = Core::open(
+            self.store.clone(),
+            self.genesis.clone(),
+            settings,
+            self.now_ms,
+        )
+        .unwrap();
+        self.rounds();
+    }
+
+    pub fn connect(&mut self, n: usize, chain: &[CarriedBlock], manner: Manner) {
+        let chain = chain.to_vec();
+        self.peers.insert(peer(n), Peer { chain, manner });
+        self.tell(Event::PeerUp(peer(n)));
+    }
+
+    /// An event, and everything that follows from it at once.
+    pub fn tell(&mut self, event: Event) {
+        self.core.handle(self.now_ms, event).unwrap();
+        self.rounds();
+    }
+
+    /// A peer announces a block; the verdict.
+    pub fn announce(&mut self, n: usize, block: &CarriedBlock) -> Option<Verdict> {
+        let ids = block.body.iter().map(|entry| entry.transaction.id);
+        let message = Gossip::Block(Announcement {
+            header: block.header.clone(),
+            ids: ids.collect(),
+        });
+        self.gossip(n, message.to_bytes())
+    }
+
+    pub fn gossip(&mut self, n: usize, bytes: Vec<u8>) -> Option<Verdict> {
+        self.tickets += 1;
+        let message = self.tickets;
+        self.tell(Event::Gossip {
+            peer: peer(n),
+            message,
+            bytes,
+        });
+        let verdict = self.verdicts.iter().find(|(of, _)| *of == message);
+        verdict.map(|(_, verdict)| *verdict)
+    }
+
+    pub fn ask(&mut self, n: usize, bytes: Vec<u8>) -> Answer {
+        self.tickets += 1;
+        self.tell(Event::Asked {
+            peer: peer(n),
+            ticket: self.tickets,
+            bytes,
+        });
+        self.answers.pop().expect("every question is answered")
+    }
+
+    fn rounds(&mut self) {
+        for _ in 0..1_000 {
+            let round = self.core.flush(self.now_ms).unwrap();
+            self.store.commit(round.batch);
+            self.core.committed();
+            let idle = round.actions.is_empty();
+            for action in round.actions {
+                self.perform(action);
+            }
+            if idle && self.core.next_wake().is_none_or(|wake| wake > self.now_ms) {
+                return;
+            }
+        }
+        panic!("it never rests");
+    }
+
+    /// Lets time pass, to a second since genesis.
+    pub fn run_to(&mut self, second: u32) {
+        let until = u64::from(second) * 1_000;
+        loop {
+            let late = self.late.iter().map(|(at, ..)| *at).min();
+            let wake = self.core.next_wake().into_iter().chain(late).min();
+            let Some(next) = wake.filter(|next| *next <= until) else {
+                break;
+            };
+            self.now_ms = next.max(self.now_ms);
+            let due: Vec<_> = self.late.extract_if(.., |(at, ..)| *at <= next).collect();
+            for (_, peer, ticket) in due {
+                let result = Err(RequestFailure::Late);
+                let event = Event::Answered {
+                    peer,
+                    ticket,
+                    result,
+                };
+                self.core.handle(self.now_ms, event).unwrap();
+            }
+            self.rounds();
+        }
+        self.now_ms = self.now_ms.max(until);
+        self.rounds();
+    }
+
+    fn perform(&mut self, action: Action) {
+        match action {
+            Action::Ask {
+                peer,
+                ticket,
+                bytes,
+                patience_ms,
+            } => {
+                let question = Question::read(&bytes).unwrap();
+                let (name, answer) = self
+                    .peers
+                    .get(&peer)
+                    .map_or(("", None), |one| answer_of(one, &self.genesis, &question));
+                self.asked.insert(name);
+                let manner = self.peers.get(&peer).map(|peer| peer.manner);
+                if manner == Some(Manner::Silent) {
+                    return;
+                }
+                let Some(answer) = answer else {
+                    self.late.push((self.now_ms + patience_ms, peer, ticket));
+                    return;
+                };
+                let event = Event::Answered {
+                    peer,
+                    ticket,
+                    result: Ok(answer.to_bytes()),
+                };
+                self.core.handle(self.now_ms, event).unwrap();
+            }
+            Action::Answer { bytes, .. } => self.answers.push(Answer::read(&bytes).unwrap()),
+            Action::Verdict { message, verdict } => self.verdicts.push((message, verdict)),
+            Action::Penalise { reason, .. } => self.penalties.push(reason),
+            Action::Notice(notice) => self.notices.push(*notice),
+            Action::Submitted { outcomes, .. } => self.outcomes.extend(outcomes),
+            Action::Done { outcome, .. } => self.orders.push(outcome),
+            Action::Gossip(bytes) => self.gossip.push(Gossip::read(&bytes).unwrap()),
+        }
+    }
+
+    pub fn tip(&self) -> Hash {
+        self.core.overlay().tip().hash
+    }
+
+    pub fn height(&self) -> u32 {
+        self.core.overlay().tip().height
+    }
+}
+
+/// What a peer with this chain answers; nothing where it does not.
+fn answer_of(
+    peer: &Peer,
+    genesis: &Genesis,
+    question: &Question,
+) -> (&'static str, Option<Answer>) {
+    let find = |hash: &Hash| peer.chain.iter().find(|block| block.hash == *hash);
+    match question {
+        Question::Status(_) => {
+            let nothing = Status {
+                height: 0,
+                tip: genesis.hash,
+                difficulty: 0,
+            };
+            let status = peer.chain.last().map_or(nothing, |tip| Status {
+                height: tip.header.height,
+                tip: tip.hash,
+                difficulty: tip.header.difficulty,
+            });
+            ("status", Some(Answer::Status(status)))
+        }
+        Question::Headers { locator } => {
+            let place = |hash: &Hash| {
+                if *hash == genesis.hash {
+                    return Some(0);
+                }
+                let at = peer.chain.iter().position(|block| block.hash == *hash)?;
+                Some(at + 1)
+            };
+            let found = locator.iter().find_map(|hash| Some((*hash, place(hash)?)));
+            let (common, from) = found.unwrap_or((Hash::ZERO, peer.chain.len()));
+            let headers = peer.chain[from..].iter().map(|block| block.header.clone());
+            let headers = headers.collect();
+            ("headers", Some(Answer::Headers { common, headers }))
+        }
+        Question::Bodies(_) if peer.manner == Manner::WithholdsBodies => ("bodies", None),
+        Question::Bodies(hashes) => {
+            let bodies = hashes.iter().map_while(find);
+            let bodies = bodies.map(CarriedBlock::body_bytes).collect();
+            ("bodies", Some(Answer::Bodies(bodies)))
+        }
+        Question::Parents { .. } if peer.manner == Manner::WithholdsBodies => ("parents", None),
+        Question::Parents { block, ids } => {
+            let body = find(block).map(|block| block.body.clone());
+            let listed = body.unwrap_or_default().into_iter().filter_map(|entry| {
+                ids.contains(&entry.transaction.id).then(|| Listed {
+                    transaction: entry.transaction.transaction.clone(),
+                    ids: entry.children.iter().map(|child| child.id).collect(),
+                })
+            });
+            ("parents", Some(Answer::Parents(listed.collect())))
+        }
+        Question::Transactions { .. } => ("transactions", Some(Answer::Transactions(Vec::new()))),
+        Question::PoolIds { .. } => ("pool ids", Some(Answer::PoolIds(Vec::new()))),
+    }
+}

@@ -1,0 +1,365 @@
+//! Which branch wins, what it takes to be followed, and what never happens to a core.
+
+use chain::block::CarriedBlock;
+use chain::core::{Event, Notice, Settings, Verdict};
+use chain::message::{Answer, Question, Status};
+use chain::{AccountId, Anchor, Body, ChainId, Transaction};
+use primitives::{Hash, KeyPair};
+
+use crate::bench::{Bench, Maker, Manner};
+use crate::kit::{EACH, account, genesis, key, public};
+
+/// A payment on the parent chain by an account, made at genesis.
+fn payment(from: usize, amount: u64) -> Transaction {
+    pay(&key(from), public(from), account(1), amount)
+}
+
+fn pay(pair: &KeyPair, sender: [u8; 32], to: AccountId, amount: u64) -> Transaction {
+    let genesis = genesis();
+    let mut transaction = Transaction {
+        chain: ChainId::PARENT,
+        time: 1,
+        deadline_minutes: 1_440,
+        sender,
+        fee: 100,
+        anchor: Anchor::at(0, &genesis.hash),
+        body: Body::Payment {
+            to,
+            amount,
+            message: Vec::new(),
+        },
+        signature: [0; 64],
+    };
+    transaction.sign(&genesis.hash, pair);
+    transaction
+}
+
+/// A core that has a maker's blocks, at a time after all of them.
+fn core_with(maker: &Maker, settings: Settings) -> Bench {
+    let mut bench = Bench::new(settings);
+    bench.run_to(5_000);
+    bench.connect(0, &[], Manner::Honest);
+    for block in &maker.blocks {
+        assert_eq!(bench.announce(0, block), Some(Verdict::Accept));
+    }
+    assert_eq!(bench.height() as usize, maker.blocks.len());
+    bench
+}
+
+#[test]
+fn of_blocks_at_one_height_the_one_with_more_work_wins_in_any_order() {
+    // Place in the order of turns, and which of them is the tip after it came.
+    let cases: &[(&[usize], &[usize])] = &[
+        (&[0, 1, 2], &[0, 0, 0]),
+        (&[2, 1, 0], &[2, 1, 0]),
+        (&[1, 2, 0], &[1, 1, 0]),
+        (&[2, 0, 1], &[2, 0, 0]),
+    ];
+    for (order, expected) in cases {
+        let mut maker = Maker::new();
+        maker.add_many(3, 0);
+        let mut bench = core_with(&maker, Settings::default());
+        for (came, best) in order.iter().zip(*expected) {
+            bench.announce(0, &maker.make(*came, Vec::new()));
+            let best = maker.make(*best, Vec::new()).hash;
+            assert_eq!(bench.tip(), best, "{order:?}, after {came}");
+        }
+        assert_eq!(bench.height(), 4);
+        assert!(
+            bench.penalties.is_empty(),
+            "{order:?}: {:?}",
+            bench.penalties
+        );
+    }
+}
+
+#[test]
+fn a_longer_branch_is_followed_by_its_headers_and_payments_of_ours_wait_again() {
+    let mut common = Maker::new();
+    common.add_many(4, 0);
+    let mut ours = common.fork(4);
+    let paid = payment(2, 5);
+    ours.add(1, vec![paid.clone()]);
+    ours.add_many(2, 1);
+    let mut bench = core_with(&common, Settings::default());
+    bench.connect(1, &ours.blocks, Manner::Honest);
+    bench.run_to(5_020);
+    assert_eq!(bench.tip(), ours.blocks[6].hash);
+    let mut theirs = common.fork(4);
+    theirs.add(0, vec![payment(3, 7)]);
+    theirs.add_many(5, 0);
+    bench.connect(2, &theirs.blocks, Manner::Honest);
+    bench.run_to(5_050);
+    assert_eq!(bench.tip(), theirs.blocks[9].hash);
+    let forked = bench.notices.iter().any(|notice| {
+        matches!(
+            notice,
+            Notice::Forked {
+                common: 4,
+                depth: 3
+            }
+        )
+    });
+    assert!(forked, "{:?}", bench.notices);
+    let id = paid.id(&genesis().hash);
+    assert!(
+        bench.core.pool().contains(&id),
+        "it waits for a block again"
+    );
+    let balance = bench.core.overlay().balance(&account(1), ChainId::PARENT);
+    assert!(balance.unwrap() >= EACH + 7);
+}
+
+#[test]
+fn a_branch_beyond_the_rollback_limit_stops_the_node_until_an_operator_speaks() {
+    let mut ours = Maker::new();
+    ours.add_many(14, 3);
+    let mut theirs = Maker::new();
+    theirs.add_many(20, 0);
+    let mut bench = core_with(&ours, Settings::default());
+    bench.connect(1, &theirs.blocks, Manner::Honest);
+    bench.run_to(5_100);
+    assert_eq!(bench.tip(), ours.blocks[13].hash);
+    let stuck = bench.core.figures().stuck.expect("it has stopped");
+    assert_eq!((stuck.common, stuck.other), (0, theirs.blocks[19].hash));
+    let next = ours.make(0, Vec::new());
+    assert_eq!(bench.announce(0, &next), Some(Verdict::Ignore));
+    for (height, done) in [(99, false), (5, true)] {
+        let ticket = 1;
+        bench.tell(Event::PopOff { ticket, height });
+        let outcome = bench.orders.pop().expect("an order is answered");
+        assert_eq!(outcome.is_ok(), done, "{height}: {outcome:?}");
+    }
+    bench.run_to(5_200);
+    assert_eq!(bench.tip(), theirs.blocks[19].hash);
+    assert_eq!(bench.core.figures().stuck, None);
+}
+
+#[test]
+fn a_branch_that_cannot_even_be_judged_is_not_followed() {
+    let mut ours = Maker::new();
+    ours.add_many(30, 3);
+    let mut theirs = Maker::new();
+    theirs.add_many(40, 0);
+    let mut bench = core_with(&ours, Settings::default());
+    bench.connect(1, &theirs.blocks, Manner::Honest);
+    bench.run_to(5_100);
+    assert_eq!(bench.tip(), ours.blocks[29].hash);
+    let figures = bench.core.figures();
+    assert_eq!(figures.stuck, None);
+    assert!(figures.deep_branches > 0);
+    let (ticket, height) = (1, 0);
+    bench.tell(Event::PopOff { ticket, height });
+    let refused = bench.orders.pop().and_then(Result::err);
+    assert!(refused.is_some_and(|refused| refused.code == "chain_block.too_deep"));
+}
+
+#[test]
+fn what_one_peer_does_not_deliver_another_one_is_asked_for() {
+    for manner in [Manner::WithholdsBodies, Manner::Silent] {
+        let mut maker = Maker::new();
+        for n in 0..6 {
+            maker.add(0, vec![payment(2, n + 1)]);
+        }
+        let mut bench = Bench::new(Settings::default());
+        bench.run_to(5_000);
+        bench.connect(0, &maker.blocks, manner);
+        bench.connect(1, &maker.blocks, Manner::Honest);
+        bench.run_to(5_100);
+        assert_eq!(bench.tip(), maker.blocks[5].hash, "{manner:?}");
+        let next = maker.add(0, vec![payment(3, 1)]);
+        bench.connect(1, &maker.blocks, Manner::Honest);
+        bench.announce(0, &next);
+        bench.run_to(5_200);
+        assert_eq!(bench.tip(), next.hash, "{manner:?}: announced by it");
+        assert_eq!(
+            bench.core.figures().questions.min(2),
+            bench.core.figures().questions
+        );
+    }
+}
+
+/// A chain, a branch of it that is worse, and a block that would make the branch better, but whose payment nobody can pay.
+fn with_a_bad_end() -> (Maker, Maker, CarriedBlock) {
+    let mut common = Maker::new();
+    common.add_many(3, 0);
+    for (mine, other) in [(1, 2), (2, 3), (3, 4), (2, 4), (1, 3)] {
+        let mut ours = common.fork(3);
+        ours.add_many(2, mine);
+        let mut theirs = common.fork(3);
+        theirs.add_many(2, other);
+        let bad = theirs.make(0, vec![payment(2, 50 * EACH)]);
+        let tips = [&ours, &theirs].map(|maker| maker.blocks[4].header.difficulty);
+        if tips[1] < tips[0] && bad.header.difficulty > tips[0] {
+            return (ours, theirs, bad);
+        }
+    }
+    panic!("there is such a branch");
+}
+
+#[test]
+fn a_branch_with_a_bad_block_is_left_and_the_old_one_comes_back() {
+    let (ours, theirs, bad) = with_a_bad_end();
+    let mut chain = theirs.blocks.clone();
+    chain.push(bad);
+    let mut bench = core_with(&ours, Settings::default());
+    bench.connect(1, &chain, Manner::Honest);
+    bench.run_to(5_100);
+    assert_eq!(bench.tip(), ours.blocks[4].hash);
+    assert!(bench.core.figures().bad_blocks > 0);
+    assert!(
+        bench.penalties.contains(&"chain_block.overdrawn"),
+        "{:?}",
+        bench.penalties
+    );
+    let before = bench.notices.len();
+    bench.run_to(5_300);
+    let popped = bench.notices[before..]
+        .iter()
+        .any(|notice| matches!(notice, Notice::Popped { .. }));
+    assert!(!popped, "a bad block is remembered");
+}
+
+#[test]
+fn a_block_ahead_of_the_clock_waits_and_one_far_ahead_is_refused() {
+    let mut maker = Maker::new();
+    maker.add_many(1, 0);
+    let time = maker.blocks[0].header.time;
+    for (ahead, verdict, joins) in [(3, Verdict::Accept, true), (30, Verdict::Ignore, false)] {
+        let mut bench = Bench::new(Settings::default());
+        bench.connect(0, &[], Manner::Honest);
+        let mut late = maker.fork(1);
+        late.add_many(20, 0);
+        let block = late
+            .blocks
+            .iter()
+            .find(|block| block.header.time > time + 40)
+            .expect("so many blocks take longer");
+        let height = block.header.height as usize;
+        bench.run_to(block.header.time - ahead);
+        let chain = late.blocks[..height - 1].to_vec();
+        bench.connect(1, &chain, Manner::Honest);
+        bench.run_to(block.header.time - ahead);
+        if bench.height() as usize != height - 1 {
+            // Its predecessor is ahead of the clock too.
+            continue;
+        }
+        assert_eq!(bench.announce(0, block), Some(verdict), "{ahead} s ahead");
+        assert_eq!(bench.height() as usize, height - 1);
+        bench.run_to(block.header.time);
+        assert_eq!(bench.tip() == block.hash, joins, "{ahead} s ahead");
+    }
+}
+
+#[test]
+fn what_contradicts_a_trusted_block_is_not_followed() {
+    let mut ours = Maker::new();
+    ours.add_many(4, 2);
+    let mut theirs = Maker::new();
+    theirs.add_many(8, 0);
+    let settings = Settings {
+        trusted: vec![(2, ours.blocks[1].hash)],
+        ..Settings::default()
+    };
+    let mut bench = core_with(&ours, settings);
+    bench.connect(1, &theirs.blocks, Manner::Honest);
+    bench.run_to(5_100);
+    assert_eq!(bench.tip(), ours.blocks[3].hash);
+    assert!(bench.penalties.contains(&"chain_block.distrusted"));
+    // An operator trusts the other one: the node goes over to it.
+    let (ticket, height, hash) = (1, 2, theirs.blocks[1].hash);
+    bench.tell(Event::Trust {
+        ticket,
+        height,
+        hash,
+    });
+    assert!(bench.orders.pop().is_some_and(|outcome| outcome.is_ok()));
+    bench.run_to(5_200);
+    assert_eq!(bench.tip(), theirs.blocks[7].hash);
+}
+
+#[test]
+fn a_restart_finds_tip_pool_and_trust_again() {
+    let mut maker = Maker::new();
+    maker.add_many(3, 0);
+    let mut bench = core_with(&maker, Settings::default());
+    let paid = payment(2, 5);
+    let id = paid.id(&genesis().hash);
+    bench.tell(Event::Submit {
+        ticket: 1,
+        transactions: vec![paid.clone(), paid],
+    });
+    assert_eq!(bench.outcomes, [Ok(id), Ok(id)]);
+    assert_eq!(bench.height(), 3);
+    bench.restart();
+    assert_eq!(bench.tip(), maker.blocks[2].hash);
+    assert!(bench.core.pool().contains(&id));
+    bench.connect(0, &[], Manner::Honest);
+    let next = maker.add(0, vec![payment(2, 5)]);
+    assert_eq!(bench.announce(0, &next), Some(Verdict::Accept));
+    assert_eq!(bench.tip(), next.hash, "the pool has what it carries");
+    bench.restart();
+    assert!(!bench.core.pool().contains(&id));
+    assert_eq!(bench.tip(), next.hash);
+}
+
+#[test]
+fn garbage_is_refused_and_held_against_its_bringer() {
+    let mut bench = Bench::new(Settings::default());
+    bench.connect(0, &[], Manner::Honest);
+    let mut badly_signed = payment(2, 5);
+    badly_signed.signature[3] ^= 1;
+    let batch = chain::message::Gossip::Transactions(vec![badly_signed]).to_bytes();
+    let cases: &[(Vec<u8>, &str)] = &[
+        (vec![], "chain_message.malformed"),
+        (vec![99, 1, 2], "chain_message.malformed"),
+        (batch, "chain_tx.signature"),
+    ];
+    for (bytes, code) in cases {
+        assert_eq!(
+            bench.gossip(0, bytes.clone()),
+            Some(Verdict::Reject),
+            "{code}"
+        );
+        assert_eq!(bench.penalties.pop(), Some(*code));
+    }
+    let mut maker = Maker::new();
+    let mut block = maker.add(0, Vec::new());
+    bench.run_to(1_000);
+    block.header.signature[0] ^= 1;
+    assert_eq!(bench.announce(0, &block), Some(Verdict::Reject));
+    assert_eq!(bench.penalties.pop(), Some("chain_block.signature"));
+}
+
+#[test]
+fn who_asks_too_much_is_told_so_for_a_while() {
+    let mut maker = Maker::new();
+    maker.add_many(3, 0);
+    let mut bench = core_with(&maker, Settings::default());
+    bench.connect(1, &[], Manner::Honest);
+    let question = Question::Headers {
+        locator: vec![genesis().hash],
+    }
+    .to_bytes();
+    let busy = (0..20_000).find(|_| bench.ask(1, question.clone()) == Answer::Busy);
+    assert!(busy.is_some_and(|at| at > 100), "{busy:?}");
+    let other = bench.ask(0, question.clone());
+    assert!(matches!(other, Answer::Headers { headers, .. } if headers.len() == 3));
+    bench.run_to(5_020);
+    assert!(matches!(bench.ask(1, question), Answer::Headers { .. }));
+}
+
+#[test]
+fn a_peer_that_claims_more_than_it_has_is_found_out() {
+    let mut bench = Bench::new(Settings::default());
+    bench.run_to(100);
+    bench.connect(0, &[], Manner::Honest);
+    let boast = Question::Status(Status {
+        height: 1_000,
+        tip: Hash::plain(b"best"),
+        difficulty: u128::MAX,
+    });
+    bench.ask(0, boast.to_bytes());
+    assert_eq!(bench.penalties, ["chain_peer.empty_claim"]);
+    assert_eq!(bench.height(), 0);
+}
