@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|data: &[u8]| {
+fuzz_target!(init: fuzz::seed("chain.json", "header"), |data: &[u8]| {
     if let Ok(header) = chain::block::read_header(data) {
         assert_eq!(
             &header.to_bytes()[..],

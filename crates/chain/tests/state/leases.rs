@@ -1,8 +1,9 @@
 //! Leases begin after the delay, follow one another, and end.
 
+use chain::ChainId;
 use chain::port::Table;
 use chain::state::effective_tokens;
-use chain::state::leases::leases_of;
+use chain::state::leases::{LESSORS_MAX, leases_of};
 
 use crate::kit::{EACH, Net, account};
 
@@ -77,4 +78,23 @@ fn what_is_leased_to_one_who_leases_out_stays_with_him() {
     assert_eq!(tokens(&net, 1), 0);
     assert!(about(1).contains(&tokens(&net, 2)), "{}", tokens(&net, 2));
     assert!(about(2).contains(&tokens(&net, 3)), "{}", tokens(&net, 3));
+}
+
+#[test]
+fn a_lease_to_one_with_as_many_lessors_as_there_may_be_costs_its_fee_and_has_no_effect() {
+    let mut net = Net::new();
+    let full = LESSORS_MAX.to_be_bytes();
+    net.overlay.put(Table::Lessors, account(2).0, full);
+    let applied = net.forge(vec![
+        Net::entry(net.lease(1, 2, 10)),
+        Net::entry(net.lease(3, 4, 10)),
+    ]);
+    let paid = |who: usize| {
+        let of = (account(who), ChainId::PARENT);
+        let touched = applied.touched.iter().find(|t| (t.account, t.chain) == of);
+        touched.map(|touched| touched.debit)
+    };
+    assert_eq!((paid(1), paid(3)), (Some(100), Some(100)));
+    assert_eq!(leases_of(&net.overlay, &account(1)).unwrap(), None);
+    assert!(leases_of(&net.overlay, &account(3)).unwrap().is_some());
 }
