@@ -83,7 +83,12 @@ impl<R: Reads<Table>> Core<R> {
         let rows = Overlay::open(store, &genesis)?;
         let trusted = settings.trusted.iter().copied().take(TRUSTED_MAX).collect();
         let mut core = Self {
-            pool: Pool::new(settings.pool.clone()),
+            pool: Pool::new(
+                settings
+                    .pool
+                    .clone()
+                    .for_blocks_of(genesis.params.block_seconds),
+            ),
             checker: SignatureChecker::new(),
             now_ms,
             actions: Vec::new(),

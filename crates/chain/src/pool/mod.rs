@@ -16,6 +16,8 @@
 //! - Each operation costs `O(log n)` for every transaction it touches; a block touches its own, and the accounts that something
 //!   outside the pool has debited.
 //!
+//! Maps by hash are only looked up, never walked: nothing here depends on their order.
+//!
 //! # Correctness
 //! The caller has checked signatures and the rules that need no balance. It calls [`Pool::settle`] at the end of a round, when the
 //! tip stands: once after a change of branch, not between its blocks. With nothing unsettled it costs nothing.

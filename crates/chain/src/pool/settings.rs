@@ -19,8 +19,9 @@ pub struct PoolSettings {
     pub per_bundler_max: usize,
     /// Ids that all child blocks together carry at most.
     pub carried_max: usize,
-    /// How long an accepted transaction waits for a balance that a block, or a rollback, has taken away, seconds.
-    pub patience_seconds: u32,
+    /// How long an accepted transaction waits for a balance that a block, or a rollback, has taken away, seconds; nothing for twenty
+    /// block times, two minutes at least.
+    pub patience_seconds: Option<u32>,
 }
 
 impl Default for PoolSettings {
@@ -32,7 +33,30 @@ impl Default for PoolSettings {
             child_blocks_max: 16,
             per_bundler_max: 2,
             carried_max: 400_000,
-            patience_seconds: 120,
+            patience_seconds: None,
         }
+    }
+}
+
+/// The patience that is chosen where none is set, at least, seconds.
+const PATIENCE_SECONDS_MIN: u32 = 120;
+
+/// The patience that is chosen where none is set, in block times.
+const PATIENCE_BLOCKS: u32 = 20;
+
+impl PoolSettings {
+    /// The same for a network with this time between blocks, seconds.
+    #[must_use]
+    pub fn for_blocks_of(mut self, block_seconds: u32) -> Self {
+        let chosen = block_seconds.saturating_mul(PATIENCE_BLOCKS);
+        self.patience_seconds
+            .get_or_insert(chosen.max(PATIENCE_SECONDS_MIN));
+        self
+    }
+
+    /// How long a parked transaction waits, seconds.
+    #[must_use]
+    pub fn patience_seconds(&self) -> u32 {
+        self.patience_seconds.unwrap_or(PATIENCE_SECONDS_MIN)
     }
 }

@@ -40,7 +40,7 @@ impl Pool {
             if slot == NOBODY {
                 return;
             }
-            let patient = now.saturating_add(self.settings.patience_seconds);
+            let patient = now.saturating_add(self.settings.patience_seconds());
             let ends = self.slots.get(slot).deadline().min(patient);
             self.turn_over(slot, true, ends);
         }

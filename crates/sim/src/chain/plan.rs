@@ -236,7 +236,7 @@ impl Plan {
                 .collect(),
             bundlers: bundlers.collect(),
             pool: PoolSettings {
-                patience_seconds: 25,
+                patience_seconds: Some(25),
                 ..PoolSettings::default()
             },
             ..Settings::default()

@@ -4,7 +4,7 @@ use super::*;
 
 fn settings() -> PoolSettings {
     PoolSettings {
-        patience_seconds: 30,
+        patience_seconds: Some(30),
         ..PoolSettings::default()
     }
 }
@@ -170,4 +170,14 @@ fn what_was_accepted_before_a_restart_waits_for_its_balance() {
     pool.block_added(&block(vec![plain(&gift.carried())]));
     pool.settle(0, &mut all_have(1_000)).unwrap();
     assert_eq!(order(&pool, 1), [carried.id]);
+}
+
+#[test]
+fn patience_follows_the_block_time_or_the_setting() {
+    let usual = |block_seconds| {
+        let chosen = PoolSettings::default().for_blocks_of(block_seconds);
+        chosen.patience_seconds()
+    };
+    assert_eq!([2, 5, 10, 60].map(usual), [120, 120, 200, 1_200]);
+    assert_eq!(settings().for_blocks_of(60).patience_seconds(), 30);
 }

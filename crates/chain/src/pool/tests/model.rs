@@ -349,7 +349,7 @@ impl Model {
                 let last = self.items.iter().rposition(ready).unwrap();
                 self.first -= 1;
                 self.items[last].line = self.first;
-                self.items[last].parked = Some(now + self.settings.patience_seconds);
+                self.items[last].parked = Some(now + self.settings.patience_seconds());
             }
             self.items.sort_by_key(|item| item.line);
             for at in 0..self.items.len() {

@@ -7,7 +7,7 @@ fn settings() -> PoolSettings {
         transactions_max: 4,
         bytes_max: 4 * 149,
         per_sender_max: 3,
-        patience_seconds: 30,
+        patience_seconds: Some(30),
         ..PoolSettings::default()
     }
 }

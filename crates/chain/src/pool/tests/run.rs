@@ -86,7 +86,7 @@ impl Run {
             child_blocks_max: 3,
             per_bundler_max: 2,
             carried_max: 8,
-            patience_seconds: 50,
+            patience_seconds: Some(50),
         };
         let mut ledger = Ledger::default();
         for chain in CHAINS {
