@@ -30,7 +30,8 @@ pub struct Branch {
 }
 
 impl Branch {
-    /// A branch that leaves the main one after the block at `common`.
+    /// A branch that leaves the main one after the block at `common`. `chain_block.too_deep` where the blocks above it cannot all be
+    /// undone any more, and leases changed in them.
     pub fn at<R: Reads<Table>>(
         overlay: &Overlay<R>,
         genesis: &Genesis,
@@ -152,10 +153,7 @@ impl Branch {
 }
 
 /// Rows of leases that blocks above `common` have changed, as they were before.
-fn former_leases<R: Reads<Table>>(
-    overlay: &Overlay<R>,
-    common: u32,
-) -> Result<Former, StoreFailure> {
+fn former_leases<R: Reads<Table>>(overlay: &Overlay<R>, common: u32) -> Result<Former, Fault> {
     let mut former = Former::new();
     for height in (common.saturating_add(1)..=overlay.tip().height).rev() {
         let leases = match overlay.window.get(height) {
@@ -167,7 +165,7 @@ fn former_leases<R: Reads<Table>>(
         }
         let undo = overlay
             .get(Table::Undo, &height.to_be_bytes())?
-            .ok_or_else(|| damaged(format!("block {height} cannot be undone any more")))?;
+            .ok_or_else(|| Fault::refused("chain_block.too_deep", format!("block {height}")))?;
         // The first change of a row in a block knew what it was before the block.
         for (table, key, value) in rows::read_undo(&undo)?.into_iter().rev() {
             if matches!(table, Table::Leases | Table::Lessors) {
