@@ -16,6 +16,12 @@ use primitives::Hash;
 
 /// Ids that one question asks for: its answer has some 150 KB.
 const ASKED_AT_ONCE: usize = 1_000;
+/// Questions for transactions under way at once.
+const FETCHES_MAX: usize = 4;
+/// Pools of so many transactions at most are compared with several peers at once.
+const SMALL_POOL: usize = 5_000;
+/// With so many.
+const COMPARED_AT_ONCE: usize = 3;
 /// Ids wait so long before they are asked for: gossip may bring them, milliseconds.
 const WAIT_MS: u64 = 250;
 
@@ -81,12 +87,15 @@ impl<R: Reads<Table>> Core<R> {
                 peer.useless = 0;
             }
             self.repeat_own();
-            if let Some(peer) = self.peers.next_to_compare() {
-                self.compare_with(peer);
+            let small = self.pool.figures().transactions <= SMALL_POOL;
+            for _ in 0..if small { COMPARED_AT_ONCE } else { 1 } {
+                if let Some(peer) = self.peers.next_to_compare() {
+                    self.compare_with(peer);
+                }
             }
         }
         let fetching = |purpose: &Purpose| *purpose == Purpose::PoolTransactions;
-        while self.wanted.due_ms <= self.now_ms && !self.questions.any(fetching) {
+        while self.wanted.due_ms <= self.now_ms && self.questions.count(fetching) < FETCHES_MAX {
             let Some((peer, mut ids)) = self.wanted.next() else {
                 return;
             };
@@ -101,7 +110,7 @@ impl<R: Reads<Table>> Core<R> {
             self.ask(peer, Purpose::PoolTransactions, &question, PATIENCE_MS);
         }
         if !self.wanted.queue.is_empty() && self.wanted.due_ms <= self.now_ms {
-            // One question at a time: looked at again soon.
+            // So many questions at a time: looked at again soon.
             self.wanted.due_ms = self.now_ms + WAIT_MS;
         }
     }

@@ -55,7 +55,7 @@ pub const ANEW_STEP: usize = 512;
 /// Ids of a peer's pool that are not here and wait to be asked for.
 pub const WANTED_MAX: usize = 2 * crate::message::IDS_MAX;
 /// Pools are compared with one peer after the other at this distance.
-pub const COMPARE_MS: u64 = 15_000;
+pub const COMPARE_MS: u64 = 10_000;
 /// What was accepted here and is in no block is gossiped again when it is so old, seconds: who refused it may take it now.
 pub const REPEAT_SECONDS: u32 = 20;
 /// The oldest of those, so many each time that pools are compared.

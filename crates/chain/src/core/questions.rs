@@ -113,11 +113,6 @@ impl Questions {
         self.all.values().map(|question| question.deadline_ms).min()
     }
 
-    /// Whether a question of this kind is under way.
-    pub(super) fn any(&self, which: impl Fn(&Purpose) -> bool) -> bool {
-        self.all.values().any(|question| which(&question.purpose))
-    }
-
     /// How many questions of this kind are under way.
     pub(super) fn count(&self, which: impl Fn(&Purpose) -> bool) -> usize {
         self.all
