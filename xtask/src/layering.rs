@@ -57,7 +57,8 @@ const EDGES: &[(&str, &[&str])] = &[
         ],
     ),
     ("client", &["api"]),
-    ("perf", &["primitives", "api", "client"]),
+    // A load on a chain makes and signs its transactions itself, as every client of one does.
+    ("perf", &["primitives", "chain", "api", "client"]),
     ("diskimage", &[]),
     (
         "sim",
