@@ -7,7 +7,7 @@ BENCHES := ledger
 # Seconds for each pure crate's properties and each fuzz target.
 FUZZ_SECONDS ?= 60
 
-.PHONY: help setup demo test bench bench-ledger bench-load bench-node lab lab-json check fmt-check clippy doc layering deps docs docs-check fuzz api-check interop clean
+.PHONY: help setup demo demo-chain test bench bench-ledger bench-load bench-node bench-chain lab lab-json check fmt-check clippy doc layering deps docs docs-check fuzz api-check interop clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -17,6 +17,9 @@ setup: ## install what the build needs besides cargo (Debian packages, only if m
 
 demo: setup ## a notary and two nodes pay each other under load; KEEP=1 leaves them up
 	@$(CARGO) run --release --locked --package tally -- demo
+
+demo-chain: setup ## four chain nodes, ten accounts, five chains, 5 s a block, a minute of payments, the report; KEEP=1 leaves them up
+	@$(CARGO) run --release --locked --package tally -- lab run chain-demo --out target/demo-chain $(if $(KEEP),--keep)
 
 test: setup ## all tests, one optimised profile, with the time of each suite
 	@$(CARGO) xtask test
@@ -32,6 +35,9 @@ bench-load: setup ## many connections and followers, and ten times the work a no
 
 bench-node: setup ## queries of a vault with a million states, and the cost of a start; one line of JSON
 	@$(CARGO) xtask bench node
+
+bench-chain: setup ## payments in blocks of one chain node and of four, and a new node that catches up; one line of JSON
+	@$(CARGO) xtask bench chain
 
 lab: setup ## the shipped scenarios of the laboratory, small, into one report in target/lab; SCENARIOS="a b", FULL=1
 	@$(CARGO) xtask lab $(if $(FULL),--full) $(SCENARIOS)

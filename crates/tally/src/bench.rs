@@ -1,5 +1,6 @@
 //! `tally bench NAME`: a benchmark; one line of JSON, last on standard output, everything for people on standard error.
 
+mod chain;
 mod ledger;
 mod load;
 mod node;
@@ -35,6 +36,12 @@ pub struct BenchArgs {
     /// Seconds of that (`load`).
     #[arg(long, default_value_t = 120, value_name = "S", value_parser = clap::value_parser!(u32).range(1..=3600))]
     overload_seconds: u32,
+    /// Seconds of measured load on one node, and on four (`chain`).
+    #[arg(long, default_value_t = 60, value_name = "S", value_parser = clap::value_parser!(u32).range(5..=3600))]
+    chain_seconds: u32,
+    /// Transactions of the chain that a new node joins (`chain`).
+    #[arg(long, default_value_t = 500_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1_000..=1_000_000_000))]
+    chain_transactions: u64,
     /// States in the vault that is asked (`node`).
     #[arg(long, default_value_t = 1_000_000, value_name = "N", value_parser = clap::value_parser!(u32).range(100..=100_000_000))]
     states: u32,
@@ -52,6 +59,8 @@ enum Benchmark {
     Load,
     /// Queries of a vault with a million states, and what a start over the API costs.
     Node,
+    /// Payments in blocks of a chain, on one node and on four, and how fast a new node catches up.
+    Chain,
 }
 
 /// Runs the benchmark to its end, or until Ctrl-C.
@@ -61,6 +70,7 @@ pub fn run(arguments: BenchArgs) -> Result<()> {
             Benchmark::Ledger => ledger::run(&arguments).await,
             Benchmark::Load => load::run(&arguments).await,
             Benchmark::Node => node::run(&arguments).await,
+            Benchmark::Chain => chain::run(&arguments).await,
         }
     })
 }

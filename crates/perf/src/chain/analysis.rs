@@ -90,29 +90,41 @@ fn nice(number: u64) -> u64 {
     }
 }
 
-/// Rates by range of `each` blocks. `began_s` is when the block before the first was made. Blocks are in order of height.
+/// Rates by range of `each` blocks. `began_s` is when the block before the first was made. Blocks are in order of height. A range in
+/// which no time passed by the blocks' own times, which are in seconds, goes on until some has.
 #[must_use]
 pub fn ranges(blocks: &[BlockRow], began_s: u64, each: u64) -> Vec<BlockRange> {
     let each = usize::try_from(each.max(1)).unwrap_or(usize::MAX);
-    let mut before = began_s;
-    let mut all = 0u64;
-    let mut ranges = Vec::new();
-    for blocks in blocks.chunks(each) {
-        let (Some(first), Some(last)) = (blocks.first(), blocks.last()) else {
+    let (mut before, mut all, mut first) = (began_s, 0u64, 0);
+    let mut ranges: Vec<BlockRange> = Vec::new();
+    for (at, block) in blocks.iter().enumerate() {
+        let is_last = at + 1 == blocks.len();
+        if (at + 1 - first < each || block.time_s <= before) && !is_last {
             continue;
-        };
-        let transactions = sum(blocks);
+        }
+        let transactions = sum(&blocks[first..=at]);
         all = all.saturating_add(transactions);
-        let seconds = last.time_s.saturating_sub(before) as f64;
-        before = last.time_s;
-        ranges.push(BlockRange {
-            from: first.height,
-            to: last.height,
-            transactions,
-            seconds,
-            per_s: per_s(transactions, seconds),
-            cumulative_per_s: per_s(all, last.time_s.saturating_sub(began_s) as f64),
-        });
+        let seconds = block.time_s.saturating_sub(before) as f64;
+        let cumulative_per_s = per_s(all, block.time_s.saturating_sub(began_s) as f64);
+        match ranges.last_mut() {
+            // The end of the chain belongs to the range before, if it took no time.
+            Some(last) if seconds <= 0.0 => {
+                last.to = block.height;
+                last.transactions = last.transactions.saturating_add(transactions);
+                last.per_s = per_s(last.transactions, last.seconds);
+                last.cumulative_per_s = cumulative_per_s;
+            }
+            _ => ranges.push(BlockRange {
+                from: blocks[first].height,
+                to: block.height,
+                transactions,
+                seconds,
+                per_s: per_s(transactions, seconds),
+                cumulative_per_s,
+            }),
+        }
+        before = block.time_s;
+        first = at + 1;
     }
     ranges
 }
@@ -242,6 +254,19 @@ mod tests {
         );
         assert_eq!(block_seconds(&blocks, 10), 8.0);
         assert_eq!(sum(&blocks), 170);
+        let one = [
+            (15, 1, 0, 0),
+            (15, 2, 0, 0),
+            (16, 3, 0, 0),
+            (18, 4, 0, 0),
+            (18, 5, 0, 0),
+        ];
+        let found = ranges(&self::blocks(&one), 15, 1);
+        let rows: Vec<_> = found
+            .iter()
+            .map(|row| (row.from, row.to, row.transactions, row.per_s))
+            .collect();
+        assert_eq!(rows, [(1, 3, 6, 6.0), (4, 5, 9, 4.5)], "time stood still");
         assert!(ranges(&[], 0, 10).is_empty());
         assert_eq!(block_seconds(&[], 0), 0.0);
         assert_eq!(ranges(&blocks[..1], 15, 5)[0].per_s, 0.0, "no time passed");

@@ -32,6 +32,11 @@ pub const SHIPPED: &[Shipped] = shipped![
     "knee",
     "generator",
     "soak",
+    "chain-demo",
+    "chain-flat",
+    "chain-published",
+    "chain-rate",
+    "chain-soak",
 ];
 
 /// The one of a name.

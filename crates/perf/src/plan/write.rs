@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use toml::{Table, Value};
 
-use super::chain::{ChainPlan, ChainServers};
+use super::chain::{ChainPlan, ChainServers, default_accounts, default_chains};
 use super::model::{
     Axis, Load, Network, NodeSettings, NotaryKind, Plan, PublishedLine, Restart, Run, Shape, Step,
     Think, Work,
 };
+use crate::chain::Chain;
 
 /// Below, every whole number is a number of its own as a float too.
 const EXACT: f64 = 9_007_199_254_740_992.0;
@@ -125,22 +126,13 @@ fn chain(plan: &ChainPlan) -> Table {
         Some(target) => put(&mut table, "target", servers(target)),
     }
     put(&mut table, "block_s", i64::from(plan.block_s));
-    let chains = list(&plan.chains, |chain| {
-        let mut table = Table::new();
-        put(&mut table, "id", i64::from(chain.id.0));
-        put(&mut table, "name", chain.name.as_str());
-        put(&mut table, "decimals", i64::from(chain.decimals));
-        put(&mut table, "fee", whole(chain.fee));
-        table
-    });
-    put(&mut table, "chains", chains);
-    let accounts = list(&plan.accounts, |account| {
-        let mut table = Table::new();
-        put(&mut table, "passphrase", account.passphrase.as_str());
-        put(&mut table, "node", i64::from(account.node));
-        table
-    });
-    put(&mut table, "accounts", accounts);
+    // What is as it is if nobody says stays so, so that a case of a sweep may have other nodes or fewer children.
+    let children = u32::try_from(plan.chains.len().saturating_sub(1)).unwrap_or(u32::MAX);
+    match plan.chains == default_chains(children) {
+        true => put(&mut table, "children", i64::from(children)),
+        false => put(&mut table, "chains", list(&plan.chains, token)),
+    }
+    put(&mut table, "accounts", accounts(plan));
     put(&mut table, "batch", i64::from(plan.batch));
     put(&mut table, "drain_s", number(plan.drain_s));
     put(
@@ -149,6 +141,40 @@ fn chain(plan: &ChainPlan) -> Table {
         i64::from(plan.deadline_minutes),
     );
     table
+}
+
+fn token(chain: &Chain) -> Table {
+    let mut table = Table::new();
+    put(&mut table, "id", i64::from(chain.id.0));
+    put(&mut table, "name", chain.name.as_str());
+    put(&mut table, "decimals", i64::from(chain.decimals));
+    put(&mut table, "fee", whole(chain.fee));
+    table
+}
+
+/// How many, their passphrases, or each with its node.
+fn accounts(plan: &ChainPlan) -> Value {
+    let count = u32::try_from(plan.accounts.len()).unwrap_or(u32::MAX);
+    let dealt = default_accounts(count, plan.nodes);
+    if plan.accounts == dealt {
+        return Value::Integer(i64::from(count));
+    }
+    let in_turn = plan
+        .accounts
+        .iter()
+        .zip(&dealt)
+        .all(|(account, dealt)| account.node == dealt.node);
+    if in_turn {
+        let passphrases = plan.accounts.iter();
+        let passphrases = passphrases.map(|account| Value::String(account.passphrase.clone()));
+        return Value::Array(passphrases.collect());
+    }
+    list(&plan.accounts, |account| {
+        let mut table = Table::new();
+        put(&mut table, "passphrase", account.passphrase.as_str());
+        put(&mut table, "node", i64::from(account.node));
+        table
+    })
 }
 
 fn servers(target: &ChainServers) -> Table {

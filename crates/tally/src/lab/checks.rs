@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use node::config::{FIELDS, NodeConfig};
-use perf::plan::{ChainPlan, Checks, KnobError, Network, Work, nearest};
+use perf::plan::{Checks, KnobError, Network, Work, nearest};
 use perf::workload::Workloads;
 use toml::{Table, Value};
 
@@ -49,16 +49,6 @@ impl Checks for Known {
                 key: Some(error.knob),
             }
         })
-    }
-
-    fn chain(&self, chain: &ChainPlan) -> Result<(), String> {
-        match chain.target {
-            Some(_) => Ok(()),
-            None => Err(
-                "this program brings no chain up; name nodes that run with `chain.target`"
-                    .to_owned(),
-            ),
-        }
     }
 
     fn setting(&self, name: &str, value: &Value, notary: bool) -> Result<(), String> {

@@ -74,6 +74,21 @@ fn it_is_written_as_it_was_read() {
 }
 
 #[test]
+fn nodes_and_children_may_be_varied() {
+    let text = "[chain]\n[[sweep]]\nset = 'chain.nodes'\nvalues = [1, 7]\n[[sweep]]\nset = 'chain.children'\nvalues = [0, 2]";
+    let plan = read(text, false, &[]).expect("in order");
+    let points = plan.points().expect("points");
+    let chains = points.iter().filter_map(|point| point.plan.chain.as_ref());
+    let found: Vec<(u32, usize, u32)> = chains
+        .map(|chain| {
+            let last = chain.accounts.iter().map(|account| account.node).max();
+            (chain.nodes, chain.chains.len(), last.unwrap_or(0))
+        })
+        .collect();
+    assert_eq!(found, [(1, 1, 1), (1, 3, 1), (7, 1, 7), (7, 3, 7)]);
+}
+
+#[test]
 fn what_contradicts_is_refused() {
     for (text, wanted) in [
         (
