@@ -15,9 +15,9 @@ pub const GRACE_MS: u64 = 1_000;
 /// Bytes that an answer stops growing at; a single body may be longer.
 pub const ANSWER_BYTES: usize = 1 << 20;
 /// Bytes of answers that a peer gets each second in the long run.
-pub const SERVED_BYTES_PER_SECOND: u64 = 8 << 20;
+pub const SERVED_BYTES_PER_SECOND: u64 = 32 << 20;
 /// Bytes of answers that a peer may have saved up.
-pub const SERVED_BYTES_BURST: u64 = 32 << 20;
+pub const SERVED_BYTES_BURST: u64 = 64 << 20;
 /// What even the shortest answer counts, bytes.
 pub const SERVED_BYTES_LEAST: u64 = 4 << 10;
 /// Rows that are looked at after each block for what is no longer asked for.
