@@ -26,7 +26,11 @@ const NO_CODES: &[&str] = &[
     "toml.new",
 ];
 /// Pages that show other strings of that form between backquotes.
-const PAGES: &[&str] = &["docs/reference/config.md", "docs/reference/users.md"];
+const PAGES: &[&str] = &[
+    "docs/reference/chain-config.md",
+    "docs/reference/config.md",
+    "docs/reference/users.md",
+];
 /// Endings of files.
 const FILES: &[&str] = &[
     "csv", "db", "html", "json", "jtl", "key", "log", "md", "pem", "pub", "sock", "sqlite", "toml",

@@ -74,6 +74,11 @@ const COMMAND_LINE: &[(&str, &str, &str)] = &[
         "Give it as https://host:port.",
     ),
     (
+        "tally.bad_value",
+        "A value on the command line of 'tally chain', or what a chain node answered, makes no sense.",
+        "Correct what the message names; 'tally chain COMMAND --help' says what is expected.",
+    ),
+    (
         "tally.failed",
         "A command could not be carried out.",
         "Read the message; it names what failed and where.",
@@ -93,6 +98,11 @@ const COMMAND_LINE: &[(&str, &str, &str)] = &[
         "tally.no_node",
         "No node is named to speak to.",
         "Give --node DIR, or --url with --root and --token-file.",
+    ),
+    (
+        "tally.not_confirmed",
+        "A transaction of a chain has not got the confirmations that were waited for.",
+        "It goes on; look at it again later, or give --timeout.",
     ),
     (
         "tally.not_consumed",

@@ -2,9 +2,10 @@
 
 use api::chain::{
     AccountView, BalancesView, BlockPage, BlockView, BundlerList, BundlerView, ChainPeers,
-    ChainStatus, Constants, Done, ForgersView, ForgingAccount, ForgingView, PopOff, RatesView,
-    StartBundler, StartForging, StateHash, Submit, SubmitAnswer, SubmitBatch, SubmitBatchAnswer,
-    Submitted, TransactionAnswer, TransactionPage, UnconfirmedPage, paths,
+    ChainStatus, Constants, Done, ForgersView, ForgingAccount, ForgingView, NewBan, PopOff,
+    RatesView, Snapshot, StartBundler, StartForging, StateHash, Submit, SubmitAnswer, SubmitBatch,
+    SubmitBatchAnswer, Submitted, TransactionAnswer, TransactionPage, Trust, UnconfirmedPage,
+    paths,
 };
 use api::paths::with;
 use hyper::Method;
@@ -191,6 +192,31 @@ impl ChainClient {
     /// Rolls the chain back to a height.
     pub async fn pop_off(&self, height: u32) -> Result<Done, ClientError> {
         self.post(paths::POP_OFF, &PopOff { height }).await
+    }
+
+    /// Makes a copy of the node's store while it runs.
+    pub async fn snapshot(&self, name: &str) -> Result<Done, ClientError> {
+        let name = name.to_owned();
+        self.post(paths::SNAPSHOT, &Snapshot { name }).await
+    }
+
+    /// Accepts a branch beyond the rollback limit, by a block that must be on the chain.
+    pub async fn trust(&self, height: u32, hash: &str) -> Result<Done, ClientError> {
+        let hash = hash.to_owned();
+        self.post(paths::TRUST, &Trust { height, hash }).await
+    }
+
+    /// Keeps a peer away for a time.
+    pub async fn ban_peer(&self, peer: &str, ban: &NewBan) -> Result<(), ClientError> {
+        let body = serde_json::to_vec(ban).map_err(ClientError::arguments)?;
+        let path = with(paths::PEER_BAN, peer);
+        let answer = self.client.raw(Method::POST, &path, body, None).await;
+        answer.map(drop)
+    }
+
+    /// And no longer.
+    pub async fn unban_peer(&self, peer: &str) -> Result<(), ClientError> {
+        self.delete(&with(paths::PEER_BAN, peer)).await
     }
 
     /// What happens on the chain from now on.

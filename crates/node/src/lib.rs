@@ -1,19 +1,21 @@
 //! The shell of a node: its threads, its connections, its API, its folder. It performs what the kernel decides.
 
 pub mod bootstrap;
+pub mod chain;
 pub mod codes;
 pub mod config;
 pub mod http;
 pub mod metrics;
 pub mod users;
 
-mod core;
+pub(crate) mod core;
 
 pub use core::{Apps, Node, Rebuilt, StartError, rebuild_view};
 
 /// The codes of this crate's own errors.
 pub const ERRORS: &[&[primitives::ErrorInfo]] = &[
     bootstrap::ERRORS,
+    chain::ERRORS,
     config::ERRORS,
     core::ERRORS,
     http::ERRORS,

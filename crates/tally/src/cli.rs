@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    completions, contract, doctor, flow, ledger, network, node, notary, tx, user, vault,
+    chain, completions, contract, doctor, flow, ledger, network, node, notary, tx, user, vault,
 };
 use crate::failure::{EXIT_CODES, Failure};
 use crate::{Register, bench, demo, lab};
@@ -25,6 +25,9 @@ pub enum Command {
     /// Run a node, look at one, drain it
     #[command(subcommand)]
     Node(node::Command),
+    /// A public chain: make a test network, run a node, pay, forge, bundle
+    #[command(subcommand)]
+    Chain(chain::Command),
     /// What a notary is and has seen
     #[command(subcommand)]
     Notary(notary::Command),
@@ -67,6 +70,7 @@ impl Command {
         match self {
             Command::Network(command) => command.wants_json(),
             Command::Node(command) => command.wants_json(),
+            Command::Chain(command) => command.wants_json(),
             Command::Notary(command) => command.wants_json(),
             Command::Flow(command) => command.wants_json(),
             Command::Vault(command) => command.wants_json(),
@@ -87,6 +91,7 @@ pub fn run(command: Command, register: Register) -> Result<(), Failure> {
     match command {
         Command::Network(command) => command.run(),
         Command::Node(command) => command.run(register),
+        Command::Chain(command) => command.run(),
         Command::Notary(command) => command.run(),
         Command::Flow(command) => command.run(),
         Command::Vault(command) => command.run(register),
@@ -131,6 +136,20 @@ mod tests {
             "network show --node nodes/bank-a",
             "network check nodes --json",
             "network map --node nodes/bank-a --json",
+            "chain genesis --out net --servers 4 --profile loadtest --block-seconds 2 --json",
+            "chain run net/server1 --log debug",
+            "chain status --node net/server1 --json",
+            "chain send --node net/server1 --passphrase 0 --to passphrase:1 --amount 1.5 --chain AMB --wait 1",
+            "chain balance --node net/server1 passphrase:0 TLY-00000",
+            "chain blocks --node net/server1 5 --transactions full --json",
+            "chain blocks --node net/server1 --before 9 --limit 3",
+            "chain forge --node net/server1 --start --passphrase 0",
+            "chain forge --node net/server1 --stop passphrase:0",
+            "chain bundle --node net/server1 --start 2 --rate 5 --passphrase-stdin",
+            "chain peers --node net/server1",
+            "chain check net/server1 --json",
+            "chain snapshot --node net/server1 before-upgrade",
+            "chain restore net/server1 net/server1/data/snapshots/before-upgrade",
             "notary info --node nodes/notary",
             "notary consumed --node nodes/notary 00(1)",
             "notary consumed --node nodes/notary --after 00(1) --limit 5",

@@ -2,12 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use client::{Client, Endpoint};
+use client::{ChainClient, Client, Endpoint};
 
 use crate::failure::{Failure, about_file};
 
 /// In a node's folder: its configuration.
 const CONFIG_FILE: &str = "node.toml";
+/// In a chain node's folder: its configuration.
+const CHAIN_CONFIG_FILE: &str = "chain.toml";
 /// In a node's folder: the network's root certificate.
 const ROOT_FILE: &str = "root.pem";
 /// In a node's folder: a token of its API.
@@ -63,11 +65,16 @@ impl Target {
         work: impl AsyncFnOnce(Client) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         let client = Client::new(self.endpoint()?)?;
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|error| Failure::local("tally.runtime", error.to_string(), "Report this."))?;
-        runtime.block_on(work(client))
+        runtime()?.block_on(work(client))
+    }
+
+    /// Runs `work` with a client of the chain node.
+    pub fn with_chain<T>(
+        &self,
+        work: impl AsyncFnOnce(ChainClient) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let client = ChainClient::new(self.endpoint()?)?;
+        runtime()?.block_on(work(client))
     }
 
     fn endpoint(&self) -> Result<Endpoint, Failure> {
@@ -88,9 +95,20 @@ impl Target {
     }
 }
 
-/// The API of the node of a folder.
+fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::local("tally.runtime", error.to_string(), "Report this."))
+}
+
+/// The API of the node of a folder, of either kind.
 fn of_folder(folder: &Path) -> Result<Endpoint, Failure> {
-    let path = folder.join(CONFIG_FILE);
+    let chain = folder.join(CHAIN_CONFIG_FILE);
+    let path = match chain.exists() {
+        true => chain,
+        false => folder.join(CONFIG_FILE),
+    };
     let config: toml::Table = read(&path)?
         .parse()
         .map_err(|error| about_file(&path, &error))?;

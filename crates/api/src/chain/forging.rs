@@ -24,7 +24,7 @@ pub struct ForgingView {
     pub height: u32,
     /// Seconds since genesis, by this node's clock.
     pub now: u32,
-    /// Seconds that this node waits after a hit before it forges.
+    /// How long this node waits after a hit before it forges.
     pub forging_delay_ms: u64,
     /// The accounts, the next one first.
     pub accounts: Vec<ForgingAccount>,
@@ -116,8 +116,6 @@ pub struct BundlerView {
     /// See [`StartBundler`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_fee_max: Option<u64>,
-    /// Parent fees of child blocks that it has made since it was started.
-    pub spent: u64,
 }
 
 /// Who bundles on this node.

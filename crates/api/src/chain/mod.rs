@@ -22,7 +22,7 @@ pub mod transactions;
 pub use accounts::{
     AccountBalances, AccountView, BalancesView, ChainBalance, ForgingBalance, LeaseView,
 };
-pub use blocks::{BlockPage, BlockView, ChildBlockView};
+pub use blocks::{BlockPage, BlockView, BodyDetail, ChainIds, ChildBlockView, ChildCount};
 pub use codes::ERRORS;
 pub use events::{BlockAdded, BlockPopped, Forked, Stuck, TransactionLeft};
 pub use forging::{
@@ -33,7 +33,7 @@ pub use network::{
     ChainHealth, ChainInfo, ChainPeer, ChainPeers, ChainStatus, Constants, NewBan, SyncState,
 };
 pub use openapi::{document, operations};
-pub use orders::{Done, PopOff, Prune, Snapshot, StateHash, Trust};
+pub use orders::{Done, PopOff, Snapshot, StateHash, Trust};
 pub use transactions::{
     ItemRefusal, PlacedTransaction, Prepare, Prepared, SUBMIT_BATCH_MAX, SignAndSend, Submit,
     SubmitAnswer, SubmitBatch, SubmitBatchAnswer, Submitted, TransactionAnswer, TransactionKind,

@@ -50,6 +50,12 @@ pub enum SyncState {
 /// A node's state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ChainStatus {
+    /// The hash of the genesis.
+    pub genesis: String,
+    /// When time 0 of the chain was.
+    pub genesis_time_ms: u64,
+    /// The aim of the time between blocks.
+    pub block_seconds: u32,
     /// Blocks after genesis.
     pub height: u32,
     /// The last block's hash.

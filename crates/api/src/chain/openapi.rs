@@ -16,7 +16,7 @@ use super::forging::{
     StartForging,
 };
 use super::network::{ChainHealth, ChainPeers, ChainStatus, Constants, NewBan};
-use super::orders::{Done, PopOff, Prune, Snapshot, StateHash, Trust};
+use super::orders::{Done, PopOff, Snapshot, StateHash, Trust};
 use super::transactions::{
     Prepare, Prepared, SignAndSend, Submit, SubmitBatch, SubmitBatchAnswer, Submitted,
     TransactionAnswer, TransactionPage, UnconfirmedPage,
@@ -37,10 +37,10 @@ const BLOCK: Parameter = parameter(
 const ACCOUNT: Parameter = parameter("account", Kind::Text(64), "An account: `TLY-...`.");
 const ID: Parameter = parameter("transaction_id", Kind::Hex(64), "The full id.");
 const CHAIN: Parameter = parameter("chain", Kind::Count, "Only of this chain.");
-const WITH_TRANSACTIONS: Parameter = parameter(
+const DETAIL: Parameter = parameter(
     "transactions",
-    Kind::Words(&["true", "false"]),
-    "Whether the transactions come with each block; a page of blocks ends early where they are many.",
+    Kind::Words(&["none", "ids", "full"]),
+    "How much of each block's body comes with it; a page of blocks ends early where there is much.",
 );
 
 const ANY: &[&ErrorInfo] = &[&INTERNAL, &NODE_BUSY];

@@ -37,14 +37,6 @@ pub struct Snapshot {
     pub name: String,
 }
 
-/// Drops bodies of old blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Prune {
-    /// Blocks whose bodies stay, from the tip down; the rollback limit at least.
-    pub keep_blocks: u32,
-}
-
 /// A hash over the whole state: two nodes with the same tip have the same.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StateHash {

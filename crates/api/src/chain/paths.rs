@@ -56,8 +56,6 @@ pub const CLEAR_POOL: &str = "/v1/chain/orders/clear-pool";
 pub const TRUST: &str = "/v1/chain/orders/trust";
 /// `POST`: a copy of the store, while it runs.
 pub const SNAPSHOT: &str = "/v1/chain/orders/snapshot";
-/// `POST`: drop bodies of old blocks.
-pub const PRUNE: &str = "/v1/chain/orders/prune";
 /// `GET`: the description of all this, OpenAPI 3.1.
 pub const OPENAPI: &str = "/v1/chain/openapi.json";
 /// `GET`: a page that shows the chain as it grows.

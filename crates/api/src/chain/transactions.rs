@@ -97,9 +97,9 @@ pub struct TransactionAnswer {
     /// The block's hash.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block: Option<String>,
-    /// Its place among the block's transactions of all chains, from 0.
+    /// Bytes before it in the block's body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub index: Option<u32>,
+    pub offset: Option<u32>,
     /// Blocks after that one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmations: Option<u32>,
@@ -116,8 +116,8 @@ pub struct TransactionAnswer {
 pub struct PlacedTransaction {
     /// The block's height.
     pub height: u32,
-    /// Its place among the block's transactions of all chains, from 0.
-    pub index: u32,
+    /// Bytes before it in the block's body.
+    pub offset: u32,
     /// Blocks after that one.
     pub confirmations: u32,
     /// The transaction.

@@ -42,6 +42,8 @@ pub struct ForgerFigures {
 pub struct BundlerFigures {
     /// Its account.
     pub account: AccountId,
+    /// The key.
+    pub key: [u8; 32],
     /// The child chain.
     pub child: ChainId,
     /// What it carries, and for how much.
@@ -135,6 +137,7 @@ impl<R: Reads<Table>> Core<R> {
             .keyed()
             .map(|(key, bundler)| BundlerFigures {
                 account: AccountId::of_key(key),
+                key: *key,
                 child: bundler.rules.child,
                 rules: bundler.rules.clone(),
             })

@@ -21,10 +21,10 @@ const DOCUMENTS_KEY: &str = "network.key";
 const SINCE_YEAR: i32 = 2024;
 
 /// The folder of the authority, beside those of the nodes.
-pub(super) const AUTHORITY: &str = "network-root";
+pub(crate) const AUTHORITY: &str = "network-root";
 
 /// The root's certificate and key, and the key of the network's documents.
-pub(super) struct Authority {
+pub(crate) struct Authority {
     root_pem: String,
     issuer: Issuer<'static, rcgen::KeyPair>,
     documents: KeyPair,
@@ -34,7 +34,7 @@ fn certificate(error: rcgen::Error) -> BootstrapError {
     BootstrapError::Certificate(error.to_string())
 }
 
-pub(super) fn random_seed() -> Result<[u8; 32], BootstrapError> {
+pub(crate) fn random_seed() -> Result<[u8; 32], BootstrapError> {
     let mut seed = [0; 32];
     getrandom::fill(&mut seed)
         .map_err(|error| BootstrapError::Certificate(format!("no random bytes: {error}")))?;
@@ -42,7 +42,7 @@ pub(super) fn random_seed() -> Result<[u8; 32], BootstrapError> {
 }
 
 /// The seed in a file of 64 hexadecimal digits.
-pub(super) fn read_seed(path: &Path) -> Result<[u8; 32], BootstrapError> {
+pub(crate) fn read_seed(path: &Path) -> Result<[u8; 32], BootstrapError> {
     let text = read_secret(path)?;
     hex::decode(text.trim())
         .and_then(|bytes| bytes.try_into().ok())
@@ -67,12 +67,12 @@ fn root_params() -> CertificateParams {
 
 impl Authority {
     /// Whether a network has its authority already.
-    pub(super) fn exists(out: &Path) -> bool {
+    pub(crate) fn exists(out: &Path) -> bool {
         out.join(AUTHORITY).join(ROOT_KEY).exists()
     }
 
     /// Opens the authority of a network, or makes it.
-    pub(super) fn open(out: &Path) -> Result<Self, BootstrapError> {
+    pub(crate) fn open(out: &Path) -> Result<Self, BootstrapError> {
         let folder = out.join(AUTHORITY);
         create(&folder)?;
         let (key_path, root_path) = (folder.join(ROOT_KEY), folder.join(ROOT));
@@ -97,22 +97,22 @@ impl Authority {
         })
     }
 
-    pub(super) fn root_pem(&self) -> &str {
+    pub(crate) fn root_pem(&self) -> &str {
         &self.root_pem
     }
 
     /// The public half of the key of the documents, as its file has it.
-    pub(super) fn documents_text(&self) -> String {
+    pub(crate) fn documents_text(&self) -> String {
         hex::encode(&self.documents.public().to_bytes())
     }
 
     /// The key that signs the network's documents.
-    pub(super) fn documents(&self) -> &KeyPair {
+    pub(crate) fn documents(&self) -> &KeyPair {
         &self.documents
     }
 
     /// A key and certificate chain for a node, as PEM.
-    pub(super) fn certify(
+    pub(crate) fn certify(
         &self,
         name: &LegalName,
         party: &PartyId,

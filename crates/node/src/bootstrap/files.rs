@@ -16,13 +16,13 @@ use super::error::BootstrapError;
 use crate::config::NodeConfig;
 
 /// Files of a node's folder.
-pub(super) const CONFIG: &str = "node.toml";
-pub(super) const ROOT: &str = "root.pem";
-pub(super) const NETWORK_KEY: &str = "network.pub";
-pub(super) const CHAIN: &str = "tls.pem";
-pub(super) const TLS_KEY: &str = "tls.key.pem";
-pub(super) const IDENTITY: &str = "identity.key";
-pub(super) const TOKEN: &str = "api-token";
+pub(crate) const CONFIG: &str = "node.toml";
+pub(crate) const ROOT: &str = "root.pem";
+pub(crate) const NETWORK_KEY: &str = "network.pub";
+pub(crate) const CHAIN: &str = "tls.pem";
+pub(crate) const TLS_KEY: &str = "tls.key.pem";
+pub(crate) const IDENTITY: &str = "identity.key";
+pub(crate) const TOKEN: &str = "api-token";
 
 /// Everything that a node's folder holds.
 pub struct NodeFiles {
@@ -44,7 +44,7 @@ pub struct NodeFiles {
     pub info: NodeInfo,
 }
 
-pub(super) fn file(path: &Path) -> impl Fn(std::io::Error) -> BootstrapError {
+pub(crate) fn file(path: &Path) -> impl Fn(std::io::Error) -> BootstrapError {
     let path = path.to_owned();
     move |source| BootstrapError::File {
         path: path.clone(),
@@ -53,7 +53,7 @@ pub(super) fn file(path: &Path) -> impl Fn(std::io::Error) -> BootstrapError {
 }
 
 /// The error of a file that could not be read.
-pub(super) fn missing_or(path: &Path) -> impl Fn(std::io::Error) -> BootstrapError {
+pub(crate) fn missing_or(path: &Path) -> impl Fn(std::io::Error) -> BootstrapError {
     let other = file(path);
     let path = path.to_owned();
     move |error| match error.kind() {
@@ -62,23 +62,23 @@ pub(super) fn missing_or(path: &Path) -> impl Fn(std::io::Error) -> BootstrapErr
     }
 }
 
-pub(super) fn damaged(path: &Path, message: impl ToString) -> BootstrapError {
+pub(crate) fn damaged(path: &Path, message: impl ToString) -> BootstrapError {
     BootstrapError::Damaged {
         path: path.to_owned(),
         message: message.to_string(),
     }
 }
 
-pub(super) fn create(folder: &Path) -> Result<(), BootstrapError> {
+pub(crate) fn create(folder: &Path) -> Result<(), BootstrapError> {
     fs::create_dir_all(folder).map_err(file(folder))
 }
 
-pub(super) fn read(path: &Path) -> Result<String, BootstrapError> {
+pub(crate) fn read(path: &Path) -> Result<String, BootstrapError> {
     fs::read_to_string(path).map_err(missing_or(path))
 }
 
 /// Reads a file that nobody else may read.
-pub(super) fn read_secret(path: &Path) -> Result<String, BootstrapError> {
+pub(crate) fn read_secret(path: &Path) -> Result<String, BootstrapError> {
     let mode = fs::metadata(path)
         .map_err(missing_or(path))?
         .permissions()
@@ -94,12 +94,12 @@ pub(super) fn read_secret(path: &Path) -> Result<String, BootstrapError> {
 }
 
 /// Writes a file whole or not at all.
-pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), BootstrapError> {
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), BootstrapError> {
     write_with(path, bytes, 0o644)
 }
 
 /// Likewise, for the owner alone.
-pub(super) fn write_secret(path: &Path, bytes: &[u8]) -> Result<(), BootstrapError> {
+pub(crate) fn write_secret(path: &Path, bytes: &[u8]) -> Result<(), BootstrapError> {
     write_with(path, bytes, 0o600)
 }
 
@@ -122,7 +122,7 @@ fn write_with(path: &Path, bytes: &[u8], mode: u32) -> Result<(), BootstrapError
     written.map_err(file(path))
 }
 
-fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, BootstrapError> {
+pub(crate) fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, BootstrapError> {
     let text = read(path)?;
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text.as_bytes()).collect();
     match found {

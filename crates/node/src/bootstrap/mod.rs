@@ -8,13 +8,13 @@
 //! The root certifies TLS keys; the network key signs the parameters and node infos. Running it again adds what is new: no
 //! key, certificate, token or configuration changes, and of the network's documents only those that have to.
 
-mod authority;
+pub(crate) mod authority;
 mod certificate;
 mod documents;
 mod error;
-mod files;
+pub(crate) mod files;
 mod network;
-mod ports;
+pub(crate) mod ports;
 mod spec;
 
 pub use error::{BootstrapError, ERRORS};

@@ -12,7 +12,7 @@ const FIRST: u16 = 10_000;
 const SPAN: u16 = 22_000;
 
 /// Chooses ports, none of them twice.
-pub(super) struct Ports {
+pub(crate) struct Ports {
     taken: BTreeSet<u16>,
     next: u16,
     /// Held while others choose at the same time.
@@ -21,7 +21,7 @@ pub(super) struct Ports {
 
 impl Ports {
     /// Leaves these out.
-    pub(super) fn without(taken: BTreeSet<u16>) -> Result<Self, BootstrapError> {
+    pub(crate) fn without(taken: BTreeSet<u16>) -> Result<Self, BootstrapError> {
         let [a, b, ..] = random_seed()?;
         Ok(Self {
             taken,
@@ -31,7 +31,7 @@ impl Ports {
     }
 
     /// An address as wanted, with a port chosen if it has none.
-    pub(super) fn choose(
+    pub(crate) fn choose(
         &mut self,
         wanted: Option<SocketAddr>,
     ) -> Result<SocketAddr, BootstrapError> {

@@ -1,4 +1,4 @@
-//! The queue in front of the kernel: many senders, one thread that takes everything at once.
+//! The queue in front of a core: many senders, one thread that takes everything at once.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -7,28 +7,38 @@ use std::time::{Duration, Instant};
 use kernel::Event;
 
 /// A bounded queue of events. Taking all of them costs one lock, however many there are.
-pub struct Mailbox {
-    state: Mutex<State>,
+pub struct Mailbox<E: Weigh = Event> {
+    state: Mutex<State<E>>,
     arrived: Condvar,
     bytes_max: usize,
 }
 
-#[derive(Default)]
-struct State {
-    events: VecDeque<Event>,
+struct State<E> {
+    events: VecDeque<E>,
     bytes: usize,
     waiting: bool,
     closed: bool,
 }
 
+/// What an event takes in a mailbox.
+pub trait Weigh {
+    /// Bytes that a peer has sent.
+    fn peer_bytes(&self) -> usize;
+}
+
 /// What an event is taken to weigh beside its bytes.
 const EVENT_BYTES: usize = 64;
 
-impl Mailbox {
+impl<E: Weigh> Mailbox<E> {
     /// A mailbox that holds about `bytes_max` bytes of peers' messages before it is full.
     pub fn new(bytes_max: usize) -> Self {
         Self {
-            state: Mutex::default(),
+            state: Mutex::new(State {
+                events: VecDeque::new(),
+                bytes: 0,
+                waiting: false,
+                closed: false,
+            }),
             arrived: Condvar::new(),
             bytes_max,
         }
@@ -36,7 +46,7 @@ impl Mailbox {
 
     /// Adds an event, whatever the bound: connections look at [`Mailbox::is_full`] before they read on, and the number of
     /// other events is bounded elsewhere (clients, commits, timers).
-    pub fn push(&self, event: Event) {
+    pub fn push(&self, event: E) {
         let mut state = self.lock();
         state.bytes += weight(&event);
         state.events.push_back(event);
@@ -48,7 +58,7 @@ impl Mailbox {
     }
 
     /// Adds events under one lock, like [`Mailbox::push`].
-    pub fn push_all(&self, events: impl IntoIterator<Item = Event>) {
+    pub fn push_all(&self, events: impl IntoIterator<Item = E>) {
         let mut state = self.lock();
         for event in events {
             state.bytes += weight(&event);
@@ -68,7 +78,7 @@ impl Mailbox {
 
     /// Takes up to `max` events; waits for the first one until the deadline. Nothing means: the deadline has passed, or
     /// the mailbox is closed.
-    pub fn take(&self, max: usize, deadline: Option<Instant>, into: &mut Vec<Event>) {
+    pub fn take(&self, max: usize, deadline: Option<Instant>, into: &mut Vec<E>) {
         let mut state = self.lock();
         while state.events.is_empty() && !state.closed {
             state.waiting = true;
@@ -111,16 +121,22 @@ impl Mailbox {
         self.lock().closed
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, State<E>> {
         // Nothing that holds the lock can leave the queue half changed, so a panic elsewhere does not spoil it.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn weight(event: &Event) -> usize {
-    match event {
-        Event::Message { bytes, .. } => EVENT_BYTES + bytes.len(),
-        _ => EVENT_BYTES,
+fn weight(event: &impl Weigh) -> usize {
+    EVENT_BYTES + event.peer_bytes()
+}
+
+impl Weigh for Event {
+    fn peer_bytes(&self) -> usize {
+        match self {
+            Event::Message { bytes, .. } => bytes.len(),
+            _ => 0,
+        }
     }
 }
 

@@ -20,7 +20,7 @@ mod lacking;
 mod ledger_pages;
 mod ledger_reads;
 mod locks;
-mod mailbox;
+pub(crate) mod mailbox;
 mod node_info;
 mod notary_reads;
 mod options;

@@ -18,8 +18,9 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 
+use super::front::Front;
 use super::patient::Patient;
-use super::router::{ApiState, respond};
+use super::router::respond;
 
 const STREAM_WINDOW_BYTES: u32 = 1 << 20;
 const CONNECTION_WINDOW_BYTES: u32 = 4 << 20;
@@ -32,10 +33,10 @@ const PING_PATIENCE: Duration = Duration::from_secs(20);
 
 /// Whether a connection has carried a request with a good token; one that does not soon is closed.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Trust(Arc<AtomicBool>);
+pub(crate) struct Trust(Arc<AtomicBool>);
 
 impl Trust {
-    pub(super) fn earn(&self) {
+    pub(crate) fn earn(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
@@ -46,39 +47,39 @@ impl Trust {
 
 /// Where a request comes from.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct ClientAddress(pub(super) Option<std::net::IpAddr>);
+pub(crate) struct ClientAddress(pub(crate) Option<std::net::IpAddr>);
 
 /// Serves a connection to its end.
-pub(super) async fn serve(state: Arc<ApiState>, router: Router, tcp: TcpStream) {
+pub(super) async fn serve(front: Arc<Front>, router: Router, tcp: TcpStream) {
     let address = ClientAddress(tcp.peer_addr().ok().map(|peer| peer.ip()));
     let peer = tcp
         .peer_addr()
         .map_or_else(|_| "?".to_owned(), |address| address.to_string());
-    let timeout = state.options.head_timeout;
+    let timeout = front.options.head_timeout;
     // Answers are written whole; waiting for more only delays them. A socket that refuses is served all the same.
     let _ = tcp.set_nodelay(true);
-    let acceptor = TlsAcceptor::from(Arc::clone(&state.options.tls));
+    let acceptor = TlsAcceptor::from(Arc::clone(&front.options.tls));
     let tls = match tokio::time::timeout(timeout, acceptor.accept(tcp)).await {
         Ok(Ok(tls)) => tls,
-        Ok(Err(error)) => return refused(&state, &peer, &error.to_string()),
-        Err(_) => return refused(&state, &peer, "no TLS in time"),
+        Ok(Err(error)) => return refused(&front, &peer, &error.to_string()),
+        Err(_) => return refused(&front, &peer, "no TLS in time"),
     };
     let is_http2 = tls.get_ref().1.alpn_protocol() == Some(b"h2");
-    let tls = Patient::new(tls, state.options.write_patience);
+    let tls = Patient::new(tls, front.options.write_patience);
     let trust = Trust::default();
     let service = {
-        let (state, trust) = (Arc::clone(&state), trust.clone());
+        let (front, trust) = (Arc::clone(&front), trust.clone());
         service_fn(move |request: Request<Incoming>| {
-            let (state, router, trust) = (Arc::clone(&state), router.clone(), trust.clone());
+            let (front, router, trust) = (Arc::clone(&front), router.clone(), trust.clone());
             async move {
                 let mut request = request.map(Body::new);
                 request.extensions_mut().insert(trust);
                 request.extensions_mut().insert(address);
-                Ok::<_, Infallible>(respond(&state, router, request).await)
+                Ok::<_, Infallible>(respond(&front, router, request).await)
             }
         })
     };
-    let stopping = state.stopping.clone();
+    let stopping = front.stopping.clone();
     if is_http2 {
         let connection = http2::Builder::new(TokioExecutor::new())
             .timer(TokioTimer::new())
@@ -86,7 +87,7 @@ pub(super) async fn serve(state: Arc<ApiState>, router: Router, tcp: TcpStream) 
             .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
             .max_frame_size(FRAME_BYTES)
             .max_header_list_size(HEAD_BYTES_MAX)
-            .max_concurrent_streams(state.options.requests_per_connection_max)
+            .max_concurrent_streams(front.options.requests_per_connection_max)
             .keep_alive_interval(PING_EVERY)
             .keep_alive_timeout(PING_PATIENCE)
             .serve_connection(TokioIo::new(tls), service);
@@ -151,7 +152,7 @@ async fn drive<C, E>(
     }
 }
 
-fn refused(state: &ApiState, peer: &str, reason: &str) {
-    state.metrics.http_connections_refused.increment();
+fn refused(front: &Front, peer: &str, reason: &str) {
+    front.counters.connections_refused.increment();
     tracing::debug!(peer, reason, "a client's connection is refused");
 }

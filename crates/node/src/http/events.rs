@@ -27,8 +27,8 @@ use serde::Serialize;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, Sleep};
 
+use super::front::{Front, no_place};
 use super::refusal::Refusal;
-use super::router::{ApiState, no_place};
 
 /// Pieces that wait for a reader.
 const EVENTS_HELD_MAX: usize = 16;
@@ -41,13 +41,13 @@ const HEARTBEAT: &[u8] = b": alive\n\n";
 const PIECE_BYTES: usize = 32 << 10;
 
 /// Where a follower's events go.
-pub(super) struct Sink {
+pub(crate) struct Sink {
     events: mpsc::Sender<Bytes>,
 }
 
 impl Sink {
     /// Sends one or more events; an error is the last event of a reader that is too slow.
-    pub(super) async fn send(&self, events: Bytes) -> Result<(), Bytes> {
+    pub(crate) async fn send(&self, events: Bytes) -> Result<(), Bytes> {
         match self.events.send_timeout(events, SLOW_PATIENCE).await {
             Ok(()) => Ok(()),
             Err(_) => Err(slow()),
@@ -56,7 +56,7 @@ impl Sink {
 }
 
 /// The last event of a reader that is too slow.
-pub(super) fn slow() -> Bytes {
+pub(crate) fn slow() -> Bytes {
     cut(Refusal::listed(
         &SLOW_READER,
         "the events were not read as fast as they came",
@@ -64,12 +64,12 @@ pub(super) fn slow() -> Bytes {
 }
 
 /// A last event that says why the events end early.
-pub(super) fn cut(refusal: Refusal) -> Bytes {
+pub(crate) fn cut(refusal: Refusal) -> Bytes {
     event(CUT, None, &refusal.into_problem())
 }
 
 /// One event.
-pub(super) fn event(kind: &str, id: Option<u64>, data: &impl Serialize) -> Bytes {
+pub(crate) fn event(kind: &str, id: Option<u64>, data: &impl Serialize) -> Bytes {
     let id = id.map_or_else(String::new, |id| format!("id: {id}\n"));
     // The API's types have a JSON form, on one line except for what was passed through raw.
     let data = serde_json::to_string(data).unwrap_or_default();
@@ -78,12 +78,12 @@ pub(super) fn event(kind: &str, id: Option<u64>, data: &impl Serialize) -> Bytes
 }
 
 /// Answers with the events that `run` sends and the last one that it returns.
-pub(super) fn open<F, R>(state: &Arc<ApiState>, run: F) -> Result<Response, Refusal>
+pub(crate) fn open<F, R>(front: &Front, run: F) -> Result<Response, Refusal>
 where
     F: FnOnce(Sink) -> R,
     R: Future<Output = Bytes> + Send + 'static,
 {
-    let place = Arc::clone(&state.places.followers)
+    let place = Arc::clone(&front.places.followers)
         .try_acquire_owned()
         .map_err(|_| no_place("followers"))?;
     let (sender, receiver) = mpsc::channel(EVENTS_HELD_MAX + 1);
@@ -91,11 +91,11 @@ where
     let last = last.map_err(|_| no_place("followers"))?;
     let gone = sender.clone();
     let events = run(Sink { events: sender });
-    let mut stopping = state.stopping.clone();
-    let metrics = Arc::clone(&state.metrics);
+    let mut stopping = front.stopping.clone();
+    let followers = front.counters.followers.clone();
     tokio::spawn(async move {
         let _place = place;
-        metrics.http_followers.increment();
+        followers.increment();
         let event = tokio::select! {
             event = events => Some(event),
             () = gone.closed() => None,
@@ -106,7 +106,7 @@ where
         if let Some(event) = event {
             last.send(event);
         }
-        metrics.http_followers.decrement();
+        followers.decrement();
     });
     let body = EventBody {
         events: receiver,

@@ -14,23 +14,24 @@
 //! Modules in reading order: `service`, `ticket`, `options`, `server`, `connection`, `router`, `routes`, `stream`, `events`
 //! (server-sent), `followers`, `vault_tail` and `vault_pages` (where they come from).
 
-mod connection;
+pub(crate) mod connection;
 mod contain;
-mod events;
+pub(crate) mod events;
 mod followers;
+pub(crate) mod front;
 mod input;
 mod line;
 mod network_view;
 mod options;
 mod patient;
 mod permits;
-mod problem;
+pub(crate) mod problem;
 mod query_permits;
-mod randomness;
+pub(crate) mod randomness;
 mod refusal;
 mod room;
-mod router;
-mod routes;
+pub(crate) mod router;
+pub(crate) mod routes;
 mod server;
 mod service;
 mod stream;
@@ -39,7 +40,7 @@ mod tls;
 mod tokens;
 mod transaction_view;
 mod turned_away;
-mod unread;
+pub(crate) mod unread;
 mod vault_pages;
 mod vault_tail;
 

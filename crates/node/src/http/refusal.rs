@@ -41,7 +41,7 @@ impl Refusal {
     }
 
     /// The HTTP status: of the API's own codes the listed one; any other code is a well-formed request that was refused.
-    pub(super) fn status(&self) -> u16 {
+    pub(crate) fn status(&self) -> u16 {
         const REFUSED: u16 = 422;
         api::codes::info(&self.code).map_or(REFUSED, |info| info.status)
     }

@@ -14,12 +14,11 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post};
 use flow::FlowId;
-use tokio::sync::{Semaphore, watch};
 use tower::ServiceExt;
 
 use super::connection::{ClientAddress, Trust};
 use super::contain::contain;
-use super::options::HttpOptions;
+use super::front::{Front, no_place};
 use super::permits;
 use super::problem::RefusedWith;
 use super::randomness::Randomness;
@@ -38,49 +37,22 @@ use crate::users::{AuditLine, AuditNote, Caller};
 
 /// What every request needs.
 pub(super) struct ApiState {
+    pub(super) front: Arc<Front>,
     pub(super) service: Arc<dyn NodeService>,
-    pub(super) options: HttpOptions,
     pub(super) metrics: Arc<NodeMetrics>,
     pub(super) randomness: Randomness,
-    /// Places for requests, for streams, and for bytes of bodies.
-    pub(super) places: Places,
     /// The API's description, once somebody asked for it.
     pub(super) description: OnceLock<Bytes>,
     /// What followers of the vault share.
     pub(super) vault_pages: VaultPages,
     pub(super) allowance: Allowance,
-    /// True once the server stops.
-    pub(super) stopping: watch::Receiver<bool>,
 }
 
-/// What bounds the memory that all clients together can take.
-pub(super) struct Places {
-    pub(super) requests: Semaphore,
-    pub(super) streams: Arc<Semaphore>,
-    pub(super) followers: Arc<Semaphore>,
-    pub(super) body_bytes: Semaphore,
-}
+impl std::ops::Deref for ApiState {
+    type Target = Front;
 
-impl Places {
-    pub(super) fn new(options: &HttpOptions) -> Self {
-        let places = |most: usize| Semaphore::new(most.clamp(1, Semaphore::MAX_PERMITS));
-        Self {
-            requests: places(options.requests_max),
-            streams: Arc::new(places(options.streams_max)),
-            followers: Arc::new(places(options.followers_max)),
-            body_bytes: places(options.bodies_bytes_max),
-        }
-    }
-}
-
-/// What "busy" suggests when a place is missing.
-const PLACE_RETRY_MS: u64 = 200;
-
-/// No place: try again later.
-pub(super) fn no_place(what: &str) -> Refusal {
-    Refusal {
-        message: format!("the node serves as many {what} as it accepts"),
-        ..Refusal::busy(PLACE_RETRY_MS)
+    fn deref(&self) -> &Front {
+        &self.front
     }
 }
 
@@ -155,14 +127,14 @@ pub(super) fn router(state: Arc<ApiState>) -> Router {
 }
 
 /// Answers one request, whatever happens while doing so.
-pub(super) async fn respond(state: &ApiState, router: Router, request: Request<Body>) -> Response {
+pub(crate) async fn respond(front: &Front, router: Router, request: Request<Body>) -> Response {
     let start = Instant::now();
-    let place = state.places.requests.try_acquire();
+    let place = front.places.requests.try_acquire();
     if place.is_err() && request.uri().path() != paths::HEALTH {
         let response = no_place("requests").into_response();
-        state
-            .metrics
-            .http_answered(response.status().as_u16(), start.elapsed());
+        front
+            .counters
+            .answered(response.status().as_u16(), start.elapsed());
         return response;
     }
     let response = match contain(router.oneshot(request)).await {
@@ -173,9 +145,9 @@ pub(super) async fn respond(state: &ApiState, router: Router, request: Request<B
             Refusal::listed(&INTERNAL, "the node met a bug while answering").into_response()
         }
     };
-    state
-        .metrics
-        .http_answered(response.status().as_u16(), start.elapsed());
+    front
+        .counters
+        .answered(response.status().as_u16(), start.elapsed());
     response
 }
 
@@ -281,13 +253,13 @@ impl ApiState {
     }
 }
 
-async fn no_such_path(request: Request) -> Refusal {
+pub(crate) async fn no_such_path(request: Request) -> Refusal {
     let text = format!("nothing is at {}", request.uri().path());
     discard(request.into_body()).await;
     Refusal::listed(&NO_SUCH_PATH, text)
 }
 
-async fn method_not_allowed(request: Request) -> Refusal {
+pub(crate) async fn method_not_allowed(request: Request) -> Refusal {
     let text = format!("{} has no {}", request.uri().path(), request.method());
     discard(request.into_body()).await;
     Refusal::listed(&METHOD_NOT_ALLOWED, text)

@@ -4,15 +4,17 @@ use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use axum::Router;
 use primitives::{Coded, ErrorInfo};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
 use super::connection::serve;
+use super::front::{Front, HttpCounters};
 use super::options::HttpOptions;
 use super::randomness::Randomness;
-use super::router::{ApiState, Places, router};
+use super::router::{ApiState, router};
 use super::service::NodeService;
 use super::vault_pages::VaultPages;
 use super::vault_tail::Allowance;
@@ -67,36 +69,37 @@ impl HttpServer {
         service: Arc<dyn NodeService>,
         metrics: Arc<NodeMetrics>,
     ) -> Result<HttpHandle, ListenError> {
-        let failed = |source| ListenError {
-            address: options.listen,
-            source,
-        };
-        let listener = TcpListener::bind(options.listen).await.map_err(failed)?;
-        let address = listener.local_addr().map_err(failed)?;
-        let (stop, stopping) = watch::channel(false);
-        let patience = options.stop_patience;
-        let state = Arc::new(ApiState {
-            places: Places::new(&options),
-            allowance: Allowance::new(options.followers_bytes_per_s),
-            service,
-            options,
-            metrics,
-            randomness: Randomness::default(),
-            description: OnceLock::new(),
-            vault_pages: VaultPages::default(),
-            stopping,
-        });
-        let task = tokio::spawn(accept(listener, state));
-        Ok(HttpHandle {
-            address,
-            stop,
-            patience,
-            task,
+        let counters = HttpCounters::of_node(&metrics);
+        Front::start(options, counters, |front| {
+            router(Arc::new(ApiState {
+                allowance: Allowance::new(front.options.followers_bytes_per_s),
+                front: Arc::clone(front),
+                service,
+                metrics,
+                randomness: Randomness::default(),
+                description: OnceLock::new(),
+                vault_pages: VaultPages::default(),
+            }))
         })
+        .await
     }
 }
 
 impl HttpHandle {
+    pub(super) fn new(
+        address: SocketAddr,
+        stop: watch::Sender<bool>,
+        patience: Duration,
+        task: tokio::task::JoinHandle<()>,
+    ) -> Self {
+        Self {
+            address,
+            stop,
+            patience,
+            task,
+        }
+    }
+
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
@@ -124,12 +127,11 @@ impl Drop for HttpHandle {
 }
 
 /// Accepts until the server stops, then waits for the connections. Aborting it ends them all.
-async fn accept(listener: TcpListener, state: Arc<ApiState>) {
-    let router = router(Arc::clone(&state));
+pub(super) async fn accept(listener: TcpListener, front: Arc<Front>, router: Router) {
     let places = Arc::new(Semaphore::new(
-        state.options.connections_max.min(Semaphore::MAX_PERMITS),
+        front.options.connections_max.min(Semaphore::MAX_PERMITS),
     ));
-    let mut stopping = state.stopping.clone();
+    let mut stopping = front.stopping.clone();
     let mut connections = JoinSet::new();
     loop {
         let accepted = tokio::select! {
@@ -146,19 +148,19 @@ async fn accept(listener: TcpListener, state: Arc<ApiState>) {
             }
         };
         let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
-            state.metrics.http_connections_refused.increment();
+            front.counters.connections_refused.increment();
             tracing::debug!(
-                most = state.options.connections_max,
+                most = front.options.connections_max,
                 "too many connections of clients"
             );
             continue;
         };
-        let (state, router) = (Arc::clone(&state), router.clone());
+        let (front, router) = (Arc::clone(&front), router.clone());
         connections.spawn(async move {
-            let gauge = state.metrics.http_connections.clone();
+            let gauge = front.counters.connections.clone();
             gauge.increment();
             let _leaving = scopeguard(move || gauge.decrement());
-            serve(state, router, tcp).await;
+            serve(front, router, tcp).await;
             drop(place);
         });
     }

@@ -37,11 +37,12 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::connection::ClientAddress;
 use super::contain;
+use super::front::no_place;
 use super::input::Input;
 use super::line::write_answer;
 use super::refusal::Refusal;
 use super::room::Room;
-use super::router::{ApiState, no_place};
+use super::router::ApiState;
 use super::routes::parameters::{checked_client_id, from_json};
 use super::service::{Answer, StartRequest};
 use super::ticket::{Answers, Arrived, Ticket};

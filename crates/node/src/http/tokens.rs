@@ -39,7 +39,7 @@ impl Tokens {
     }
 
     /// Whose token a request carries: one of these, who may do everything, or one of `users`.
-    pub(super) fn caller(
+    pub(crate) fn caller(
         &self,
         headers: &HeaderMap,
         users: Option<&Users>,

@@ -14,7 +14,7 @@ const DISCARDED_BYTES_MAX: usize = 1 << 20;
 const DISCARD_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Reads a body of known length to its end, within bounds, and keeps nothing of it. One without end is not waited for.
-pub(super) async fn discard(mut body: Body) {
+pub(crate) async fn discard(mut body: Body) {
     if body.size_hint().exact().is_none() {
         return;
     }

@@ -14,4 +14,5 @@ pub use cache::CacheMetrics;
 pub use counter::{Counter, Gauge};
 pub use histogram::{Histogram, Unit};
 pub use node_metrics::NodeMetrics;
+pub(crate) use process::Process;
 pub use registry::{Listed, Registry};

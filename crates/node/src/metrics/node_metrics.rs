@@ -1,7 +1,5 @@
 //! What a node counts: the one list from which the fields, `/metrics` and `docs/reference/metrics.md` are made.
 
-use std::time::Duration;
-
 use super::cache::{CacheMetrics, KernelCacheMetrics};
 use super::counter::{Counter, Gauge};
 use super::histogram::{Histogram, Unit};
@@ -142,16 +140,6 @@ impl Default for NodeMetrics {
 }
 
 impl NodeMetrics {
-    /// One answered request.
-    pub fn http_answered(&self, status: u16, took: Duration) {
-        match status {
-            ..400 => self.http_good.increment(),
-            400..500 => self.http_client_errors.increment(),
-            _ => self.http_server_errors.increment(),
-        }
-        self.http_time.record_time(took);
-    }
-
     /// Everything as Prometheus text.
     pub fn render(&self) -> String {
         self.process.refresh();
@@ -162,6 +150,7 @@ impl NodeMetrics {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     /// What Prometheus' own linter asks for, and that nothing is listed twice.
     #[test]
@@ -187,7 +176,7 @@ mod tests {
     #[test]
     fn rendered() {
         let metrics = NodeMetrics::new();
-        metrics.http_answered(503, Duration::from_millis(3));
+        crate::http::front::HttpCounters::of_node(&metrics).answered(503, Duration::from_millis(3));
         metrics.caches[0].cache.hits.increment();
         let text = metrics.render();
         for line in [

@@ -5,14 +5,14 @@ use super::registry::Registry;
 
 /// Read at each rendering.
 #[derive(Debug)]
-pub(super) struct Process {
+pub(crate) struct Process {
     resident: Gauge,
     cpu_ms: Counter,
     files: Gauge,
 }
 
 impl Process {
-    pub(super) fn new(registry: &Registry) -> Self {
+    pub(crate) fn new(registry: &Registry) -> Self {
         Self {
             resident: registry.gauge(
                 "process_resident_memory_bytes",
@@ -29,7 +29,7 @@ impl Process {
     }
 
     /// Reads `/proc/self`; on a system without it the numbers stay 0.
-    pub(super) fn refresh(&self) {
+    pub(crate) fn refresh(&self) {
         if let Ok(status) = std::fs::read_to_string("/proc/self/status")
             && let Some(kib) = number_after(&status, "VmRSS:")
         {

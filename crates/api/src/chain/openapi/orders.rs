@@ -83,14 +83,6 @@ pub(super) const OPERATIONS: &[Operation] = &[
         ..ORDER
     },
     Operation {
-        path: paths::PRUNE,
-        id: "prune",
-        summary: "Drops bodies of old blocks; their headers stay.",
-        body: json::<Prune>(r#"{"keep_blocks":1440}"#),
-        answers: &[answer(200, "Done.", json::<Done>(""))],
-        ..ORDER
-    },
-    Operation {
         path: crate::paths::METRICS,
         id: "metrics",
         tag: "node",

@@ -26,11 +26,16 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: paths::BLOCKS,
         id: "blocks",
         tag: "chain",
-        summary: "Blocks, the newest first.",
+        summary: "Blocks, the newest first, or from a height upwards.",
         query: &[
-            parameter("before", Kind::Count, "Blocks below this height."),
+            parameter(
+                "before",
+                Kind::Count,
+                "Blocks below this height, downwards.",
+            ),
+            parameter("from", Kind::Count, "Blocks from this height on, upwards."),
             LIMIT,
-            WITH_TRANSACTIONS,
+            DETAIL,
         ],
         answers: &[answer(
             200,
@@ -45,7 +50,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         tag: "chain",
         summary: "A block of the main chain.",
         segments: &[BLOCK],
-        query: &[WITH_TRANSACTIONS],
+        query: &[DETAIL],
         answers: &[answer(200, "The block.", json::<BlockView>(""))],
         codes: ASKED_BLOCK,
         ..OPEN

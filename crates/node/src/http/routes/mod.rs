@@ -8,7 +8,7 @@ pub(super) mod flows;
 pub(super) mod hospital;
 pub(super) mod ledger;
 pub(super) mod login;
-pub(super) mod parameters;
+pub(crate) mod parameters;
 pub(super) mod reads;
 pub(super) mod status;
 pub(super) mod users;

@@ -15,9 +15,9 @@ use serde::Deserialize;
 use serde_json::error::Category;
 use tokio::sync::SemaphorePermit;
 
+use crate::http::front::{Front, no_place};
 use crate::http::options::HttpOptions;
 use crate::http::refusal::Refusal;
-use crate::http::router::{ApiState, no_place};
 
 /// Longest client id, in bytes (`api.bad_client_id`).
 const CLIENT_ID_BYTES_MAX: usize = 128;
@@ -123,20 +123,20 @@ impl PageQuery {
 }
 
 /// The segment of the path that stands for a name, or what is wrong with it.
-pub(super) fn segment(path: Result<Path<String>, PathRejection>) -> Result<String, Refusal> {
+pub(crate) fn segment(path: Result<Path<String>, PathRejection>) -> Result<String, Refusal> {
     path.map(|Path(segment)| segment)
         .map_err(|rejection| Refusal::listed(&BAD_PARAMETER, rejection.body_text()))
 }
 
 /// The query, or what is wrong with it.
-pub(super) fn query<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, Refusal> {
+pub(crate) fn query<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, Refusal> {
     query
         .map(|Query(query)| query)
         .map_err(|rejection| Refusal::listed(&BAD_PARAMETER, rejection.body_text()))
 }
 
 /// A parameter's value, or what is wrong with it.
-pub(super) fn parsed<T: FromStr<Err: Display>>(name: &str, text: &str) -> Result<T, Refusal> {
+pub(crate) fn parsed<T: FromStr<Err: Display>>(name: &str, text: &str) -> Result<T, Refusal> {
     text.parse().map_err(|error: T::Err| {
         Refusal::listed(&BAD_PARAMETER, format!("'{text}' is no {name}: {error}"))
     })
@@ -149,11 +149,11 @@ pub(super) fn patience(options: &HttpOptions, timeout_ms: Option<u64>) -> Durati
 }
 
 /// The whole body, and the place that it takes in memory.
-pub(super) async fn whole(
+pub(crate) async fn whole(
     body: Body,
-    state: &ApiState,
+    front: &Front,
 ) -> Result<(Bytes, SemaphorePermit<'_>), Refusal> {
-    let options = &state.options;
+    let options = &front.options;
     let most = options.body_bytes_max;
     let too_large = || Refusal::listed(&BODY_TOO_LARGE, format!("a body may have {most} bytes"));
     let late = |_| {
@@ -168,7 +168,7 @@ pub(super) async fn whole(
     let bytes = if is_known { announced } else { most };
     let permits = u32::try_from(bytes.min(options.bodies_bytes_max)).unwrap_or(u32::MAX);
     let deadline = tokio::time::Instant::now() + options.body_timeout;
-    let place = tokio::time::timeout_at(deadline, state.places.body_bytes.acquire_many(permits));
+    let place = tokio::time::timeout_at(deadline, front.places.body_bytes.acquire_many(permits));
     let mut place = place
         .await
         .map_err(|_| no_place("bodies"))?
@@ -193,7 +193,7 @@ pub(super) async fn whole(
 }
 
 /// A body or line as JSON of a certain shape: broken JSON and a wrong shape are different errors.
-pub(in crate::http) fn from_json<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Refusal> {
+pub(crate) fn from_json<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Refusal> {
     serde_json::from_slice(bytes).map_err(|error| {
         let info = match error.classify() {
             Category::Data => &BAD_REQUEST,

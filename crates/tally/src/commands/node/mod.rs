@@ -3,7 +3,7 @@
 mod drain;
 mod info;
 mod peers;
-mod run;
+pub mod run;
 
 use clap::Subcommand;
 

@@ -27,18 +27,25 @@ pub struct Args {
     /// The node's folder, as bootstrap made it
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// What to log: a level, or a filter such as info,node::http=debug; the configuration's if left out
-    #[arg(long, value_name = "FILTER", env = "TALLY_LOG")]
-    log: Option<String>,
-    /// How to log; the configuration's if left out
-    #[arg(long, value_enum, value_name = "FORMAT")]
-    log_format: Option<Format>,
+    #[command(flatten)]
+    log: LogArgs,
     /// How long flows may take to end after the first signal; those that have not go on after the next start
     #[arg(long, value_name = "SECONDS", default_value_t = 20)]
     drain_seconds: u64,
     /// Threads for connections; half of the cores if left out
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: Option<u16>,
+}
+
+/// What is logged, and how.
+#[derive(Debug, clap::Args)]
+pub struct LogArgs {
+    /// What to log: a level, or a filter such as info,node::http=debug; the configuration's if left out
+    #[arg(long, value_name = "FILTER", env = "TALLY_LOG")]
+    log: Option<String>,
+    /// How to log; the configuration's if left out
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    log_format: Option<Format>,
 }
 
 /// How lines of the log look.
@@ -55,17 +62,11 @@ impl Args {
         crate::allocator::settle();
         let begin = Instant::now();
         let files = load_node_dir(&self.folder).map_err(|error| Failure::coded(&error))?;
-        self.start_log(&files.config.log)?;
+        self.log.start(&files.config.log)?;
         let name = files.info.party.name.to_string();
         let mut apps = Apps::built_in().map_err(|error| Failure::coded(&error))?;
         register(&mut apps.contracts, &mut apps.flows).map_err(|error| Failure::coded(&error))?;
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(self.threads())
-            .max_blocking_threads(BLOCKING_THREADS_MAX)
-            .thread_name("io")
-            .enable_all()
-            .build()
-            .map_err(|error| system(&error))?;
+        let runtime = io_runtime(self.threads)?;
         let served = runtime.block_on(async {
             let node = Node::start(files, apps)
                 .await
@@ -107,15 +108,26 @@ impl Args {
             _ => Ok(()),
         }
     }
+}
 
-    fn threads(&self) -> usize {
-        self.threads.map(usize::from).unwrap_or_else(|| {
-            let cores = std::thread::available_parallelism().map_or(1, usize::from);
-            (cores / 2).max(1)
-        })
-    }
+/// The runtime of a node's connections; half of the cores where `threads` does not say.
+pub fn io_runtime(threads: Option<u16>) -> Result<tokio::runtime::Runtime, Failure> {
+    let threads = threads.map(usize::from).unwrap_or_else(|| {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        (cores / 2).max(1)
+    });
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(threads)
+        .max_blocking_threads(BLOCKING_THREADS_MAX)
+        .thread_name("io")
+        .enable_all()
+        .build()
+        .map_err(|error| system(&error))
+}
 
-    fn start_log(&self, section: &LogSection) -> Result<(), Failure> {
+impl LogArgs {
+    /// Starts the log; what is not said here the section says.
+    pub fn start(&self, section: &LogSection) -> Result<(), Failure> {
         let filter = self.log.as_deref().unwrap_or(&section.level);
         let filter = EnvFilter::try_new(filter).map_err(|error| {
             let hint = "Give a level (error, warn, info, debug, trace) or a filter such as info,node::http=debug.";
@@ -154,13 +166,13 @@ fn announce(name: &str, node: &Node, begin: Instant) -> Result<(), Failure> {
 }
 
 /// SIGTERM and SIGINT.
-struct Signals {
+pub struct Signals {
     terminate: Signal,
     interrupt: Signal,
 }
 
 impl Signals {
-    fn new() -> std::io::Result<Self> {
+    pub fn new() -> std::io::Result<Self> {
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
@@ -168,7 +180,7 @@ impl Signals {
     }
 
     /// The number of the next one.
-    async fn next(&mut self) -> i32 {
+    pub async fn next(&mut self) -> i32 {
         tokio::select! {
             _ = self.terminate.recv() => SignalKind::terminate().as_raw_value(),
             _ = self.interrupt.recv() => SignalKind::interrupt().as_raw_value(),
@@ -176,7 +188,8 @@ impl Signals {
     }
 }
 
-fn system(error: &std::io::Error) -> Failure {
+/// The system refuses something that a node needs.
+pub fn system(error: &std::io::Error) -> Failure {
     Failure::local(
         "node.system",
         error.to_string(),

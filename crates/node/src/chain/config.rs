@@ -1,0 +1,353 @@
+//! `chain.toml`: everything that an operator of a chain node can set. `docs/reference/chain-config.md` lists the fields.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use chain::bundle::{BundleSettings, BundlerRules};
+use chain::pool::PoolSettings;
+use serde::{Deserialize, Serialize};
+
+use crate::config::{ConfigError, LogSection, TokenEntry, read_toml};
+
+/// A chain node's configuration. Unknown fields are refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChainConfig {
+    /// The node and its network.
+    pub node: NodeSection,
+    /// Connections with other nodes.
+    pub p2p: P2pSection,
+    /// The HTTP API.
+    pub api: ApiSection,
+    /// Transactions that are in no block yet.
+    #[serde(default)]
+    pub pool: PoolSettings,
+    /// Who forges here.
+    #[serde(default)]
+    pub forging: ForgingSection,
+    /// When bundlers make child blocks.
+    #[serde(default)]
+    pub bundling: BundleSettings,
+    /// Who bundles here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bundlers: Vec<BundlerEntry>,
+    /// Blocks that must be on the chain.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checkpoints: Vec<Checkpoint>,
+    /// The disk.
+    #[serde(default)]
+    pub store: StoreSection,
+    /// The log.
+    #[serde(default)]
+    pub log: LogSection,
+}
+
+/// `[node]`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NodeSection {
+    /// The node's name, for people.
+    pub name: String,
+    /// The network's genesis file; relative to the node's folder.
+    #[serde(default = "genesis")]
+    pub genesis: PathBuf,
+    /// Where data is kept; relative to the node's folder.
+    #[serde(default = "data_dir")]
+    pub data_dir: PathBuf,
+    /// Bodies of so many of the newest blocks are kept; nothing for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keep_blocks: Option<u32>,
+}
+
+/// `[p2p]`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct P2pSection {
+    /// Where to listen for other nodes.
+    pub listen: SocketAddr,
+    /// Nodes to connect to; others are learnt from them.
+    #[serde(default)]
+    pub seeds: Vec<SocketAddr>,
+    /// Peers connected at once.
+    #[serde(default = "peers_max")]
+    pub peers_max: usize,
+    /// How long a peer that misbehaved is kept away, in seconds.
+    #[serde(default = "ban_s")]
+    pub ban_s: u32,
+    /// How long transactions wait at most for others to be sent along with, in milliseconds.
+    #[serde(default = "linger_ms")]
+    pub linger_ms: u64,
+    /// Bytes of peers' messages that wait to be handled.
+    #[serde(default = "inbound_bytes")]
+    pub inbound_bytes: usize,
+}
+
+/// `[api]`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ApiSection {
+    /// Where to listen for clients.
+    pub listen: SocketAddr,
+    /// Operators: who may change the node itself.
+    #[serde(default)]
+    pub tokens: Vec<TokenEntry>,
+    /// Whether the node signs for passphrases that clients send: test networks only.
+    #[serde(default)]
+    pub allow_server_signing: bool,
+    /// Connections at once.
+    #[serde(default = "connections")]
+    pub connections_max: usize,
+    /// Requests in flight at once.
+    #[serde(default = "requests")]
+    pub requests_max: usize,
+    /// Largest body of one request.
+    #[serde(default = "body_bytes")]
+    pub body_bytes_max: usize,
+    /// Bytes of bodies in memory at once.
+    #[serde(default = "bodies_bytes")]
+    pub bodies_bytes_max: usize,
+    /// Submitted transactions that wait to be judged.
+    #[serde(default = "submits")]
+    pub submits_max: usize,
+    /// Followers of events at once.
+    #[serde(default = "followers")]
+    pub followers_max: usize,
+    /// Entries of one page.
+    #[serde(default = "page")]
+    pub page_max: usize,
+}
+
+/// `[forging]`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ForgingSection {
+    /// How long a forger waits after its time before it makes its block, in milliseconds.
+    pub delay_ms: u64,
+    /// Files with the seeds of keys that forge, each 64 hexadecimal digits and readable for the owner alone.
+    pub key_files: Vec<PathBuf>,
+    /// Passphrases of accounts that forge: test networks only.
+    pub passphrases: Vec<String>,
+}
+
+/// An entry of `bundlers`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BundlerEntry {
+    /// A file with the seed of its key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_file: Option<PathBuf>,
+    /// Or its passphrase: test networks only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passphrase: Option<String>,
+    /// What it carries, and for how much.
+    pub rules: BundlerRules,
+}
+
+/// An entry of `checkpoints`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Checkpoint {
+    /// The block's height.
+    pub height: u32,
+    /// Its hash.
+    pub hash: String,
+}
+
+/// `[store]`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct StoreSection {
+    /// How long to gather writes before each sync, in microseconds.
+    pub linger_us: u64,
+    /// Bytes of rows kept in memory before they are flushed to tables.
+    pub memory_bytes: usize,
+    /// Length of a segment of the log, in bytes.
+    pub log_bytes: u64,
+    /// Bytes of blocks of table files that are cached.
+    pub cache_bytes: u64,
+}
+
+impl Default for StoreSection {
+    fn default() -> Self {
+        let options = store::Options::default();
+        Self {
+            linger_us: 0,
+            memory_bytes: options.memtable_bytes,
+            log_bytes: options.log_bytes,
+            cache_bytes: options.cache_bytes,
+        }
+    }
+}
+
+fn genesis() -> PathBuf {
+    PathBuf::from("genesis.toml")
+}
+
+fn data_dir() -> PathBuf {
+    PathBuf::from("data")
+}
+
+fn peers_max() -> usize {
+    48
+}
+
+fn ban_s() -> u32 {
+    600
+}
+
+fn linger_ms() -> u64 {
+    20
+}
+
+fn inbound_bytes() -> usize {
+    64 << 20
+}
+
+fn connections() -> usize {
+    2_048
+}
+
+fn requests() -> usize {
+    4_096
+}
+
+fn body_bytes() -> usize {
+    4 << 20
+}
+
+fn bodies_bytes() -> usize {
+    64 << 20
+}
+
+fn submits() -> usize {
+    20_000
+}
+
+fn followers() -> usize {
+    256
+}
+
+fn page() -> usize {
+    1_000
+}
+
+impl ChainConfig {
+    /// Reads and checks a file.
+    ///
+    /// # Errors
+    /// The file can't be read, is not TOML, has a field that is missing, unknown or of the wrong type, or a value out of range.
+    pub fn read(path: &Path) -> Result<Self, ConfigError> {
+        let config: Self = read_toml(path)?;
+        config.check(path)?;
+        Ok(config)
+    }
+
+    fn check(&self, path: &Path) -> Result<(), ConfigError> {
+        const TIB: u64 = 1 << 40;
+        let ranges: &[(&'static str, u64, u64, u64)] = &[
+            ("p2p.peers_max", self.p2p.peers_max as u64, 1, 1_024),
+            ("p2p.ban_s", u64::from(self.p2p.ban_s), 1, 31_536_000),
+            ("p2p.linger_ms", self.p2p.linger_ms, 0, 10_000),
+            (
+                "p2p.inbound_bytes",
+                self.p2p.inbound_bytes as u64,
+                4 << 20,
+                TIB,
+            ),
+            (
+                "api.connections_max",
+                self.api.connections_max as u64,
+                1,
+                1 << 20,
+            ),
+            ("api.requests_max", self.api.requests_max as u64, 1, 1 << 20),
+            (
+                "api.body_bytes_max",
+                self.api.body_bytes_max as u64,
+                1 << 10,
+                1 << 30,
+            ),
+            (
+                "api.bodies_bytes_max",
+                self.api.bodies_bytes_max as u64,
+                self.api.body_bytes_max as u64,
+                TIB,
+            ),
+            (
+                "api.submits_max",
+                self.api.submits_max as u64,
+                1_000,
+                10_000_000,
+            ),
+            (
+                "api.followers_max",
+                self.api.followers_max as u64,
+                1,
+                1 << 16,
+            ),
+            ("api.page_max", self.api.page_max as u64, 1, 10_000),
+            ("forging.delay_ms", self.forging.delay_ms, 0, 3_600_000),
+            (
+                "pool.transactions_max",
+                self.pool.transactions_max as u64,
+                1,
+                100_000_000,
+            ),
+            ("pool.bytes_max", self.pool.bytes_max as u64, 1 << 10, TIB),
+            (
+                "store.memory_bytes",
+                self.store.memory_bytes as u64,
+                1 << 20,
+                TIB,
+            ),
+            ("store.log_bytes", self.store.log_bytes, 1 << 20, TIB),
+            ("store.cache_bytes", self.store.cache_bytes, 0, TIB),
+            ("store.linger_us", self.store.linger_us, 0, 1_000_000),
+        ];
+        for (field, value, least, most) in ranges {
+            if value < least || value > most {
+                return Err(ConfigError::OutOfRange {
+                    path: path.to_owned(),
+                    field,
+                    message: format!("{value} is not between {least} and {most}"),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALLEST: &str =
+        "[node]\nname = \"a\"\n[p2p]\nlisten = \"127.0.0.1:1\"\n[api]\nlisten = \"127.0.0.1:2\"\n";
+
+    fn check(more: &str) -> Result<ChainConfig, String> {
+        let path = Path::new("chain.toml");
+        let config: ChainConfig = crate::config::parse_toml(&format!("{SMALLEST}{more}"), path)
+            .map_err(|e| e.to_string())?;
+        config.check(path).map_err(|error| error.to_string())?;
+        Ok(config)
+    }
+
+    #[test]
+    fn what_has_a_default_may_be_left_out_and_what_is_wrong_is_named() {
+        let config = check("").expect("enough");
+        let text = toml::to_string(&config).expect("a configuration has a TOML form");
+        assert_eq!(toml::from_str::<ChainConfig>(&text), Ok(config));
+        for (more, named) in [
+            ("page_max = 0", "api.page_max"),
+            ("page_mx = 1", "did you mean `page_max`?"),
+            ("[pool]\ntransactions_max = 0", "pool.transactions_max"),
+            ("[forging]\ndelay_ms = 9999999", "forging.delay_ms"),
+            ("[[bundlers]]\npassphrase = \"0\"", "rules"),
+        ] {
+            let message = check(more).expect_err(more);
+            assert!(message.contains(named), "{more}: {message}");
+        }
+        let more = "[[bundlers]]\npassphrase = \"0\"\nrules = { child = 2, rate_min = 5 }\n";
+        assert_eq!(check(more).expect("good").bundlers[0].rules.rate_min, 5);
+    }
+}

@@ -1,0 +1,48 @@
+//! What a node shows of itself: the core's figures after its last round, and a minute of blocks.
+
+use std::collections::VecDeque;
+
+use chain::core::Figures;
+
+/// The rate is over so many milliseconds.
+const WINDOW_MS: u64 = 60_000;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(super) struct Shown {
+    pub(super) core: Figures,
+    /// When blocks joined, milliseconds since genesis by this node's clock, with their transactions; negative for those taken back.
+    recent: VecDeque<(u64, i64)>,
+    since_ms: u64,
+}
+
+impl Shown {
+    pub(super) fn new(core: Figures, now_ms: u64) -> Self {
+        Self {
+            core,
+            recent: VecDeque::new(),
+            since_ms: now_ms,
+        }
+    }
+
+    /// A block joined, or was taken back.
+    pub(super) fn block(&mut self, now_ms: u64, transactions: i64) {
+        self.forget(now_ms);
+        self.recent.push_back((now_ms, transactions));
+    }
+
+    /// Transactions in blocks of the last minute, each second.
+    pub(super) fn rate(&mut self, now_ms: u64) -> f64 {
+        self.forget(now_ms);
+        let sum: i64 = self.recent.iter().map(|(_, count)| count).sum();
+        let window = now_ms.saturating_sub(self.since_ms).clamp(1_000, WINDOW_MS);
+        sum.max(0) as f64 * 1_000.0 / window as f64
+    }
+
+    fn forget(&mut self, now_ms: u64) {
+        let old = now_ms.saturating_sub(WINDOW_MS);
+        while self.recent.front().is_some_and(|(at, _)| *at < old) {
+            self.recent.pop_front();
+        }
+    }
+}

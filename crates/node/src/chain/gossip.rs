@@ -1,0 +1,213 @@
+//! Between the core and the gossip transport: numbers and types of the one become those of the other.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use chain::core::{Event, PeerId, RequestFailure, Ticket, Verdict};
+use net::gossip::{self, GossipEvent, GossipEvents, GossipHandle, RequestError, Topic};
+
+use super::shared::Shared;
+
+/// Messages and questions that wait for the core at most; the oldest are given up.
+const WAITING_MAX: usize = 1 << 16;
+/// The kind byte of gossiped transactions (`docs/formats/chain-messages.md`).
+const TRANSACTIONS: u8 = 1;
+
+/// Sends what the core wants sent.
+pub(super) struct Peers {
+    handle: GossipHandle,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// By our numbers.
+    messages: Numbered<gossip::MessageId>,
+    questions: Numbered<gossip::Ticket>,
+    /// The core's tickets, by the transport's requests.
+    asked: HashMap<gossip::RequestId, Ticket>,
+}
+
+/// Things by number, the oldest first to go.
+struct Numbered<T> {
+    things: std::collections::BTreeMap<Ticket, T>,
+    next: Ticket,
+}
+
+impl<T> Default for Numbered<T> {
+    fn default() -> Self {
+        Self {
+            things: std::collections::BTreeMap::new(),
+            next: 1,
+        }
+    }
+}
+
+impl<T> Numbered<T> {
+    fn put(&mut self, thing: T) -> Ticket {
+        let number = self.next;
+        self.next += 1;
+        self.things.insert(number, thing);
+        if self.things.len() > WAITING_MAX {
+            self.things.pop_first();
+        }
+        number
+    }
+}
+
+impl Peers {
+    pub(super) fn new(handle: GossipHandle) -> Self {
+        Self {
+            handle,
+            state: Mutex::default(),
+        }
+    }
+
+    pub(super) fn handle(&self) -> &GossipHandle {
+        &self.handle
+    }
+
+    pub(super) fn broadcast(&self, bytes: Vec<u8>) {
+        let topic = match bytes.first() {
+            Some(&TRANSACTIONS) => Topic::Transactions,
+            _ => Topic::Blocks,
+        };
+        if let Err(error) = self.handle.broadcast(topic, bytes) {
+            tracing::debug!(%topic, %error, "a message is not gossiped");
+        }
+    }
+
+    pub(super) fn verdict(&self, message: Ticket, verdict: Verdict) {
+        let Some(id) = self.lock().messages.things.remove(&message) else {
+            return;
+        };
+        let verdict = match verdict {
+            Verdict::Accept => gossip::Verdict::Accept,
+            Verdict::Ignore => gossip::Verdict::Ignore,
+            Verdict::Reject => gossip::Verdict::Reject,
+        };
+        if let Err(error) = self.handle.verdict(id, verdict) {
+            tracing::debug!(%error, "a message is not passed on");
+        }
+    }
+
+    /// Asks; an event if there will be no answer.
+    pub(super) fn ask(
+        &self,
+        peer: PeerId,
+        ticket: Ticket,
+        bytes: Vec<u8>,
+        patience_ms: u64,
+    ) -> Option<Event> {
+        // Held while asking: the answer may come before the request's number is known here.
+        let mut state = self.lock();
+        let patience = Duration::from_millis(patience_ms);
+        match self.handle.request(transport(peer), bytes, patience) {
+            Ok(request) => {
+                state.asked.insert(request, ticket);
+                None
+            }
+            Err(error) => {
+                tracing::debug!(%peer, %error, "a question is not sent");
+                Some(Event::Answered {
+                    peer,
+                    ticket,
+                    result: Err(RequestFailure::Refused),
+                })
+            }
+        }
+    }
+
+    pub(super) fn answer(&self, ticket: Ticket, bytes: Vec<u8>) {
+        let Some(question) = self.lock().questions.things.remove(&ticket) else {
+            return;
+        };
+        if let Err(error) = self.handle.respond(question, bytes) {
+            tracing::debug!(%error, "an answer is not sent");
+            // The peer need not wait for what does not come.
+            let _ = self.handle.refuse(question);
+        }
+    }
+
+    pub(super) fn penalise(&self, peer: PeerId, points: u32, reason: &str) {
+        if let Err(error) = self.handle.penalise(transport(peer), points, reason) {
+            tracing::debug!(%peer, %error, "a penalty is lost");
+        }
+    }
+
+    /// As the core hears it; nothing where nobody there waits for it.
+    fn event(&self, event: GossipEvent) -> Option<Event> {
+        Some(match event {
+            GossipEvent::Connected { peer, address } => {
+                tracing::info!(%peer, %address, "a peer is connected");
+                Event::PeerUp(ours(peer))
+            }
+            GossipEvent::Disconnected { peer } => {
+                tracing::info!(%peer, "a peer is gone");
+                Event::PeerDown(ours(peer))
+            }
+            GossipEvent::Message {
+                peer, id, bytes, ..
+            } => Event::Gossip {
+                peer: ours(peer),
+                message: self.lock().messages.put(id),
+                bytes,
+            },
+            GossipEvent::Request {
+                peer,
+                ticket,
+                bytes,
+            } => Event::Asked {
+                peer: ours(peer),
+                ticket: self.lock().questions.put(ticket),
+                bytes,
+            },
+            GossipEvent::Response {
+                peer,
+                request,
+                result,
+            } => Event::Answered {
+                peer: ours(peer),
+                ticket: self.lock().asked.remove(&request)?,
+                result: result.map_err(failure),
+            },
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Hands on what peers send, while the core has room for it.
+pub(super) async fn pump(shared: Arc<Shared>, mut events: GossipEvents) {
+    while let Some(event) = events.next().await {
+        loop {
+            let taken = shared.taken.notified();
+            if !shared.mailbox.is_full() || shared.is_stopping() {
+                break;
+            }
+            taken.await;
+        }
+        if let Some(event) = shared.peers.event(event) {
+            shared.tell(event);
+        }
+    }
+}
+
+fn transport(peer: PeerId) -> gossip::PeerId {
+    gossip::PeerId::from_bytes(peer.0)
+}
+
+fn ours(peer: gossip::PeerId) -> PeerId {
+    PeerId(*peer.as_bytes())
+}
+
+fn failure(error: RequestError) -> RequestFailure {
+    match error {
+        RequestError::Deadline(_) => RequestFailure::Late,
+        RequestError::NotConnected => RequestFailure::Gone,
+        _ => RequestFailure::Refused,
+    }
+}

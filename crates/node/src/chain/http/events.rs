@@ -1,0 +1,87 @@
+//! What happens on the chain, as server-sent events.
+
+use std::sync::Arc;
+
+use api::chain::events::{
+    ADDED, BlockAdded, BlockPopped, FORKED, Forked, LEFT, POPPED, STATUS, STUCK, Stuck,
+    TransactionLeft,
+};
+use api::codes::NODE_STOPPING;
+use axum::body::Bytes;
+use axum::extract::State;
+use chain::core::Notice;
+use tokio::sync::broadcast::error::RecvError;
+
+use super::{Answered, Api};
+use crate::http::Refusal;
+use crate::http::events::{cut, event, open, slow};
+
+/// `GET /v1/chain/events`
+pub(super) async fn follow(State(api): State<Arc<Api>>) -> Answered {
+    let mut notices = api.shared.notices.subscribe();
+    // Asked after following began, so that nothing falls in between; a block may be told twice.
+    let status = event(STATUS, None, &api.chain_status().await?);
+    open(&api.front, move |sink| async move {
+        if let Err(last) = sink.send(status).await {
+            return last;
+        }
+        loop {
+            let event = match notices.recv().await {
+                Ok(notice) => told(&notice),
+                Err(RecvError::Lagged(_)) => return slow(),
+                Err(RecvError::Closed) => {
+                    return cut(Refusal::listed(&NODE_STOPPING, "the node is stopping"));
+                }
+            };
+            if let Err(last) = sink.send(event).await {
+                return last;
+            }
+        }
+    })
+}
+
+fn told(notice: &Notice) -> Bytes {
+    match notice {
+        Notice::Added { header, hash, own } => {
+            let added = BlockAdded {
+                height: header.height,
+                hash: hash.to_string(),
+                time: header.time,
+                forger: header.forger_account().to_string(),
+                own: *own,
+                parent_count: header.parent_count,
+                child_count: header.child_count,
+                body_bytes: header.body_bytes,
+            };
+            event(ADDED, None, &added)
+        }
+        Notice::Popped { header, hash } => {
+            let popped = BlockPopped {
+                height: header.height,
+                hash: hash.to_string(),
+            };
+            event(POPPED, None, &popped)
+        }
+        Notice::Forked { common, depth } => {
+            let forked = Forked {
+                common: *common,
+                depth: *depth,
+            };
+            event(FORKED, None, &forked)
+        }
+        Notice::Left { id, reason } => {
+            let left = TransactionLeft {
+                id: id.to_string(),
+                reason: (*reason).to_owned(),
+            };
+            event(LEFT, None, &left)
+        }
+        Notice::Stuck { common, other } => {
+            let stuck = Stuck {
+                common: *common,
+                other: other.to_string(),
+            };
+            event(STUCK, None, &stuck)
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Forgers and bundlers.
+
+use std::sync::Arc;
+
+use api::chain::{
+    BundlerList, ForgersView, ForgingView, RatesView, StartBundler, StartForging, codes,
+};
+use axum::body::Body;
+use axum::extract::rejection::{PathRejection, QueryRejection};
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use axum::response::IntoResponse;
+use chain::bundle::{Bundler, BundlerRules};
+use chain::core::Event;
+use chain::{AccountId, ChainId};
+
+use super::parameters::{LimitQuery, account as account_of_text, key};
+use super::reads::failed;
+use super::{Answered, Api, json};
+use crate::chain::{account_of, looks};
+use crate::http::Refusal;
+use crate::http::routes::parameters::{parsed, query, segment};
+
+/// Forgers that are shown when the request does not say how many.
+const FORGERS_SHOWN: usize = 20;
+
+/// `GET /v1/chain/forging`
+pub(super) async fn list(State(api): State<Arc<Api>>) -> Answered {
+    let look = |core: &_| (core_height(core), looks::forging(core));
+    let (height, accounts) = api.shared.look(look).await?;
+    json(&ForgingView {
+        height: height.saturating_add(1),
+        now: api.shared.clock.now(),
+        forging_delay_ms: api.config.forging.delay_ms,
+        accounts: accounts.map_err(failed)?,
+    })
+}
+
+fn core_height(core: &chain::core::Core<crate::chain::shared::Store>) -> u32 {
+    core.overlay().tip().height
+}
+
+/// `POST /v1/chain/forging`
+pub(super) async fn start(State(api): State<Arc<Api>>, body: Body) -> Answered {
+    let start: StartForging = api.body(body).await?;
+    let key = key(start.seed.as_deref(), start.passphrase.as_deref())?;
+    let account = account_of(&key).to_string();
+    api.shared.tell(Event::StartForging(key));
+    let forging = api.shared.look(looks::forging).await?.map_err(failed)?;
+    let mut started = forging.into_iter();
+    let started = started.find(|forger| forger.account == account);
+    json(&started.ok_or_else(|| Refusal::busy(0))?)
+}
+
+/// `DELETE /v1/chain/forging/{account}`
+pub(super) async fn stop(
+    State(api): State<Arc<Api>>,
+    name: Result<Path<String>, PathRejection>,
+) -> Answered {
+    let account = account_of_text(&segment(name)?)?;
+    let forging = api.shared.look(chain::core::Core::forging).await?;
+    let mut found = forging.into_iter();
+    let found = found.find(|forger| forger.account == account);
+    let found = found.ok_or_else(|| {
+        let text = format!("{account} does not forge here");
+        Refusal::listed(&codes::NOT_RUNNING, text)
+    })?;
+    api.shared.tell(Event::StopForging(found.key));
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// `GET /v1/chain/forgers`
+pub(super) async fn forgers(
+    State(api): State<Arc<Api>>,
+    asked: Result<Query<LimitQuery>, QueryRejection>,
+) -> Answered {
+    let limit = api.limit(Some(query(asked)?.limit.unwrap_or(FORGERS_SHOWN)));
+    let look = move |core: &_| (core_height(core), looks::forgers(core, limit));
+    let (height, forgers) = api.shared.look(look).await?;
+    json(&ForgersView {
+        height: height.saturating_add(1),
+        now: api.shared.clock.now(),
+        forgers: forgers.map_err(failed)?,
+    })
+}
+
+/// `GET /v1/chain/bundlers`
+pub(super) async fn bundlers(State(api): State<Arc<Api>>) -> Answered {
+    let bundlers = api.shared.look(chain::core::Core::bundlers).await?;
+    json(&BundlerList {
+        bundlers: bundlers.iter().map(looks::bundler_view).collect(),
+    })
+}
+
+/// `POST /v1/chain/bundlers`
+pub(super) async fn start_bundler(State(api): State<Arc<Api>>, body: Body) -> Answered {
+    let start: StartBundler = api.body(body).await?;
+    let key = key(start.seed.as_deref(), start.passphrase.as_deref())?;
+    let child = ChainId(start.chain);
+    if !child.is_child() || api.shared.genesis.chain(child).is_none() {
+        let text = format!("the network has no child chain {child}");
+        return Err(Refusal::listed(&codes::UNKNOWN_CHAIN, text));
+    }
+    let accounts = |texts: &[String]| {
+        let parsed = texts.iter().map(|text| {
+            let error = |error| Refusal::listed(&codes::BAD_KEY, format!("'{text}': {error}"));
+            text.parse::<AccountId>().map_err(error)
+        });
+        parsed.collect::<Result<Vec<_>, _>>()
+    };
+    let rules = BundlerRules {
+        child,
+        rate_min: start.rate_min,
+        overpay_percent: start.overpay_percent,
+        total_fee_max: start.total_fee_max,
+        senders: accounts(&start.senders)?,
+        recipients: accounts(&start.recipients)?,
+        purpose: start.purpose,
+    };
+    let account = account_of(&key);
+    api.shared
+        .tell(Event::StartBundling(Bundler { key, rules }));
+    let bundlers = api.shared.look(chain::core::Core::bundlers).await?;
+    let mut started = bundlers.iter();
+    let started = started.find(|bundler| bundler.account == account && bundler.child == child);
+    json(&looks::bundler_view(
+        started.ok_or_else(|| Refusal::busy(0))?,
+    ))
+}
+
+/// `DELETE /v1/chain/bundlers/{account}/{chain}`
+pub(super) async fn stop_bundler(
+    State(api): State<Arc<Api>>,
+    names: Result<Path<(String, String)>, PathRejection>,
+) -> Answered {
+    let Path((account, child)) =
+        names.map_err(|error| Refusal::listed(&api::codes::BAD_PARAMETER, error.body_text()))?;
+    let account = account_of_text(&account)?;
+    let child = ChainId(parsed("chain", &child)?);
+    let bundlers = api.shared.look(chain::core::Core::bundlers).await?;
+    let mut found = bundlers.iter();
+    let found = found.find(|bundler| bundler.account == account && bundler.child == child);
+    let key = found.map(|bundler| bundler.key).ok_or_else(|| {
+        let text = format!("{account} does not bundle chain {child} here");
+        Refusal::listed(&codes::NOT_RUNNING, text)
+    })?;
+    api.shared.tell(Event::StopBundling { key, child });
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// `GET /v1/chain/rates`
+pub(super) async fn rates(State(api): State<Arc<Api>>) -> Answered {
+    json(&RatesView {
+        rates: api.shared.look(looks::rates).await?,
+    })
+}

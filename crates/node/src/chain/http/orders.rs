@@ -1,0 +1,163 @@
+//! Peers, and what operators order.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use api::chain::{ChainPeer, ChainPeers, Done, NewBan, PopOff, Snapshot, Trust, codes};
+use axum::body::Body;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::IntoResponse;
+use chain::core::Event;
+use net::gossip::{Direction, PeerId, PeerView, SendError};
+use primitives::{Hash, hex};
+
+use super::{Answered, Api, json};
+use crate::http::Refusal;
+use crate::http::routes::parameters::{parsed, segment};
+
+/// How long a peer is kept away at most: a year.
+const BAN_S_MAX: u32 = 31_536_000;
+/// The name of a snapshot, in bytes.
+const NAME_BYTES_MAX: usize = 64;
+
+/// `GET /v1/chain/peers`
+pub(super) async fn peers(State(api): State<Arc<Api>>) -> Answered {
+    let handle = api.shared.peers.handle();
+    json(&ChainPeers {
+        me: hex::encode(handle.me().as_bytes()),
+        listen: handle.local_address().to_string(),
+        peers: handle.peers().into_iter().map(peer_view).collect(),
+    })
+}
+
+fn peer_view(peer: PeerView) -> ChainPeer {
+    let left = peer
+        .banned_until
+        .and_then(|until| until.duration_since(SystemTime::now()).ok());
+    ChainPeer {
+        id: hex::encode(peer.id.as_bytes()),
+        address: peer.address.map(|address| address.to_string()),
+        software: (!peer.software.is_empty()).then_some(peer.software),
+        connected: peer.since.is_some(),
+        direction: peer.direction.map(|direction| {
+            match direction {
+                Direction::Inbound => "inbound",
+                Direction::Outbound => "outbound",
+            }
+            .to_owned()
+        }),
+        points: peer.points,
+        banned_for_ms: left.map(|left| left.as_millis() as u64),
+        reason: peer.reason,
+        round_trip_ms: peer.round_trip.map(|time| time.as_secs_f64() * 1_000.0),
+    }
+}
+
+/// `POST /v1/chain/peers/{peer}/ban`
+pub(super) async fn ban(
+    State(api): State<Arc<Api>>,
+    name: Result<Path<String>, PathRejection>,
+    body: Body,
+) -> Answered {
+    let peer = api.known_peer(&segment(name)?)?;
+    let ban: NewBan = api.body(body).await?;
+    let time = Duration::from_secs(u64::from(ban.seconds.clamp(1, BAN_S_MAX)));
+    let reason: String = ban.reason.chars().take(200).collect();
+    let done = api.shared.peers.handle().ban(peer, time, &reason);
+    done.map_err(not_sent)?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// `DELETE /v1/chain/peers/{peer}/ban`
+pub(super) async fn unban(
+    State(api): State<Arc<Api>>,
+    name: Result<Path<String>, PathRejection>,
+) -> Answered {
+    let peer = api.known_peer(&segment(name)?)?;
+    api.shared.peers.handle().unban(peer).map_err(not_sent)?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+fn not_sent(error: SendError) -> Refusal {
+    match error {
+        SendError::Stopped => Refusal::listed(&api::codes::NODE_STOPPING, error.to_string()),
+        _ => Refusal::busy(1_000),
+    }
+}
+
+/// `POST /v1/chain/orders/pop-off`
+pub(super) async fn pop_off(State(api): State<Arc<Api>>, body: Body) -> Answered {
+    let PopOff { height } = api.body(body).await?;
+    let order = api.shared.order(|ticket| Event::PopOff { ticket, height });
+    done(order.await?)
+}
+
+/// `POST /v1/chain/orders/clear-pool`
+pub(super) async fn clear_pool(State(api): State<Arc<Api>>) -> Answered {
+    done(
+        api.shared
+            .order(|ticket| Event::ClearPool { ticket })
+            .await?,
+    )
+}
+
+/// `POST /v1/chain/orders/trust`
+pub(super) async fn trust(State(api): State<Arc<Api>>, body: Body) -> Answered {
+    let Trust { height, hash } = api.body(body).await?;
+    let hash: Hash = parsed("hash", &hash)?;
+    let order = api.shared.order(|ticket| Event::Trust {
+        ticket,
+        height,
+        hash,
+    });
+    done(order.await?)
+}
+
+/// `POST /v1/chain/orders/snapshot`
+pub(super) async fn snapshot(State(api): State<Arc<Api>>, body: Body) -> Answered {
+    let Snapshot { name } = api.body(body).await?;
+    let refused = |text: String| Refusal::listed(&codes::SNAPSHOT_FAILED, text);
+    let good = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+    if name.is_empty() || name.len() > NAME_BYTES_MAX || !name.bytes().all(good) {
+        let text = "a snapshot's name has 1 to 64 letters, digits, dashes and underscores";
+        return Err(refused(text.into()));
+    }
+    let path = api.snapshots.join(&name);
+    if path.exists() {
+        return Err(refused(format!("{} is there already", path.display())));
+    }
+    let (store, to) = (api.shared.store.clone(), path.clone());
+    let folder = api.snapshots.clone();
+    let copied = tokio::task::spawn_blocking(move || {
+        std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+        store.checkpoint(&to).map_err(|failure| failure.message)
+    });
+    match copied.await {
+        Ok(Ok(_)) => done(format!("a copy of the store is in {}", path.display())),
+        Ok(Err(message)) => Err(refused(message)),
+        Err(_) => Err(refused("the copy met a bug".into())),
+    }
+}
+
+fn done(text: String) -> Answered {
+    json(&Done { done: text })
+}
+
+impl Api {
+    fn known_peer(&self, text: &str) -> Result<PeerId, Refusal> {
+        let key = hex::decode_array(text).ok_or_else(|| {
+            let text = format!("'{text}' is no peer's key of 64 hexadecimal digits");
+            Refusal::listed(&api::codes::BAD_PARAMETER, text)
+        })?;
+        let id = PeerId::from_bytes(key);
+        let known = self.shared.peers.handle().peers();
+        if known.iter().any(|peer| peer.id == id) {
+            Ok(id)
+        } else {
+            let text = format!("no peer has the key {text}");
+            Err(Refusal::listed(&codes::UNKNOWN_PEER, text))
+        }
+    }
+}

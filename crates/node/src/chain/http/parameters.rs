@@ -1,0 +1,141 @@
+//! Parameters and bodies of requests, with errors that say what is wrong with them.
+
+use api::chain::{BodyDetail, codes};
+use api::codes::BAD_PARAMETER;
+use axum::body::Body;
+use chain::state::rows::Place;
+use chain::{AccountId, ChainId};
+use primitives::{Hash, KeyPair, Scheme};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::Api;
+use crate::chain::reads::BlockName;
+use crate::http::Refusal;
+use crate::http::routes::parameters::{from_json, parsed, whole};
+
+/// `?before=&from=&limit=&transactions=`
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BlocksQuery {
+    pub(super) before: Option<u32>,
+    pub(super) from: Option<u32>,
+    pub(super) limit: Option<usize>,
+    #[serde(default)]
+    pub(super) transactions: BodyDetail,
+}
+
+/// `?transactions=`
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BlockQuery {
+    pub(super) transactions: Option<BodyDetail>,
+}
+
+/// `?chain=&after=&limit=` of a block's transactions
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BlockTransactionsQuery {
+    pub(super) chain: Option<u8>,
+    pub(super) after: Option<u32>,
+    pub(super) limit: Option<usize>,
+}
+
+/// `?chain=&before=&limit=` of an account's transactions
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AccountTransactionsQuery {
+    pub(super) chain: Option<u8>,
+    pub(super) before: Option<String>,
+    pub(super) limit: Option<usize>,
+}
+
+/// `?account=&chain=&after=&limit=` of the pool
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct UnconfirmedQuery {
+    pub(super) account: Option<String>,
+    pub(super) chain: Option<u8>,
+    pub(super) after: Option<String>,
+    pub(super) limit: Option<usize>,
+}
+
+/// `?accounts=`
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AccountsQuery {
+    pub(super) accounts: String,
+}
+
+/// `?limit=`
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LimitQuery {
+    pub(super) limit: Option<usize>,
+}
+
+/// `?height=`
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct HeightQuery {
+    pub(super) height: Option<u32>,
+}
+
+impl Api {
+    /// How many entries a page has at most.
+    pub(super) fn limit(&self, asked: Option<usize>) -> usize {
+        let most = self.front.options.page_max.max(1);
+        asked.unwrap_or(most).clamp(1, most)
+    }
+
+    /// A body as JSON of a certain shape.
+    pub(super) async fn body<T: DeserializeOwned>(&self, body: Body) -> Result<T, Refusal> {
+        let (bytes, _place) = whole(body, &self.front).await?;
+        from_json(&bytes)
+    }
+}
+
+/// A segment of the path as an account.
+pub(super) fn account(text: &str) -> Result<AccountId, Refusal> {
+    parsed("account", text)
+}
+
+/// A segment of the path as a block's name.
+pub(super) fn block_name(text: &str) -> Result<BlockName, Refusal> {
+    if text.len() == 64 {
+        return parsed::<Hash>("hash", text).map(BlockName::Hash);
+    }
+    parsed::<u32>("height", text).map(BlockName::Height)
+}
+
+/// `height-offset`.
+pub(super) fn place(text: &str) -> Result<Place, Refusal> {
+    let wrong = || Refusal::listed(&BAD_PARAMETER, format!("'{text}' is no `next` of a page"));
+    let (height, offset) = text.split_once('-').ok_or_else(wrong)?;
+    Ok(Place {
+        height: height.parse().map_err(|_| wrong())?,
+        offset: offset.parse().map_err(|_| wrong())?,
+    })
+}
+
+/// A chain of a query.
+pub(super) fn chain(number: Option<u8>) -> Option<ChainId> {
+    number.map(ChainId)
+}
+
+/// A secret: either a seed or a passphrase.
+pub(super) fn key(seed: Option<&str>, passphrase: Option<&str>) -> Result<KeyPair, Refusal> {
+    match (seed, passphrase) {
+        (Some(seed), None) => primitives::hex::decode_array(seed)
+            .map(|seed| KeyPair::from_seed(Scheme::Ed25519, seed))
+            .ok_or_else(|| {
+                // What was sent is a secret, even where it is a wrong one.
+                Refusal::listed(&codes::BAD_KEY, "the seed is not 64 hexadecimal digits")
+            }),
+        (None, Some(passphrase)) => Ok(chain::key_of_passphrase(passphrase)),
+        _ => Err(Refusal::listed(
+            &codes::BAD_KEY,
+            "give either a seed or a passphrase",
+        )),
+    }
+}

@@ -1,0 +1,164 @@
+//! Blocks, accounts and their histories.
+
+use std::sync::Arc;
+
+use api::chain::{AccountView, BodyDetail, ForgingBalance, LeaseView, codes};
+use api::codes::BAD_PARAMETER;
+use axum::extract::rejection::{PathRejection, QueryRejection};
+use axum::extract::{Path, Query, State};
+use chain::AccountId;
+use chain::state::{Fault, effective_tokens, leases, read};
+
+use super::parameters::{
+    AccountTransactionsQuery, AccountsQuery, BlockQuery, BlockTransactionsQuery, BlocksQuery,
+    HeightQuery, account as account_of, block_name, chain, place,
+};
+use super::{Answered, Api, json};
+use crate::chain::reads::Range;
+use crate::http::Refusal;
+use crate::http::routes::parameters::{query, segment};
+
+/// Accounts whose balances are answered at once (`chain_api.too_many_accounts`).
+const ACCOUNTS_MAX: usize = 100;
+
+type Segment = Result<Path<String>, PathRejection>;
+
+/// `GET /v1/chain/blocks`
+pub(super) async fn blocks(
+    State(api): State<Arc<Api>>,
+    asked: Result<Query<BlocksQuery>, QueryRejection>,
+) -> Answered {
+    let asked = query(asked)?;
+    let range = match (asked.before, asked.from) {
+        (before, None) => Range::Before(before),
+        (None, Some(from)) => Range::From(from),
+        (Some(_), Some(_)) => {
+            let text = "give before or from, not both";
+            return Err(Refusal::listed(&BAD_PARAMETER, text));
+        }
+    };
+    let (limit, detail) = (api.limit(asked.limit), asked.transactions);
+    let reader = api.shared.reader();
+    json(&reader.ask(move |r| r.blocks(range, limit, detail)).await?)
+}
+
+/// `GET /v1/chain/blocks/{block}`
+pub(super) async fn block(
+    State(api): State<Arc<Api>>,
+    name: Segment,
+    asked: Result<Query<BlockQuery>, QueryRejection>,
+) -> Answered {
+    let name = block_name(&segment(name)?)?;
+    let detail = query(asked)?.transactions.unwrap_or(BodyDetail::None);
+    let reader = api.shared.reader();
+    json(&reader.ask(move |r| r.block(name, detail)).await?)
+}
+
+/// `GET /v1/chain/blocks/{block}/transactions`
+pub(super) async fn block_transactions(
+    State(api): State<Arc<Api>>,
+    name: Segment,
+    asked: Result<Query<BlockTransactionsQuery>, QueryRejection>,
+) -> Answered {
+    let name = block_name(&segment(name)?)?;
+    let asked = query(asked)?;
+    let (limit, chain) = (api.limit(asked.limit), chain(asked.chain));
+    let reader = api.shared.reader();
+    json(
+        &reader
+            .ask(move |r| r.block_transactions(name, chain, asked.after, limit))
+            .await?,
+    )
+}
+
+/// `GET /v1/chain/accounts/{account}/transactions`
+pub(super) async fn account_transactions(
+    State(api): State<Arc<Api>>,
+    name: Segment,
+    asked: Result<Query<AccountTransactionsQuery>, QueryRejection>,
+) -> Answered {
+    let account = account_of(&segment(name)?)?;
+    let asked = query(asked)?;
+    let before = asked.before.as_deref().map(place).transpose()?;
+    let (limit, chain) = (api.limit(asked.limit), chain(asked.chain));
+    let reader = api.shared.reader();
+    json(
+        &reader
+            .ask(move |r| r.account_transactions(&account, chain, before, limit))
+            .await?,
+    )
+}
+
+/// `GET /v1/chain/balances`
+pub(super) async fn balances(
+    State(api): State<Arc<Api>>,
+    asked: Result<Query<AccountsQuery>, QueryRejection>,
+) -> Answered {
+    let asked = query(asked)?.accounts;
+    let named = asked.split(',').filter(|text| !text.is_empty());
+    let accounts: Vec<AccountId> = named
+        .take(ACCOUNTS_MAX + 1)
+        .map(account_of)
+        .collect::<Result<_, _>>()?;
+    if accounts.len() > ACCOUNTS_MAX {
+        let text = format!("at most {ACCOUNTS_MAX} accounts in a call");
+        return Err(Refusal::listed(&codes::TOO_MANY_ACCOUNTS, text));
+    }
+    let reader = api.shared.reader();
+    json(&reader.ask(move |r| r.balances(&accounts)).await?)
+}
+
+/// `GET /v1/chain/accounts/{account}`
+pub(super) async fn account(State(api): State<Arc<Api>>, name: Segment) -> Answered {
+    let account = account_of(&segment(name)?)?;
+    let effective = api
+        .shared
+        .look(move |core| effective_tokens(core.overlay(), core.genesis(), &account))
+        .await?;
+    let effective_tokens = effective.map_err(|failure| failed(Fault::Store(failure)))?;
+    let reader = api.shared.reader();
+    let view = reader.ask(move |reader| {
+        let (height, _) = read::tip(&reader.store)?;
+        let row = leases::leases_of(&reader.store, &account)?;
+        let leases = row.iter().flat_map(|row| row.leases());
+        Ok(AccountView {
+            account: account.to_string(),
+            height,
+            balances: reader.balances_of(&account)?,
+            forging: ForgingBalance { effective_tokens },
+            leases: leases
+                .map(|lease| LeaseView {
+                    lessee: lease.to.to_string(),
+                    from: lease.from,
+                    to: lease.until,
+                })
+                .collect(),
+            lessors: leases::lessors(&reader.store, &account)?
+                .iter()
+                .map(ToString::to_string)
+                .collect(),
+        })
+    });
+    json(&view.await?)
+}
+
+/// `GET /v1/chain/state-hash`
+pub(super) async fn state_hash(
+    State(api): State<Arc<Api>>,
+    asked: Result<Query<HeightQuery>, QueryRejection>,
+) -> Answered {
+    let height = query(asked)?.height;
+    let reader = api.shared.reader();
+    json(&reader.ask(move |r| r.state_hash(height)).await?)
+}
+
+/// What a look at the core's state came to, as an answer.
+pub(super) fn failed(fault: Fault) -> Refusal {
+    match fault {
+        Fault::Refused(rejection) => crate::chain::submit::refused(rejection),
+        Fault::Store(failure) => Refusal::listed(
+            &api::codes::STORE_FAILED,
+            format!("{} ({})", failure.message, failure.code),
+        ),
+    }
+}

@@ -1,0 +1,187 @@
+//! Constants, status, health, metrics.
+
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
+use api::chain::{ChainHealth, ChainInfo, ChainStatus, Constants, SUBMIT_BATCH_MAX, SyncState};
+use axum::Json;
+use axum::extract::State;
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::IntoResponse;
+use chain::core::Figures;
+use chain::state::Pruned;
+
+use super::{Answered, Api, json};
+use crate::chain::start::SOFTWARE;
+
+/// How long the store's size is taken to be as it was.
+const SIZE_AGE: Duration = Duration::from_secs(5);
+
+/// `GET /v1/chain/constants`
+pub(super) async fn constants(State(api): State<Arc<Api>>) -> Answered {
+    let genesis = &api.shared.genesis;
+    let parameters = match serde_json::to_value(&genesis.params) {
+        Ok(serde_json::Value::Object(parameters)) => parameters,
+        // A struct of numbers is an object.
+        _ => serde_json::Map::new(),
+    };
+    json(&Constants {
+        network: genesis.network.clone(),
+        genesis: genesis.hash.to_string(),
+        genesis_time_ms: genesis.time_ms,
+        parameters,
+        chains: genesis
+            .chains
+            .values()
+            .map(|chain| ChainInfo {
+                id: chain.id.0,
+                name: chain.name.clone(),
+                symbol: chain.symbol.clone(),
+                decimals: chain.decimals,
+            })
+            .collect(),
+        submit_batch_max: SUBMIT_BATCH_MAX as u32,
+        software: SOFTWARE.to_owned(),
+    })
+}
+
+/// `GET /v1/chain/status`
+pub(super) async fn status(State(api): State<Arc<Api>>) -> Answered {
+    json(&api.chain_status().await?)
+}
+
+/// `GET /health`
+pub(super) async fn health(State(api): State<Arc<Api>>) -> Answered {
+    let figures = api.shared.shown().core;
+    let failure = api.shared.failure();
+    let sync = sync_state(&figures);
+    let ready = failure.is_none() && !api.shared.is_stopping() && sync != SyncState::Stuck;
+    let health = ChainHealth {
+        live: true,
+        ready,
+        height: figures.tip.height,
+        sync,
+        failure: failure.map(|failure| failure.code.to_owned()),
+    };
+    let status = if ready {
+        StatusCode::OK
+    } else {
+        StatusCode::SERVICE_UNAVAILABLE
+    };
+    Ok((status, Json(health)).into_response())
+}
+
+/// `GET /metrics`
+pub(super) async fn metrics(State(api): State<Arc<Api>>) -> Answered {
+    api.refresh().await;
+    let text = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+    Ok(([(CONTENT_TYPE, text)], api.shared.metrics.render()).into_response())
+}
+
+fn sync_state(figures: &Figures) -> SyncState {
+    match (figures.stuck, figures.catching_up_to) {
+        (Some(_), _) => SyncState::Stuck,
+        (None, Some(_)) => SyncState::Syncing,
+        (None, None) => SyncState::Synced,
+    }
+}
+
+impl Api {
+    /// Where this node stands.
+    pub(super) async fn chain_status(&self) -> Result<ChainStatus, crate::http::Refusal> {
+        let shared = &self.shared;
+        let genesis = &shared.genesis;
+        let (figures, rate) = {
+            let mut shown = shared.lock_shown();
+            let rate = shown.rate(shared.clock.now_ms());
+            (shown.core.clone(), rate)
+        };
+        let (forging, bundlers) = shared
+            .look(|core| (core.forging().len(), core.bundlers().len()))
+            .await?;
+        let pruned = shared
+            .reader()
+            .ask(|reader| Ok(Pruned::load(&reader.store)?.bodies))
+            .await?;
+        Ok(ChainStatus {
+            genesis: genesis.hash.to_string(),
+            genesis_time_ms: genesis.time_ms,
+            block_seconds: genesis.params.block_seconds,
+            height: figures.tip.height,
+            tip: figures.tip.hash.to_string(),
+            tip_time: figures.tip.time,
+            cumulative_difficulty: figures.tip.difficulty.to_string(),
+            base_target: figures.tip.base_target,
+            now: shared.clock.now(),
+            pool_count: figures.pool.transactions as u64,
+            pool_bytes: figures.pool.bytes as u64,
+            peers: figures.peers as u32,
+            forging: forging as u32,
+            bundlers: bundlers as u32,
+            sync: sync_state(&figures),
+            sync_target: figures.catching_up_to,
+            first_body: pruned.saturating_add(1),
+            forks: figures.forks,
+            fork_depth_max: figures.deepest_fork,
+            transactions_per_second: (rate * 100.0).round() / 100.0,
+            store_bytes: self.store_bytes().await,
+            server_signing: self.config.api.allow_server_signing,
+            software: SOFTWARE.to_owned(),
+            name: self.config.node.name.clone(),
+            started_at_ms: self.started_at_ms,
+        })
+    }
+
+    async fn store_bytes(&self) -> u64 {
+        let lock = || {
+            let held = self.store_bytes.lock();
+            held.unwrap_or_else(PoisonError::into_inner)
+        };
+        if let Some((at, bytes)) = *lock()
+            && at.elapsed() < SIZE_AGE
+        {
+            return bytes;
+        }
+        let store = self.shared.store.clone();
+        let bytes = tokio::task::spawn_blocking(move || store.disk_bytes()).await;
+        let bytes = bytes.unwrap_or(0);
+        *lock() = Some((Instant::now(), bytes));
+        bytes
+    }
+
+    /// Brings gauges up to date.
+    async fn refresh(&self) {
+        let shared = &self.shared;
+        let (metrics, figures) = (&shared.metrics, shared.shown().core);
+        let now = shared.clock.now();
+        metrics.height.set_count(u64::from(figures.tip.height));
+        let age = u64::from(now.saturating_sub(figures.tip.time));
+        metrics.tip_age.set_count(age);
+        metrics.base_target.set_count(figures.tip.base_target);
+        metrics
+            .pool_count
+            .set_count(figures.pool.transactions as u64);
+        metrics.pool_parked.set_count(figures.pool.parked as u64);
+        metrics.pool_bytes.set_count(figures.pool.bytes as u64);
+        metrics.peers.set_count(figures.peers as u64);
+        metrics.stuck.set_count(u64::from(figures.stuck.is_some()));
+        let target = figures.catching_up_to.unwrap_or(figures.tip.height);
+        let missing = target.saturating_sub(figures.tip.height);
+        metrics.catching_up.set_count(u64::from(missing));
+        metrics.forged.set(figures.forged);
+        metrics.bundled.set(figures.bundled);
+        metrics.accepted.set(figures.accepted);
+        metrics.bad_blocks.set(figures.bad_blocks);
+        metrics.forks.set(figures.forks);
+        metrics.store_bytes.set_count(self.store_bytes().await);
+        let gossip = shared.peers.handle().figures();
+        metrics.gossip_in.set(gossip.bytes_in);
+        metrics.gossip_out.set(gossip.bytes_out);
+        metrics.gossip_seen.set(gossip.messages_seen);
+        metrics
+            .gossip_dropped
+            .set(gossip.dropped_full + gossip.dropped_slow);
+        metrics.bans.set(gossip.bans);
+    }
+}

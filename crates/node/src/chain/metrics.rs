@@ -1,0 +1,108 @@
+//! What a chain node counts.
+
+use crate::http::front::HttpCounters;
+use crate::metrics::{Counter, Gauge, Histogram, Process, Registry, Unit};
+
+/// A family of counters that differ in a reason: a code, of which there are few.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ByReason {
+    name: &'static str,
+    help: &'static str,
+}
+
+macro_rules! chain_metrics {
+    ($($field:ident: $kind:ident $($unit:ident)? = $name:literal, $help:literal;)*) => {
+        /// See the module.
+        pub(super) struct ChainMetrics {
+            registry: Registry,
+            process: Process,
+            pub(super) http: HttpCounters,
+            pub(super) refused: ByReason,
+            pub(super) left: ByReason,
+            pub(super) penalties: ByReason,
+            $(#[doc = $help] pub(super) $field: $kind,)*
+        }
+
+        impl ChainMetrics {
+            /// All at zero.
+            pub(super) fn new() -> Self {
+                let registry = Registry::default();
+                let r = &registry;
+                Self {
+                    $($field: chain_metrics!(@ r, $kind $($unit)?, $name, $help),)*
+                    refused: ByReason {
+                        name: "tally_chain_submits_refused_total",
+                        help: "Transactions of clients refused, by code.",
+                    },
+                    left: ByReason {
+                        name: "tally_chain_left_total",
+                        help: "Transactions that left the pool without a block, by code.",
+                    },
+                    penalties: ByReason {
+                        name: "tally_chain_penalties_total",
+                        help: "Faults of peers that were counted against them, by code.",
+                    },
+                    http: HttpCounters::register(r),
+                    process: Process::new(r),
+                    registry,
+                }
+            }
+        }
+    };
+    (@ $r:ident, Counter, $name:literal, $help:literal) => { $r.counter($name, $help, &[]) };
+    (@ $r:ident, Gauge, $name:literal, $help:literal) => { $r.gauge($name, $help, &[]) };
+    (@ $r:ident, Histogram $unit:ident, $name:literal, $help:literal) => {
+        $r.histogram($name, $help, &[], Unit::$unit)
+    };
+}
+
+chain_metrics! {
+    height: Gauge = "tally_chain_height", "Blocks after genesis.";
+    tip_age: Gauge = "tally_chain_tip_age_seconds", "From the time of the last block until now.";
+    base_target: Gauge = "tally_chain_base_target", "How easily hits come.";
+    pool_count: Gauge = "tally_chain_pool_transactions", "Transactions in no block yet.";
+    pool_parked: Gauge = "tally_chain_pool_parked_transactions", "Those of them whose sender has too little just now.";
+    pool_bytes: Gauge = "tally_chain_pool_bytes", "Bytes of transactions in no block yet.";
+    peers: Gauge = "tally_chain_peers", "Peers connected.";
+    stuck: Gauge = "tally_chain_stuck", "1 while a better branch lies beyond the rollback limit.";
+    catching_up: Gauge = "tally_chain_catching_up_blocks", "Blocks that a peer has told of and that are missing here.";
+    blocks_added: Counter = "tally_chain_blocks_added_total", "Blocks that joined the main chain, those taken back later included.";
+    blocks_popped: Counter = "tally_chain_blocks_popped_total", "Blocks taken back.";
+    transactions: Counter = "tally_chain_transactions_total", "Transactions of all chains in blocks that joined, child blocks included.";
+    forged: Counter = "tally_chain_forged_total", "Blocks forged here.";
+    bundled: Counter = "tally_chain_bundled_total", "Child blocks made here.";
+    accepted: Counter = "tally_chain_accepted_total", "Transactions taken into the pool, from clients and peers.";
+    bad_blocks: Counter = "tally_chain_bad_blocks_total", "Blocks of peers that broke a rule.";
+    forks: Counter = "tally_chain_forks_total", "Branches that have won.";
+    fork_depth: Histogram Count = "tally_chain_fork_depth_blocks", "Blocks taken back for a branch that won.";
+    block_transactions: Histogram Count = "tally_chain_block_transactions", "Transactions of a block, of all chains.";
+    block_bytes: Histogram Bytes = "tally_chain_block_bytes", "Bytes of a block's body.";
+    block_age: Histogram Seconds = "tally_chain_block_age_seconds", "From a block's own time until it joined here.";
+    round_events: Histogram Count = "tally_chain_round_events", "Events decided in one round of the core.";
+    round_time: Histogram Seconds = "tally_chain_round_seconds", "Time to decide one round, signature checks and blocks included, its commit not.";
+    commit_rows: Histogram Count = "tally_chain_commit_rows", "Rows of one commit.";
+    commit_bytes: Histogram Bytes = "tally_chain_commit_bytes", "Size of one commit.";
+    commit_time: Histogram Seconds = "tally_chain_commit_seconds", "From handing a commit over until it is durable.";
+    commit_failures: Counter = "tally_chain_commit_failures_total", "Reads and writes of the store that failed; after the first the node takes no more work.";
+    store_bytes: Gauge = "tally_chain_store_bytes", "The store on disk.";
+    gossip_in: Counter = "tally_chain_gossip_received_bytes_total", "Read from peers, encryption included.";
+    gossip_out: Counter = "tally_chain_gossip_sent_bytes_total", "Written to peers, encryption included.";
+    gossip_seen: Counter = "tally_chain_gossip_messages_total", "Gossiped messages that came, those that had come before included.";
+    gossip_dropped: Counter = "tally_chain_gossip_dropped_total", "Gossiped messages that were not sent on for want of room.";
+    bans: Counter = "tally_chain_bans_total", "Peers banned.";
+}
+
+impl ChainMetrics {
+    /// Counts one with this code.
+    pub(super) fn count_reason(&self, family: &ByReason, code: &str) {
+        self.registry
+            .counter(family.name, family.help, &[("reason", code)])
+            .increment();
+    }
+
+    /// Everything as Prometheus text.
+    pub(super) fn render(&self) -> String {
+        self.process.refresh();
+        self.registry.render()
+    }
+}

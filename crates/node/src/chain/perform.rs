@@ -1,0 +1,97 @@
+//! Performs what the core wants done, after it is durable.
+
+use std::sync::Arc;
+
+use chain::core::{Action, Notice};
+
+use super::shared::{Shared, Waiter};
+
+/// Performs the actions of a round, in order. Nothing here blocks.
+pub(super) fn perform(shared: &Shared, actions: Vec<Action>) {
+    for action in actions {
+        match action {
+            Action::Gossip(bytes) => shared.peers.broadcast(bytes),
+            Action::Verdict { message, verdict } => shared.peers.verdict(message, verdict),
+            Action::Ask {
+                peer,
+                ticket,
+                bytes,
+                patience_ms,
+            } => {
+                if let Some(event) = shared.peers.ask(peer, ticket, bytes, patience_ms) {
+                    shared.tell(event);
+                }
+            }
+            Action::Answer { ticket, bytes } => shared.peers.answer(ticket, bytes),
+            Action::Penalise {
+                peer,
+                points,
+                reason,
+            } => {
+                shared
+                    .metrics
+                    .count_reason(&shared.metrics.penalties, reason);
+                tracing::debug!(%peer, points, reason, "a peer is at fault");
+                shared.peers.penalise(peer, points, reason);
+            }
+            Action::Submitted { ticket, outcomes } => {
+                if let Some(Waiter::Submit(waiter, _place)) = shared.waiter(ticket) {
+                    for rejection in outcomes.iter().filter_map(|outcome| outcome.as_ref().err()) {
+                        let metrics = &shared.metrics;
+                        metrics.count_reason(&metrics.refused, rejection.code);
+                    }
+                    // Whoever asked may have gone.
+                    let _ = waiter.send(outcomes);
+                }
+            }
+            Action::Done { ticket, outcome } => {
+                if let Some(Waiter::Order(waiter)) = shared.waiter(ticket) {
+                    let _ = waiter.send(outcome);
+                }
+            }
+            Action::Notice(notice) => note(shared, *notice),
+        }
+    }
+}
+
+fn note(shared: &Shared, notice: Notice) {
+    let metrics = &shared.metrics;
+    let now_ms = shared.clock.now_ms();
+    match &notice {
+        Notice::Added { header, hash, own } => {
+            let transactions = u64::from(header.parent_count) + u64::from(header.child_count);
+            metrics.blocks_added.increment();
+            metrics.block_transactions.record(transactions);
+            metrics.block_bytes.record(u64::from(header.body_bytes));
+            metrics.transactions.add(transactions);
+            shared.lock_shown().block(now_ms, transactions as i64);
+            let late = (now_ms / 1_000).saturating_sub(u64::from(header.time));
+            metrics
+                .block_age
+                .record_time(std::time::Duration::from_secs(late));
+            tracing::debug!(height = header.height, %hash, own, transactions, "a block joined");
+        }
+        Notice::Popped { header, hash } => {
+            let transactions = i64::from(header.parent_count) + i64::from(header.child_count);
+            metrics.blocks_popped.increment();
+            shared.lock_shown().block(now_ms, -transactions);
+            tracing::debug!(height = header.height, %hash, "a block was taken back");
+        }
+        Notice::Forked { common, depth } => {
+            metrics.fork_depth.record(u64::from(*depth));
+            tracing::info!(common, depth, "a branch has won");
+        }
+        Notice::Left { id, reason } => {
+            metrics.count_reason(&metrics.left, reason);
+            tracing::debug!(%id, reason, "a transaction left the pool without a block");
+        }
+        Notice::Stuck { common, other } => tracing::error!(
+            common,
+            %other,
+            "a better branch forks deeper than may be rolled back: this node has stopped following; compare the branches, then \
+             order pop-off and trust (docs/guides/chain.md)"
+        ),
+    }
+    // Nobody may be following.
+    let _ = shared.notices.send(Arc::new(notice));
+}

@@ -1,0 +1,372 @@
+//! What the API reads of the store, beside the core: durable rows only.
+
+use std::sync::Arc;
+
+use api::chain::{
+    AccountBalances, BalancesView, BlockPage, BlockView, BodyDetail, ChainBalance,
+    PlacedTransaction, StateHash, TransactionAnswer, TransactionPage, TransactionState, codes,
+};
+use chain::block::{CarriedBlock, read_carried_body};
+use chain::port::StoreFailure;
+use chain::state::rows::{HeaderRow, Place};
+use chain::state::{carried_block, read, state_hash};
+use chain::{AccountId, Carried, ChainId, Genesis, TxId};
+use primitives::{Hash, hex};
+
+use super::shared::{Shared, Store};
+use super::views::{block_view, child_blocks, ids_by_chain, transaction_view};
+use crate::http::Refusal;
+
+/// Bytes of bodies that one page of blocks reads at most; one block is always read.
+const PAGE_BODY_BYTES: usize = 4 << 20;
+/// How often a question is asked again because the chain moved while it was answered.
+const ATTEMPTS: usize = 8;
+
+/// Reads of one node's store; cheap to clone.
+#[derive(Clone)]
+pub(super) struct Reader {
+    pub(super) store: Store,
+    pub(super) genesis: Arc<Genesis>,
+}
+
+/// Which blocks of a page.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Range {
+    /// Those below a height, downwards; from the tip on where there is none.
+    Before(Option<u32>),
+    /// Those from a height on, upwards.
+    From(u32),
+}
+
+/// A height, or a hash.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum BlockName {
+    Height(u32),
+    Hash(Hash),
+}
+
+/// The store failed under a reader.
+fn failed(failure: StoreFailure) -> Refusal {
+    Refusal::listed(
+        &api::codes::STORE_FAILED,
+        format!("{} ({})", failure.message, failure.code),
+    )
+}
+
+/// The store failed, or a "no".
+pub(super) enum Fault {
+    Store(StoreFailure),
+    Refused(Refusal),
+}
+
+impl From<StoreFailure> for Fault {
+    fn from(failure: StoreFailure) -> Self {
+        Self::Store(failure)
+    }
+}
+
+impl From<Refusal> for Fault {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl Reader {
+    /// Answers on a thread that may wait for the disk. What the core changes meanwhile may make rows contradict each other: then
+    /// the question is asked again.
+    pub(super) async fn ask<T: Send + 'static>(
+        &self,
+        question: impl Fn(&Self) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let reader = self.clone();
+        let answered = tokio::task::spawn_blocking(move || {
+            let mut attempt = 0;
+            loop {
+                attempt += 1;
+                let before = read::tip(&reader.store).map_err(failed)?;
+                let failure = match question(&reader) {
+                    Ok(answer) => return Ok(answer),
+                    Err(Fault::Refused(refusal)) => return Err(refusal),
+                    Err(Fault::Store(failure)) => failure,
+                };
+                let moved = read::tip(&reader.store).map_err(failed)? != before;
+                if !moved || attempt >= ATTEMPTS {
+                    return Err(failed(failure));
+                }
+            }
+        });
+        answered.await.unwrap_or_else(|_| {
+            Err(Refusal::listed(
+                &api::codes::INTERNAL,
+                "a read of the store met a bug",
+            ))
+        })
+    }
+
+    fn row(&self, name: BlockName) -> Result<HeaderRow, Fault> {
+        let height = match name {
+            BlockName::Height(height) => Some(height),
+            BlockName::Hash(hash) => read::height_of(&self.store, &hash)?,
+        };
+        let row = match height {
+            Some(height) => read::header(&self.store, height)?,
+            None => None,
+        };
+        let text = match name {
+            BlockName::Height(0) => "genesis is no block".to_owned(),
+            BlockName::Height(height) => format!("no block has height {height}"),
+            BlockName::Hash(hash) => format!("the main chain has no block {hash}"),
+        };
+        row.ok_or_else(|| Refusal::listed(&codes::UNKNOWN_BLOCK, text).into())
+    }
+
+    fn tip(&self) -> Result<u32, StoreFailure> {
+        read::tip(&self.store).map(|(height, _)| height)
+    }
+
+    fn body(&self, row: &HeaderRow) -> Result<Option<CarriedBlock>, StoreFailure> {
+        carried_block(&self.store, &self.genesis, row.header.height)
+    }
+
+    fn view(&self, row: &HeaderRow, tip: u32, detail: BodyDetail) -> Result<BlockView, Fault> {
+        let mut view = block_view(row, &self.genesis, tip);
+        if detail == BodyDetail::None {
+            return Ok(view);
+        }
+        if let Some(block) = self.body(row)? {
+            view.child_blocks = Some(child_blocks(&block));
+            view.transaction_ids = Some(ids_by_chain(&block));
+            if detail == BodyDetail::Full {
+                let transactions = block.transactions();
+                view.transactions = Some(transactions.map(|c| transaction_view(c)).collect());
+            }
+        }
+        Ok(view)
+    }
+
+    /// One block.
+    pub(super) fn block(&self, name: BlockName, detail: BodyDetail) -> Result<BlockView, Fault> {
+        let row = self.row(name)?;
+        self.view(&row, self.tip()?, detail)
+    }
+
+    /// A page of blocks.
+    pub(super) fn blocks(
+        &self,
+        range: Range,
+        limit: usize,
+        detail: BodyDetail,
+    ) -> Result<BlockPage, Fault> {
+        let tip = self.tip()?;
+        let (mut height, up) = match range {
+            Range::Before(before) => (before.map_or(tip, |b| b.saturating_sub(1).min(tip)), false),
+            Range::From(from) => (from.max(1), true),
+        };
+        let mut page = BlockPage {
+            blocks: Vec::new(),
+            next: None,
+        };
+        let mut bytes = 0;
+        while height >= 1 && height <= tip {
+            let Some(row) = read::header(&self.store, height)? else {
+                break;
+            };
+            if detail != BodyDetail::None {
+                bytes += row.header.body_bytes as usize;
+            }
+            let full = page.blocks.len() >= limit || bytes > PAGE_BODY_BYTES;
+            if full && !page.blocks.is_empty() {
+                page.next = Some(if up { height } else { height + 1 });
+                break;
+            }
+            page.blocks.push(self.view(&row, tip, detail)?);
+            height = if up { height + 1 } else { height - 1 };
+        }
+        Ok(page)
+    }
+
+    /// A block's transactions from an offset on.
+    pub(super) fn block_transactions(
+        &self,
+        name: BlockName,
+        chain: Option<ChainId>,
+        after: Option<u32>,
+        limit: usize,
+    ) -> Result<TransactionPage, Fault> {
+        let row = self.row(name)?;
+        let tip = self.tip()?;
+        let bytes = read::body_bytes(&self.store, &row.header)?.ok_or_else(|| {
+            let text = format!("the body of block {} is pruned", row.header.height);
+            Refusal::listed(&codes::PRUNED, text)
+        })?;
+        let body = read_carried_body(&self.genesis.hash, &bytes, self.genesis.transactions_max())
+            .map_err(|rejection| chain::port::damaged(rejection.to_string()))?;
+        let all = body
+            .iter()
+            .flat_map(|entry| std::iter::once(&entry.transaction).chain(&entry.children));
+        let mut offset = 0;
+        let mut page = TransactionPage {
+            transactions: Vec::new(),
+            next: None,
+        };
+        for carried in all {
+            let at = offset;
+            offset += carried.bytes;
+            let passed = after.is_some_and(|after| at <= after);
+            if passed || chain.is_some_and(|chain| chain != carried.transaction.chain) {
+                continue;
+            }
+            if page.transactions.len() >= limit {
+                let last = page.transactions.last();
+                page.next = last.map(|last: &PlacedTransaction| last.offset.to_string());
+                break;
+            }
+            page.transactions.push(PlacedTransaction {
+                height: row.header.height,
+                offset: at,
+                confirmations: tip.saturating_sub(row.header.height),
+                transaction: transaction_view(carried),
+            });
+        }
+        Ok(page)
+    }
+
+    /// A transaction in a block, or why it left; nothing if the store knows nothing of it.
+    pub(super) fn transaction(&self, id: &TxId) -> Result<Option<TransactionAnswer>, Fault> {
+        let mut answer = TransactionAnswer {
+            id: id.to_string(),
+            state: TransactionState::Confirmed,
+            transaction: None,
+            bytes: None,
+            height: None,
+            block: None,
+            offset: None,
+            confirmations: None,
+            reason: None,
+            left_at: None,
+        };
+        if let Some(place) = read::place_of(&self.store, id)? {
+            let row = self.row(BlockName::Height(place.height))?;
+            answer.height = Some(place.height);
+            answer.offset = Some(place.offset);
+            answer.block = Some(row.hash.to_string());
+            answer.confirmations = Some(self.tip()?.saturating_sub(place.height));
+            if let Some(transaction) = read::transaction_at(&self.store, place)? {
+                let carried = Carried::new(&self.genesis.hash, transaction);
+                if carried.id != *id {
+                    return Err(chain::port::damaged("another transaction stands there").into());
+                }
+                answer.bytes = Some(hex::encode(&carried.transaction.to_bytes()));
+                answer.transaction = Some(transaction_view(&carried));
+            }
+            return Ok(Some(answer));
+        }
+        if let Some((time, code)) = chain::core::why_left(&self.store, id)? {
+            answer.state = TransactionState::Left;
+            answer.left_at = Some(time);
+            answer.reason = Some(code);
+            return Ok(Some(answer));
+        }
+        Ok(None)
+    }
+
+    /// An account's transactions in blocks.
+    pub(super) fn account_transactions(
+        &self,
+        account: &AccountId,
+        chain: Option<ChainId>,
+        before: Option<Place>,
+        limit: usize,
+    ) -> Result<TransactionPage, Fault> {
+        let tip = self.tip()?;
+        let places = read::account_transactions(&self.store, account, chain, before, limit + 1)?;
+        let mut page = TransactionPage {
+            transactions: Vec::with_capacity(places.len().min(limit)),
+            next: None,
+        };
+        for (at, place) in places.iter().enumerate() {
+            if at == limit {
+                let last = places[at - 1];
+                page.next = Some(format!("{}-{}", last.height, last.offset));
+                break;
+            }
+            let Some(transaction) = read::transaction_at(&self.store, *place)? else {
+                break;
+            };
+            page.transactions.push(PlacedTransaction {
+                height: place.height,
+                offset: place.offset,
+                confirmations: tip.saturating_sub(place.height),
+                transaction: transaction_view(&Carried::new(&self.genesis.hash, transaction)),
+            });
+        }
+        Ok(page)
+    }
+
+    /// Balances of accounts, all at one height.
+    pub(super) fn balances(&self, accounts: &[AccountId]) -> Result<BalancesView, Fault> {
+        for _ in 0..ATTEMPTS {
+            let before = read::tip(&self.store)?;
+            let accounts = accounts
+                .iter()
+                .map(|account| {
+                    Ok(AccountBalances {
+                        account: account.to_string(),
+                        balances: self.balances_of(account)?,
+                    })
+                })
+                .collect::<Result<_, StoreFailure>>()?;
+            if read::tip(&self.store)? == before {
+                return Ok(BalancesView {
+                    height: before.0,
+                    accounts,
+                });
+            }
+        }
+        Err(Refusal::busy(1_000).into())
+    }
+
+    /// What an account has on every chain.
+    pub(super) fn balances_of(
+        &self,
+        account: &AccountId,
+    ) -> Result<Vec<ChainBalance>, StoreFailure> {
+        let found = read::balances(&self.store, account)?;
+        let of = |id: ChainId| found.iter().find(|(chain, _)| *chain == id);
+        let all = self.genesis.chains.keys();
+        Ok(all
+            .map(|id| ChainBalance {
+                chain: id.0,
+                balance: of(*id).map_or(0, |(_, balance)| *balance),
+            })
+            .collect())
+    }
+
+    /// The hash of the state at the tip.
+    pub(super) fn state_hash(&self, height: Option<u32>) -> Result<StateHash, Fault> {
+        for _ in 0..ATTEMPTS {
+            let Some(found) = state_hash(&self.store, &self.genesis)? else {
+                continue;
+            };
+            if let Some(height) = height.filter(|height| *height != found.height) {
+                let text = format!("the tip has height {}, not {height}", found.height);
+                return Err(Refusal::listed(&codes::NOT_THE_TIP, text).into());
+            }
+            return Ok(StateHash {
+                height: found.height,
+                tip: found.block.to_string(),
+                state_hash: found.state.to_string(),
+            });
+        }
+        Err(Refusal::busy(1_000).into())
+    }
+}
+
+impl Shared {
+    pub(super) fn reader(&self) -> Reader {
+        Reader {
+            store: self.store.clone(),
+            genesis: Arc::clone(&self.genesis),
+        }
+    }
+}

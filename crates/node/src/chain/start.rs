@@ -1,0 +1,232 @@
+//! Bringing a chain node up and taking it down.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use chain::core::{Core, Settings};
+use chain::port::{StoreFailure, Table};
+use chain::state::Fault;
+use net::gossip::{GossipLimits, GossipOptions};
+use store::{Committer, CommitterOptions, Embedded};
+
+use super::clock::ChainClock;
+use super::figures::Shown;
+use super::files::ChainFiles;
+use super::gossip::{Peers, pump};
+use super::http;
+use super::shared::Shared;
+use super::start_error::ChainStartError;
+use super::thread::CoreThread;
+use crate::http::{ApiToken, HttpHandle, HttpOptions, Tokens, server_config};
+
+/// The chain's store, within the data folder.
+pub const STORE: &str = "chain";
+/// Snapshots, within the data folder.
+pub(super) const SNAPSHOTS: &str = "snapshots";
+/// How long the node waits for its last writes when it stops.
+const STOP_PATIENCE: Duration = Duration::from_secs(5);
+/// What peers are told of this node's software.
+pub(super) const SOFTWARE: &str = concat!("tally/", env!("CARGO_PKG_VERSION"));
+
+/// A running chain node. Dropping it stops it without ceremony, as a crash would.
+pub struct ChainNode {
+    shared: Arc<Shared>,
+    http: HttpHandle,
+    committer: Committer<Table>,
+    thread: JoinHandle<()>,
+}
+
+impl ChainNode {
+    /// Starts a node on its folder: the chain stands before it listens to anybody.
+    ///
+    /// # Errors
+    /// See [`ChainStartError`]; nothing keeps running.
+    pub async fn start(files: ChainFiles) -> Result<Self, ChainStartError> {
+        let data = files.dir.join(&files.config.node.data_dir);
+        std::fs::create_dir_all(&data).map_err(|source| ChainStartError::Folder {
+            path: data.clone(),
+            source,
+        })?;
+        let config = &files.config;
+        let store = open_store(&data, &files)?;
+        let committer_options = CommitterOptions {
+            linger_us: config.store.linger_us,
+            ..CommitterOptions::default()
+        };
+        let committer = Committer::start(store.clone(), committer_options)
+            .map_err(|error| ChainStartError::System(format!("the commit thread: {error}")))?;
+        let clock = ChainClock::new(files.genesis.time_ms);
+        let core = core_of(&files, store.clone(), clock.now_ms())?;
+        let shown = Shown::new(core.figures(), clock.now_ms());
+
+        let (handle, events) = net::gossip::start(GossipOptions {
+            key_seed: files.identity,
+            network: *files.genesis.hash.as_bytes(),
+            listen: config.p2p.listen,
+            seeds: config.p2p.seeds.clone(),
+            software: SOFTWARE.to_owned(),
+            ban_time: Duration::from_secs(u64::from(config.p2p.ban_s)),
+            limits: GossipLimits {
+                peers_max: config.p2p.peers_max,
+                ..GossipLimits::default()
+            },
+        })
+        .await?;
+        let shared = Arc::new(Shared::new(
+            Arc::clone(&files.genesis),
+            store,
+            Peers::new(handle),
+            config.p2p.inbound_bytes,
+            shown,
+        ));
+        let core_thread = CoreThread {
+            core,
+            committer: committer.handle(),
+            shared: Arc::clone(&shared),
+            outstanding: 0,
+        };
+        let thread = std::thread::Builder::new()
+            .name("chain".into())
+            .spawn(move || core_thread.run())
+            .map_err(|error| ChainStartError::System(format!("the chain's thread: {error}")))?;
+        let options = http_options(&files)?;
+        let config = files.config.clone();
+        let snapshots = data.join(SNAPSHOTS);
+        let http = match http::start(options, Arc::clone(&shared), config, snapshots).await {
+            Ok(http) => http,
+            Err(error) => {
+                shared.end();
+                return Err(error.into());
+            }
+        };
+        tokio::spawn(pump(Arc::clone(&shared), events));
+        Ok(Self {
+            shared,
+            http,
+            committer,
+            thread,
+        })
+    }
+
+    /// Where clients find it.
+    #[must_use]
+    pub fn api_address(&self) -> std::net::SocketAddr {
+        self.http.address()
+    }
+
+    /// Where other nodes find it.
+    #[must_use]
+    pub fn p2p_address(&self) -> std::net::SocketAddr {
+        self.shared.peers.handle().local_address()
+    }
+
+    /// Blocks after genesis.
+    #[must_use]
+    pub fn height(&self) -> u32 {
+        self.shared.shown().core.tip.height
+    }
+
+    /// Waits until the store fails, if it ever does.
+    pub async fn failed(&self) -> StoreFailure {
+        let mut failed = self.shared.failed.subscribe();
+        match failed
+            .wait_for(Option::is_some)
+            .await
+            .map(|failed| failed.clone())
+        {
+            Ok(Some(failure)) => failure,
+            // The sender lives as long as this node.
+            _ => std::future::pending().await,
+        }
+    }
+
+    /// Stops: requests in flight are answered, what was submitted is committed.
+    pub async fn stop(self) {
+        let Self {
+            shared,
+            http,
+            committer,
+            thread,
+        } = self;
+        http.stop().await;
+        shared.peers.handle().shutdown().await;
+        shared.end();
+        let ended = tokio::task::spawn_blocking(move || {
+            if thread.join().is_err() {
+                tracing::error!("the chain's thread panicked");
+            }
+            drop(committer);
+        });
+        if tokio::time::timeout(STOP_PATIENCE, ended).await.is_err() {
+            tracing::warn!("the node's threads did not end in time");
+        }
+    }
+}
+
+pub(super) fn open_store(
+    data: &Path,
+    files: &ChainFiles,
+) -> Result<Embedded<Table>, ChainStartError> {
+    let path: PathBuf = data.join(STORE);
+    let section = files.config.store;
+    let options = store::Options {
+        cache_bytes: section.cache_bytes,
+        memtable_bytes: section.memory_bytes,
+        log_bytes: section.log_bytes,
+        ..store::Options::default()
+    };
+    Ok(Embedded::open(&path, &options)?)
+}
+
+/// The core of a node's folder, on its store.
+pub(super) fn core_of(
+    files: &ChainFiles,
+    store: Embedded<Table>,
+    now_ms: u64,
+) -> Result<Core<Embedded<Table>>, ChainStartError> {
+    let genesis = Arc::clone(&files.genesis);
+    Core::open(store, genesis, settings(files), now_ms).map_err(|fault| match fault {
+        Fault::Refused(rejection) => ChainStartError::Chain(rejection),
+        Fault::Store(failure) => ChainStartError::StoreFailed(failure),
+    })
+}
+
+fn settings(files: &ChainFiles) -> Settings {
+    let config = &files.config;
+    Settings {
+        forgers: files.forgers.clone(),
+        bundlers: files.bundlers.clone(),
+        pool: config.pool.clone(),
+        trusted: files.checkpoints.clone(),
+        forging_delay_ms: config.forging.delay_ms,
+        bundling: config.bundling.clone(),
+        gossip_linger_ms: config.p2p.linger_ms,
+        bodies_kept: config.node.keep_blocks,
+    }
+}
+
+fn http_options(files: &ChainFiles) -> Result<HttpOptions, ChainStartError> {
+    let api = &files.config.api;
+    let mut tokens = Vec::with_capacity(api.tokens.len());
+    for entry in &api.tokens {
+        let sha256 = primitives::hex::decode_array(&entry.sha256)
+            .ok_or_else(|| ChainStartError::Token(entry.user.clone()))?;
+        tokens.push(ApiToken {
+            user: entry.user.as_str().into(),
+            sha256,
+        });
+    }
+    let tls = server_config(files.chain.clone(), files.tls_key.clone_key())?;
+    Ok(HttpOptions {
+        connections_max: api.connections_max,
+        requests_max: api.requests_max,
+        body_bytes_max: api.body_bytes_max,
+        bodies_bytes_max: api.bodies_bytes_max,
+        followers_max: api.followers_max,
+        page_max: api.page_max,
+        stop_patience: Duration::from_secs(2),
+        ..HttpOptions::new(api.listen, tls, Tokens::new(tokens))
+    })
+}

@@ -1,0 +1,117 @@
+//! Why a chain node does not start, and what to do about it.
+
+use std::path::PathBuf;
+
+use chain::Rejection;
+use chain::port::StoreFailure;
+use primitives::{Coded, ErrorInfo};
+use thiserror::Error;
+
+use crate::bootstrap::BootstrapError;
+use crate::config::ConfigError;
+use crate::http::{ListenError, TlsError};
+
+/// Why a chain node does not start.
+#[derive(Debug, Error)]
+pub enum ChainStartError {
+    /// A file of its folder.
+    #[error(transparent)]
+    Files(#[from] BootstrapError),
+    /// Its genesis.
+    #[error("{path}: {rejection}")]
+    Genesis {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        rejection: Rejection,
+    },
+    /// A key or passphrase of its configuration.
+    #[error("{field}: {message}")]
+    Key {
+        /// Which field.
+        field: &'static str,
+        /// What is wrong.
+        message: String,
+    },
+    /// Its data folder can't be made.
+    #[error("{path}: {source}")]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Its store does not open.
+    #[error(transparent)]
+    Store(#[from] store::OpenError),
+    /// Its store is of another network.
+    #[error("{0}")]
+    Chain(Rejection),
+    /// Its store can't be read.
+    #[error("{0}")]
+    StoreFailed(StoreFailure),
+    /// Its connections to other nodes.
+    #[error(transparent)]
+    Gossip(#[from] net::gossip::GossipError),
+    /// The API's certificate.
+    #[error(transparent)]
+    ApiTls(#[from] TlsError),
+    /// The API's address.
+    #[error(transparent)]
+    ApiListen(#[from] ListenError),
+    /// A token's hash in the configuration.
+    #[error("api.tokens: the sha256 of user '{0}' is not 64 hexadecimal digits")]
+    Token(String),
+    /// The system gives no thread or no random bytes.
+    #[error("{0}")]
+    System(String),
+}
+
+impl From<ConfigError> for ChainStartError {
+    fn from(error: ConfigError) -> Self {
+        Self::Files(error.into())
+    }
+}
+
+/// The codes of this module.
+pub const ERRORS: &[ErrorInfo] = &[ErrorInfo {
+    code: "chain_node.bad_key",
+    cause: "A key, passphrase or checkpoint in a chain node's configuration makes no sense.",
+    action: "Give each forger and bundler either a key_file of 64 hexadecimal digits or a passphrase, and each checkpoint a hash.",
+}];
+
+impl Coded for ChainStartError {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Files(error) => error.code(),
+            Self::Genesis { rejection, .. } | Self::Chain(rejection) => rejection.code,
+            Self::Key { .. } => ERRORS[0].code,
+            Self::Folder { .. } => "node.data_folder",
+            Self::Store(error) => error.code(),
+            Self::StoreFailed(failure) => failure.code,
+            Self::Gossip(error) => error.code(),
+            Self::ApiTls(error) => error.code(),
+            Self::ApiListen(error) => error.code(),
+            Self::Token(_) => "node.bad_token_hash",
+            Self::System(_) => "node.system",
+        }
+    }
+
+    fn hint(&self) -> &'static str {
+        match self {
+            Self::Files(error) => error.hint(),
+            Self::Genesis { rejection, .. } | Self::Chain(rejection) => {
+                chain::errors::action_of(rejection.code)
+            }
+            Self::Key { .. } => ERRORS[0].action,
+            Self::Store(error) => error.hint(),
+            Self::StoreFailed(failure) => failure.hint,
+            Self::Gossip(error) => error.hint(),
+            Self::ApiTls(error) => error.hint(),
+            Self::ApiListen(error) => error.hint(),
+            Self::Folder { .. } | Self::Token(_) | Self::System(_) => {
+                ErrorInfo::action_of(crate::core::ERRORS, self.code())
+            }
+        }
+    }
+}

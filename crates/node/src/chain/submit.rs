@@ -1,0 +1,192 @@
+//! Transactions of clients: prepared, and handed to the core.
+
+use std::sync::Arc;
+
+use api::chain::{ItemRefusal, Prepare, SubmitAnswer, codes};
+use chain::bundle::fee_for;
+use chain::state::{fee_min, read};
+use chain::{AccountId, Anchor, Body, ChainId, Rejection, Transaction};
+use primitives::Hash;
+use tokio::sync::{Semaphore, oneshot};
+
+use super::reads::{Fault, Reader};
+use super::shared::{Outcomes, Shared, Waiter};
+use crate::http::Refusal;
+
+/// The deadline of what is prepared without one.
+const DEADLINE_MINUTES: u16 = 60;
+/// What is prepared refers to a block so much deeper than it must: blocks may be taken back meanwhile.
+const ANCHOR_SLACK: u32 = 10;
+/// What "busy" suggests when too many submitted transactions wait.
+const RETRY_MS: u64 = 250;
+
+impl Shared {
+    /// Hands transactions to the core; each gets an outcome once that is durable.
+    pub(super) async fn submit(
+        &self,
+        transactions: Vec<Transaction>,
+        places: &Arc<Semaphore>,
+    ) -> Result<Outcomes, Refusal> {
+        let count = u32::try_from(transactions.len()).unwrap_or(u32::MAX);
+        let Ok(place) = Arc::clone(places).try_acquire_many_owned(count) else {
+            return Err(Refusal::busy(RETRY_MS));
+        };
+        let (sender, receiver) = oneshot::channel();
+        self.ask(Waiter::Submit(sender, place), |ticket| {
+            chain::core::Event::Submit {
+                ticket,
+                transactions,
+            }
+        });
+        receiver.await.map_err(|_| self.gone())
+    }
+
+    /// Gives the core an operator's order.
+    pub(super) async fn order(
+        &self,
+        order: impl FnOnce(chain::core::Ticket) -> chain::core::Event,
+    ) -> Result<String, Refusal> {
+        let (sender, receiver) = oneshot::channel();
+        self.ask(Waiter::Order(sender), order);
+        let done = receiver.await.map_err(|_| self.gone())?;
+        done.map_err(refused)
+    }
+}
+
+/// A "no" of the chain.
+pub(super) fn refused(rejection: Rejection) -> Refusal {
+    Refusal {
+        code: rejection.code.into(),
+        message: rejection.detail,
+        hint: chain::errors::action_of(rejection.code).into(),
+        retry_after_ms: None,
+    }
+}
+
+/// An answer of a batch.
+pub(super) fn answered(outcome: Result<chain::TxId, Rejection>) -> SubmitAnswer {
+    match outcome {
+        Ok(id) => SubmitAnswer {
+            id: Some(id.to_string()),
+            error: None,
+        },
+        Err(rejection) => SubmitAnswer {
+            id: None,
+            error: Some(ItemRefusal {
+                code: rejection.code.to_owned(),
+                detail: rejection.detail,
+                retry_after_ms: None,
+            }),
+        },
+    }
+}
+
+/// What is to be sent, checked as far as it can be without the chain's state.
+pub(super) struct Wish {
+    pub(super) chain: ChainId,
+    pub(super) sender: [u8; 32],
+    pub(super) body: Body,
+    pub(super) fee: Option<u64>,
+    pub(super) deadline_minutes: Option<u16>,
+}
+
+impl Wish {
+    /// Takes a request apart.
+    pub(super) fn of(shared: &Shared, prepare: Prepare) -> Result<Self, Refusal> {
+        let key = |text: &str| {
+            primitives::hex::decode_array(text).ok_or_else(|| {
+                let text = format!("'{text}' is no key of 64 hexadecimal digits");
+                Refusal::listed(&codes::BAD_KEY, text)
+            })
+        };
+        let chain = ChainId(prepare.chain.unwrap_or(ChainId::PARENT.0));
+        if shared.genesis.chain(chain).is_none() {
+            let text = format!("the network has no chain {chain}");
+            return Err(Refusal::listed(&codes::UNKNOWN_CHAIN, text));
+        }
+        let to = prepare.recipient.parse::<AccountId>().map_err(|error| {
+            Refusal::listed(&codes::BAD_KEY, format!("'{}': {error}", prepare.recipient))
+        })?;
+        let message = prepare.message.unwrap_or_default().into_bytes();
+        let most = shared.genesis.params.message_bytes_max as usize;
+        if message.len() > most {
+            let text = format!("a message of {} bytes; {most} are allowed", message.len());
+            return Err(Refusal::listed(&codes::BAD_PREPARE, text));
+        }
+        let body = match (prepare.amount, prepare.lease_blocks) {
+            (Some(amount), None) => Body::Payment {
+                to,
+                amount,
+                message,
+            },
+            (None, Some(blocks)) if message.is_empty() && chain == ChainId::PARENT => {
+                Body::Lease { to, blocks }
+            }
+            (None, Some(_)) => {
+                let text = "a lease is made on the parent chain and has no message";
+                return Err(Refusal::listed(&codes::BAD_PREPARE, text));
+            }
+            _ => {
+                let text = "give either an amount or lease_blocks";
+                return Err(Refusal::listed(&codes::BAD_PREPARE, text));
+            }
+        };
+        Ok(Self {
+            chain,
+            sender: key(&prepare.sender)?,
+            body,
+            fee: prepare.fee,
+            deadline_minutes: prepare.deadline_minutes,
+        })
+    }
+
+    /// The transaction, without a signature.
+    pub(super) async fn transaction(self, shared: &Shared) -> Result<Transaction, Refusal> {
+        let params = &shared.genesis.params;
+        let depth = params.anchor_depth_min.saturating_add(ANCHOR_SLACK);
+        let anchor = shared
+            .reader()
+            .ask(move |reader| anchor(reader, depth))
+            .await?;
+        let deadline = self.deadline_minutes.unwrap_or(DEADLINE_MINUTES);
+        let mut transaction = Transaction {
+            chain: self.chain,
+            time: shared.clock.now(),
+            deadline_minutes: deadline.min(params.deadline_minutes_max),
+            sender: self.sender,
+            fee: 0,
+            anchor,
+            body: self.body,
+            signature: [0; 64],
+        };
+        transaction.fee = match self.fee {
+            Some(fee) => fee,
+            None if self.chain == ChainId::PARENT => fee_min(params, &transaction),
+            None => child_fee(shared, self.chain).await?,
+        };
+        Ok(transaction)
+    }
+}
+
+/// The newest block that is deep enough below the tip.
+fn anchor(reader: &Reader, depth: u32) -> Result<Anchor, Fault> {
+    let (tip, _) = read::tip(&reader.store)?;
+    let height = tip.saturating_sub(depth);
+    let hash: Option<Hash> = match height {
+        0 => Some(reader.genesis.hash),
+        height => read::header(&reader.store, height)?.map(|row| row.hash),
+    };
+    let hash = hash.ok_or_else(|| chain::port::damaged("a block below the tip is missing"))?;
+    Ok(Anchor::at(height, &hash))
+}
+
+/// What the cheapest known bundler asks for a transaction; without one, a whole child token for a whole parent token.
+async fn child_fee(shared: &Shared, child: ChainId) -> Result<u64, Refusal> {
+    let rate = shared
+        .look(move |core| core.rates(child).first().map(|rates| rates.rate))
+        .await?;
+    let decimals = |id| shared.genesis.chain(id).map_or(0, |chain| chain.decimals);
+    let rate = rate.unwrap_or(10u64.saturating_pow(u32::from(decimals(child))));
+    let params = &shared.genesis.params;
+    Ok(fee_for(rate, 0, params, decimals(ChainId::PARENT)))
+}

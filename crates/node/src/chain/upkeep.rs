@@ -1,0 +1,157 @@
+//! The store of a node that does not run: checked, or replaced by a snapshot.
+
+use std::path::{Path, PathBuf};
+
+use chain::core::Core;
+use chain::port::Table;
+use chain::state::{read, state_hash};
+use primitives::Hash;
+use store::{Damage, Embedded};
+
+use super::files::{ChainFiles, load_chain_dir};
+use super::start::{STORE, core_of, open_store};
+use super::start_error::ChainStartError;
+use crate::chain::clock::ChainClock;
+
+/// What a check found.
+#[derive(Clone, Debug)]
+pub struct ChainChecked {
+    /// The store's folder.
+    pub path: PathBuf,
+    /// Files and records read.
+    pub files: u64,
+    /// Bytes read.
+    pub bytes: u64,
+    /// Damaged files, a bounded number of them; the chain is looked at only if there are none.
+    pub damage: Vec<Damage>,
+    /// All damages, also those not named.
+    pub damaged: u64,
+    /// The tip.
+    pub tip: Option<(u32, Hash)>,
+    /// The hash of the state there.
+    pub state_hash: Option<Hash>,
+}
+
+/// Checks the store of a node that does not run: every byte against its checksum; then that the chain opens, that each block
+/// names the one before, and what the state's hash is. Changes nothing.
+///
+/// # Errors
+/// The folder makes no node, the store is in use, or its rows make no sense.
+pub fn check_store(dir: &Path) -> Result<ChainChecked, ChainStartError> {
+    let files = load_chain_dir(dir)?;
+    let data = files.dir.join(&files.config.node.data_dir);
+    let path = data.join(STORE);
+    let checked = Embedded::<Table>::verify(&path)?;
+    let mut found = ChainChecked {
+        path,
+        files: checked.files,
+        bytes: checked.bytes,
+        damaged: checked.damaged,
+        damage: checked.damage,
+        tip: None,
+        state_hash: None,
+    };
+    if found.damaged > 0 {
+        return Ok(found);
+    }
+    look_at_chain(&files, &data, &mut found)?;
+    Ok(found)
+}
+
+fn look_at_chain(
+    files: &ChainFiles,
+    data: &Path,
+    found: &mut ChainChecked,
+) -> Result<(), ChainStartError> {
+    /// Headers read at a time.
+    const PAGE: usize = 1_024;
+    let failed = ChainStartError::StoreFailed;
+    let store = open_store(data, files)?;
+    let now_ms = ChainClock::new(files.genesis.time_ms).now_ms();
+    // Whatever opening would write is never committed.
+    drop::<Core<_>>(core_of(files, store.clone(), now_ms)?);
+    let (mut before, mut height) = (files.genesis.hash, 0);
+    loop {
+        let rows = read::headers(&store, height + 1, PAGE).map_err(failed)?;
+        for row in &rows {
+            height += 1;
+            let broken = row.header.height != height || row.header.previous != before;
+            if broken || row.header.hash(&files.genesis.hash) != row.hash {
+                let text = format!("block {height} does not follow the one before it");
+                return Err(failed(chain::port::damaged(text)));
+            }
+            before = row.hash;
+        }
+        if rows.len() < PAGE {
+            break;
+        }
+    }
+    if let Some(state) = state_hash(&store, &files.genesis).map_err(failed)? {
+        if (state.height, state.block) != (height, before) {
+            let text = format!("the tip is {} and the last header {height}", state.height);
+            return Err(failed(chain::port::damaged(text)));
+        }
+        found.tip = Some((state.height, state.block));
+        found.state_hash = Some(state.state);
+    }
+    Ok(())
+}
+
+/// Puts a snapshot in the place of a node's store; the node does not run. What was there is kept beside it; its path is given back.
+///
+/// # Errors
+/// The snapshot is damaged or is no chain's, or the disk fails. The store is as it was then.
+pub fn restore_store(dir: &Path, snapshot: &Path) -> Result<Option<PathBuf>, ChainStartError> {
+    let files = load_chain_dir(dir)?;
+    let data = files.dir.join(&files.config.node.data_dir);
+    let folder = |path: &Path| {
+        let path = path.to_owned();
+        move |source| ChainStartError::Folder { path, source }
+    };
+    let checked = Embedded::<Table>::verify(snapshot)?;
+    if let Some(damage) = checked.damage.first() {
+        let text = format!("{}: {}", damage.path.display(), damage.reason);
+        return Err(ChainStartError::StoreFailed(chain::port::damaged(text)));
+    }
+    std::fs::create_dir_all(&data).map_err(folder(&data))?;
+    let (path, new) = (data.join(STORE), data.join(format!("{STORE}.new")));
+    if path.exists() {
+        // Refused while a node has it open.
+        Embedded::<Table>::verify(&path)?;
+    }
+    if new.exists() {
+        std::fs::remove_dir_all(&new).map_err(folder(&new))?;
+    }
+    copy(snapshot, &new).map_err(folder(&new))?;
+    let kept = path.exists().then(|| free_name(&data));
+    if let Some(kept) = &kept {
+        std::fs::rename(&path, kept).map_err(folder(kept))?;
+    }
+    std::fs::rename(&new, &path).map_err(folder(&path))?;
+    Ok(kept)
+}
+
+/// A name beside the store that nothing has yet.
+fn free_name(data: &Path) -> PathBuf {
+    let names = (1u32..).map(|number| data.join(format!("{STORE}.before-{number}")));
+    let mut free = names.skip_while(|path| path.exists());
+    // There are more numbers than files.
+    free.next()
+        .unwrap_or_else(|| data.join(format!("{STORE}.before")))
+}
+
+/// Copies a folder's files, durably.
+fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(to)?;
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy(&entry.path(), &target)?;
+        } else {
+            std::fs::copy(entry.path(), &target)?;
+            std::fs::File::open(&target)?.sync_all()?;
+        }
+    }
+    std::fs::File::open(to)?.sync_all()
+}

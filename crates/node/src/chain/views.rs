@@ -1,0 +1,140 @@
+//! Blocks and transactions as the API shows them.
+
+use api::chain::{
+    BlockView, ChainIds, ChildBlockView, ChildCount, TransactionKind, TransactionView,
+};
+use chain::block::CarriedBlock;
+use chain::state::rows::HeaderRow;
+use chain::{Body, Carried, ChainId, Genesis, Transaction, TxId};
+use primitives::hex;
+
+/// A transaction, readable.
+pub(super) fn transaction_view(carried: &Carried) -> TransactionView {
+    view_of(&carried.transaction, &carried.id)
+}
+
+/// A transaction with its id, readable.
+pub(super) fn view_of(transaction: &Transaction, id: &TxId) -> TransactionView {
+    let mut view = TransactionView {
+        id: id.to_string(),
+        chain: transaction.chain.0,
+        kind: TransactionKind::Payment,
+        sender: transaction.sender_account().to_string(),
+        sender_key: hex::encode(&transaction.sender),
+        recipient: None,
+        amount: None,
+        fee: transaction.fee,
+        time: transaction.time,
+        expires: transaction.expires(),
+        anchor_height: transaction.anchor.height,
+        anchor_id: hex::encode(&transaction.anchor.id),
+        message: None,
+        message_hex: None,
+        lease_blocks: None,
+        child_chain: None,
+        child_count: None,
+        signature: hex::encode(&transaction.signature),
+    };
+    match &transaction.body {
+        Body::Payment {
+            to,
+            amount,
+            message,
+        } => {
+            view.recipient = Some(to.to_string());
+            view.amount = Some(*amount);
+            match std::str::from_utf8(message) {
+                Ok("") => {}
+                Ok(text) => view.message = Some(text.to_owned()),
+                Err(_) => view.message_hex = Some(hex::encode(message)),
+            }
+        }
+        Body::Lease { to, blocks } => {
+            view.kind = TransactionKind::Lease;
+            view.recipient = Some(to.to_string());
+            view.lease_blocks = Some(*blocks);
+        }
+        Body::ChildBlock { child, count, .. } => {
+            view.kind = TransactionKind::ChildBlock;
+            view.child_chain = Some(child.0);
+            view.child_count = Some(*count);
+        }
+    }
+    view
+}
+
+/// A block without its body.
+pub(super) fn block_view(row: &HeaderRow, genesis: &Genesis, tip: u32) -> BlockView {
+    let header = &row.header;
+    BlockView {
+        height: header.height,
+        hash: row.hash.to_string(),
+        previous: header.previous.to_string(),
+        time: header.time,
+        time_ms: genesis
+            .time_ms
+            .saturating_add(u64::from(header.time) * 1_000),
+        forger: header.forger_account().to_string(),
+        forger_key: hex::encode(&header.forger),
+        generation: header.generation.to_string(),
+        base_target: header.base_target,
+        cumulative_difficulty: header.difficulty.to_string(),
+        parent_count: header.parent_count,
+        child_count: header.child_count,
+        body_bytes: header.body_bytes,
+        confirmations: tip.saturating_sub(header.height),
+        fees: row.fees,
+        children: row
+            .children
+            .iter()
+            .map(|(chain, count)| ChildCount {
+                chain: chain.0,
+                count: *count,
+            })
+            .collect(),
+        transaction_ids: None,
+        child_blocks: None,
+        transactions: None,
+    }
+}
+
+/// The child blocks of a block.
+pub(super) fn child_blocks(block: &CarriedBlock) -> Vec<ChildBlockView> {
+    let entries = block.body.iter().filter_map(|entry| {
+        let carried = &entry.transaction;
+        let Body::ChildBlock { child, count, .. } = carried.transaction.body else {
+            return None;
+        };
+        Some(ChildBlockView {
+            id: carried.id.to_string(),
+            chain: child.0,
+            count,
+            bundler: carried.sender.to_string(),
+            fee: carried.transaction.fee,
+        })
+    });
+    entries.collect()
+}
+
+/// The ids of a block's transactions by chain, child blocks apart.
+pub(super) fn ids_by_chain(block: &CarriedBlock) -> Vec<ChainIds> {
+    let mut parents = ChainIds {
+        chain: ChainId::PARENT.0,
+        ids: Vec::new(),
+    };
+    let mut all = Vec::new();
+    for entry in &block.body {
+        match entry.transaction.transaction.body {
+            Body::ChildBlock { child, .. } => all.push(ChainIds {
+                chain: child.0,
+                ids: entry.children.iter().map(|c| c.id.to_string()).collect(),
+            }),
+            _ => parents.ids.push(entry.transaction.id.to_string()),
+        }
+    }
+    if !parents.ids.is_empty() {
+        all.push(parents);
+    }
+    all.sort_by_key(|ids| ids.chain);
+    all
+}

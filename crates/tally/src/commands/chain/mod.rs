@@ -1,0 +1,110 @@
+//! `tally chain`: a public chain.
+
+mod balance;
+mod blocks;
+mod bundle;
+mod forge;
+mod genesis;
+mod peers;
+mod run;
+mod secret;
+mod send;
+mod status;
+mod tokens;
+mod upkeep;
+
+use clap::Subcommand;
+
+use crate::failure::Failure;
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Make a test network: a genesis, and a folder for each server
+    Genesis(genesis::Args),
+    /// Run the chain node of a folder until SIGTERM or Ctrl-C
+    Run(run::Args),
+    /// Where a node stands
+    Status(status::Args),
+    /// Pay somebody: made and signed here, submitted to the node
+    Send(send::Args),
+    /// What accounts have on all chains
+    Balance(balance::Args),
+    /// The newest blocks, or one
+    Blocks(blocks::Args),
+    /// Who forges on a node; start, stop
+    Forge(forge::Args),
+    /// Who bundles on a node; start, stop
+    Bundle(bundle::Args),
+    /// The peers of a node
+    Peers(peers::Args),
+    /// Whether the store of a node that does not run is whole
+    Check(upkeep::CheckArgs),
+    /// Make a copy of a running node's store, in its data folder
+    Snapshot(upkeep::SnapshotArgs),
+    /// Put a snapshot in the place of a stopped node's store
+    Restore(upkeep::RestoreArgs),
+}
+
+impl Command {
+    pub fn run(self) -> Result<(), Failure> {
+        match self {
+            Command::Genesis(arguments) => arguments.run(),
+            Command::Run(arguments) => arguments.run(),
+            Command::Status(arguments) => arguments.run(),
+            Command::Send(arguments) => arguments.run(),
+            Command::Balance(arguments) => arguments.run(),
+            Command::Blocks(arguments) => arguments.run(),
+            Command::Forge(arguments) => arguments.run(),
+            Command::Bundle(arguments) => arguments.run(),
+            Command::Peers(arguments) => arguments.run(),
+            Command::Check(arguments) => arguments.run(),
+            Command::Snapshot(arguments) => arguments.run(),
+            Command::Restore(arguments) => arguments.run(),
+        }
+    }
+
+    pub fn wants_json(&self) -> bool {
+        match self {
+            Command::Genesis(arguments) => arguments.output.json,
+            Command::Run(_) => false,
+            Command::Status(arguments) => arguments.output.json,
+            Command::Send(arguments) => arguments.output.json,
+            Command::Balance(arguments) => arguments.output.json,
+            Command::Blocks(arguments) => arguments.output.json,
+            Command::Forge(arguments) => arguments.output.json,
+            Command::Bundle(arguments) => arguments.output.json,
+            Command::Peers(arguments) => arguments.output.json,
+            Command::Check(arguments) => arguments.output.json,
+            Command::Snapshot(arguments) => arguments.output.json,
+            Command::Restore(arguments) => arguments.output.json,
+        }
+    }
+}
+
+/// Before a passphrase, where an account is asked for.
+const PASSPHRASE: &str = "passphrase:";
+
+/// An account as the API writes it: given as text, or as the passphrase of a test account.
+fn account(text: &str) -> Result<String, Failure> {
+    if let Some(passphrase) = text.strip_prefix(PASSPHRASE) {
+        let key = chain::key_of_passphrase(passphrase);
+        return match key.public() {
+            primitives::PublicKey::Ed25519(key) => Ok(chain::AccountId::of_key(key).to_string()),
+            _ => Err(bad_value("a passphrase stands for no such key")),
+        };
+    }
+    let account = text.parse::<chain::AccountId>();
+    account
+        .map(|account| account.to_string())
+        .map_err(|error| bad_value(format!("'{text}': {error}")))
+}
+
+/// Something on the command line, or what a node said, makes no sense.
+fn bad_value(message: impl Into<String>) -> Failure {
+    Failure::local(
+        "tally.bad_value",
+        message,
+        "Correct what the message names; 'tally chain COMMAND --help' says what is expected.",
+    )
+}

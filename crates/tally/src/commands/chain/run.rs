@@ -1,0 +1,89 @@
+//! `tally chain run`: the process of a chain node.
+//!
+//! Standard output carries one line of JSON, when the node takes work; the log goes to standard error.
+//! The first SIGTERM or SIGINT stops the node in order; the second ends the process at once.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use node::chain::{ChainNode, load_chain_dir};
+
+use crate::commands::node::run::{LogArgs, Signals, io_runtime, system};
+use crate::failure::Failure;
+use crate::output::print;
+
+/// As a shell shows an end by a signal.
+const ENDED_BY_SIGNAL: i32 = 128;
+
+/// Arguments of `tally chain run`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The node's folder, or its chain.toml
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    #[command(flatten)]
+    log: LogArgs,
+    /// Threads for connections; half of the cores if left out
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    threads: Option<u16>,
+}
+
+impl Args {
+    pub fn run(self) -> Result<(), Failure> {
+        crate::allocator::settle();
+        let begin = Instant::now();
+        let files = load_chain_dir(&self.folder).map_err(|error| Failure::coded(&error))?;
+        self.log.start(&files.config.log)?;
+        let name = files.config.node.name.clone();
+        let runtime = io_runtime(self.threads)?;
+        let served = runtime.block_on(async {
+            let node = ChainNode::start(files)
+                .await
+                .map_err(|error| Failure::coded(&error))?;
+            let signals = Signals::new().map_err(|error| system(&error))?;
+            announce(&name, &node, begin)?;
+            serve(node, signals).await
+        });
+        // Reads that still wait for the disk hold nothing up.
+        runtime.shutdown_background();
+        served
+    }
+}
+
+/// Until the first signal, or until the store fails.
+async fn serve(node: ChainNode, mut signals: Signals) -> Result<(), Failure> {
+    let failed = tokio::select! {
+        number = signals.next() => {
+            tracing::info!(signal = number, "the node stops");
+            None
+        }
+        failure = node.failed() => Some(failure),
+    };
+    tokio::spawn(async move {
+        let number = signals.next().await;
+        tracing::warn!(signal = number, "the node ends at once");
+        std::process::exit(ENDED_BY_SIGNAL + number);
+    });
+    node.stop().await;
+    tracing::info!("the node has stopped");
+    match failed {
+        Some(failure) => Err(Failure::local(failure.code, failure.message, failure.hint)),
+        None => Ok(()),
+    }
+}
+
+/// The line that tells whoever started the node that it takes work.
+fn announce(name: &str, node: &ChainNode, begin: Instant) -> Result<(), Failure> {
+    let startup_ms = u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let (api, p2p, height) = (node.api_address(), node.p2p_address(), node.height());
+    tracing::info!(name, %api, %p2p, height, startup_ms, "the chain node takes work");
+    let line = serde_json::json!({
+        "ready": name,
+        "api": api.to_string(),
+        "p2p": p2p.to_string(),
+        "height": height,
+        "startup_ms": startup_ms,
+        "pid": std::process::id(),
+    });
+    print(&line.to_string())
+}

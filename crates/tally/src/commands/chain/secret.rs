@@ -1,0 +1,61 @@
+//! The secret of an account: a key's seed in a file, or a passphrase.
+
+use std::path::PathBuf;
+
+use chain::key_of_passphrase;
+use primitives::{Hash, KeyPair, Scheme, hex};
+
+use crate::failure::{Failure, about_file};
+
+/// Whose key it is.
+#[derive(Debug, Default, clap::Args)]
+#[group(multiple = false)]
+pub struct Secret {
+    /// A file with the seed of the account's key, 64 hexadecimal digits
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
+    /// The account's passphrase; test networks only: other users of this machine can see it
+    #[arg(long, value_name = "TEXT")]
+    passphrase: Option<String>,
+    /// Read the passphrase from standard input
+    #[arg(long)]
+    passphrase_stdin: bool,
+}
+
+impl Secret {
+    /// The key.
+    pub fn key(&self) -> Result<KeyPair, Failure> {
+        if let Some(path) = &self.key_file {
+            let text = std::fs::read_to_string(path).map_err(|error| about_file(path, &error))?;
+            let seed = hex::decode_array(text.trim())
+                .ok_or_else(|| about_file(path, &"it does not hold 64 hexadecimal digits"))?;
+            return Ok(KeyPair::from_seed(Scheme::Ed25519, seed));
+        }
+        Ok(key_of_passphrase(&self.phrase()?))
+    }
+
+    /// The seed of the key, as hexadecimal text.
+    pub fn seed(&self) -> Result<String, Failure> {
+        if let Some(path) = &self.key_file {
+            let text = std::fs::read_to_string(path).map_err(|error| about_file(path, &error))?;
+            return Ok(text.trim().to_owned());
+        }
+        // What a passphrase stands for (`chain::key_of_passphrase`).
+        Ok(Hash::plain(self.phrase()?.as_bytes()).to_string())
+    }
+
+    fn phrase(&self) -> Result<String, Failure> {
+        if let Some(passphrase) = &self.passphrase {
+            return Ok(passphrase.clone());
+        }
+        if !self.passphrase_stdin {
+            let text = "no key is named: give --key-file, --passphrase or --passphrase-stdin";
+            return Err(super::bad_value(text));
+        }
+        let mut line = String::new();
+        std::io::stdin()
+            .read_line(&mut line)
+            .map_err(|error| super::bad_value(format!("standard input: {error}")))?;
+        Ok(line.trim_end_matches(['\n', '\r']).to_owned())
+    }
+}

@@ -1,0 +1,249 @@
+//! `tally chain send`: makes a payment here, signs it here, submits it.
+
+use std::time::{Duration, Instant};
+
+use api::chain::{ChainInfo, Constants, TransactionAnswer, TransactionState};
+use chain::bundle::fee_for;
+use chain::state::fee_min;
+use chain::{AccountId, Anchor, Body, ChainId, Params, Transaction};
+use client::ChainClient;
+use primitives::{Hash, PublicKey, hex};
+use serde::Serialize;
+
+use super::secret::Secret;
+use super::tokens::{parsed, shown};
+use super::{account, bad_value};
+use crate::failure::Failure;
+use crate::output::{Output, pairs};
+use crate::target::Target;
+
+/// A payment refers to a block so much deeper than it must: blocks may be taken back meanwhile.
+const ANCHOR_SLACK: u32 = 10;
+/// How often the transaction is asked after.
+const ASK_EVERY: Duration = Duration::from_millis(250);
+
+/// Arguments of `tally chain send`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    target: Target,
+    #[command(flatten)]
+    secret: Secret,
+    /// To whom, such as TLY-XXXXX-..; on a test network also 'passphrase:1'
+    #[arg(long, value_name = "ACCOUNT")]
+    to: String,
+    /// How much, in tokens, such as 1.5
+    #[arg(long, value_name = "TOKENS")]
+    amount: String,
+    /// The chain, by its token's symbol or its number; the parent chain if left out
+    #[arg(long, value_name = "CHAIN")]
+    chain: Option<String>,
+    /// A message that everybody can read
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    message: String,
+    /// The fee, in tokens; the usual one if left out
+    #[arg(long, value_name = "TOKENS")]
+    fee: Option<String>,
+    /// Until when it may stand in a block, in minutes from now
+    #[arg(long, value_name = "MINUTES", default_value_t = 60)]
+    deadline: u16,
+    /// Wait until so many blocks have been added after the one that has it; 0 for the block itself
+    #[arg(long, value_name = "BLOCKS")]
+    wait: Option<u32>,
+    /// How long to wait for that
+    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
+    timeout: u64,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// What was sent.
+#[derive(Debug, Serialize)]
+struct Sent {
+    id: String,
+    chain: u8,
+    sender: String,
+    recipient: String,
+    amount: u64,
+    fee: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    height: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confirmations: Option<u32>,
+}
+
+impl Args {
+    pub fn run(self) -> Result<(), Failure> {
+        let key = self.secret.key()?;
+        let PublicKey::Ed25519(sender) = *key.public() else {
+            return Err(bad_value("the key is not an Ed25519 key"));
+        };
+        let to = account(&self.to)?;
+        self.target.with_chain(async |client| {
+            let constants = client.constants().await?;
+            let genesis: Hash = constants
+                .genesis
+                .parse()
+                .map_err(|error| bad_value(format!("the node's genesis: {error}")))?;
+            let chain = self.chain_of(&constants)?;
+            let amount = tokens(&self.amount, chain)?;
+            let mut transaction = self
+                .payment(&client, &constants, chain, sender, &to, amount)
+                .await?;
+            transaction.sign(&genesis, &key);
+            let submitted = client.submit(hex::encode(&transaction.to_bytes())).await?;
+            let id = transaction.id(&genesis).to_string();
+            if submitted.id != id {
+                let text = format!("the node calls the transaction {}, not {id}", submitted.id);
+                return Err(bad_value(text));
+            }
+            let found = match self.wait {
+                Some(blocks) => Some(self.confirmed(&client, &id, blocks).await?),
+                None => None,
+            };
+            let sent = Sent {
+                id,
+                chain: chain.id,
+                sender: AccountId::of_key(&sender).to_string(),
+                recipient: to.clone(),
+                amount,
+                fee: transaction.fee,
+                height: found.as_ref().and_then(|found| found.height),
+                confirmations: found.as_ref().and_then(|found| found.confirmations),
+            };
+            self.output.show(&sent, |sent| people(sent, chain))
+        })
+    }
+
+    fn chain_of<'a>(&self, constants: &'a Constants) -> Result<&'a ChainInfo, Failure> {
+        let wanted = self.chain.as_deref().unwrap_or("1");
+        let meets = |chain: &&ChainInfo| {
+            chain.symbol.eq_ignore_ascii_case(wanted) || chain.id.to_string() == wanted
+        };
+        let known = || {
+            let chains = constants.chains.iter();
+            let known: Vec<String> = chains.map(|c| format!("{} ({})", c.symbol, c.id)).collect();
+            known.join(", ")
+        };
+        let found = constants.chains.iter().find(meets);
+        found.ok_or_else(|| bad_value(format!("no chain '{wanted}'; there are {}", known())))
+    }
+
+    async fn payment(
+        &self,
+        client: &ChainClient,
+        constants: &Constants,
+        chain: &ChainInfo,
+        sender: [u8; 32],
+        to: &str,
+        amount: u64,
+    ) -> Result<Transaction, Failure> {
+        let params = serde_json::Value::Object(constants.parameters.clone());
+        let params: Params = serde_json::from_value(params)
+            .map_err(|error| bad_value(format!("the network's parameters: {error}")))?;
+        let status = client.status().await?;
+        let depth = params.anchor_depth_min.saturating_add(ANCHOR_SLACK);
+        let height = status.height.saturating_sub(depth);
+        let block = match height {
+            0 => constants.genesis.clone(),
+            height => client.block(&height.to_string(), "none").await?.hash,
+        };
+        let block: Hash = block
+            .parse()
+            .map_err(|error| bad_value(format!("the hash of block {height}: {error}")))?;
+        let to = to
+            .parse()
+            .map_err(|error| bad_value(format!("'{to}': {error}")))?;
+        let mut transaction = Transaction {
+            chain: ChainId(chain.id),
+            time: status.now,
+            deadline_minutes: self.deadline.clamp(1, params.deadline_minutes_max),
+            sender,
+            fee: 0,
+            anchor: Anchor::at(height, &block),
+            body: Body::Payment {
+                to,
+                amount,
+                message: self.message.clone().into_bytes(),
+            },
+            signature: [0; 64],
+        };
+        if self.message.len() > params.message_bytes_max as usize {
+            let most = params.message_bytes_max;
+            return Err(bad_value(format!("a message has at most {most} bytes")));
+        }
+        transaction.fee = match &self.fee {
+            Some(fee) => tokens(fee, chain)?,
+            None if chain.id == ChainId::PARENT.0 => fee_min(&params, &transaction),
+            None => {
+                let rates = client.rates().await?.rates;
+                let of_chain = rates.iter().filter(|rate| rate.chain == chain.id);
+                let least = of_chain.map(|rate| rate.rate).min();
+                let rate = least.unwrap_or(10u64.saturating_pow(u32::from(chain.decimals)));
+                let parent = constants.chains.iter().find(|c| c.id == ChainId::PARENT.0);
+                fee_for(rate, 0, &params, parent.map_or(0, |parent| parent.decimals))
+            }
+        };
+        Ok(transaction)
+    }
+
+    /// Asks until the transaction has so many confirmations, has left, or the time is over.
+    async fn confirmed(
+        &self,
+        client: &ChainClient,
+        id: &str,
+        blocks: u32,
+    ) -> Result<TransactionAnswer, Failure> {
+        let end = Instant::now() + Duration::from_secs(self.timeout);
+        loop {
+            let found = client.transaction(id).await?;
+            match found.state {
+                TransactionState::Confirmed if found.confirmations >= Some(blocks) => {
+                    return Ok(found);
+                }
+                TransactionState::Left => {
+                    let code = found.reason.unwrap_or_default();
+                    return Err(Failure::local(
+                        &code,
+                        format!("the transaction {id} left the pool without being in a block"),
+                        chain::errors::action_of(&code),
+                    ));
+                }
+                TransactionState::Confirmed | TransactionState::Unconfirmed => {}
+            }
+            if Instant::now() > end {
+                return Err(Failure::local(
+                    "tally.not_confirmed",
+                    format!("the transaction {id} has not got {blocks} confirmations yet"),
+                    "It goes on; look at it again later, or give --timeout.",
+                ));
+            }
+            tokio::time::sleep(ASK_EVERY).await;
+        }
+    }
+}
+
+fn tokens(text: &str, chain: &ChainInfo) -> Result<u64, Failure> {
+    parsed(text, chain.decimals).ok_or_else(|| {
+        let (symbol, decimals) = (&chain.symbol, chain.decimals);
+        bad_value(format!(
+            "'{text}' is no amount of {symbol}, which has {decimals} decimals"
+        ))
+    })
+}
+
+fn people(sent: &Sent, chain: &ChainInfo) -> String {
+    let tokens = |minor| format!("{} {}", shown(minor, chain.decimals), chain.symbol);
+    let stands = match (sent.height, sent.confirmations) {
+        (Some(height), Some(blocks)) => format!("block {height}, {blocks} blocks after it"),
+        _ => "waits for a block".to_owned(),
+    };
+    pairs(&[
+        ("transaction", sent.id.clone()),
+        ("from", sent.sender.clone()),
+        ("to", sent.recipient.clone()),
+        ("amount", tokens(sent.amount)),
+        ("fee", tokens(sent.fee)),
+        ("stands", stands),
+    ])
+}

@@ -1,0 +1,145 @@
+//! `tally chain check`, `snapshot` and `restore`.
+
+use std::path::PathBuf;
+
+use node::chain::{ChainChecked, check_store, restore_store};
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::output::{Output, grouped, pairs};
+use crate::target::Target;
+
+/// Arguments of `tally chain check`.
+#[derive(Debug, clap::Args)]
+pub struct CheckArgs {
+    /// The folder of a node that does not run
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// What was found, for programs.
+#[derive(Debug, Serialize)]
+struct Found {
+    store: String,
+    files: u64,
+    bytes: u64,
+    damaged: u64,
+    damage: Vec<String>,
+    height: Option<u32>,
+    tip: Option<String>,
+    state_hash: Option<String>,
+}
+
+impl From<ChainChecked> for Found {
+    fn from(checked: ChainChecked) -> Self {
+        let damage = checked.damage.iter();
+        Self {
+            store: checked.path.display().to_string(),
+            files: checked.files,
+            bytes: checked.bytes,
+            damaged: checked.damaged,
+            damage: damage
+                .map(|damage| format!("{}: {}", damage.path.display(), damage.reason))
+                .collect(),
+            height: checked.tip.map(|(height, _)| height),
+            tip: checked.tip.map(|(_, hash)| hash.to_string()),
+            state_hash: checked.state_hash.map(|hash| hash.to_string()),
+        }
+    }
+}
+
+impl CheckArgs {
+    pub fn run(self) -> Result<(), Failure> {
+        eprintln!("reads every byte of the store");
+        let found = check_store(&self.folder).map_err(|error| Failure::coded(&error))?;
+        let found = Found::from(found);
+        self.output.show(&found, people)?;
+        if found.damaged == 0 {
+            return Ok(());
+        }
+        Err(Failure::local(
+            "chain.store_damaged",
+            format!("{} files or records are damaged", found.damaged),
+            chain::errors::action_of("chain.store_damaged"),
+        ))
+    }
+}
+
+fn people(found: &Found) -> String {
+    let state = found.state_hash.clone().unwrap_or_default();
+    pairs(&[
+        ("store", found.store.clone()),
+        (
+            "read",
+            format!(
+                "{} files, {} bytes",
+                grouped(found.files),
+                grouped(found.bytes)
+            ),
+        ),
+        ("damaged", grouped(found.damaged)),
+        ("", found.damage.join("\n")),
+        ("height", found.height.map(grouped).unwrap_or_default()),
+        ("tip", found.tip.clone().unwrap_or_default()),
+        ("state hash", state),
+    ])
+}
+
+/// Arguments of `tally chain snapshot`.
+#[derive(Debug, clap::Args)]
+pub struct SnapshotArgs {
+    #[command(flatten)]
+    target: Target,
+    /// A name of letters, digits, dashes and underscores
+    #[arg(value_name = "NAME")]
+    name: String,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+impl SnapshotArgs {
+    pub fn run(self) -> Result<(), Failure> {
+        self.target.with_chain(async |client| {
+            let done = client.snapshot(&self.name).await?;
+            self.output.show(&done, |done| done.done.clone())
+        })
+    }
+}
+
+/// Arguments of `tally chain restore`.
+#[derive(Debug, clap::Args)]
+pub struct RestoreArgs {
+    /// The folder of a node that does not run
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// The folder of a snapshot
+    #[arg(value_name = "SNAPSHOT")]
+    snapshot: PathBuf,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// What was done, for programs.
+#[derive(Debug, Serialize)]
+struct Restored {
+    restored: String,
+    kept: Option<String>,
+}
+
+impl RestoreArgs {
+    pub fn run(self) -> Result<(), Failure> {
+        let kept = restore_store(&self.folder, &self.snapshot);
+        let kept = kept.map_err(|error| Failure::coded(&error))?;
+        let restored = Restored {
+            restored: self.folder.display().to_string(),
+            kept: kept.map(|kept| kept.display().to_string()),
+        };
+        self.output
+            .show(&restored, |restored| match &restored.kept {
+                Some(kept) => format!("restored; what was there is in {kept}"),
+                None => "restored".to_owned(),
+            })
+    }
+}
