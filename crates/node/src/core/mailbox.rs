@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn gives_events_in_order_and_at_most_so_many() {
-        let mailbox = Mailbox::new(1_000);
+        let mailbox = Mailbox::<Event>::new(1_000);
         for number in 0..5 {
             mailbox.push(Event::Committed { number });
         }
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn gives_nothing_once_the_deadline_has_passed_or_it_is_closed() {
-        let mailbox = Mailbox::new(1_000);
+        let mailbox = Mailbox::<Event>::new(1_000);
         let mut taken = Vec::new();
         mailbox.take(3, Some(Instant::now()), &mut taken);
         assert!(taken.is_empty());
