@@ -39,7 +39,7 @@ bench-node: setup ## queries of a vault with a million states, and the cost of a
 bench-chain: setup ## payments in blocks of one chain node and of four, and a new node that catches up; one line of JSON
 	@$(CARGO) xtask bench chain
 
-lab: setup ## the shipped scenarios of the laboratory, small, into one report in target/lab; SCENARIOS="a b", FULL=1
+lab: setup ## the ledger's shipped scenarios of the laboratory, small, into one report in target/lab; SCENARIOS="a b", FULL=1
 	@$(CARGO) xtask lab $(if $(FULL),--full) $(SCENARIOS)
 
 lab-json: setup ## the same, and the comparison tried on itself; one line of JSON with every main figure, last on stdout
