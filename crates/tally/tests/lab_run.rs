@@ -99,13 +99,15 @@ async fn a_sweep_is_measured_watched_and_audited_once_for_its_network() {
         assert!(point.summary.metrics["cpu_us_per_unit"].value > 0.0);
         for stretch in &point.stretches {
             assert!(stretch.done > 0 && stretch.faults.is_empty(), "{stretch:?}");
-            assert!(stretch.disk_bytes > 0);
             let mut names: Vec<&str> = stretch.processes.iter().map(|p| p.name.as_str()).collect();
             names.sort_unstable();
             assert_eq!(names, ["bank-1", "bank-2", "generator", "notary"]);
             assert!(!stretch.metrics.is_empty());
         }
     }
+    // Files grow by whole pieces: a short stretch may find its rows a place in what is there.
+    let stretches = scenario.points.iter().flat_map(|point| &point.stretches);
+    assert!(stretches.map(|stretch| stretch.disk_bytes).sum::<u64>() > 0);
     let audits: Vec<usize> = scenario
         .points
         .iter()
