@@ -7,7 +7,7 @@ BENCHES := ledger
 # Seconds for each pure crate's properties and each fuzz target.
 FUZZ_SECONDS ?= 60
 
-.PHONY: help setup demo demo-chain test bench bench-ledger bench-load bench-node bench-chain lab lab-json check fmt-check clippy doc layering deps docs docs-check fuzz api-check interop clean
+.PHONY: help setup demo demo-chain test slow bench bench-ledger bench-load bench-node bench-chain lab lab-json check fmt-check clippy doc layering deps docs docs-check fuzz api-check interop clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,6 +23,10 @@ demo-chain: setup ## four chain nodes, ten accounts, five chains, 5 s a block, a
 
 test: setup ## all tests, one optimised profile, with the time of each suite
 	@$(CARGO) xtask test
+
+slow: setup ## what `make test` leaves out: thousands of simulated chains (CHAIN_SIM_RUNS=..), what the pool costs
+	$(CARGO) test --release --locked --package sim --test chain -- --ignored --nocapture
+	$(CARGO) test --release --locked --package chain --lib pool_cost -- --ignored --nocapture
 
 bench: setup ## all benchmarks; one line of JSON, last on stdout
 	@$(CARGO) xtask bench $(BENCHES)
