@@ -13,7 +13,8 @@ use crate::{Genesis, pos};
 ///
 /// # Correctness
 /// What a forger holds on the branch is not known without its blocks. But its effective balance is a minimum over a window, and the
-/// part of the window at or below the common block is known; and no lease made above it has begun. So the true balance is at most the
+/// part of the window at or below the common block is known; no lease made above it has begun, and a lease that was to follow another
+/// one and was replaced above it counts for both sides. So the true balance is at most the
 /// one reckoned with here, and the true hit not before the one reckoned with. Who holds nothing cannot make a branch that passes, until
 /// the window has left the common block behind (`effective_age_blocks` and `lease_delay_blocks` are at least the rollback limit).
 #[derive(Debug)]

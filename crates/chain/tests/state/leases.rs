@@ -2,10 +2,11 @@
 
 use chain::ChainId;
 use chain::port::Table;
-use chain::state::effective_tokens;
 use chain::state::leases::{LESSORS_MAX, leases_of};
+use chain::state::read::header;
+use chain::state::{Branch, effective_tokens, turn};
 
-use crate::kit::{EACH, Net, account};
+use crate::kit::{EACH, Net, account, public};
 
 fn tokens(net: &Net, who: usize) -> u64 {
     effective_tokens(&net.overlay, &net.genesis, &account(who)).unwrap()
@@ -97,4 +98,28 @@ fn a_lease_to_one_with_as_many_lessors_as_there_may_be_costs_its_fee_and_has_no_
     assert_eq!((paid(1), paid(3)), (Some(100), Some(100)));
     assert_eq!(leases_of(&net.overlay, &account(1)).unwrap(), None);
     assert!(leases_of(&net.overlay, &account(3)).unwrap().is_some());
+}
+
+/// Found by random chains: a branch was refused in which a lease that was to follow is replaced, so that its lessor forges after all.
+#[test]
+fn a_branch_may_replace_the_lease_that_follows_and_its_lessor_forges_again() {
+    let mut net = Net::new();
+    // Heights 13 to 22 to account 2, then 23 to 30 to account 3.
+    net.forge(vec![Net::entry(net.lease(1, 2, 10))]);
+    net.forge(vec![Net::entry(net.lease(1, 3, 8))]);
+    net.forge_empty(18);
+    let mut branch = Branch::at(&net.overlay, &net.genesis, 20).unwrap();
+    // Above the common block to account 4 instead: after the delay, at 33.
+    let replacing = net.block(vec![Net::entry(net.lease(1, 4, 8))]);
+    net.apply(&replacing).unwrap();
+    net.forge_empty(3);
+    let time = turn(&net.overlay, &net.genesis, &public(1)).unwrap();
+    let own = net.block_by(1, time.unwrap(), Vec::new());
+    net.apply(&own).unwrap();
+    for height in 21..=25 {
+        let row = header(&net.overlay, height).unwrap().unwrap();
+        let pushed = branch.push(&net.overlay, &net.genesis, &row.header, row.hash);
+        assert!(pushed.is_ok(), "{height}: {pushed:?}");
+    }
+    assert_eq!(branch.tip(), net.overlay.tip());
 }

@@ -44,7 +44,9 @@ impl Purse<'_> {
     }
 
     fn spend(&mut self, who: usize, chain: u8, amount: u64) -> bool {
-        if self.left(who, chain) < amount {
+        // Account 0 stays rich, and leases to nobody: a chain on which nobody may forge any more shows nothing.
+        let kept = if who == 0 { EACH / 2 } else { 0 };
+        if self.left(who, chain).saturating_sub(kept) < amount {
             return false;
         }
         *self.spent.entry((who, chain)).or_default() += amount;
@@ -75,7 +77,7 @@ pub fn body(net: &Net, dice: &mut Dice) -> Vec<CarriedEntry> {
     }
     if dice.below(4) == 0 {
         let (from, to) = (dice.account(), dice.account());
-        if from != to && purse.spend(from, 1, 100) {
+        if from != to && from != 0 && purse.spend(from, 1, 100) {
             let blocks = 3 + dice.below(12) as u32;
             entries.push(Net::entry(net.lease(from, to, blocks)));
         }
