@@ -123,7 +123,8 @@ impl Inspected {
     }
 }
 
-fn lock(path: &Path) -> Result<File, OpenError> {
+/// Locks a folder by its file `LOCK`, for as long as what is given lives.
+pub(crate) fn lock(path: &Path) -> Result<File, OpenError> {
     let file = path.join(LOCK_FILE);
     let io = |source| OpenError::Io {
         path: file.clone(),

@@ -6,10 +6,18 @@ use primitives::storage::StoreFailure;
 use primitives::{Coded, ErrorInfo};
 use thiserror::Error;
 
-use crate::view;
+use crate::{files, view};
 
 /// Every public error code of this crate.
 pub const ERRORS: &[ErrorInfo] = &[
+    files::ERRORS[0],
+    files::ERRORS[1],
+    files::ERRORS[2],
+    files::ERRORS[3],
+    files::ERRORS[4],
+    files::ERRORS[5],
+    files::ERRORS[6],
+    files::ERRORS[7],
     ErrorInfo {
         code: "store.failed",
         cause: "A write or a sync failed (full disk, I/O error); nothing after it was acknowledged, and the store refuses writes.",
@@ -202,5 +210,17 @@ pub(crate) fn closed(path: &Path) -> StoreFailure {
         code: "store.closed",
         message: format!("the store at {} is closed", path.display()),
         hint: CLOSED_HINT,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_of_files_is_listed() {
+        for info in files::ERRORS {
+            assert!(ERRORS.contains(info), "{}", info.code);
+        }
     }
 }

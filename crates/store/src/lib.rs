@@ -3,6 +3,7 @@
 //! - [`Embedded`]: one directory, a core's tables (the kernel's, the chain's), atomic durable batches, reads; copies of it made
 //!   while it runs ([`Embedded::checkpoint`]) and a check of its files ([`Embedded::verify`]).
 //! - [`Committer`]: the one writer; groups what was queued while the last commit was syncing.
+//! - [`Files`]: whole files by the hash of their bytes, and those on their way; the bytes of attachments.
 //! - [`VaultView`]: a SQLite view fed from the ledger's sequence, which can be dropped and rebuilt.
 //!
 //! Invariants: nothing is acknowledged before it is on disk; after one failed write or sync nothing more is accepted
@@ -14,6 +15,7 @@ mod committer;
 mod directory;
 mod embedded;
 mod failure;
+mod files;
 mod inventory;
 mod log;
 mod memory;
@@ -32,6 +34,10 @@ pub use checkpoint::CopyFigures;
 pub use committer::{Class, CommitHandle, Committer, CommitterOptions};
 pub use embedded::{BlockCacheFigures, Embedded, WriteTimes};
 pub use failure::{ERRORS, OpenError};
+pub use files::{
+    Claim, FileFound, FileReader, Files, FilesError, FilesOptions, NOTE_BYTES_MAX, Part, PartFound,
+    PartId, Published, Removed, SYNC_BYTES,
+};
 pub use options::Options;
 pub use stats::{CommitStats, CommitTotals, Distribution};
 pub use verify::{Checked, DAMAGE_MAX, Damage};

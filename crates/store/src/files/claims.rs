@@ -1,0 +1,64 @@
+//! Files that somebody is about to refer to.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use primitives::Hash;
+
+/// How many claims there are of each file.
+#[derive(Default)]
+pub(super) struct Claims {
+    held: Mutex<HashMap<Hash, usize>>,
+}
+
+impl Claims {
+    fn held(&self) -> MutexGuard<'_, HashMap<Hash, usize>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn has(&self, hash: &Hash) -> bool {
+        self.held().contains_key(hash)
+    }
+
+    /// Call with the file's shelf locked, so that nobody removes the file meanwhile.
+    pub(super) fn claim(self: &Arc<Self>, hash: Hash) -> Claim {
+        *self.held().entry(hash).or_default() += 1;
+        Claim {
+            claims: Arc::clone(self),
+            hash,
+        }
+    }
+}
+
+/// Keeps a file from being removed, until dropped.
+pub struct Claim {
+    claims: Arc<Claims>,
+    hash: Hash,
+}
+
+impl Claim {
+    /// The file.
+    #[must_use]
+    pub fn hash(&self) -> Hash {
+        self.hash
+    }
+}
+
+impl std::fmt::Debug for Claim {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Claim").field(&self.hash).finish()
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        let mut held = self.claims.held();
+        let last = held.get_mut(&self.hash).is_none_or(|count| {
+            *count -= 1;
+            *count == 0
+        });
+        if last {
+            held.remove(&self.hash);
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! What can go wrong with files, as stable codes.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use primitives::{Coded, ErrorInfo, Hash};
+use thiserror::Error;
+
+use super::NOTE_BYTES_MAX;
+
+/// The codes of this module.
+pub(crate) const ERRORS: &[ErrorInfo] = &[
+    ErrorInfo {
+        code: "files.busy",
+        cause: "Somebody else writes to this part of a file at the moment.",
+        action: BUSY_HINT,
+    },
+    ErrorInfo {
+        code: "files.damaged",
+        cause: "A file of an attachment is not there, is no ordinary file, or has another length or content than its name says.",
+        action: DAMAGED_HINT,
+    },
+    ErrorInfo {
+        code: "files.disk_full",
+        cause: "The disk (or a quota) has no room for more bytes of attachments, or they would leave less free than the node keeps for its ledger.",
+        action: FULL_HINT,
+    },
+    ErrorInfo {
+        code: "files.failed",
+        cause: "A file of an attachment could not be read or written; the message names the path and what the system said.",
+        action: FAILED_HINT,
+    },
+    ErrorInfo {
+        code: "files.locked",
+        cause: "Another process has this folder of attachments open.",
+        action: LOCKED_HINT,
+    },
+    ErrorInfo {
+        code: "files.mismatch",
+        cause: "The bytes that came do not have the hash that was promised; they were thrown away.",
+        action: MISMATCH_HINT,
+    },
+    ErrorInfo {
+        code: "files.note_too_long",
+        cause: "What should lie beside the part of a file is larger than it may be.",
+        action: NOTE_HINT,
+    },
+    ErrorInfo {
+        code: "files.wrong_size",
+        cause: "More or fewer bytes came than were promised.",
+        action: SIZE_HINT,
+    },
+];
+
+const BUSY_HINT: &str = "Try again when the other transfer of the same file has ended.";
+const DAMAGED_HINT: &str = "Restore the file from a backup, or remove the attachment and upload the file again; then check the disk.";
+const FULL_HINT: &str = "Free disk space, then try again: the transfer goes on where it stopped.";
+const FAILED_HINT: &str =
+    "Check the disk and the permissions of the folder; the transfer can be tried again.";
+const LOCKED_HINT: &str = "Stop the other process, or give this node a folder of its own.";
+const MISMATCH_HINT: &str =
+    "Compute the SHA-256 of the file again and send the file from its start.";
+const NOTE_HINT: &str = "Give shorter names.";
+const SIZE_HINT: &str = "Send exactly as many bytes as were promised, or promise no size.";
+
+/// Why something could not be done with a file.
+#[derive(Debug, Error)]
+pub enum FilesError {
+    /// No room.
+    #[error("no room for more bytes at {path}")]
+    Full {
+        /// The folder or file.
+        path: PathBuf,
+    },
+    /// The file system refused.
+    #[error("{doing} {path} failed: {source}")]
+    Io {
+        /// What was being done.
+        doing: &'static str,
+        /// The folder or file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Another writer has the part.
+    #[error("{path} is being written to")]
+    Busy {
+        /// The part.
+        path: PathBuf,
+    },
+    /// The bytes are others than promised; they are gone.
+    #[error("the bytes have the hash {found}, not {expected}")]
+    Mismatch {
+        /// The hash that was promised.
+        expected: Hash,
+        /// The hash of the bytes.
+        found: Hash,
+    },
+    /// More or fewer bytes than promised. Of too many nothing is kept; too few stay, for the rest to come.
+    #[error("{found} bytes came, {expected} were promised")]
+    WrongSize {
+        /// The length that was promised, in bytes.
+        expected: u64,
+        /// Bytes that came.
+        found: u64,
+    },
+    /// Another process has the folder.
+    #[error("{path} is in use by another process")]
+    Locked {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// What lies at a file's name is not that file.
+    #[error("{path} is damaged: {reason}")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What was found.
+        reason: &'static str,
+    },
+    /// A note over its limit.
+    #[error("a note of {bytes} bytes, {NOTE_BYTES_MAX} at most")]
+    NoteTooLong {
+        /// Its length.
+        bytes: usize,
+    },
+}
+
+impl FilesError {
+    /// The bytes were not what was promised: the sender's doing, nothing else's.
+    #[must_use]
+    pub fn is_senders_fault(&self) -> bool {
+        matches!(self, Self::Mismatch { .. } | Self::WrongSize { .. })
+    }
+}
+
+impl Coded for FilesError {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Full { .. } => "files.disk_full",
+            Self::Io { .. } => "files.failed",
+            Self::Busy { .. } => "files.busy",
+            Self::Mismatch { .. } => "files.mismatch",
+            Self::WrongSize { .. } => "files.wrong_size",
+            Self::Locked { .. } => "files.locked",
+            Self::Damaged { .. } => "files.damaged",
+            Self::NoteTooLong { .. } => "files.note_too_long",
+        }
+    }
+
+    fn hint(&self) -> &'static str {
+        ErrorInfo::action_of(ERRORS, self.code())
+    }
+}
+
+/// An error of the file system; a full disk is told apart.
+pub(super) fn io_error<'a>(
+    doing: &'static str,
+    path: &'a Path,
+) -> impl FnOnce(io::Error) -> FilesError + 'a {
+    move |source| match source.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => FilesError::Full {
+            path: path.to_path_buf(),
+        },
+        _ => FilesError::Io {
+            doing,
+            path: path.to_path_buf(),
+            source,
+        },
+    }
+}

@@ -1,0 +1,304 @@
+//! Files by their content: where the bytes of attachments are.
+//!
+//! ```text
+//! folder/LOCK            one process at a time
+//!        BOOT            the run of the machine in which the parts were written
+//!        parts/u-<id>    a part: what has come of a user's upload, .note: what its owner keeps beside it
+//!        parts/f-<hash>  a part: what has come of a file that is fetched
+//!        files/ab/<hash> a whole file, named by the SHA-256 of its bytes, never changed
+//! ```
+//! A part is written from its start to its end and hashed on the way. [`Part::finish`] syncs it, gives it its name by a rename
+//! and syncs the folder: under a file's name there is the whole file or nothing.
+//!
+//! # Correctness
+//! - No name on disk comes from outside: names are hashes and generated ids.
+//! - One writer a part; any number of readers a file. A reader that is open survives the file's removal.
+//! - Whoever publishes a file holds a [`Claim`] until the row that refers to it is durable. A claimed file is not removed, so
+//!   the removal of a file that nobody wanted a moment ago cannot overtake the row of somebody who wants it now.
+//! - A part is synced whenever it passes a multiple of [`SYNC_BYTES`]. So of one that is longer than that, what is before the
+//!   last multiple is on disk, and of a part that is found after the machine itself went down only that is believed.
+//! - After a failed sync a part goes back to its last synced length.
+//!
+//! Blocking; nothing here knows what a file is for.
+
+mod claims;
+mod failure;
+mod part;
+mod place;
+mod reader;
+mod shelves;
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use primitives::Hash;
+
+use crate::directory::{self, sync_directory};
+use crate::failure::OpenError;
+pub use claims::Claim;
+use claims::Claims;
+pub(crate) use failure::ERRORS;
+pub use failure::FilesError;
+use failure::io_error;
+pub use part::{Part, Published};
+pub use place::PartId;
+use place::Place;
+pub use reader::FileReader;
+pub use shelves::Removed;
+
+/// A part is synced each time it has grown by this many bytes. Part of the format: see the module.
+pub const SYNC_BYTES: u64 = 8 << 20;
+
+/// Largest note beside a part, in bytes.
+pub const NOTE_BYTES_MAX: usize = 4_096;
+
+/// Folders of whole files: one for each first byte of a hash.
+const SHELVES: usize = 256;
+
+/// Where the system says which run of the machine this is.
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
+/// How files are kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FilesOptions {
+    /// Bytes of the disk that files leave free, so that a ledger beside them can go on writing.
+    pub keep_free_bytes: u64,
+    /// What names the time since the machine was started; empty if that is not known.
+    pub boot: String,
+}
+
+impl Default for FilesOptions {
+    fn default() -> Self {
+        let boot = std::fs::read_to_string(BOOT_ID).unwrap_or_default();
+        Self {
+            keep_free_bytes: 256 << 20,
+            boot: boot.trim().to_owned(),
+        }
+    }
+}
+
+/// A part that lies there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartFound {
+    /// Which.
+    pub id: PartId,
+    /// Its length in bytes.
+    pub len: u64,
+    /// When it was last written to.
+    pub modified: SystemTime,
+    /// Whether somebody writes to it.
+    pub open: bool,
+}
+
+/// A whole file that lies there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileFound {
+    /// Its name and the hash of its bytes.
+    pub hash: Hash,
+    /// Its length in bytes.
+    pub size: u64,
+    /// When its last byte was written.
+    pub modified: SystemTime,
+}
+
+/// A folder of files, shared by whoever has a clone.
+#[derive(Clone)]
+pub struct Files {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    place: Place,
+    options: FilesOptions,
+    /// Held while files of one first byte come and go.
+    shelves: Vec<Mutex<()>>,
+    claims: Arc<Claims>,
+    /// Parts that somebody writes to.
+    writing: Mutex<std::collections::HashSet<PartId>>,
+    _lock: File,
+}
+
+impl Files {
+    /// Makes or opens the folder. Removes nothing but notes whose part is not there.
+    ///
+    /// # Errors
+    /// [`FilesError::Locked`] if another process has it open; [`FilesError::Io`].
+    pub fn open(folder: &Path, options: FilesOptions) -> Result<Self, FilesError> {
+        let place = Place::new(folder);
+        std::fs::create_dir_all(folder).map_err(io_error("making the folder", folder))?;
+        let lock = directory::lock(folder).map_err(|error| match error {
+            OpenError::Io { path, source } => io_error("locking", &path)(source),
+            _ => FilesError::Locked {
+                path: folder.to_path_buf(),
+            },
+        })?;
+        place.make_folders()?;
+        let files = Self {
+            inner: Arc::new(Inner {
+                place,
+                shelves: (0..SHELVES).map(|_| Mutex::new(())).collect(),
+                claims: Arc::default(),
+                writing: Mutex::default(),
+                _lock: lock,
+                options,
+            }),
+        };
+        files.sort_parts()?;
+        Ok(files)
+    }
+
+    /// Drops notes without a part; cuts parts that another run of the machine wrote to what is surely on disk.
+    fn sort_parts(&self) -> Result<(), FilesError> {
+        let place = &self.inner.place;
+        let boot = &self.inner.options.boot;
+        let known = place.read_boot()?;
+        let believed = !boot.is_empty() && known.as_deref() == Some(boot);
+        for found in self.parts()? {
+            if believed || found.len == 0 {
+                continue;
+            }
+            let path = place.part(&found.id);
+            let cut = place::open_part(&path, false)
+                .and_then(|file| file.set_len((found.len - 1) / SYNC_BYTES * SYNC_BYTES));
+            cut.map_err(io_error("cutting a part", &path))?;
+        }
+        place.remove_lone_notes()?;
+        if !believed {
+            place.write_boot(boot)?;
+        }
+        Ok(())
+    }
+
+    /// The part of this id: the one that lies there, read and hashed anew, or a new one.
+    ///
+    /// # Errors
+    /// [`FilesError::Busy`] while somebody else writes to it; [`FilesError::Full`], [`FilesError::Io`].
+    pub fn part(&self, id: PartId) -> Result<Part, FilesError> {
+        Part::open(self, id, true)?.ok_or_else(|| {
+            let path = self.inner.place.part(&id);
+            io_error("making a part", &path)(io::ErrorKind::NotFound.into())
+        })
+    }
+
+    /// A new part with a note beside it, which is opaque here and lies there as long as the part does.
+    ///
+    /// # Errors
+    /// Those of [`Files::part`]; [`FilesError::NoteTooLong`].
+    pub fn new_part(&self, id: PartId, note: &[u8]) -> Result<Part, FilesError> {
+        if note.len() > NOTE_BYTES_MAX {
+            return Err(FilesError::NoteTooLong { bytes: note.len() });
+        }
+        self.inner.place.write_note(&id, note)?;
+        self.part(id)
+    }
+
+    /// The part of this id, if it lies there.
+    ///
+    /// # Errors
+    /// Those of [`Files::part`].
+    pub fn find_part(&self, id: PartId) -> Result<Option<Part>, FilesError> {
+        Part::open(self, id, false)
+    }
+
+    /// The note that lies beside a part.
+    ///
+    /// # Errors
+    /// [`FilesError::Io`].
+    pub fn note(&self, id: &PartId) -> Result<Option<Vec<u8>>, FilesError> {
+        self.inner.place.read_note(id)
+    }
+
+    /// The parts that lie there.
+    ///
+    /// # Errors
+    /// [`FilesError::Io`].
+    pub fn parts(&self) -> Result<Vec<PartFound>, FilesError> {
+        let mut parts = self.inner.place.parts()?;
+        let writing = self.writing();
+        for part in &mut parts {
+            part.open = writing.contains(&part.id);
+        }
+        Ok(parts)
+    }
+
+    /// Removes a part and its note; tells whether there was one.
+    ///
+    /// # Errors
+    /// [`FilesError::Busy`] while somebody writes to it; [`FilesError::Io`].
+    pub fn remove_part(&self, id: PartId) -> Result<bool, FilesError> {
+        let _writer = self.write_to(id)?;
+        self.inner.place.remove_part(&id)
+    }
+
+    /// Refuses as a full disk does when so many more bytes would leave too few free.
+    ///
+    /// # Errors
+    /// [`FilesError::Full`].
+    pub fn room_for(&self, bytes: u64) -> Result<(), FilesError> {
+        let needed = bytes.saturating_add(self.inner.options.keep_free_bytes);
+        if self.free_bytes() >= needed {
+            return Ok(());
+        }
+        Err(FilesError::Full {
+            path: self.inner.place.root().to_path_buf(),
+        })
+    }
+
+    /// Bytes free on the disk, for whoever may not use what is reserved for its administrator; everything if the system does
+    /// not say.
+    #[must_use]
+    pub fn free_bytes(&self) -> u64 {
+        rustix::fs::statvfs(self.inner.place.root())
+            .map_or(u64::MAX, |disk| disk.f_bavail.saturating_mul(disk.f_frsize))
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        self.inner.place.root()
+    }
+
+    fn writing(&self) -> std::sync::MutexGuard<'_, std::collections::HashSet<PartId>> {
+        let writing = self.inner.writing.lock();
+        writing.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Becomes the one who writes to a part.
+    fn write_to(&self, id: PartId) -> Result<Writer, FilesError> {
+        if !self.writing().insert(id) {
+            return Err(FilesError::Busy {
+                path: self.inner.place.part(&id),
+            });
+        }
+        Ok(Writer {
+            files: self.clone(),
+            id,
+        })
+    }
+}
+
+impl std::fmt::Debug for Files {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Files").field(&self.folder()).finish()
+    }
+}
+
+/// The one who writes to a part, until dropped.
+struct Writer {
+    files: Files,
+    id: PartId,
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.files.writing().remove(&self.id);
+    }
+}
+
+/// Makes a folder's names durable.
+fn sync_names(folder: &Path) -> Result<(), FilesError> {
+    sync_directory(folder).map_err(io_error("syncing", folder))
+}

@@ -1,0 +1,244 @@
+//! A file on its way: written from its start to its end, hashed meanwhile.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+use primitives::{Hash, Hasher};
+
+use super::claims::Claim;
+use super::failure::io_error;
+use super::place::{if_there, open_part};
+use super::{Files, FilesError, PartId, SYNC_BYTES, Writer, sync_names};
+
+/// How often free space is looked at, in bytes written.
+const LOOK_BYTES: u64 = 4 << 20;
+
+/// Bytes read at once when a part's hash is made anew.
+const READ_BYTES: usize = 256 << 10;
+
+/// A file that is whole, named and durable.
+#[derive(Debug)]
+pub struct Published {
+    /// The SHA-256 of its bytes.
+    pub hash: Hash,
+    /// Its length in bytes.
+    pub size: u64,
+    /// Whether the same file lay there before.
+    pub was_here: bool,
+    /// Keeps it there: hold it until the row that refers to the file is durable.
+    pub claim: Claim,
+}
+
+/// How far a part is, and the hash's state there.
+#[derive(Clone)]
+struct State {
+    len: u64,
+    hasher: Hasher,
+}
+
+/// A file on its way. Dropped, it stays where it is, to be found again.
+pub struct Part {
+    files: Files,
+    id: PartId,
+    path: PathBuf,
+    file: File,
+    at: State,
+    /// Up to here it is durable.
+    synced: State,
+    /// Its name is durable.
+    named: bool,
+    resumed: u64,
+    /// At this length free space is looked at.
+    look_at: u64,
+    /// Last, so that nobody else writes before all else is gone.
+    _writer: Writer,
+}
+
+impl Part {
+    pub(super) fn open(
+        files: &Files,
+        id: PartId,
+        create: bool,
+    ) -> Result<Option<Self>, FilesError> {
+        let writer = files.write_to(id)?;
+        let path = files.inner.place.part(&id);
+        let opened = if_there(open_part(&path, create)).map_err(io_error("opening", &path))?;
+        let Some(file) = opened else {
+            return Ok(None);
+        };
+        let start = State {
+            len: 0,
+            hasher: Hasher::new(),
+        };
+        let mut part = Self {
+            files: files.clone(),
+            id,
+            file,
+            at: start.clone(),
+            synced: start,
+            named: false,
+            resumed: 0,
+            look_at: 0,
+            path,
+            _writer: writer,
+        };
+        part.hash_what_is_there()?;
+        Ok(Some(part))
+    }
+
+    fn hash_what_is_there(&mut self) -> Result<(), FilesError> {
+        let mut buffer = vec![0; READ_BYTES];
+        loop {
+            let room = SYNC_BYTES - self.at.len % SYNC_BYTES;
+            let most = buffer
+                .len()
+                .min(usize::try_from(room).unwrap_or(READ_BYTES));
+            let read = self
+                .file
+                .read_at(&mut buffer[..most], self.at.len)
+                .map_err(io_error("reading", &self.path))?;
+            if read == 0 {
+                self.resumed = self.at.len;
+                return Ok(());
+            }
+            // Something follows, so everything before this multiple was synced when that was written.
+            if self.at.len.is_multiple_of(SYNC_BYTES) {
+                self.synced = self.at.clone();
+            }
+            self.at.hasher.update(&buffer[..read]);
+            self.at.len += read as u64;
+        }
+    }
+
+    /// Which part it is.
+    #[must_use]
+    pub fn id(&self) -> PartId {
+        self.id
+    }
+
+    /// Its length in bytes: where the next write goes.
+    #[must_use]
+    #[allow(clippy::len_without_is_empty)]
+    pub fn len(&self) -> u64 {
+        self.at.len
+    }
+
+    /// Bytes that were there when it was opened.
+    #[must_use]
+    pub fn resumed(&self) -> u64 {
+        self.resumed
+    }
+
+    /// The note beside it.
+    ///
+    /// # Errors
+    /// [`FilesError::Io`].
+    pub fn note(&self) -> Result<Option<Vec<u8>>, FilesError> {
+        self.files.note(&self.id)
+    }
+
+    /// Adds bytes. After an error [`Part::len`] says how far it came; writing can be tried again from there.
+    ///
+    /// # Errors
+    /// [`FilesError::Full`], [`FilesError::Io`].
+    pub fn write(&mut self, mut bytes: &[u8]) -> Result<(), FilesError> {
+        while !bytes.is_empty() {
+            if self.at.len > self.synced.len && self.at.len.is_multiple_of(SYNC_BYTES) {
+                self.sync()?;
+            }
+            if self.at.len >= self.look_at {
+                let room = SYNC_BYTES.min(bytes.len() as u64);
+                self.files.room_for(room)?;
+                self.look_at = self.at.len + LOOK_BYTES;
+            }
+            let room = SYNC_BYTES - self.at.len % SYNC_BYTES;
+            let most = bytes.len().min(usize::try_from(room).unwrap_or(usize::MAX));
+            let wrote = match self.file.write_at(&bytes[..most], self.at.len) {
+                Ok(0) => {
+                    return Err(FilesError::Full {
+                        path: self.path.clone(),
+                    });
+                }
+                Ok(wrote) => wrote,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(error) => {
+                    // The next try looks for room first.
+                    self.look_at = 0;
+                    return Err(io_error("writing to", &self.path)(error));
+                }
+            };
+            self.at.hasher.update(&bytes[..wrote]);
+            self.at.len += wrote as u64;
+            bytes = &bytes[wrote..];
+        }
+        Ok(())
+    }
+
+    /// Makes what is written durable. If that fails, what was not durable before is dropped: the system may have forgotten it.
+    fn sync(&mut self) -> Result<(), FilesError> {
+        if let Err(error) = self.file.sync_data() {
+            self.at = self.synced.clone();
+            if self.file.set_len(self.at.len).is_err() {
+                // Nobody takes for a part what cannot even be cut; what removing says changes nothing.
+                let _ = self.files.inner.place.remove_part(&self.id);
+            }
+            return Err(io_error("syncing", &self.path)(error));
+        }
+        self.synced = self.at.clone();
+        if !self.named {
+            sync_names(&self.files.inner.place.parts_folder())?;
+            self.named = true;
+        }
+        Ok(())
+    }
+
+    /// Ends it: a file under its hash, durable, or nothing.
+    ///
+    /// # Errors
+    /// [`FilesError::Mismatch`], and [`FilesError::WrongSize`] if there are too many bytes: the part is gone. With too few, a
+    /// full disk or a failing one it stays.
+    pub fn finish(
+        mut self,
+        expected: Option<Hash>,
+        size: Option<u64>,
+    ) -> Result<Published, FilesError> {
+        let found = self.at.len;
+        if let Some(expected) = size.filter(|size| *size != found) {
+            if found > expected {
+                self.discard()?;
+            }
+            return Err(FilesError::WrongSize { expected, found });
+        }
+        let hash = self.at.hasher.clone().finish();
+        if let Some(expected) = expected.filter(|expected| *expected != hash) {
+            self.discard()?;
+            return Err(FilesError::Mismatch {
+                expected,
+                found: hash,
+            });
+        }
+        // Nothing lies beyond what was hashed, whatever failed before.
+        let cut = self.file.set_len(found);
+        cut.map_err(io_error("cutting", &self.path))?;
+        self.sync()?;
+        self.files.publish(&self.id, hash, found)
+    }
+
+    /// Throws it away.
+    ///
+    /// # Errors
+    /// [`FilesError::Io`].
+    pub fn discard(self) -> Result<(), FilesError> {
+        self.files.inner.place.remove_part(&self.id).map(|_| ())
+    }
+}
+
+impl std::fmt::Debug for Part {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Part")
+            .field("id", &self.id)
+            .field("len", &self.at.len)
+            .finish()
+    }
+}

@@ -1,0 +1,234 @@
+//! Whole files: how they come, are found and go.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::sync::{Arc, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use primitives::{Hash, Hasher};
+
+use super::claims::Claim;
+use super::failure::io_error;
+use super::place::if_there;
+use super::{FileFound, FileReader, Files, FilesError, PartId, Published, SHELVES, sync_names};
+
+/// Bytes read at once when a file is checked.
+const READ_BYTES: usize = 256 << 10;
+
+/// What came of a removal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Removed {
+    /// The file is gone.
+    Gone,
+    /// There was none.
+    Absent,
+    /// Somebody is about to refer to it: it stays.
+    Claimed,
+    /// It was to be kept after all: it stays.
+    Kept,
+}
+
+impl Files {
+    fn lock_shelf(&self, hash: &Hash) -> MutexGuard<'_, ()> {
+        let shelf = &self.inner.shelves[usize::from(hash.as_bytes()[0])];
+        shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives a synced part its name.
+    pub(super) fn publish(
+        &self,
+        id: &PartId,
+        hash: Hash,
+        size: u64,
+    ) -> Result<Published, FilesError> {
+        let place = &self.inner.place;
+        let (part, file) = (place.part(id), place.file(&hash));
+        let shelf = place.shelf(hash.as_bytes()[0]);
+        let _locked = self.lock_shelf(&hash);
+        let was_here = self.size(&hash)? == Some(size);
+        if was_here {
+            // Whoever named it may have died before the name was durable.
+            sync_names(&shelf)?;
+            place.remove_part(id)?;
+        } else {
+            // One of another length is damaged, and this one is whole: it takes its place.
+            std::fs::rename(&part, &file).map_err(io_error("naming", &file))?;
+            if let Err(error) = sync_names(&shelf) {
+                // Not durable, so not published: the part is a part again.
+                let _ = std::fs::rename(&file, &part);
+                return Err(error);
+            }
+            place.remove_note(id)?;
+        }
+        Ok(Published {
+            hash,
+            size,
+            was_here,
+            claim: self.inner.claims.claim(hash),
+        })
+    }
+
+    /// The length of a file in bytes, if it is there.
+    ///
+    /// # Errors
+    /// [`FilesError::Io`]; [`FilesError::Damaged`] if something else lies in its place.
+    pub fn size(&self, hash: &Hash) -> Result<Option<u64>, FilesError> {
+        let path = self.inner.place.file(hash);
+        let meta =
+            if_there(std::fs::symlink_metadata(&path)).map_err(io_error("looking at", &path))?;
+        match meta {
+            None => Ok(None),
+            Some(meta) if meta.is_file() => Ok(Some(meta.len())),
+            Some(_) => Err(FilesError::Damaged {
+                path,
+                reason: "it is no ordinary file",
+            }),
+        }
+    }
+
+    /// Opens a file, if it is there.
+    ///
+    /// # Errors
+    /// [`FilesError::Io`]; [`FilesError::Damaged`] if something else lies in its place.
+    pub fn reader(&self, hash: &Hash) -> Result<Option<FileReader>, FilesError> {
+        let path = self.inner.place.file(hash);
+        let opened = OpenOptions::new()
+            .read(true)
+            .custom_flags(libc::O_NOFOLLOW)
+            .open(&path);
+        let file: File = match if_there(opened) {
+            Ok(Some(file)) => file,
+            Ok(None) => return Ok(None),
+            // What is said of a link that is not to be followed.
+            Err(error) if error.raw_os_error() == Some(libc::ELOOP) => {
+                return self.size(hash).map(|_| None);
+            }
+            Err(error) => return Err(io_error("opening", &path)(error)),
+        };
+        let meta = file.metadata().map_err(io_error("looking at", &path))?;
+        if !meta.is_file() {
+            return self.size(hash).map(|_| None);
+        }
+        Ok(Some(FileReader {
+            file: Arc::new(file),
+            path: Arc::new(path),
+            hash: *hash,
+            size: meta.len(),
+        }))
+    }
+
+    /// Keeps a file from being removed, if it is there.
+    ///
+    /// # Errors
+    /// Those of [`Files::size`].
+    pub fn claim(&self, hash: &Hash) -> Result<Option<Claim>, FilesError> {
+        let _locked = self.lock_shelf(hash);
+        let there = self.size(hash)?.is_some();
+        Ok(there.then(|| self.inner.claims.claim(*hash)))
+    }
+
+    /// Removes a file that nobody claims.
+    ///
+    /// # Errors
+    /// [`FilesError::Io`].
+    pub fn remove(&self, hash: &Hash) -> Result<Removed, FilesError> {
+        self.remove_unless(hash, || false)
+    }
+
+    /// Removes a file that nobody claims, unless `keep` says that it is referred to after all. While `keep` is asked nobody
+    /// publishes or claims this file, so what it says stays true.
+    ///
+    /// # Errors
+    /// [`FilesError::Io`].
+    pub fn remove_unless(
+        &self,
+        hash: &Hash,
+        keep: impl FnOnce() -> bool,
+    ) -> Result<Removed, FilesError> {
+        let _locked = self.lock_shelf(hash);
+        if self.inner.claims.has(hash) {
+            return Ok(Removed::Claimed);
+        }
+        if keep() {
+            return Ok(Removed::Kept);
+        }
+        let path = self.inner.place.file(hash);
+        // Not synced: one that a power cut brings back has no row, and is removed again.
+        let removed = if_there(std::fs::remove_file(&path)).map_err(io_error("removing", &path))?;
+        Ok(match removed {
+            Some(()) => Removed::Gone,
+            None => Removed::Absent,
+        })
+    }
+
+    /// All files that lie there, folder by folder, in no order. What is not a file of ours is passed over.
+    pub fn list(&self) -> impl Iterator<Item = Result<FileFound, FilesError>> + use<> {
+        let files = self.clone();
+        (0..SHELVES).flat_map(move |first| files.list_shelf(first as u8))
+    }
+
+    fn list_shelf(&self, first: u8) -> impl Iterator<Item = Result<FileFound, FilesError>> + use<> {
+        let folder = self.inner.place.shelf(first);
+        let (entries, failure) = match std::fs::read_dir(&folder) {
+            Ok(entries) => (Some(entries), None),
+            Err(error) => (None, Some(Err(io_error("listing", &folder)(error)))),
+        };
+        let found = entries.into_iter().flatten().filter_map(move |entry| {
+            let look = || -> io::Result<Option<FileFound>> {
+                let entry = entry?;
+                let name = entry.file_name();
+                let hash = name.to_str().and_then(|name| name.parse::<Hash>().ok());
+                let hash = hash.filter(|hash| {
+                    hash.as_bytes()[0] == first && name.to_str() == Some(&hash.to_string())
+                });
+                let (Some(hash), Some(meta)) = (hash, if_there(entry.metadata())?) else {
+                    return Ok(None);
+                };
+                Ok(meta.is_file().then(|| FileFound {
+                    hash,
+                    size: meta.len(),
+                    modified: meta.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+                }))
+            };
+            look().map_err(io_error("listing", &folder)).transpose()
+        });
+        failure.into_iter().chain(found)
+    }
+
+    /// Reads a file whole and compares its hash; tells its length, if it is there.
+    ///
+    /// # Errors
+    /// [`FilesError::Damaged`], [`FilesError::Io`].
+    pub fn verify(&self, hash: &Hash) -> Result<Option<u64>, FilesError> {
+        let Some(reader) = self.reader(hash)? else {
+            return Ok(None);
+        };
+        let (mut hasher, mut at) = (Hasher::new(), 0);
+        let mut buffer = vec![0; READ_BYTES];
+        while at < reader.size() {
+            let read = reader.read_at(at, &mut buffer)?;
+            hasher.update(&buffer[..read]);
+            at += read as u64;
+        }
+        if hasher.finish() != *hash {
+            return Err(FilesError::Damaged {
+                path: self.inner.place.file(hash),
+                reason: "its bytes have another hash",
+            });
+        }
+        Ok(Some(at))
+    }
+
+    /// Lets the system forget what it keeps of a file in memory, so that the next read comes from the disk. For measurements.
+    ///
+    /// # Errors
+    /// Those of [`Files::reader`].
+    pub fn forget_cached(&self, hash: &Hash) -> Result<(), FilesError> {
+        let Some(reader) = self.reader(hash)? else {
+            return Ok(());
+        };
+        rustix::fs::fadvise(&*reader.file, 0, None, rustix::fs::Advice::DontNeed)
+            .map_err(|error| io_error("advising on", &reader.path)(error.into()))
+    }
+}
