@@ -110,6 +110,26 @@ codes! {
     SLOW_READER = "api.slow_reader" 503
         "A follower of events did not read them as fast as they came, and the node keeps a bounded number."
         "Follow again, and read faster; what was missed can be asked for at the flow's own path.";
+    /// A name, media type, hash or size that can't be.
+    BAD_ATTACHMENT = "api.bad_attachment" 422
+        "The name, media type or hash of a file is not what it may be; the detail says which."
+        "Give the file's plain name without folders, a media type such as application/pdf, the SHA-256 as 64 lower-case hexadecimal digits, or leave them out.";
+    /// A range that makes no sense.
+    BAD_RANGE = "api.bad_range" 416
+        "The Range header is no single range of bytes, or lies outside the file."
+        "Ask for one range within the size that Content-Range names, such as bytes=0-1023, or leave the header out.";
+    /// Bytes for another place.
+    UPLOAD_OFFSET = "api.upload_offset" 409
+        "The bytes do not belong where the upload stands; the Upload-Offset header of the answer says where that is."
+        "Go on from that offset.";
+    /// Too many uploads.
+    UPLOADS_LIMITED = "api.uploads_limited" 429
+        "The user, or all users together, have as many uploads open as the node takes, or as many downloads."
+        "Complete or delete uploads that are open, or try again after the time given in retry_after_ms.";
+    /// No such upload.
+    UNKNOWN_UPLOAD = "api.unknown_upload" 404
+        "The user has no upload with this id: it was completed or deleted, or was idle for too long."
+        "Begin a new upload.";
     /// A bug was contained.
     INTERNAL = "api.internal" 500
         "The node met a bug while answering this request; the bug was contained and the node goes on."
@@ -188,9 +208,58 @@ codes! {
         "Try again, or wait longer with timeout_ms.";
 }
 
+/// Codes of other parts of the node that the API answers with a status of their own. Their pages are those of these parts.
+pub mod files {
+    use super::ErrorInfo;
+
+    codes! {
+        /// No such file.
+        UNKNOWN = "file.unknown" 404
+            "The node has no file with this hash."
+            "Check the hash; list the files that are here (tally attachment list).";
+        /// Transactions list it.
+        REFERENCED = "file.referenced" 409
+            "Recorded transactions list the file: it stays as long as they do."
+            "Leave it; only files to which nothing refers can be removed.";
+        /// A flow has it in hand.
+        IN_USE = "file.in_use" 409
+            "A running flow has a transaction that lists the file."
+            "Remove the file when the flow has ended.";
+        /// Somebody else writes.
+        BUSY = "files.busy" 409
+            "Somebody else writes to this part of a file at the moment."
+            "Try again when the other transfer of the same file has ended.";
+        /// Not what was promised.
+        MISMATCH = "files.mismatch" 422
+            "The bytes that came do not have the hash that was promised; they were thrown away."
+            "Compute the SHA-256 of the file again and send the file from its start.";
+        /// Not as many as promised.
+        WRONG_SIZE = "files.wrong_size" 422
+            "More or fewer bytes came than were promised."
+            "Send exactly as many bytes as were promised, or promise no size.";
+        /// Over the network's limit.
+        TOO_LARGE = "tx.attachment_too_large" 413
+            "A file has more bytes than the network's parameters allow."
+            "Split the file, or have the network's operator raise max_attachment_bytes.";
+        /// Damaged on disk.
+        DAMAGED = "files.damaged" 500
+            "A file of an attachment is not there, is no ordinary file, or has another length or content than its name says."
+            "Restore the file from a backup, or remove the attachment and upload the file again; then check the disk.";
+        /// The disk fails.
+        FAILED = "files.failed" 503
+            "A file of an attachment could not be read or written; the message names the path and what the system said."
+            "Check the disk and the permissions of the folder; the transfer can be tried again.";
+        /// The disk is full.
+        DISK_FULL = "files.disk_full" 507
+            "The disk (or a quota) has no room for more bytes of attachments, or they would leave less free than the node keeps for its ledger."
+            "Free disk space, then try again: the transfer goes on where it stopped.";
+    }
+}
+
 /// The entry of a code, a chain node's included.
 pub fn info(code: &str) -> Option<&'static ErrorInfo> {
-    let mut all = ERRORS.iter().chain(crate::chain::ERRORS);
+    let all = ERRORS.iter().chain(crate::chain::ERRORS);
+    let mut all = all.chain(files::ERRORS);
     all.find(|info| info.code == code)
 }
 
@@ -200,7 +269,10 @@ mod tests {
 
     #[test]
     fn codes_are_unique_and_complete() {
-        let all = || ERRORS.iter().chain(crate::chain::ERRORS);
+        let all = || {
+            let own = ERRORS.iter().chain(crate::chain::ERRORS);
+            own.chain(files::ERRORS)
+        };
         let mut codes: Vec<&str> = all().map(|info| info.code).collect();
         codes.sort_unstable();
         codes.dedup();

@@ -5,10 +5,11 @@
 //! unless a type says otherwise); times are milliseconds since the Unix epoch, with `_ms` in the name.
 //!
 //! Modules in reading order: [`paths`] (where), [`flows`] (start a flow, learn what came of it), [`stream`] (the same for
-//! busy clients), [`ledger`], [`vault`], [`notary`], [`network`], [`node`] (what can be read), [`consents`] (what
+//! busy clients), [`ledger`], [`vault`], [`notary`], [`network`], [`node`] (what can be read), [`attachments`] (files that transactions refer to), [`consents`] (what
 //! is signed that others propose), [`chain`] (a chain node's API), [`login`] and [`users`] (who may), [`problem`] and [`codes`]
 //! (what can go wrong).
 
+pub mod attachments;
 pub mod chain;
 pub mod codes;
 pub mod consents;
@@ -30,6 +31,9 @@ pub mod stream;
 pub mod users;
 pub mod vault;
 
+pub use attachments::{
+    AttachmentChange, AttachmentPage, AttachmentQuery, AttachmentView, NewUpload, UploadView,
+};
 pub use codes::{ERRORS, ErrorInfo};
 pub use consents::{
     ConsentChange, ConsentList, ConstraintView, ContractList, ContractView, NewUpgrade,

@@ -52,6 +52,18 @@ pub const NOTE: &str = "/v1/transactions/{transaction_id}/notes/{note_id}";
 pub const SCHEDULE: &str = "/v1/schedule";
 /// `GET`: what was recorded, in order, paged by `after` and `limit`.
 pub const LEDGER: &str = "/v1/ledger";
+/// `POST`: upload a file, its bytes being the body. `GET`: the files that are here, paged by `after` and `limit`.
+pub const ATTACHMENTS: &str = "/v1/attachments";
+/// `GET`: what is known of a file. `PATCH`: whether it is trusted. `DELETE`: remove it.
+pub const ATTACHMENT: &str = "/v1/attachments/{hash}";
+/// `GET`, `HEAD`: a file's bytes, or a range of them.
+pub const ATTACHMENT_CONTENT: &str = "/v1/attachments/{hash}/content";
+/// `POST`: begin an upload that can be interrupted.
+pub const UPLOADS: &str = "/v1/uploads";
+/// `GET`: how far an upload is. `PATCH`: add bytes. `DELETE`: give it up.
+pub const UPLOAD: &str = "/v1/uploads/{upload_id}";
+/// `POST`: all bytes are there; the upload becomes an attachment.
+pub const UPLOAD_COMPLETE: &str = "/v1/uploads/{upload_id}/complete";
 /// `GET`, notaries only: consumed states, paged by `after` and `limit`.
 pub const CONSUMED: &str = "/v1/notary/consumed";
 /// `POST`, without a token: a token for a user's name and password.

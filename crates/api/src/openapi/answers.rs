@@ -57,7 +57,7 @@ pub(super) fn answers(operation: &Operation, generator: &mut SchemaGenerator) ->
             .entry(status.to_string())
             .or_insert_with(|| json!({ "description": text, "content": {} }));
         answer["content"][PROBLEM_JSON] = media;
-        if status == 503 {
+        if matches!(status, 429 | 503) {
             answer["headers"] = json!({ "Retry-After": { "description": "Seconds, where trying again is the thing to do.", "schema": { "type": "integer" } } });
         }
     }
@@ -106,10 +106,12 @@ fn title(status: u16) -> &'static str {
         409 => "Conflict",
         410 => "Gone",
         413 => "Payload Too Large",
+        416 => "Range Not Satisfiable",
         422 => "Unprocessable Entity",
         429 => "Too Many Requests",
         503 => "Service Unavailable",
         504 => "Gateway Timeout",
+        507 => "Insufficient Storage",
         _ => "Internal Server Error",
     }
 }

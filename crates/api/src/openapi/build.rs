@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::answers::{answers, content, problem};
 use super::model::{Kind, Operation, Parameter};
 use super::operations;
-use crate::codes::{ERRORS, ErrorInfo};
+use crate::codes::{ERRORS, ErrorInfo, files};
 use crate::node::FlowInfo;
 use crate::problem::Problem;
 
@@ -53,7 +53,7 @@ pub fn document(facts: &Facts<'_>) -> Value {
     };
     assemble(&Parts {
         operations: &operations().collect::<Vec<_>>(),
-        errors: &ERRORS.iter().collect::<Vec<_>>(),
+        errors: &ERRORS.iter().chain(files::ERRORS).collect::<Vec<_>>(),
         others: facts.codes,
         mentioned: |generator| {
             for mentioned in [
@@ -77,6 +77,7 @@ pub fn document(facts: &Facts<'_>) -> Value {
             { "name": "flows", "description": "Start flows, follow them, learn what came of them." },
             { "name": "vault", "description": "What the node owns." },
             { "name": "ledger", "description": "What the node has recorded." },
+            { "name": "attachments", "description": "Files that transactions refer to by their hash." },
             { "name": "notary", "description": "What a notary has seen consumed." },
             { "name": "contracts", "description": "Contracts of the node's binary, and what the node signs that others propose." },
             { "name": "node", "description": "The node and its network." },
@@ -147,7 +148,7 @@ fn described(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
         parameters.push(parameter(segment, "path", generator));
     }
     for query in operation.query {
-        let place = if matches!(query.kind, Kind::Header) {
+        let place = if matches!(query.kind, Kind::Header | Kind::HeaderText(_)) {
             "header"
         } else {
             "query"
@@ -182,7 +183,7 @@ fn parameter(parameter: &Parameter, place: &str, generator: &mut SchemaGenerator
             json!({ "type": "string", "pattern": format!("^[0-9a-f]{{{digits}}}$") })
         }
         Kind::Text(most) => json!({ "type": "string", "minLength": 1, "maxLength": most }),
-        Kind::Form(form) => json!({ "type": "string", "pattern": form }),
+        Kind::Form(form) | Kind::HeaderText(form) => json!({ "type": "string", "pattern": form }),
         Kind::Words(words) => json!({ "type": "string", "enum": words }),
         Kind::Of(schema) => schema(generator).to_value(),
     };

@@ -63,6 +63,8 @@ pub enum Kind {
     Of(fn(&mut SchemaGenerator) -> Schema),
     /// A header with a number.
     Header,
+    /// A header with text of a form: a regular expression.
+    HeaderText(&'static str),
 }
 
 /// A body.
