@@ -7,7 +7,7 @@ BENCHES := ledger
 # Seconds for each pure crate's properties and each fuzz target.
 FUZZ_SECONDS ?= 60
 
-.PHONY: help setup demo demo-chain test slow bench bench-ledger bench-load bench-node bench-chain lab lab-json check fmt-check clippy doc layering deps docs docs-check fuzz api-check interop clean
+.PHONY: help setup demo demo-chain test slow bench bench-ledger bench-load bench-node bench-chain lab lab-json check fmt-check clippy doc layering deps docs docs-check fuzz api-check interop test-python python-generate python-check clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,7 +49,7 @@ lab: setup ## the ledger's shipped scenarios of the laboratory, small, into one 
 lab-json: setup ## the same, and the comparison tried on itself; one line of JSON with every main figure, last on stdout
 	@$(CARGO) xtask lab --json $(if $(FULL),--full) $(SCENARIOS)
 
-check: setup fmt-check clippy doc layering deps docs-check ## everything that can be judged without running; changes nothing
+check: setup fmt-check clippy doc layering deps docs-check python-check ## everything that can be judged without running; changes nothing
 
 fmt-check: ## formatting
 	$(CARGO) fmt --all --check
@@ -66,8 +66,9 @@ layering: ## arrows between crates, purity of the pure ones
 deps: ## licences and sources of dependencies
 	@$(CARGO) xtask deps
 
-docs: ## write the generated pages under docs/, and all of them as a book in target/book
+docs: ## write the generated pages under docs/, all of them as a book in target/book, and what the Python client has of them
 	@$(CARGO) xtask docs
+	@clients/python/tools/generate.py
 
 docs-check: ## the generated pages are up to date, links lead somewhere, listings are their files
 	@$(CARGO) xtask docs --check
@@ -83,6 +84,16 @@ api-check: setup ## schemathesis against a real node's API; EXAMPLES=40 a check,
 interop: setup ## JMeter and k6 drive a real node, and its books must say the same; JTL=.. is read by JMeter's dashboard too
 	@$(CARGO) build --release --locked --package tally
 	@scripts/interop
+
+test-python: setup ## the Python client: lints, types, the package, tests against real nodes; PYTHONS=.. for more interpreters
+	@$(CARGO) build --release --locked --package tally
+	@scripts/test-python
+
+python-generate: ## write the generated parts of the Python client
+	@clients/python/tools/generate.py
+
+python-check: ## the generated parts of the Python client are up to date
+	@clients/python/tools/generate.py --check
 
 clean: ## remove what was built
 	$(CARGO) clean

@@ -1,0 +1,6 @@
+"""What this package is."""
+
+__all__ = ["USER_AGENT", "__version__"]
+
+__version__ = "0.1.0"
+USER_AGENT = f"tallystick-python/{__version__}"

@@ -1,0 +1,117 @@
+"""A flow that was started: its outcome, its news."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Mapping
+from typing import Any, Literal, cast
+from urllib.parse import quote
+
+from .._models import FlowStep, Outcome, Wait
+from ..errors import ConnectionFailed, TimedOut, bad_answer
+from ..flows import FlowEvent, is_over, settled
+from ..sse import Parser, ServerEvent
+from .io import clock, sleep
+from .session import AsyncSession
+
+__all__ = ["AsyncFlow"]
+
+#: One request waits for a flow at most so long, in seconds; then another one does.
+POLL_S = 30.0
+#: A node sends something every 15 seconds to whoever follows it; after so much silence the connection is taken for lost.
+HEARTBEAT_S = 45.0
+
+
+class AsyncFlow:
+    """A flow of a node."""
+
+    def __init__(self, session: AsyncSession, outcome: Outcome) -> None:
+        self._session = session
+        #: What was known of it last.
+        self.outcome = outcome
+
+    @property
+    def id(self) -> str:
+        """32 hexadecimal digits."""
+        return self.outcome.flow_id
+
+    def __repr__(self) -> str:
+        return f"<flow {self.id}: {self.outcome.status}>"
+
+    async def refresh(self) -> Outcome:
+        """Where it stands now."""
+        return await self._ask("none", 0.0)
+
+    async def result(self, wait: Wait = "finalised", timeout_s: float | None = None) -> Outcome:
+        """Waits until the flow is `finalised` or `delivered`, and gives its outcome. Where a participant refuses to record what
+        it recorded, `refused` of the outcome says so and nobody waits for it. Raises `FlowFailed`, `FlowParked`, `TimedOut`."""
+        deadline = None if timeout_s is None else clock() + timeout_s
+        while not is_over(self.outcome, wait):
+            left_s = POLL_S if deadline is None else min(deadline - clock(), POLL_S)
+            if left_s <= 0:
+                raise TimedOut(f"flow {self.id} is {self.outcome.status} after {timeout_s:g} s", hint="Ask for its result again.")
+            await self._ask(wait, left_s)
+        return settled(self.outcome)
+
+    async def cancel(self) -> Outcome:
+        """Asks it to end. One that has asked the notary waits for its answer first, and may end well."""
+        answer = await self._session.json("POST", f"/v1/flows/{quote(self.id, safe='')}/cancel")
+        self.outcome = self._session.decoded(Outcome.from_json, answer)
+        return self.outcome
+
+    async def events(self, wait: Wait = "finalised") -> AsyncGenerator[FlowEvent, None]:
+        """Its news until it is `finalised` or `delivered`; goes on by itself after a lost connection."""
+        losses = 0
+        while True:
+            try:
+                async for event in self._followed(wait):
+                    losses = 0
+                    if event.outcome is not None:
+                        self.outcome = event.outcome
+                    yield event
+                    if event.kind in ("end", "parked"):
+                        return
+            except (ConnectionFailed, TimedOut) as error:
+                losses += 1
+                wait_s = self._session.retry.wait_s(error, spent_s=0.0, losses=losses, repeatable=True)
+                if wait_s is None:
+                    raise
+                await sleep(wait_s)
+
+    async def _followed(self, wait: Wait) -> AsyncGenerator[FlowEvent, None]:
+        query = None if wait == "none" else {"wait": wait}
+        path = f"/v1/flows/{quote(self.id, safe='')}/events"
+        parser = Parser()
+        async with await self._session.open("GET", path, query=query, silence_s=HEARTBEAT_S) as answer:
+            async for piece in answer.pieces():
+                for event in parser.feed(piece):
+                    read = self._read(event)
+                    if read is not None:
+                        yield read
+        raise ConnectionFailed("the events ended before the flow")
+
+    def _read(self, event: ServerEvent) -> FlowEvent | None:
+        if event.name == "cut":
+            raise ConnectionFailed(f"the node cut the events: {event.data}")
+        if event.name not in ("state", "step", "end", "parked"):
+            return None
+        kind = cast(Literal["state", "step", "end", "parked"], event.name)
+        value = _json(event)
+        if kind == "step":
+            return FlowEvent(kind, step=self._session.decoded(FlowStep.from_json, value).step)
+        outcome = self._session.decoded(Outcome.from_json, value)
+        return FlowEvent(kind, outcome=outcome, step=outcome.step)
+
+    async def _ask(self, wait: Wait, timeout_s: float) -> Outcome:
+        query = {"wait": wait, "timeout_ms": int(timeout_s * 1000)} if wait != "none" else {"wait": "none"}
+        answer = await self._session.json("GET", f"/v1/flows/{quote(self.id, safe='')}", query=query)
+        self.outcome = self._session.decoded(Outcome.from_json, answer)
+        return self.outcome
+
+
+def _json(event: ServerEvent) -> Mapping[str, Any]:
+    try:
+        value = json.loads(event.data)
+    except ValueError as cause:
+        bad_answer(f"an event is not JSON: {cause}", cause)
+    return cast(Mapping[str, Any], value)

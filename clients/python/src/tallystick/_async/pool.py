@@ -1,0 +1,62 @@
+"""A bounded number of connections to one node, used again while they are fresh."""
+
+from __future__ import annotations
+
+import ssl
+
+from ..endpoint import Endpoint
+from .connection import AsyncConnection
+from .io import Semaphore, Stream, semaphore
+
+__all__ = ["AsyncPool"]
+
+
+class AsyncPool:
+    """Lends connections; whoever finds all of them lent waits for one."""
+
+    def __init__(self, endpoint: Endpoint, connections_max: int, connect_s: float) -> None:
+        self._endpoint = endpoint
+        self._tls: ssl.SSLContext = endpoint.tls()
+        self._connect_s = connect_s
+        self._connections_max = connections_max
+        # Made by the first who needs it, because an event loop's belongs to that loop.
+        self._places: Semaphore | None = None  # sync: self._places: Semaphore | None = semaphore(connections_max)
+        # The one used last is used first, so that what is not needed goes stale and is closed.
+        self._idle: list[AsyncConnection] = []
+
+    async def lend(self) -> AsyncConnection:
+        """A connection, which has to be given back."""
+        if self._places is None:
+            self._places = semaphore(self._connections_max)
+        await self._places.acquire()
+        try:
+            while (connection := self._taken()) is not None:
+                if connection.is_usable:
+                    return connection
+                connection.close()
+            end = self._endpoint
+            return AsyncConnection(await Stream.connect(end.host, end.port, self._tls, end.server_name, self._connect_s))
+        except BaseException:
+            self._places.release()
+            raise
+
+    def give_back(self, connection: AsyncConnection) -> None:
+        """Takes a connection back, and keeps it if it can be used again."""
+        if connection.is_usable:
+            self._idle.append(connection)
+        else:
+            connection.close()
+        if self._places is not None:
+            self._places.release()
+
+    def close(self) -> None:
+        """Closes all that is not lent."""
+        while (connection := self._taken()) is not None:
+            connection.close()
+
+    def _taken(self) -> AsyncConnection | None:
+        """Asked for and taken at once: several threads may take from one pool."""
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return None

@@ -1,0 +1,209 @@
+"""Everything that can go wrong, as exceptions. Each has a stable `code` (`domain.snake_case`), a `message` that says what
+happened this time, and a `hint` that says what to do; the codes of nodes have pages in the project's docs/errors.
+
+    TallystickError
+    ├── Problem             the node's answer is a problem
+    │   ├── Busy            not now; after `retry_after_s` the same may go well
+    │   ├── Unauthorised    no token, or no good one
+    │   ├── Forbidden       the user lacks a permission, which the message names
+    │   ├── NotFound
+    │   ├── Conflict        something stands in the way: a name that is taken, an offset that is another
+    │   └── Invalid         the request is not what the node takes
+    ├── FlowFailed          the flow ended with an error; `outcome` has all of it
+    ├── FlowParked          the flow cannot go on by itself, an operator has to decide
+    ├── ConnectionFailed    no connection, or it was lost
+    │   └── NotTrusted      the node's certificate is not from the network's root, or for another name
+    ├── TimedOut            the time allowed is over
+    ├── BadAnswer           an answer that is not what the API's description says
+    ├── BadEndpoint         what was said about where the node is makes no sense
+    └── TransferFailed      what arrived is not what was sent
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+from ._models import Outcome
+
+__all__ = [
+    "BadAnswer",
+    "BadEndpoint",
+    "Busy",
+    "Conflict",
+    "ConnectionFailed",
+    "FlowFailed",
+    "FlowParked",
+    "Forbidden",
+    "Invalid",
+    "NotFound",
+    "NotTrusted",
+    "Problem",
+    "TallystickError",
+    "TimedOut",
+    "TransferFailed",
+    "Unauthorised",
+]
+
+
+class TallystickError(Exception):
+    """What all the others are."""
+
+    code = "client.failed"
+    hint = "Look at the message."
+
+    def __init__(self, message: str, *, code: str | None = None, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        if code is not None:
+            self.code = code
+        if hint is not None:
+            self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.message} ({self.hint})"
+
+
+class Problem(TallystickError):
+    """The node answered with a problem (RFC 9457)."""
+
+    def __init__(self, message: str, *, code: str, hint: str, status: int, retry_after_s: float | None = None) -> None:
+        super().__init__(message, code=code, hint=hint)
+        #: The HTTP status.
+        self.status = status
+        #: When to try again, if that is the thing to do.
+        self.retry_after_s = retry_after_s
+
+
+class Busy(Problem):
+    """The node refused the request for now and did nothing of it; it says when to come again."""
+
+
+class Unauthorised(Problem):
+    """The request carried no token, or one that is not or no longer good."""
+
+
+class Forbidden(Problem):
+    """The token's user lacks the permission that the message names."""
+
+
+class NotFound(Problem):
+    """There is no such thing, or none that this user may see."""
+
+
+class Conflict(Problem):
+    """Something is there already, or stands otherwise."""
+
+
+class Invalid(Problem):
+    """The request does not parse, is too large, or asks for what cannot be."""
+
+
+class FlowFailed(TallystickError):
+    """The flow ended with an error."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        error = outcome.error
+        if error is None:
+            super().__init__("the flow failed without saying why", code="client.bad_answer")
+        else:
+            super().__init__(error.message, code=error.code, hint=error.hint)
+        #: What became of the flow.
+        self.outcome = outcome
+        #: When to try again under another client id, if that is the thing to do.
+        self.retry_after_s = None if error is None or error.retry_after_ms is None else error.retry_after_ms / 1000
+
+
+class FlowParked(TallystickError):
+    """The flow cannot go on by itself; it is kept until an operator retries or kills it."""
+
+    code = "flow.parked"
+    hint = "An operator looks at the flow, then retries or kills it."
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__(f"flow {outcome.flow_id} is {outcome.status}: {outcome.step or 'no reason is given'}")
+        #: Where the flow stands.
+        self.outcome = outcome
+
+
+class ConnectionFailed(TallystickError):
+    """No connection to the node could be made, or the one there was broke."""
+
+    code = "client.connection_lost"
+    hint = "Check that the node runs and is reached at this address; ask again."
+
+
+class NotTrusted(ConnectionFailed):
+    """The node showed a certificate that the network's root did not sign, or that is for another name."""
+
+    code = "client.not_trusted"
+    hint = "Give the root certificate of the node's own network (root.pem in its folder)."
+
+
+class TimedOut(TallystickError):
+    """The time allowed is over. What was asked for may still happen: a start that has a client id can be repeated."""
+
+    code = "client.timeout"
+    hint = "Allow more time, or look at the node."
+
+
+class BadAnswer(TallystickError):
+    """The answer is not what the API's description says."""
+
+    code = "client.bad_answer"
+    hint = "Check that this is a node's API, and that the package is not older than the node by far."
+
+
+class BadEndpoint(TallystickError):
+    """Where the node is, or how to be let in, is said wrongly."""
+
+    code = "client.bad_endpoint"
+    hint = "Name a node's folder, or an https:// address with the network's root certificate and a token."
+
+
+class TransferFailed(TallystickError):
+    """What arrived differs from what was announced."""
+
+    code = "client.bad_answer"
+    hint = "Start the transfer anew."
+
+
+_KINDS: dict[int, type[Problem]] = {
+    400: Invalid,
+    401: Unauthorised,
+    403: Forbidden,
+    404: NotFound,
+    405: Invalid,
+    408: Invalid,
+    409: Conflict,
+    411: Invalid,
+    412: Conflict,
+    413: Invalid,
+    415: Invalid,
+    416: Invalid,
+    422: Invalid,
+    429: Busy,
+}
+
+
+def problem(status: int, body: object, retry_after_s: float | None = None) -> Problem:
+    """The exception for an answer that is no success; `retry_after_s` is what its header says."""
+    said: Mapping[str, Any] = body if isinstance(body, Mapping) else {}
+    later = said.get("retry_after_ms")
+    if isinstance(later, (int, float)) and not isinstance(later, bool) and later >= 0:
+        retry_after_s = later / 1000
+    kind = _KINDS.get(status, Problem)
+    if retry_after_s is not None and status >= 429:
+        kind = Busy
+    return kind(
+        str(said.get("detail") or said.get("title") or f"the node answered {status}"),
+        code=str(said.get("code") or BadAnswer.code),
+        hint=str(said.get("hint") or BadAnswer.hint),
+        status=status,
+        retry_after_s=retry_after_s,
+    )
+
+
+def bad_answer(what: str, cause: BaseException | None = None) -> NoReturn:
+    """Raises `BadAnswer`."""
+    raise BadAnswer(what) from cause

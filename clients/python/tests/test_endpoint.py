@@ -1,0 +1,62 @@
+"""Where a node is."""
+
+from __future__ import annotations
+
+import pathlib
+
+import pytest
+
+from tallystick import BadEndpoint, Client, Endpoint, Login
+
+
+def write(folder: pathlib.Path, listen: str) -> pathlib.Path:
+    (folder / "node.toml").write_text(f'[api]\nlisten = "{listen}"\n')
+    (folder / "root.pem").write_text("-----BEGIN CERTIFICATE-----\n")
+    (folder / "api-token").write_text("abc\n")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("listen", "reached"),
+    [
+        ("127.0.0.1:7200", "https://127.0.0.1:7200"),
+        ("0.0.0.0:7200", "https://127.0.0.1:7200"),
+        ("[::]:7200", "https://[::1]:7200"),
+        ("node.example:7200", "https://node.example:7200"),
+    ],
+)
+def test_a_folder_says_where_its_node_is(tmp_path: pathlib.Path, listen: str, reached: str) -> None:
+    found = Endpoint.of_folder(write(tmp_path, listen))
+    assert str(found) == reached
+    assert found.token == "abc"
+
+
+@pytest.mark.parametrize("url", ["http://node:1", "https://", "https://u@node", "https://node:99999", "https://node/v1", "node"])
+def test_an_address_that_makes_no_sense_is_refused(tmp_path: pathlib.Path, url: str) -> None:
+    with pytest.raises(BadEndpoint):
+        Client(url, root=write(tmp_path, "x:1") / "root.pem")
+
+
+def test_a_folder_without_a_node_is_refused(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(BadEndpoint, match=r"node\.toml"):
+        Client(tmp_path)
+
+
+def test_secrets_are_not_shown() -> None:
+    shown = repr(Endpoint("h", 1, "pem", "hush")) + repr(Login("ann", "hush"))
+    assert "hush" not in shown
+
+
+def test_a_root_that_is_no_certificate_is_refused(folders: pathlib.Path) -> None:
+    with pytest.raises(BadEndpoint, match="root certificate"):
+        Client("https://127.0.0.1:1", root="-----BEGIN CERTIFICATE-----\nnonsense", token="t")
+
+
+def test_one_way_in_is_enough(folders: pathlib.Path) -> None:
+    with pytest.raises(BadEndpoint, match="one of"):
+        Client("https://127.0.0.1:1", root=folders / "bank-a" / "root.pem", token="t", login=Login("a", "b"))
+
+
+def test_a_token_cannot_smuggle_a_header(folders: pathlib.Path) -> None:
+    with pytest.raises(BadEndpoint, match="token"):
+        Client("https://127.0.0.1:1", root=folders / "bank-a" / "root.pem", token="t\r\nx: y")
