@@ -144,6 +144,7 @@ def signed_message(id_, signature):
 # The schema.
 
 FORMATS = [
+    ("attachments", ("messages",), "hex", "file-message"),
     ("keys", ("pairs", "composites"), "encoding", "public-key"),
     ("network", ("node_infos",), "encoding", "node-info"),
     ("network", ("node_infos",), "signed", "signed-node-info"),
@@ -326,6 +327,15 @@ def check_network(file):
         expect(is_valid(unsigned[3], 6, message, signature), True, "signature of a descriptor")
 
 
+def check_attachments(file):
+    """Messages of one form; what CDDL does not say about those that are refused is said by the decoder's own tests."""
+    for entry in file["messages"]:
+        raw = bytes.fromhex(entry["hex"])
+        expect(encode(decode(raw)), raw, entry["name"])
+    data = next(decode(bytes.fromhex(entry["hex"])) for entry in file["messages"] if entry["name"] == "data")
+    expect(hashlib.sha256(data[3]).digest(), data[1], "hash of a file in one part")
+
+
 def check_chain(file):
     chain.check_chain(file, expect)
 
@@ -337,7 +347,7 @@ def check_chain_messages(file):
 def main():
     folder, schema = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
     files = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("*.json")}
-    expect(sorted(files), ["cbor", "chain", "chain_messages", "hashes", "keys", "network", "notary", "tear_offs", "transactions"], "files")
+    expect(sorted(files), ["attachments", "cbor", "chain", "chain_messages", "hashes", "keys", "network", "notary", "tear_offs", "transactions"], "files")
     check_schema(files, Schema(schema.read_text(encoding="utf-8")))
     for name, file in files.items():
         globals()[f"check_{name}"](file)

@@ -21,6 +21,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("notary", &["primitives", "ledger"]),
     ("flow", &["primitives", "ledger"]),
     ("chain", &["primitives"]),
+    ("transfer", &["primitives", "ledger"]),
     ("finance", &["primitives", "ledger", "vault", "flow"]),
     (
         "kernel",
@@ -49,6 +50,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "notary",
             "flow",
             "chain",
+            "transfer",
             "finance",
             "kernel",
             "store",
@@ -118,6 +120,7 @@ const PURE: &[&str] = &[
     "notary",
     "flow",
     "chain",
+    "transfer",
     "finance",
     "kernel",
 ];

@@ -1,0 +1,81 @@
+//! A budget of bytes in a second.
+
+/// Fills with time up to a quarter of a second's worth, or one chunk if that is more.
+#[derive(Clone, Debug)]
+pub(crate) struct Bucket {
+    per_s: u64,
+    burst: u64,
+    /// Thousandths of a byte, so that slow budgets lose nothing by rounding.
+    tokens: u128,
+    at_ms: u64,
+}
+
+impl Bucket {
+    /// Full; a rate of 0 is no bound.
+    pub(crate) fn new(per_s: u64, chunk: u64) -> Self {
+        let burst = (per_s / 4).max(chunk);
+        Self {
+            per_s,
+            burst,
+            tokens: u128::from(burst) * 1_000,
+            at_ms: 0,
+        }
+    }
+
+    /// Takes so many bytes, no more than a chunk, if they are there.
+    pub(crate) fn take(&mut self, now_ms: u64, bytes: u64) -> bool {
+        if self.per_s == 0 {
+            return true;
+        }
+        let passed = now_ms.saturating_sub(self.at_ms);
+        self.at_ms = self.at_ms.max(now_ms);
+        let full = u128::from(self.burst) * 1_000;
+        let gained = u128::from(passed) * u128::from(self.per_s);
+        self.tokens = full.min(self.tokens.saturating_add(gained));
+        let cost = u128::from(bytes) * 1_000;
+        if self.tokens < cost {
+            return false;
+        }
+        self.tokens -= cost;
+        true
+    }
+
+    /// When so many bytes will be there.
+    pub(crate) fn ready_at(&self, bytes: u64) -> u64 {
+        let missing = (u128::from(bytes) * 1_000).saturating_sub(self.tokens);
+        let wait = missing.div_ceil(u128::from(self.per_s.max(1)));
+        self.at_ms
+            .saturating_add(u64::try_from(wait).unwrap_or(u64::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gives_its_rate_and_no_more() {
+        let mut bucket = Bucket::new(1_000, 100);
+        assert!(bucket.take(0, 100) && bucket.take(0, 100));
+        assert!(
+            !bucket.take(0, 100),
+            "a quarter of a second's worth is gone"
+        );
+        assert_eq!(bucket.ready_at(100), 50);
+        assert!(!bucket.take(49, 100));
+        assert!(bucket.take(50, 100));
+        let mut taken = 0;
+        for ms in 50..10_050 {
+            while bucket.take(ms, 100) {
+                taken += 100;
+            }
+        }
+        assert!((9_900..=10_100).contains(&taken), "{taken}");
+    }
+
+    #[test]
+    fn without_a_rate_there_is_no_bound() {
+        let mut bucket = Bucket::new(0, 1);
+        assert!((0..1_000).all(|_| bucket.take(0, u64::MAX)));
+    }
+}

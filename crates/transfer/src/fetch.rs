@@ -1,0 +1,114 @@
+//! One file that is fetched, and where it stands.
+
+use ledger::{PartyId, TxId};
+
+use crate::event::Offer;
+
+/// Most peers that one file is wanted from; more are refused.
+pub(crate) const SOURCES_MAX: usize = 4;
+/// How often a silent or forgetful peer is asked again before it is given up for now.
+pub(crate) const ASKED_AGAIN_MAX: u32 = 6;
+/// How often the pause before asking again doubles.
+const DOUBLINGS_MAX: u32 = 3;
+
+/// A peer to fetch a file from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Source {
+    pub(crate) peer: PartyId,
+    pub(crate) transaction: TxId,
+    pub(crate) size_max: u64,
+}
+
+/// Where a fetch stands.
+///
+/// ```text
+///  Away ─► Queued ─► Wanted ─► Offered ─► Opening ─► Moving ─► Publishing
+///   ▲        ▲                               ▲          │           │
+///   └────────┴── connection gone, "again" ───┼──────────┘           │
+///                                            └── not all of its own ┘
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Its peer is away.
+    Away,
+    /// Waits until the peer may be asked what it has, if not for the pause that the timer is set to.
+    Queued { pausing: bool },
+    /// The peer was asked what it has.
+    Wanted,
+    /// The peer has it; waits for a slot.
+    Offered,
+    /// What is here of it is being opened.
+    Opening,
+    /// Bytes come.
+    Moving,
+    /// All bytes are written: they are checked.
+    Publishing,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(crate) struct Fetch {
+    /// The first one is asked; the others are for when it fails.
+    pub(crate) sources: Vec<Source>,
+    /// Which came first: lower is older.
+    pub(crate) order: u64,
+    pub(crate) state: State,
+    pub(crate) offer: Option<Offer>,
+    /// Bytes asked for, come and written; each is the next one's bound.
+    pub(crate) asked: u64,
+    pub(crate) received: u64,
+    pub(crate) written: u64,
+    /// When something was last heard of it, or asked.
+    pub(crate) heard_ms: u64,
+    /// How often the peer was asked again since.
+    pub(crate) asked_again: u32,
+    /// All that is here of it came from the present source.
+    pub(crate) clean: bool,
+    /// Something of it was here when it began.
+    pub(crate) resumed: bool,
+    /// What the timer is set to.
+    pub(crate) timer: Option<u64>,
+}
+
+impl Fetch {
+    pub(crate) fn new(source: Source, order: u64) -> Self {
+        Self {
+            sources: vec![source],
+            order,
+            state: State::Away,
+            offer: None,
+            asked: 0,
+            received: 0,
+            written: 0,
+            heard_ms: 0,
+            asked_again: 0,
+            clean: true,
+            resumed: false,
+            timer: None,
+        }
+    }
+
+    /// The source that is asked; there is always one.
+    pub(crate) fn source(&self) -> Option<Source> {
+        self.sources.first().copied()
+    }
+
+    pub(crate) fn size(&self) -> u64 {
+        self.offer.as_ref().map_or(0, |offer| offer.size)
+    }
+
+    /// Bytes that are asked for and have not come.
+    pub(crate) fn on_the_way(&self) -> u64 {
+        self.asked.saturating_sub(self.received)
+    }
+
+    /// Bytes of memory that are promised to it.
+    pub(crate) fn in_flight(&self) -> u64 {
+        self.asked.saturating_sub(self.written)
+    }
+
+    /// How long to wait for an answer.
+    pub(crate) fn patience_ms(&self, silence_ms: u64) -> u64 {
+        silence_ms.saturating_mul(1 << self.asked_again.min(DOUBLINGS_MAX))
+    }
+}

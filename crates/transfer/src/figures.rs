@@ -1,0 +1,36 @@
+//! What the transfers count.
+
+/// Counted since the start, and how things stand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// Bytes of files that came and were taken.
+    pub bytes_in: u64,
+    /// Bytes of files that went out.
+    pub bytes_out: u64,
+    /// Files that arrived.
+    pub arrived: u64,
+    /// Files that arrived after having begun earlier: after a crash or on another connection.
+    pub resumed: u64,
+    /// Fetches that ended without the file.
+    pub failed: u64,
+    /// Times that a silent peer was asked again.
+    pub asked_again: u64,
+    /// Files whose hash was another than the one asked for.
+    pub mismatched: u64,
+    /// Bytes that nobody had asked for, or that came twice; they were dropped.
+    pub unasked_bytes: u64,
+    /// Messages that were none.
+    pub malformed: u64,
+    /// Wishes of peers that were refused.
+    pub refused: u64,
+    /// Fetches that wait or move.
+    pub fetches: u64,
+    /// Files that are moving towards this node.
+    pub moving: u64,
+    /// Files that peers may ask parts of.
+    pub served: u64,
+    /// Bytes of memory promised to what is fetched: asked for, or waiting for the disk.
+    pub memory_in: u64,
+    /// Bytes of memory taken by what is served: being read, or waiting for the network.
+    pub memory_out: u64,
+}

@@ -1,0 +1,37 @@
+//! How files travel between two nodes: `(event) -> actions`, without sockets, disk or clock.
+//!
+//! ```text
+//!   receiver                                   sender
+//!   Fetch ─► Want(hash, transaction) ────────► Permit ─► (may this peer have it?)
+//!            Offer(size, name, type) ◄──────── Permitted
+//!   Open ◄─  (fits? a slot?)
+//!   Opened ─► Ask(offset, length) ───────────► Read … Read
+//!            Data(offset, bytes) ◄──────────── (a chunk at a time)
+//!   Write ◄─
+//!   Wrote … ─► Publish ─► Published ─► Arrived, Done ►
+//! ```
+//! The receiver pulls: it asks for no more than its budgets hold, so nothing that it has not room for is on the way. What a
+//! sender may take for reading and sending is bounded by budgets of its own, whatever it is asked.
+//!
+//! It never looks at content. Whether it has the right hash is found by whoever writes it, and told by an event.
+
+mod bucket;
+mod event;
+mod fetch;
+mod figures;
+mod inbound;
+mod message;
+mod options;
+mod pump;
+mod receiving;
+mod serving;
+mod transfers;
+
+pub use event::{Action, Event, Failure, Fault, Offer};
+pub use figures::Figures;
+pub use message::{
+    MEDIA_TYPE_BYTES_MAX, MESSAGE_HEAD_BYTES_MAX, Message, NAME_BYTES_MAX, Payload, Reason,
+    hint_is_good,
+};
+pub use options::Options;
+pub use transfers::Transfers;

@@ -1,0 +1,59 @@
+//! What the transfers are bounded by.
+
+/// Settings of [`Transfers`](crate::Transfers). Each budget counts one direction: what is fetched, and what is served.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Bytes asked for, on the way or waiting for the disk (fetched); being read or waiting for the network (served). One
+    /// chunk for each peer may come on top of what is served, so that no peer shuts others out.
+    pub memory_bytes: u64,
+    /// The same for one peer.
+    pub peer_bytes: u64,
+    /// The same for one file that is fetched.
+    pub file_bytes: u64,
+    /// Bytes of a file in one message.
+    pub chunk_bytes: u32,
+    /// Files fetched at once.
+    pub at_once: usize,
+    /// Files fetched at once from one peer.
+    pub at_once_per_peer: usize,
+    /// Bytes fetched in a second; 0 for as many as come.
+    pub down_bytes_per_s: u64,
+    /// Bytes served in a second; 0 for as many as go.
+    pub up_bytes_per_s: u64,
+    /// Silence of a peer about a file after which it is asked again, in milliseconds. It doubles with each time, up to eightfold.
+    pub silence_ms: u64,
+    /// How long a fetch waits for a peer that is away before it is given up for now, in milliseconds.
+    pub away_ms: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            memory_bytes: 32 << 20,
+            peer_bytes: 8 << 20,
+            file_bytes: 2 << 20,
+            chunk_bytes: 256 << 10,
+            at_once: 32,
+            at_once_per_peer: 8,
+            down_bytes_per_s: 0,
+            up_bytes_per_s: 0,
+            silence_ms: 10_000,
+            away_ms: 60_000,
+        }
+    }
+}
+
+impl Options {
+    /// Each budget holds one chunk at least, and a chunk is no larger than any of them.
+    pub(crate) fn sound(mut self) -> Self {
+        self.chunk_bytes = self.chunk_bytes.max(1);
+        let chunk = u64::from(self.chunk_bytes);
+        self.memory_bytes = self.memory_bytes.max(chunk);
+        self.peer_bytes = self.peer_bytes.clamp(chunk, self.memory_bytes);
+        self.file_bytes = self.file_bytes.clamp(chunk, self.peer_bytes);
+        self.at_once = self.at_once.max(1);
+        self.at_once_per_peer = self.at_once_per_peer.clamp(1, self.at_once);
+        self.silence_ms = self.silence_ms.max(1);
+        self
+    }
+}

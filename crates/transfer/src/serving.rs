@@ -1,0 +1,364 @@
+//! What this node gives to others: only what it was told that they may have, within its own budgets.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ledger::{PartyId, TxId};
+use primitives::Hash;
+
+use crate::bucket::Bucket;
+use crate::event::{Action, Fault, Offer};
+use crate::inbound::is_oldest_turn;
+use crate::message::{MEDIA_TYPE_BYTES_MAX, Message, NAME_BYTES_MAX, Reason, hint_is_good};
+use crate::options::Options;
+use crate::receiving::Out;
+
+/// Wishes of one peer that wait for an answer; more are told to come again.
+const PENDING_PER_PEER_MAX: usize = 64;
+/// Files that one peer may ask parts of; the one that was asked for longest ago is forgotten for another.
+const SERVED_PER_PEER_MAX: usize = 64;
+/// How often the network is asked how much waits, in milliseconds.
+const GAUGE_MS: u64 = 5;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Serving {
+    options: Options,
+    peers: BTreeMap<PartyId, Outbound>,
+    bucket: Bucket,
+    /// The peer whose turn came last.
+    turn: Option<PartyId>,
+    picks: u64,
+    /// When to go on, if something is in the way now.
+    wakeup: Option<u64>,
+    gauged_ms: Option<u64>,
+}
+
+/// What one peer asks for.
+#[derive(Debug, Default)]
+struct Outbound {
+    up: bool,
+    pending: BTreeSet<Hash>,
+    files: BTreeMap<Hash, Served>,
+    /// Bytes that are being read.
+    reading: u64,
+    /// Bytes that wait in the network's queues, or did when we last looked, with what was sent since.
+    queued: u64,
+}
+
+/// A file that a peer may ask parts of.
+#[derive(Debug)]
+struct Served {
+    size: u64,
+    /// What is asked for and not read yet: from here
+    next: u64,
+    /// to here.
+    until: u64,
+    /// The choice at which it was last asked for.
+    used: u64,
+}
+
+impl Serving {
+    pub(crate) fn new(options: Options) -> Self {
+        Self {
+            bucket: Bucket::new(options.up_bytes_per_s, options.chunk_bytes.into()),
+            options,
+            peers: BTreeMap::new(),
+            turn: None,
+            picks: 0,
+            wakeup: None,
+            gauged_ms: None,
+        }
+    }
+
+    pub(crate) fn peer_up(&mut self, peer: PartyId) {
+        self.peer_down(peer);
+        self.peers.entry(peer).or_default().up = true;
+    }
+
+    pub(crate) fn peer_down(&mut self, peer: PartyId) {
+        if let Some(outbound) = self.peers.get_mut(&peer) {
+            // What is being read stays counted until it is.
+            *outbound = Outbound {
+                reading: outbound.reading,
+                ..Outbound::default()
+            };
+            self.tidy(peer);
+        }
+    }
+
+    pub(crate) fn wanted(
+        &mut self,
+        peer: PartyId,
+        hash: Hash,
+        transaction: TxId,
+        out: &mut Out<'_>,
+    ) {
+        let Some(outbound) = self.connected(peer) else {
+            return;
+        };
+        if outbound.pending.len() >= PENDING_PER_PEER_MAX && !outbound.pending.contains(&hash) {
+            return refuse(peer, hash, Reason::Again, out);
+        }
+        if outbound.pending.insert(hash) {
+            out.act(Action::Permit {
+                peer,
+                hash,
+                transaction,
+            });
+        }
+    }
+
+    pub(crate) fn permitted(
+        &mut self,
+        peer: PartyId,
+        hash: Hash,
+        offer: Option<Offer>,
+        out: &mut Out<'_>,
+    ) {
+        let used = self.picks;
+        let Some(outbound) = self.connected(peer) else {
+            return;
+        };
+        if !outbound.pending.remove(&hash) {
+            return;
+        }
+        let Some(mut offer) = offer else {
+            return refuse(peer, hash, Reason::Unknown, out);
+        };
+        if outbound.files.len() >= SERVED_PER_PEER_MAX && !outbound.files.contains_key(&hash) {
+            let oldest = outbound.files.iter().min_by_key(|(_, file)| file.used);
+            if let Some(oldest) = oldest.map(|(hash, _)| *hash) {
+                outbound.files.remove(&oldest);
+            }
+        }
+        let served = Served {
+            size: offer.size,
+            next: 0,
+            until: 0,
+            used,
+        };
+        outbound.files.insert(hash, served);
+        offer.name = offer.name.filter(|name| hint_is_good(name, NAME_BYTES_MAX));
+        offer.media_type = offer
+            .media_type
+            .filter(|kind| hint_is_good(kind, MEDIA_TYPE_BYTES_MAX));
+        out.send(peer, &Message::Offer { hash, offer });
+    }
+
+    /// A peer asks for a part. Returns its fault, if that is one.
+    pub(crate) fn asked(
+        &mut self,
+        peer: PartyId,
+        hash: Hash,
+        (offset, length): (u64, u64),
+        out: &mut Out<'_>,
+    ) -> Option<Fault> {
+        let used = self.picks;
+        let outbound = self.connected(peer)?;
+        let Some(file) = outbound.files.get_mut(&hash) else {
+            refuse(peer, hash, Reason::Again, out);
+            return None;
+        };
+        let until = offset.saturating_add(length);
+        if until > file.size {
+            return Some(Fault::Beyond);
+        }
+        if offset != file.until {
+            file.next = offset;
+        }
+        file.until = until;
+        file.used = used;
+        None
+    }
+
+    pub(crate) fn done(&mut self, peer: PartyId, hash: Hash) {
+        if let Some(outbound) = self.peers.get_mut(&peer) {
+            outbound.pending.remove(&hash);
+            outbound.files.remove(&hash);
+        }
+    }
+
+    pub(crate) fn read(
+        &mut self,
+        peer: PartyId,
+        hash: Hash,
+        (length, message): (u64, Vec<u8>),
+        out: &mut Out<'_>,
+    ) {
+        let Some(outbound) = self.peers.get_mut(&peer) else {
+            return;
+        };
+        outbound.reading = outbound.reading.saturating_sub(length);
+        if outbound.up && outbound.files.contains_key(&hash) {
+            outbound.queued = outbound.queued.saturating_add(message.len() as u64);
+            out.figures.bytes_out += length;
+            out.act(Action::Send {
+                peer,
+                bytes: message,
+            });
+        }
+        self.tidy(peer);
+    }
+
+    pub(crate) fn read_failed(
+        &mut self,
+        peer: PartyId,
+        hash: Hash,
+        length: u64,
+        out: &mut Out<'_>,
+    ) {
+        let Some(outbound) = self.peers.get_mut(&peer) else {
+            return;
+        };
+        outbound.reading = outbound.reading.saturating_sub(length);
+        if outbound.up && outbound.files.remove(&hash).is_some() {
+            refuse(peer, hash, Reason::Again, out);
+        }
+        self.tidy(peer);
+    }
+
+    pub(crate) fn queued(&mut self, peer: PartyId, bytes: u64) {
+        if let Some(outbound) = self.peers.get_mut(&peer) {
+            outbound.queued = bytes;
+        }
+    }
+
+    /// Has read what there is room for.
+    pub(crate) fn pump(&mut self, now: u64, out: &mut Out<'_>) {
+        self.wakeup = None;
+        let mut memory = self.memory();
+        let mut crowded = false;
+        let mut turns = self.in_turn();
+        'turns: while !turns.is_empty() {
+            let mut left = Vec::with_capacity(turns.len());
+            for peer in turns {
+                let Some((hash, offset, length)) = self.next_part(peer) else {
+                    continue;
+                };
+                if !self.has_room(peer, length, memory) {
+                    crowded = true;
+                    continue;
+                }
+                if !self.bucket.take(now, length) {
+                    self.wakeup = Some(self.bucket.ready_at(length).max(now + 1));
+                    break 'turns;
+                }
+                memory += length;
+                self.read_on(peer, hash, (offset, length), out);
+                left.push(peer);
+            }
+            turns = left;
+        }
+        if crowded {
+            self.gauge(now, out);
+        }
+    }
+
+    fn read_on(
+        &mut self,
+        peer: PartyId,
+        hash: Hash,
+        (offset, length): (u64, u64),
+        out: &mut Out<'_>,
+    ) {
+        self.picks += 1;
+        self.turn = Some(peer);
+        let Some(outbound) = self.peers.get_mut(&peer) else {
+            return;
+        };
+        outbound.reading += length;
+        if let Some(file) = outbound.files.get_mut(&hash) {
+            file.next = offset + length;
+            file.used = self.picks;
+        }
+        // A chunk's size at most.
+        let length = u32::try_from(length).unwrap_or(u32::MAX);
+        out.act(Action::Read {
+            peer,
+            hash,
+            offset,
+            length,
+            head: Message::data_head(&hash, offset, length),
+        });
+    }
+
+    /// The next part that a peer asks for: of its smallest file, but every few times of the one that waits longest.
+    fn next_part(&self, peer: PartyId) -> Option<(Hash, u64, u64)> {
+        let waiting = self.peers.get(&peer)?.files.iter();
+        let waiting = waiting.filter(|(_, file)| file.next < file.until);
+        let (hash, file) = if is_oldest_turn(self.picks) {
+            waiting.min_by_key(|(_, file)| file.used)?
+        } else {
+            waiting.min_by_key(|(_, file)| file.size)?
+        };
+        let length = (file.until - file.next).min(self.options.chunk_bytes.into());
+        Some((*hash, file.next, length))
+    }
+
+    fn has_room(&self, peer: PartyId, length: u64, memory: u64) -> bool {
+        let Some(outbound) = self.peers.get(&peer) else {
+            return false;
+        };
+        let taken = outbound.reading.saturating_add(outbound.queued);
+        taken == 0
+            || (taken.saturating_add(length) <= self.options.peer_bytes
+                && memory.saturating_add(length) <= self.options.memory_bytes)
+    }
+
+    /// Has the network say how much waits in it, not more often than it changes.
+    fn gauge(&mut self, now: u64, out: &mut Out<'_>) {
+        let due = self.gauged_ms.map_or(now, |at| at.saturating_add(GAUGE_MS));
+        if due <= now {
+            self.gauged_ms = Some(now);
+            for (peer, outbound) in &self.peers {
+                if outbound.queued > 0 {
+                    out.act(Action::Gauge { peer: *peer });
+                }
+            }
+        }
+        let again = due.max(now.saturating_add(1));
+        self.wakeup = Some(self.wakeup.map_or(again, |at| at.min(again)));
+    }
+
+    fn in_turn(&self) -> Vec<PartyId> {
+        let asks = |(peer, outbound): (&PartyId, &Outbound)| {
+            (outbound.up && !outbound.files.is_empty()).then_some(*peer)
+        };
+        let mut peers: Vec<PartyId> = self.peers.iter().filter_map(asks).collect();
+        let first = peers.partition_point(|peer| Some(*peer) <= self.turn);
+        peers.rotate_left(first);
+        peers
+    }
+
+    fn connected(&mut self, peer: PartyId) -> Option<&mut Outbound> {
+        self.peers.get_mut(&peer).filter(|outbound| outbound.up)
+    }
+
+    fn tidy(&mut self, peer: PartyId) {
+        let idle = |outbound: &Outbound| !outbound.up && outbound.reading == 0;
+        if self.peers.get(&peer).is_some_and(idle) {
+            self.peers.remove(&peer);
+        }
+    }
+
+    pub(crate) fn memory(&self) -> u64 {
+        let taken = self.peers.values().map(|peer| peer.reading + peer.queued);
+        taken.sum()
+    }
+
+    pub(crate) fn served(&self) -> u64 {
+        self.peers
+            .values()
+            .map(|peer| peer.files.len() as u64)
+            .sum()
+    }
+
+    pub(crate) fn next_wakeup(&self) -> Option<u64> {
+        self.wakeup
+    }
+}
+
+fn refuse(peer: PartyId, hash: Hash, reason: Reason, out: &mut Out<'_>) {
+    out.figures.refused += 1;
+    out.send(peer, &Message::Refused { hash, reason });
+}
