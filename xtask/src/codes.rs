@@ -17,6 +17,7 @@ const NO_CODES: &[&str] = &[
     "ledger.transition",
     "tally.bid",
     "tally.cash",
+    "tally.document",
     "tally.lock",
     "tally.mandate",
     "tally.obligation",

@@ -234,6 +234,14 @@ pub const ERRORS: &[ErrorInfo] = catalogue! {
     "mandate.command_without_mandate": "A command is about mandates that the transaction does not have." => "remove the command, or add the mandates";
     "mandate.owner_must_sign": "A mandate is made or consumed, and no command for that names its owner as a signer." => "add the owners' keys to the signers of the command";
     "mandate.not_a_mandate": "The state that is to be revoked is no mandate of this node." => "give the state that swap.mandate returned";
+    "document.state_malformed": "The data of a document does not decode, or its title is empty, too long or holds control characters." => "encode it as [from, to, title, attachment] with a title of 1 to 256 bytes";
+    "document.command_malformed": "The value of a command to the contract of documents does not decode." => "encode a sharing";
+    "document.commands_mismatched": "Documents are made without a command, or with two, or a command shares none." => "use one command for all documents of the transaction";
+    "document.kept": "A document is consumed." => "leave it: what was shared stays shared; share a newer document beside it";
+    "document.not_attached": "A document names a file that is not attached to the transaction." => "attach the file's hash to the transaction";
+    "document.with_itself": "A party shares a document with itself." => "name another party";
+    "document.sharer_must_sign": "A document is shared, and the command does not name the party that shares it as a signer." => "add the key of the party that shares to the signers of the command";
+    "document.title_invalid": "A title is empty, longer than 256 bytes, or holds control characters." => "give a title of 1 to 256 bytes in one line";
     "swap.zero": "A price or a quantity is zero." => "give at least 1 minor unit of cash and 1 unit of stock; use cash.pay or stock.transfer to give for nothing";
     "swap.count": "A swap has no pair, or more than 5." => "give 1 to 5 pairs";
     "swap.party_twice": "A party is in a swap twice." => "let each party be the buyer or the seller of one pair; settle the others in another swap";
@@ -260,6 +268,7 @@ mod tests {
                 [
                     "bid",
                     "cash",
+                    "document",
                     "lock",
                     "mandate",
                     "obligation",

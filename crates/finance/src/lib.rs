@@ -1,5 +1,5 @@
 //! Contracts and flows of finance: cash, stock, time locks, commercial paper, obligations, trades of these against cash, and swaps of
-//! cash for stock among many.
+//! cash for stock among many; documents that parties share.
 //!
 //! Pure: contracts decide from a transaction alone, flows ask the world through their context.
 
@@ -11,6 +11,7 @@ mod errors;
 mod reference;
 
 pub mod cash_builder;
+pub mod document;
 pub mod flows;
 pub mod lock;
 pub mod obligation;
@@ -41,6 +42,7 @@ pub fn register_contracts(registry: &mut ContractRegistry) -> Result<(), Registr
     registry.register(Arc::new(lock::LockContract))?;
     registry.register(Arc::new(stock::StockContract))?;
     registry.register(Arc::new(swap::MandateContract))?;
+    registry.register(Arc::new(document::DocumentContract))?;
     Ok(())
 }
 

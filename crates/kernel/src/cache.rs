@@ -44,16 +44,21 @@ impl<K: Hash + Eq + Clone, V: Clone> GenerationCache<K, V> {
         (self.young_bytes, self.old_bytes) = (0, 0);
     }
 
-    /// Stores a value; `weight_bytes` should include the key and some overhead.
-    pub fn insert(&mut self, key: K, value: V, weight_bytes: usize) {
+    /// Forgets an entry.
+    pub fn remove(&mut self, key: &K) {
         for (entries, bytes) in [
             (&mut self.young, &mut self.young_bytes),
             (&mut self.old, &mut self.old_bytes),
         ] {
-            if let Some((_, weight)) = entries.remove(&key) {
+            if let Some((_, weight)) = entries.remove(key) {
                 *bytes = bytes.saturating_sub(weight);
             }
         }
+    }
+
+    /// Stores a value; `weight_bytes` should include the key and some overhead.
+    pub fn insert(&mut self, key: K, value: V, weight_bytes: usize) {
+        self.remove(&key);
         if weight_bytes > self.budget_bytes() {
             self.evicted += 1;
             return;

@@ -80,6 +80,7 @@ impl Kernel {
         self.forget_requests_of(flow);
         self.waits.cancel_flow(flow);
         self.look_ups.cancel_flow(flow);
+        self.proposals.end(flow, &mut self.round.batch);
         while let Some(item) = self.intake.of_flow(flow) {
             self.drop_item(item);
         }

@@ -2,7 +2,7 @@
 
 use flow::{FlowError, FlowId};
 use ledger::{Rejection, StateRef, TxId};
-use primitives::{ErrorInfo, PublicKey};
+use primitives::{ErrorInfo, Hash, PublicKey};
 
 macro_rules! errors {
     ($($constant:ident = $code:literal, $cause:literal, $action:literal;)*) => {
@@ -75,6 +75,24 @@ errors! {
         "Let the participant's operator look at the new code and authorise it: tally contract authorise, or transitions.accept_upgrades in node.toml.";
     PROPOSER_UNCONCERNED = "node.proposer_unconcerned", "A party proposed to move a state that does not concern it.",
         "Let the state's owner or one of its participants propose it.";
+    FILE_MISSING = "tx.attachment_missing", "The transaction lists a file that this node does not have.",
+        "Upload the file first (tally attachment upload), then start the flow again.";
+    FILE_TOO_LARGE = "tx.attachment_too_large", "A file has more bytes than the network's parameters allow.",
+        "Split the file, or have the network's operator raise max_attachment_bytes.";
+    FILES_TOO_LARGE = "tx.attachments_too_large", "The files that a transaction lists have more bytes together than the network's parameters allow.",
+        "List fewer files in a transaction, or have the network's operator raise max_transaction_attachment_bytes.";
+    FILE_UNAVAILABLE = "tx.attachment_unavailable", "The peer that brought a transaction does not give a file that it lists, or not now.",
+        "See whether the peer is up and has the file; what it delivered comes again by itself, a flow has to be started again.";
+    FILE_MISMATCH = "tx.attachment_mismatch", "What a peer sent as a file has another hash; it was thrown away.",
+        "Ask the peer's operator to check its disk and its version.";
+    FILE_UNKNOWN = "file.unknown", "The node has no file with this hash.",
+        "Check the hash; list the files that are here (tally attachment list).";
+    FILE_REFERENCED = "file.referenced", "Recorded transactions list the file: it stays as long as they do.",
+        "Leave it; only files to which nothing refers can be removed.";
+    FILE_IN_USE = "file.in_use", "A running flow has a transaction that lists the file.",
+        "Remove the file when the flow has ended.";
+    FILE_NOT_STORED = "file.not_stored", "A file that a peer sends does not get onto this node's disk; it is tried again.",
+        "See the code in the message: most often the disk is full.";
     SIGNATURE_INVALID = "tx.signature_invalid", "A signature does not verify.",
         "The transaction or request was changed after it was signed, or signed with another key: sign it again.";
 }
@@ -153,6 +171,10 @@ pub(crate) fn failed(info: &'static ErrorInfo, message: impl Into<String>) -> Fl
 pub(crate) fn unknown_transaction(id: &TxId) -> Rejection {
     let text = format!("transaction {id} is not recorded here");
     rejection(&UNKNOWN_TRANSACTION, text)
+}
+
+pub(crate) fn unknown_file(hash: &Hash) -> Rejection {
+    rejection(&FILE_UNKNOWN, format!("file {hash} is not here"))
 }
 
 pub(crate) fn unknown_key(key: &PublicKey) -> FlowError {

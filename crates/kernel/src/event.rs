@@ -5,6 +5,7 @@
 //!   ───────────────────────────────────────────────────────────────────────────────
 //!   Start, Attach, Cancel ─────────────┐
 //!   PeerUp, PeerDown, Message ─────────┤
+//!   FileStored, FileArrived, … ────────┤
 //!   Committed, Refilled, LookedUp ─────┤
 //!   Tick, Drain ───────────────────────┴─► handle() … handle() ─► flush()
 //!                                                                  │
@@ -18,6 +19,7 @@ use primitives::{Hash, Timestamp};
 use vault::{CoinRow, Lock, RefillRequest, ViewChange};
 
 use crate::consents::{ConsentChange, Consents};
+use crate::files::{FileFailure, FileOffer, FileRecord};
 use crate::filter::{FlowFilter, Standing};
 use crate::hospital::{Order, Ordered};
 use crate::notes::NoteId;
@@ -209,6 +211,86 @@ pub enum Event {
         /// Where the reply goes: [`Reply::Consents`].
         token: Token,
     },
+    /// A user's upload is published on this node's disk.
+    FileStored {
+        /// SHA-256 of its bytes.
+        hash: Hash,
+        /// Its bytes.
+        size: u64,
+        /// What the user calls it; a hint, unhashed.
+        name: String,
+        /// What the user says it is; a hint, unhashed.
+        media_type: String,
+        /// Who.
+        user: String,
+        /// Where the reply goes: [`Reply::FileKnown`].
+        token: Token,
+    },
+    /// A file asked for by [`Action::FetchFile`] is published on this node's disk.
+    FileArrived {
+        /// SHA-256 of its bytes, as they came.
+        hash: Hash,
+        /// Its bytes.
+        size: u64,
+        /// What the peer calls it.
+        name: String,
+        /// What the peer says it is.
+        media_type: String,
+        /// Who sent it.
+        peer: PartyId,
+    },
+    /// A peer that was asked for a file says how large it is; none of its bytes have come.
+    FileOffered {
+        /// The file.
+        hash: Hash,
+        /// Who.
+        peer: PartyId,
+        /// Its bytes, as the peer says; more never come.
+        size: u64,
+    },
+    /// A file asked for does not come, for now or at all; what came of it stays where it can be gone on with.
+    FileFailed {
+        /// The file.
+        hash: Hash,
+        /// Who was asked.
+        peer: PartyId,
+        /// Why.
+        failure: FileFailure,
+    },
+    /// A peer asks for a file: may it have it? Answered by [`Action::PermitFile`].
+    FilePermit {
+        /// Who.
+        peer: PartyId,
+        /// The file.
+        hash: Hash,
+        /// The transaction for which the peer wants it.
+        transaction: TxId,
+    },
+    /// A user takes a file away that nothing refers to.
+    FileRemove {
+        /// The file.
+        hash: Hash,
+        /// Where the reply goes.
+        token: Token,
+    },
+    /// A user trusts a file, or no longer does.
+    FileTrust {
+        /// The file.
+        hash: Hash,
+        /// Whether it is trusted.
+        trusted: bool,
+        /// Who.
+        user: String,
+        /// Where the reply goes: [`Reply::FileKnown`].
+        token: Token,
+    },
+    /// Somebody asks what is known of a file, also if its row is not durable yet.
+    FileLook {
+        /// The file.
+        hash: Hash,
+        /// Where the reply goes: [`Reply::FileKnown`].
+        token: Token,
+    },
     /// The time asked for by `next_wakeup` has come (or nothing else happened).
     Tick,
     /// Accept no more starts; say so when the last flow has ended.
@@ -266,6 +348,13 @@ pub enum Reply {
     },
     /// Which transitions of others this node signs.
     Consents(Box<Consents>),
+    /// A file is here.
+    FileKnown {
+        /// What is known of it.
+        record: Box<FileRecord>,
+        /// Whether it was not here before.
+        is_new: bool,
+    },
     /// The wish is refused.
     Rejected(Rejection),
     /// Done.
@@ -367,6 +456,37 @@ pub enum Action {
         state: StateRef,
         /// Why it was not started.
         refusal: Option<Rejection>,
+    },
+    /// Fetch a file from a peer, until [`Event::FileArrived`] or [`Event::FileFailed`] or [`Action::AbandonFile`]; asked for
+    /// again, another peer's name takes the place of the earlier one's.
+    FetchFile {
+        /// The file.
+        hash: Hash,
+        /// From whom.
+        peer: PartyId,
+        /// The transaction that entitles to it.
+        transaction: TxId,
+        /// Most bytes that it may have.
+        size_max: u64,
+    },
+    /// Nobody waits for a file any more; what has come of it may stay for another try.
+    AbandonFile {
+        /// The file.
+        hash: Hash,
+    },
+    /// Whether a peer may have a file: the answer to [`Event::FilePermit`].
+    PermitFile {
+        /// Who asked.
+        peer: PartyId,
+        /// For what.
+        hash: Hash,
+        /// What it may have; nothing if the file is not here, or not for this peer, and the peer is not told which.
+        offer: Option<FileOffer>,
+    },
+    /// A file has no row any more: take it from the disk, unless it has one again.
+    DropFile {
+        /// The file.
+        hash: Hash,
     },
     /// The drain is complete.
     Drained,

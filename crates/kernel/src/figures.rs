@@ -91,6 +91,12 @@ pub struct Figures {
     pub transactions_refused: u64,
     /// Gauge: transactions on their way into the ledger.
     pub intake_items: u64,
+    /// Gauge: files that transactions on their way wait for.
+    pub files_awaited: u64,
+    /// Files that came from peers.
+    pub files_arrived: u64,
+    /// Times that a peer was asked for a file in vain.
+    pub files_failed: u64,
     /// Back chains fetched.
     pub resolutions: u64,
     /// Transactions recorded as somebody's back chain.
@@ -150,6 +156,7 @@ impl Kernel {
                 self.key_book.owner_figures(),
             ],
             intake_items: self.intake.len() as u64,
+            files_awaited: self.intake.files.len() as u64,
             deliveries_pending: self.links.owed.rows(),
             outbox_pending: self.links.outbox_pending(),
             notary_queued: self.desk.as_ref().map_or(0, Desk::queued) as u64,

@@ -2,7 +2,7 @@
 //! contracts run, then recorded, or only verified, or refused.
 //!
 //! ```text
-//!  arrives ─► signatures (batch of the round) ─► dependencies here? ──yes──► contracts ─► settled
+//!  arrives ─► signatures (batch of the round) ─► dependencies here? ──yes──► contracts ─► files here? ─► settled
 //!                                                     │ no
 //!                                                     ├─ in flight: wait until it is recorded
 //!                                                     └─ unknown: fetch the back chain from who sent it
@@ -21,6 +21,7 @@ use flow::{Fetching, FlowId};
 use ledger::{PartyId, SignedTransaction, TxId};
 use primitives::PublicKey;
 
+use crate::files::{FileWaits, Waiter};
 use crate::resolutions::Resolutions;
 use crate::waits::EffectId;
 
@@ -87,6 +88,12 @@ impl Goal {
         self.is_peers() || matches!(self, Goal::Notarise { .. })
     }
 
+    /// Whether the files that it lists have to be here. Not those of another one's back chain, nor for a notary's decision:
+    /// contracts see no file's bytes.
+    pub fn needs_files(&self) -> bool {
+        !matches!(self, Goal::Dependency | Goal::Notarise { .. })
+    }
+
     /// How its back chain is fetched.
     pub fn fetching(&self) -> Fetching {
         match self {
@@ -151,6 +158,8 @@ pub struct Intake {
     by_effect: BTreeMap<EffectId, ItemId>,
     /// The back chains being fetched.
     pub resolutions: Resolutions,
+    /// The files being fetched.
+    pub(crate) files: FileWaits,
 }
 
 impl Intake {
@@ -166,6 +175,7 @@ impl Intake {
             waiting: HashMap::new(),
             by_effect: BTreeMap::new(),
             resolutions,
+            files: FileWaits::default(),
         }
     }
 
@@ -309,14 +319,17 @@ impl Intake {
         let relies_on = waiter
             .filter(|waiter| matches!(waiter.goal, Goal::Notarise { .. }))
             .map(|waiter| waiter.from);
+        let can_fetch = waiter.is_some_and(|waiter| waiter.from.is_some());
         let is_trusted = |bringer: Option<PartyId>| relies_on.is_none_or(|from| from == bringer);
         for dependency in &missing {
             self.waiting.entry(*dependency).or_default().insert(item);
             let recording = self.recording.get(dependency);
-            let recording = recording.and_then(|first| self.items.get(first));
+            // One that waits for files may wait long: whoever has somebody to ask asks for the transaction alone.
+            let relies = recording.filter(|first| !(can_fetch && self.files.is_waiting(first)));
+            let relies = relies.and_then(|first| self.items.get(first));
             match self.resolutions.join(dependency, item, &is_trusted) {
                 Some(number) => drop(joined.insert(number)),
-                None if recording.is_some_and(|first| is_trusted(first.from)) => {}
+                None if relies.is_some_and(|first| is_trusted(first.from)) => {}
                 None => drop(to_fetch.insert(*dependency)),
             }
         }
@@ -328,6 +341,19 @@ impl Intake {
             }
         }
         to_fetch
+    }
+
+    /// Makes an item wait for files. Returns the items that wait for its transaction: they have to look again.
+    pub(crate) fn wait_for_files(&mut self, item: ItemId, lacks: Waiter) -> Vec<ItemId> {
+        let transaction = lacks.transaction;
+        self.stop_waiting(item);
+        let effect = self.items.get(&item).and_then(|item| item.goal.effect());
+        if let Some(effect) = effect {
+            self.by_effect.insert(effect, item);
+        }
+        self.files.wait(item, lacks);
+        let waiting = self.waiting.get(&transaction).into_iter().flatten();
+        waiting.copied().collect()
     }
 
     /// An item waits for a resolution that was begun for it.
@@ -355,6 +381,7 @@ impl Intake {
         for number in std::mem::take(&mut waiter.resolutions) {
             self.resolutions.leave(number, item);
         }
+        self.files.leave(item);
         if let Some(peer) = &waiter.from {
             self.resolutions.unhold(peer, item);
         }

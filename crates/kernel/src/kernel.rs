@@ -26,6 +26,7 @@ use crate::consents::Consents;
 use crate::desk::Desk;
 use crate::event::{Action, Event, Reply};
 use crate::figures::Figures;
+use crate::files::{FileBook, Proposals, Stored};
 use crate::hospital::Hospital;
 use crate::intake::Intake;
 use crate::links::Links;
@@ -79,6 +80,8 @@ pub struct Kernel {
     pub(crate) starts: Starts,
     pub(crate) schedule: Schedule,
     pub(crate) notes: Notes,
+    pub(crate) files: FileBook,
+    pub(crate) proposals: Proposals,
     pub(crate) consents: Consents,
     pub(crate) waits: Waits,
     pub(crate) hospital: Hospital,
@@ -143,6 +146,8 @@ impl Kernel {
             starts: Starts::default(),
             schedule: Schedule::default(),
             notes: Notes::default(),
+            files: FileBook::new(options.file_rows_bytes),
+            proposals: Proposals::default(),
             consents: Consents::default(),
             waits: Waits::default(),
             hospital: Hospital::default(),
@@ -255,6 +260,49 @@ impl Kernel {
                 user,
                 token,
             } => self.on_consents(change, user, token),
+            Event::FileStored {
+                hash,
+                size,
+                name,
+                media_type,
+                user,
+                token,
+            } => {
+                let stored = Stored {
+                    hash,
+                    size,
+                    name,
+                    media_type,
+                    user,
+                };
+                self.on_file_stored(stored, token, reads)?;
+            }
+            Event::FileArrived {
+                hash,
+                size,
+                name,
+                media_type,
+                peer,
+            } => self.on_file_arrived(hash, size, (&name, &media_type), peer, reads)?,
+            Event::FileOffered { hash, peer, size } => self.on_file_offered(hash, peer, size),
+            Event::FileFailed {
+                hash,
+                peer,
+                failure,
+            } => self.on_file_failed(hash, peer, failure),
+            Event::FilePermit {
+                peer,
+                hash,
+                transaction,
+            } => self.on_file_permit(peer, hash, &transaction, reads)?,
+            Event::FileRemove { hash, token } => self.on_file_remove(hash, token, reads)?,
+            Event::FileTrust {
+                hash,
+                trusted,
+                user,
+                token,
+            } => self.on_file_trust(hash, trusted, user, token, reads)?,
+            Event::FileLook { hash, token } => self.on_file_look(hash, token, reads)?,
             Event::Tick => {}
             Event::Drain => self.starts.drain(),
         }
@@ -292,6 +340,7 @@ impl Kernel {
         self.take_engine_actions();
         self.settle(reads)?;
         self.links_end_round(reads)?;
+        self.files_end_round();
         self.close_round(out);
         Ok(())
     }
@@ -313,6 +362,7 @@ impl Kernel {
             self.next_scheduled(),
             self.hospital.next_due(),
             self.intake.resolutions.next_stall(),
+            self.intake.files.next_time(),
         ]
         .into_iter()
         .flatten()

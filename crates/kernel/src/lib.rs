@@ -10,6 +10,7 @@
 pub mod errors;
 pub mod event;
 mod figures;
+pub mod files;
 mod options;
 pub mod port;
 pub mod rows;

@@ -155,6 +155,7 @@ impl Kernel {
         links.deliveries.peer_up(peer);
         links.requests.peer_up(peer, now, &mut links.request_out);
         self.intake.resolutions.peer_up(peer);
+        self.intake.files.peer_up(&peer);
         self.pump_links(reads)
     }
 

@@ -1,7 +1,10 @@
 //! Limits and budgets of a kernel; every one is a setting of the node.
 
+use std::collections::BTreeSet;
+
 use flow::FlowLimits;
 use flow::messaging::{DeliveryOptions, OutboxOptions, RequestOptions};
+use ledger::PartyId;
 use vault::SelectionOptions;
 
 use crate::transitions::ConsentOptions;
@@ -46,6 +49,10 @@ pub struct KernelOptions {
     pub keys_bytes: usize,
     /// Caches of which keys are fresh ones of this node, and of whose the keys of others are, each.
     pub fresh_keys_bytes: usize,
+    /// Cache of what is known of files.
+    pub file_rows_bytes: usize,
+    /// Peers whose files are trusted when they come.
+    pub trust_peers: BTreeSet<PartyId>,
     /// Session messages on their way.
     pub outbox: OutboxOptions,
     /// Deliveries on their way.
@@ -75,6 +82,8 @@ impl Default for KernelOptions {
             sent_along_bytes: 1 << 20,
             keys_bytes: 3_584 << 10,
             fresh_keys_bytes: 1 << 20,
+            file_rows_bytes: 1 << 20,
+            trust_peers: BTreeSet::new(),
             outbox: OutboxOptions::default(),
             deliveries: DeliveryOptions::default(),
             requests: RequestOptions::default(),

@@ -243,7 +243,10 @@ impl Kernel {
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
         let id = transaction.id();
-        if self.book.contains(&id, reads)? {
+        if self.book.contains(&id, reads)?
+            && !(self.lacks_files(transaction.wire(), reads)?
+                && self.concerns_us(&transaction, reads)?)
+        {
             self.answer_delivery(peer, id);
             return Ok(());
         }
@@ -323,7 +326,7 @@ impl Kernel {
     }
 
     /// Whether a transaction makes states of somebody's or needs their signature; notarising it is no part in it.
-    fn concerns(
+    pub(crate) fn concerns(
         &self,
         transaction: &SignedTransaction,
         is_theirs: &dyn Fn(&PublicKey) -> bool,

@@ -30,7 +30,7 @@ pub enum Table {
     NotaryStates = 8,
     /// Notary: `transaction id 32` -> who asked, with the request's signature.
     NotaryTxs = 9,
-    /// Small attachments (contract descriptors): `hash 32` -> bytes.
+    /// Files that are here whole: `hash 32` -> [`crate::files::FileRow`]. The bytes are not in the store.
     Attachments = 10,
     /// `kind u8 | time u64 BE | state ref 36` -> a flow's name: kind 0 waits for its time, kind 1 could not be started, with why.
     Schedule = 11,
@@ -41,11 +41,13 @@ pub enum Table {
     OwnKeys = 13,
     /// `0 | key` -> owner 32, slot u64 BE and the owner's proof. `1 | owner 32 | slot u64 BE` -> the key.
     KeyOwners = 14,
+    /// `file hash 32 | transaction id 32` -> empty: which recorded transactions list a file, whether it is here or not.
+    FileRefs = 15,
 }
 
 impl Table {
     /// Every table, in the order of its number.
-    pub const ALL: [Table; 15] = [
+    pub const ALL: [Table; 16] = [
         Table::Meta,
         Table::Ledger,
         Table::TxIndex,
@@ -61,6 +63,7 @@ impl Table {
         Table::Notes,
         Table::OwnKeys,
         Table::KeyOwners,
+        Table::FileRefs,
     ];
 
     /// The table's name on disk.
@@ -81,6 +84,7 @@ impl Table {
             Table::Notes => "notes",
             Table::OwnKeys => "own_keys",
             Table::KeyOwners => "key_owners",
+            Table::FileRefs => "file_refs",
         }
     }
 }
@@ -112,7 +116,8 @@ impl TableSet for Table {
             | Table::Schedule
             | Table::Notes
             | Table::OwnKeys
-            | Table::KeyOwners => Habit::Keyed,
+            | Table::KeyOwners
+            | Table::FileRefs => Habit::Keyed,
         }
     }
 }

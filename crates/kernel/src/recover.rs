@@ -113,6 +113,7 @@ impl Kernel {
                 .resume(flow, &Stored { reads }, &mut kernel.engine_out);
             kernel.take_engine_actions();
         }
+        kernel.restore_proposals(reads)?;
         kernel.settle(reads)?;
         kernel.flush(now, reads, out)?;
         Ok(kernel)

@@ -212,6 +212,7 @@ impl Kernel {
         self.clients.committed(number);
         self.schedule.committed(number);
         self.notes.committed(number);
+        self.files.committed(number);
         self.key_book.committed(number);
         self.release_selects(number);
     }

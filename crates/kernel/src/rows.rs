@@ -15,6 +15,9 @@ pub const META_LACKING: &[u8] = b"lacking/";
 /// Prefix of rows `refused/` + number `u64` BE: what a participant refused, [`crate::RefusalRow`].
 pub const META_REFUSED: &[u8] = b"refused/";
 
+/// Prefix of rows `proposed/` + flow 16 + transaction id 32: the files of a transaction that a live flow has verified.
+pub const META_PROPOSED: &[u8] = b"proposed/";
+
 /// `u64`, big endian, so that keys sort by number.
 pub fn seq_key(seq: u64) -> [u8; 8] {
     seq.to_be_bytes()

@@ -124,6 +124,9 @@ impl Kernel {
             self.on_verified(number, item, proof);
             return Ok(());
         }
+        if self.await_files(item, &transaction, &goal, reads)? {
+            return Ok(());
+        }
         let Some((settled, also)) = self.intake.take(item) else {
             return Ok(());
         };
@@ -133,7 +136,12 @@ impl Kernel {
             self.record(&transaction, reads)?;
         }
         match settled.goal {
-            Goal::Verify { flow, effect, .. } => self.complete(flow, effect, EffectResult::Done),
+            Goal::Verify { flow, effect, .. } => {
+                if settled.from.is_none() {
+                    self.note_proposal(flow, &transaction);
+                }
+                self.complete(flow, effect, EffectResult::Done);
+            }
             Goal::Record {
                 flow,
                 effect,
@@ -149,7 +157,16 @@ impl Kernel {
             Goal::Dependency | Goal::Notarise { .. } => {}
         }
         for peer in also {
-            self.answer_delivery(peer, id);
+            if !goal.needs_files() && self.lacks_files(transaction.wire(), reads)? {
+                // Recorded as another one's back chain: its files come first.
+                let bytes = transaction.wire().bytes().len();
+                if self.intake.has_room(&peer, bytes) {
+                    let goal = Goal::Deliver { peer };
+                    self.take_in(Arc::clone(&transaction), goal, Some(peer), Vec::new());
+                }
+            } else {
+                self.answer_delivery(peer, id);
+            }
         }
         Ok(())
     }
@@ -213,6 +230,7 @@ impl Kernel {
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
         let id = transaction.id();
+        self.refer_files(transaction, reads)?;
         let seq = self
             .book
             .record(Arc::clone(transaction), self.now, &mut self.round.batch);
@@ -288,6 +306,16 @@ impl Kernel {
 
     /// Gives a transaction up without an answer: a peer delivers it again, and it may be otherwise then.
     pub(crate) fn give_up(&mut self, item: ItemId, rejection: Rejection) {
+        self.leave_unanswered(item, errors::PEER_ANSWER_INVALID.code, rejection);
+    }
+
+    /// Gives a transaction up as [`Kernel::give_up`] does, for a reason that the log names by its own code.
+    pub(crate) fn leave_unanswered(
+        &mut self,
+        item: ItemId,
+        code: &'static str,
+        rejection: Rejection,
+    ) {
         let Some(given_up) = self.take_out(item) else {
             return;
         };
@@ -297,7 +325,6 @@ impl Kernel {
             rejection.message,
             rejection.code
         );
-        let code = errors::PEER_ANSWER_INVALID.code;
         match given_up.goal {
             Goal::Deliver { peer } => self.complain(code, peer, &complaint),
             Goal::Notarise { number } => {

@@ -7,8 +7,8 @@ use crate::limits::NOTARIES_MAX;
 
 /// The rules of a network.
 ///
-/// Encoded as `[version, [notary, ...], max message bytes, max transaction bytes, max attachment bytes, allow
-/// always-accept, issued at]`.
+/// Encoded as `[version, [notary, ...], max message bytes, max transaction bytes, max attachment bytes, max
+/// attachment bytes of a transaction, allow always-accept, issued at]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NetworkParameters {
     /// Grows with every change.
@@ -21,6 +21,8 @@ pub struct NetworkParameters {
     pub max_transaction_bytes: u64,
     /// Most bytes of an attachment.
     pub max_attachment_bytes: u64,
+    /// Most bytes of all attachments that one transaction lists.
+    pub max_transaction_attachment_bytes: u64,
     /// Whether states may be constrained by nothing at all; for tests.
     pub allow_always_accept: bool,
     /// When they were issued.
@@ -28,7 +30,8 @@ pub struct NetworkParameters {
 }
 
 impl NetworkParameters {
-    /// Parameters with usual limits: messages and transactions of 10 MiB, attachments of 500 MiB.
+    /// Parameters with usual limits: messages and transactions of 10 MiB, attachments of 500 MiB, alone and
+    /// together.
     pub fn new(notaries: Vec<Party>, issued_at: Timestamp) -> Self {
         Self {
             version: 1,
@@ -36,6 +39,7 @@ impl NetworkParameters {
             max_message_bytes: 10 * 1024 * 1024,
             max_transaction_bytes: 10 * 1024 * 1024,
             max_attachment_bytes: 500 * 1024 * 1024,
+            max_transaction_attachment_bytes: 500 * 1024 * 1024,
             allow_always_accept: false,
             issued_at,
         }
@@ -49,12 +53,13 @@ impl NetworkParameters {
 
 impl Encode for NetworkParameters {
     fn encode(&self, e: &mut Encoder) {
-        e.array(7);
+        e.array(8);
         self.version.encode(e);
         self.notaries.encode(e);
         self.max_message_bytes.encode(e);
         self.max_transaction_bytes.encode(e);
         self.max_attachment_bytes.encode(e);
+        self.max_transaction_attachment_bytes.encode(e);
         self.allow_always_accept.encode(e);
         self.issued_at.encode(e);
     }
@@ -62,13 +67,14 @@ impl Encode for NetworkParameters {
 
 impl Decode for NetworkParameters {
     fn decode(d: &mut Decoder<'_>) -> Result<Self, DecodeError> {
-        d.expect_array(7)?;
+        d.expect_array(8)?;
         Ok(Self {
             version: d.u32()?,
             notaries: d.vec_of(NOTARIES_MAX)?,
             max_message_bytes: d.u64()?,
             max_transaction_bytes: d.u64()?,
             max_attachment_bytes: d.u64()?,
+            max_transaction_attachment_bytes: d.u64()?,
             allow_always_accept: d.bool()?,
             issued_at: Timestamp::decode(d)?,
         })

@@ -211,6 +211,13 @@ impl World {
                     .push(Job::LookUp { flow, effect, what });
                 self.start_view(node);
             }
+            Action::FetchFile { .. }
+            | Action::AbandonFile { .. }
+            | Action::PermitFile { .. }
+            | Action::DropFile { .. } => {
+                let text = format!("{} does something with files: {action:?}", SHORT[node]);
+                self.auditor.found(text);
+            }
             Action::Drained | Action::Scheduled { .. } => {}
             Action::Log {
                 warning,

@@ -1,4 +1,4 @@
-//! The flows of cash, stock, commercial paper, obligations, trades and swaps. Their arguments are JSON objects: party names are strings like `O=Bank A, L=London, C=GB`, quantities
+//! The flows of cash, documents, stock, commercial paper, obligations, trades and swaps. Their arguments are JSON objects: party names are strings like `O=Bank A, L=London, C=GB`, quantities
 //! whole numbers of minor units.
 
 pub mod obligation;
@@ -10,6 +10,7 @@ pub mod trade;
 mod agreed;
 mod anonymous;
 mod arguments;
+mod document;
 mod exit;
 mod issue;
 mod issue_and_pay;
@@ -20,6 +21,7 @@ mod reissue;
 pub use agreed::{StateResult, TokenArgs};
 pub use anonymous::OffersKey;
 pub use arguments::{CashResult, TokenChoice};
+pub use document::{ShareArgs, ShareDocument};
 pub use exit::{ExitArgs, ExitCash};
 pub use issue::{IssueArgs, IssueCash};
 pub use issue_and_pay::{IssueAndPayArgs, IssueAndPayCash, IssueAndPayResult};
@@ -66,6 +68,7 @@ pub(crate) fn register(registry: &mut FlowRegistry) {
     registry.register::<stock::TransferStock>();
     registry.register_responder::<OffersKey<stock::TransferStock>>();
     registry.register::<stock::ExitStock>();
+    registry.register::<ShareDocument>();
     registry.register::<swap::GiveMandate>();
     registry.register::<swap::RevokeMandate>();
     registry.register::<swap::Swap>();

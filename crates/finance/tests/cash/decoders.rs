@@ -1,5 +1,6 @@
 //! The decoders of states, commands, and of the arguments and results of flows, on arbitrary bytes and on changed valid ones.
 
+use finance::document::{DocumentCommand, DocumentState};
 use finance::flows::{obligation, paper, stock, swap, trade, *};
 use finance::lock::{LockCommand, LockState};
 use finance::obligation::{ObligationCommand, ObligationState, SettlementPayment};
@@ -121,7 +122,15 @@ fn states() -> Vec<Sample> {
         token: stock.id(),
         quantity: 300,
     };
+    let document = DocumentState {
+        from: party('A'),
+        to: party('B'),
+        title: "a contract".into(),
+        attachment: id,
+    };
     vec![
+        of(&document),
+        of(&DocumentCommand::Share),
         of(&held),
         of(&made),
         of(&mandate),
@@ -167,6 +176,7 @@ fn flows() -> Vec<Sample> {
         arguments::<swap::GiveMandateArgs>("swap.mandate", r#"{"coordinator":NAME,"side":"sell","cash":TOKEN,"stock":{"symbol":"TLY","issuer":NAME},"price":7,"quantity_max":9,"until":1000}"#),
         arguments::<swap::RevokeMandateArgs>("swap.revoke", r#"{"mandate":STATE}"#),
         arguments::<swap::SwapArgs>("swap.run", r#"{"pairs":[{"buyer":NAME,"seller":NAME,"cash":TOKEN,"price":7,"stock":{"symbol":"TLY"},"quantity":9,"cash_states":[STATE],"stock_states":[STATE,STATE]}],"anonymous":true,"sessions":"sequential","resolution":"single"}"#),
+        arguments::<ShareArgs>("document.share", r#"{"to":NAME,"attachment":"0101010101010101010101010101010101010101010101010101010101010101","title":"a contract","notary":NAME}"#),
         arguments::<trade::SellArgs>("trade.sell", r#"{"asset":STATE,"bid":STATE,"price":7}"#),
     ]
 }

@@ -140,6 +140,19 @@ pub struct MissingVersion {
 }
 
 impl FlowEngine {
+    /// Whether a live flow has a session with a peer that this side has not ended.
+    pub fn speaks_with(&self, flow: &FlowId, peer: &PartyId) -> bool {
+        match self.flows.get(flow) {
+            Some(Live::Running(running)) => {
+                let cell = running.shared.cell();
+                cell.session_peers().any(|other| other == *peer)
+            }
+            Some(Live::Loaded(loaded)) => loaded.sessions.iter().any(|s| s.peer == *peer),
+            Some(Live::Parked(parked)) => parked.sessions.iter().any(|s| s.peer == *peer),
+            None => false,
+        }
+    }
+
     /// The ids of all live flows, in order.
     pub fn flow_ids(&self) -> Vec<FlowId> {
         let mut ids: Vec<FlowId> = self.flows.keys().copied().collect();

@@ -12,6 +12,7 @@ mod crashes;
 mod deliveries;
 mod drain;
 mod falls;
+mod files;
 mod forged;
 mod forged_swaps;
 mod fresh_keys;

@@ -117,6 +117,12 @@ fn renew_parameters(
     if let Some(bytes) = spec.max_transaction_bytes {
         parameters.max_transaction_bytes = bytes;
     }
+    if let Some(bytes) = spec.max_attachment_bytes {
+        parameters.max_attachment_bytes = bytes;
+    }
+    if let Some(bytes) = spec.max_transaction_attachment_bytes {
+        parameters.max_transaction_attachment_bytes = bytes;
+    }
     if let Some(old) = old.filter(|old| parameters != *old) {
         parameters.version = old.version.saturating_add(1);
         parameters.issued_at = now;

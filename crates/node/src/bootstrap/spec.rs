@@ -20,6 +20,12 @@ pub struct NetworkSpec {
     /// Largest transaction, in bytes; 10 MiB if left out.
     #[serde(default)]
     pub max_transaction_bytes: Option<u64>,
+    /// Largest file that a transaction lists, in bytes; 500 MiB if left out.
+    #[serde(default)]
+    pub max_attachment_bytes: Option<u64>,
+    /// Most bytes of all files that one transaction lists; 500 MiB if left out.
+    #[serde(default)]
+    pub max_transaction_attachment_bytes: Option<u64>,
     /// The nodes.
     #[serde(rename = "node")]
     pub nodes: Vec<NodeSpec>,

@@ -5,6 +5,7 @@ mod alarms;
 mod asked;
 mod deeds;
 mod disk;
+mod files;
 mod flows;
 mod forgers;
 mod performed;
@@ -19,6 +20,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use flow::FlowId;
+use kernel::files::FileOffer;
 use kernel::{Event, Identity, Kernel, KernelOptions, Reply, Start, Token, Wait};
 use ledger::{
     ContractRegistry, NetworkMap, NetworkParameters, NodeInfo, NotaryInfo, Party, PartyId,
@@ -28,6 +30,7 @@ use primitives::{Hash, KeyPair, Scheme, Timestamp};
 
 pub use deeds::{bond_code, deed_code, deed_name};
 pub use disk::Disk;
+pub use files::{Cabinet, Mood};
 pub use flows::{CODE_CHANGED, RING_MISSING, TROUBLE, Trouble, name};
 pub use performed::{Crash, Last, Scheduled};
 pub use played::part;
@@ -50,6 +53,8 @@ pub struct Citizen {
     pub view_seq: u64,
     /// Commits handed out since the town was built.
     pub commits: u64,
+    /// The files on its disk, and how it deals with them.
+    pub files: Cabinet,
     /// What came for it while the test plays it.
     heard: Option<Vec<kernel::message::PeerMessage>>,
 }
@@ -71,6 +76,10 @@ pub struct Town {
     /// Nodes whose program has no contract but those that all have.
     pub plain: std::collections::BTreeSet<usize>,
     pub network: Arc<NetworkMap>,
+    /// What nodes asked each other for: who, of whom, the file.
+    pub fetched: Vec<(usize, usize, Hash)>,
+    /// What they said to it: who, to whom, the file, what it may have.
+    pub permits: Vec<(usize, usize, Hash, Option<FileOffer>)>,
     mail: VecDeque<(usize, Event)>,
     next: u64,
     salt: Cell<u64>,
@@ -163,6 +172,7 @@ impl Town {
             gone: Default::default(),
             view_seq: 0,
             commits: 0,
+            files: Cabinet::default(),
             heard: None,
         });
         let mut town = Town {
@@ -176,6 +186,8 @@ impl Town {
             options,
             plain: Default::default(),
             network,
+            fetched: Vec::new(),
+            permits: Vec::new(),
             mail: VecDeque::new(),
             next: 1,
             salt: Cell::new(0),

@@ -135,6 +135,10 @@ impl Town {
                     state,
                     refused: refusal.map(|refusal| refusal.code),
                 }),
+                Action::FetchFile { .. }
+                | Action::AbandonFile { .. }
+                | Action::PermitFile { .. }
+                | Action::DropFile { .. } => self.on_file_action(node, action),
                 Action::Drained => self.drained.push(node),
                 Action::Log { code, message, .. } => {
                     self.logs.push(format!("{node}: {code}: {message}"));

@@ -1,0 +1,163 @@
+//! The rows of files, with what is not durable yet: who records a transaction and who looks see the same.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+
+use ledger::TxId;
+use primitives::{Encode, Hash};
+
+use super::row::{FileRow, file_row, listing_of, reference_key};
+use crate::cache::GenerationCache;
+use crate::pages::{after, row_page};
+use crate::port::{Reads, StoreFailure, Table, WriteBatch};
+use crate::rows::prefix_end;
+
+/// References counted when a file comes that recorded transactions list already. Of more its row says so many.
+const REFS_COUNTED_MAX: u64 = 100_000;
+/// Rows and bytes of them read at once.
+const PAGE: (usize, usize) = (10_000, 1 << 20);
+
+/// See the module.
+pub(crate) struct FileBook {
+    cache: GenerationCache<Hash, FileRow>,
+    /// What the store may not show yet, with the commit that writes it; no row is one that goes. As many as the commits in
+    /// flight write.
+    undurable: HashMap<Hash, (u64, Option<FileRow>)>,
+    order: VecDeque<(u64, Hash)>,
+    /// Changed in this round.
+    changed: BTreeSet<Hash>,
+    /// References to files without a row that the store may not show yet.
+    undurable_refs: VecDeque<(u64, Hash, TxId)>,
+}
+
+impl FileBook {
+    pub(crate) fn new(cache_bytes: usize) -> Self {
+        Self {
+            cache: GenerationCache::new(cache_bytes),
+            undurable: HashMap::new(),
+            order: VecDeque::new(),
+            changed: BTreeSet::new(),
+            undurable_refs: VecDeque::new(),
+        }
+    }
+
+    /// The row of a file that is here.
+    pub(crate) fn get(
+        &mut self,
+        hash: &Hash,
+        reads: &dyn Reads,
+    ) -> Result<Option<FileRow>, StoreFailure> {
+        if let Some((_, row)) = self.undurable.get(hash) {
+            return Ok(row.clone());
+        }
+        if let Some(row) = self.cache.get(hash) {
+            return Ok(Some(row));
+        }
+        let found = file_row(reads, hash)?;
+        if let Some(row) = &found {
+            self.cache.insert(*hash, row.clone(), row.weight_bytes());
+        }
+        Ok(found)
+    }
+
+    /// The size of a file that is here.
+    pub(crate) fn size(
+        &mut self,
+        hash: &Hash,
+        reads: &dyn Reads,
+    ) -> Result<Option<u64>, StoreFailure> {
+        match self.undurable.get(hash) {
+            Some((_, row)) => Ok(row.as_ref().map(|row| row.size)),
+            None => match self.cache.peek(hash) {
+                Some(row) => Ok(Some(row.size)),
+                None => Ok(self.get(hash, reads)?.map(|row| row.size)),
+            },
+        }
+    }
+
+    /// Sets a row, or takes it away, in the batch of this round, which is commit `number`.
+    pub(crate) fn set(&mut self, hash: Hash, row: Option<FileRow>, number: u64) {
+        self.undurable.insert(hash, (number, row));
+        self.changed.insert(hash);
+    }
+
+    /// A transaction that is being recorded lists a file.
+    pub(crate) fn refer(
+        &mut self,
+        hash: Hash,
+        id: TxId,
+        number: u64,
+        batch: &mut WriteBatch,
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
+        batch.put(Table::FileRefs, reference_key(&hash, &id), Vec::new());
+        match self.get(&hash, reads)? {
+            Some(mut row) => {
+                row.refs = row.refs.saturating_add(1);
+                self.set(hash, Some(row), number);
+            }
+            None => self.undurable_refs.push_back((number, hash, id)),
+        }
+        Ok(())
+    }
+
+    /// How many recorded transactions list a file that has no row.
+    pub(crate) fn count_refs(&self, hash: &Hash, reads: &dyn Reads) -> Result<u64, StoreFailure> {
+        let coming = self.undurable_refs.iter();
+        let coming = coming.filter(|(_, of, _)| of == hash);
+        let mut coming: BTreeSet<TxId> = coming.map(|(_, _, id)| *id).collect();
+        let to = prefix_end(hash.as_bytes());
+        let mut from = hash.as_bytes().to_vec();
+        let mut count = 0;
+        loop {
+            let page = row_page(reads, Table::FileRefs, from, to.as_deref(), PAGE.0, PAGE.1)?;
+            for id in page.rows.iter().filter_map(|(key, _)| listing_of(key)) {
+                coming.remove(&id);
+                count += 1;
+            }
+            match page.rows.last() {
+                Some((last, _)) if page.more && count < REFS_COUNTED_MAX => from = after(last),
+                _ => return Ok(count + coming.len() as u64),
+            }
+        }
+    }
+
+    /// Writes what this round changed, each row once however often it changed.
+    pub(crate) fn write(&mut self, batch: &mut WriteBatch) {
+        for hash in std::mem::take(&mut self.changed) {
+            let Some((number, row)) = self.undurable.get(&hash) else {
+                continue;
+            };
+            self.order.push_back((*number, hash));
+            let key = hash.as_bytes().to_vec();
+            match row {
+                Some(row) => batch.put(Table::Attachments, key, row.to_bytes()),
+                None => batch.delete(Table::Attachments, key),
+            }
+        }
+    }
+
+    /// Every commit up to this one is durable.
+    pub(crate) fn committed(&mut self, upto: u64) {
+        while let Some((number, hash)) = self.order.front().copied()
+            && number <= upto
+        {
+            self.order.pop_front();
+            if self.undurable.get(&hash).is_some_and(|(n, _)| *n <= upto)
+                && let Some((_, row)) = self.undurable.remove(&hash)
+            {
+                // Always put anew: what the cache held is older.
+                match row {
+                    Some(row) => self.cache.insert(hash, row.clone(), row.weight_bytes()),
+                    None => self.cache.remove(&hash),
+                }
+            }
+        }
+        while self
+            .undurable_refs
+            .front()
+            .is_some_and(|(n, ..)| *n <= upto)
+        {
+            self.undurable_refs.pop_front();
+        }
+    }
+}

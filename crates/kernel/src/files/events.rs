@@ -1,0 +1,281 @@
+//! What the shell and users tell the kernel of files.
+
+use ledger::{PartyId, Rejection};
+use primitives::Hash;
+
+use super::row::{
+    FILE_NAME_BYTES_MAX, FileFailure, FileOrigin, FileRecord, FileRow, MEDIA_TYPE_BYTES_MAX, hint,
+};
+use super::waits::{FILE_TRIES_MAX, MISMATCH_WEIGHT};
+use crate::errors;
+use crate::event::{Action, Reply, Token};
+use crate::kernel::Kernel;
+use crate::port::{Reads, StoreFailure};
+use crate::round::Work;
+
+/// A user's upload.
+pub(crate) struct Stored {
+    pub(crate) hash: Hash,
+    pub(crate) size: u64,
+    pub(crate) name: String,
+    pub(crate) media_type: String,
+    pub(crate) user: String,
+}
+
+impl Kernel {
+    /// A user's upload is on the disk: it gets a row, or the one it has; whoever uploads a file vouches for it.
+    pub(crate) fn on_file_stored(
+        &mut self,
+        stored: Stored,
+        token: Token,
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
+        let hash = stored.hash;
+        let before = self.files.get(&hash, reads)?;
+        if let Err(rejection) = self.check_file_size(&hash, stored.size) {
+            if before.is_none() {
+                self.round.then.push(Action::DropFile { hash });
+            }
+            self.reply(token, Reply::Rejected(rejection));
+            return Ok(());
+        }
+        let is_new = before.is_none();
+        let name = hint(&stored.name, FILE_NAME_BYTES_MAX);
+        let media_type = hint(&stored.media_type, MEDIA_TYPE_BYTES_MAX);
+        let user = stored.user;
+        let row = match before {
+            Some(mut row) => {
+                if !row.trusted {
+                    row.trusted = true;
+                    row.trust_by = Some(user);
+                }
+                for (hint, given) in [(&mut row.name, name), (&mut row.media_type, media_type)] {
+                    if hint.is_empty() {
+                        *hint = given;
+                    }
+                }
+                row
+            }
+            None => FileRow {
+                size: stored.size,
+                stored_at: self.now,
+                origin: FileOrigin::Uploaded { user: user.clone() },
+                trusted: true,
+                trust_by: Some(user),
+                name,
+                media_type,
+                refs: self.files.count_refs(&hash, reads)?,
+            },
+        };
+        self.files.set(hash, Some(row.clone()), self.commits.next());
+        let record = Box::new(FileRecord { hash, row });
+        self.reply(token, Reply::FileKnown { record, is_new });
+        if self.file_is_here(&hash) {
+            self.round.then.push(Action::AbandonFile { hash });
+        }
+        Ok(())
+    }
+
+    /// A file that was asked for is on the disk.
+    pub(crate) fn on_file_arrived(
+        &mut self,
+        hash: Hash,
+        size: u64,
+        hints: (&str, &str),
+        peer: PartyId,
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
+        if self.files.get(&hash, reads)?.is_none() {
+            let row = FileRow {
+                size,
+                stored_at: self.now,
+                origin: FileOrigin::Received { from: peer },
+                trusted: self.options.trust_peers.contains(&peer),
+                trust_by: None,
+                name: hint(hints.0, FILE_NAME_BYTES_MAX),
+                media_type: hint(hints.1, MEDIA_TYPE_BYTES_MAX),
+                refs: self.files.count_refs(&hash, reads)?,
+            };
+            self.files.set(hash, Some(row), self.commits.next());
+            self.figures.files_arrived += 1;
+        }
+        self.file_is_here(&hash);
+        Ok(())
+    }
+
+    /// Wakes those who wait for a file. Whether somebody is asked for it.
+    fn file_is_here(&mut self, hash: &Hash) -> bool {
+        let (ready, is_asked) = self.intake.files.arrived(hash);
+        self.work.extend(ready.into_iter().map(Work::Ready));
+        is_asked
+    }
+
+    /// A peer says how large a file is: what is over the limits is refused before its bytes move.
+    pub(crate) fn on_file_offered(&mut self, hash: Hash, peer: PartyId, size: u64) {
+        for item in self.intake.files.offered(&hash, &peer, size) {
+            let together = self.intake.files.known_bytes(&item, None);
+            let checked = self.check_file_size(&hash, size);
+            if let Err(rejection) = checked.and_then(|()| self.check_files_size(together)) {
+                self.refuse(item, rejection);
+            }
+        }
+    }
+
+    /// A file does not come.
+    pub(crate) fn on_file_failed(&mut self, hash: Hash, peer: PartyId, failure: FileFailure) {
+        let Some(tries) = self.intake.files.failed(&hash, &peer) else {
+            return;
+        };
+        self.figures.files_failed += 1;
+        match failure {
+            FileFailure::Unknown => {
+                self.intake.files.fault(peer, hash, 1, self.now);
+                let text = format!("the peer does not give file {hash}");
+                let rejection = errors::rejection(&errors::FILE_UNAVAILABLE, text);
+                for item in self.intake.files.relying_on(&hash, &peer) {
+                    let code = errors::FILE_UNAVAILABLE.code;
+                    self.leave_unanswered(item, code, rejection.clone());
+                }
+            }
+            FileFailure::Mismatch => {
+                self.intake
+                    .files
+                    .fault(peer, hash, MISMATCH_WEIGHT, self.now);
+                let text = format!("what the peer sent as file {hash} is another file");
+                let rejection = errors::rejection(&errors::FILE_MISMATCH, text);
+                for item in self.intake.files.relying_on(&hash, &peer) {
+                    let code = errors::FILE_MISMATCH.code;
+                    self.leave_unanswered(item, code, rejection.clone());
+                }
+            }
+            FileFailure::TooLarge { size } => {
+                for item in self.intake.files.relying_on(&hash, &peer) {
+                    let others = self.intake.files.known_bytes(&item, Some(&hash));
+                    let together = others.saturating_add(size);
+                    let checked = self.check_file_size(&hash, size);
+                    if let Err(rejection) = checked.and_then(|()| self.check_files_size(together)) {
+                        self.refuse(item, rejection);
+                    }
+                }
+                // Not too large for whoever is left.
+                self.file_comes_later(&hash, tries, "it was asked for with too little room");
+            }
+            FileFailure::Disk { code } => {
+                if tries == 1 {
+                    let text =
+                        format!("file {hash} from {peer} does not get onto the disk: {code}");
+                    self.warn(errors::FILE_NOT_STORED.code, text);
+                }
+                self.file_comes_later(&hash, tries, &code);
+            }
+            FileFailure::Gone => self.file_comes_later(&hash, tries, "the peer does not answer"),
+        }
+    }
+
+    /// A file is asked for again after a while, but not for ever.
+    fn file_comes_later(&mut self, hash: &Hash, tries: u32, why: &str) {
+        if tries < FILE_TRIES_MAX {
+            self.intake.files.later(hash, self.now);
+            return;
+        }
+        let text = format!("file {hash} was asked for {tries} times: {why}");
+        let rejection = errors::rejection(&errors::FILE_UNAVAILABLE, text);
+        for item in self.intake.files.waiting_for(hash) {
+            let code = errors::FILE_UNAVAILABLE.code;
+            self.leave_unanswered(item, code, rejection.clone());
+        }
+    }
+
+    /// A user takes a file away.
+    pub(crate) fn on_file_remove(
+        &mut self,
+        hash: Hash,
+        token: Token,
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
+        let reply = match self.files.get(&hash, reads)? {
+            None => Reply::Rejected(errors::unknown_file(&hash)),
+            Some(row) if row.refs > 0 => {
+                let text = format!("{} recorded transactions list file {hash}", row.refs);
+                Reply::Rejected(errors::rejection(&errors::FILE_REFERENCED, text))
+            }
+            Some(_) if self.proposals.holds(&hash) => {
+                let text = format!("a running flow has a transaction that lists file {hash}");
+                Reply::Rejected(errors::rejection(&errors::FILE_IN_USE, text))
+            }
+            Some(_) => {
+                self.files.set(hash, None, self.commits.next());
+                self.round.then.push(Action::DropFile { hash });
+                Reply::Done
+            }
+        };
+        self.reply(token, reply);
+        Ok(())
+    }
+
+    /// A user says whether a file is to be trusted.
+    pub(crate) fn on_file_trust(
+        &mut self,
+        hash: Hash,
+        trusted: bool,
+        user: String,
+        token: Token,
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
+        let reply = match self.files.get(&hash, reads)? {
+            None => Reply::Rejected(errors::unknown_file(&hash)),
+            Some(mut row) => {
+                row.trusted = trusted;
+                row.trust_by = Some(user);
+                self.files.set(hash, Some(row.clone()), self.commits.next());
+                let record = Box::new(FileRecord { hash, row });
+                let is_new = false;
+                Reply::FileKnown { record, is_new }
+            }
+        };
+        self.reply(token, reply);
+        Ok(())
+    }
+
+    /// Somebody asks what is known of a file.
+    pub(crate) fn on_file_look(
+        &mut self,
+        hash: Hash,
+        token: Token,
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
+        let reply = match self.files.get(&hash, reads)? {
+            None => Reply::Rejected(errors::unknown_file(&hash)),
+            Some(row) => {
+                let record = Box::new(FileRecord { hash, row });
+                let is_new = false;
+                Reply::FileKnown { record, is_new }
+            }
+        };
+        self.reply(token, reply);
+        Ok(())
+    }
+
+    /// Whether the network allows a file of this size.
+    pub(crate) fn check_file_size(&self, hash: &Hash, size: u64) -> Result<(), Rejection> {
+        let max = self.identity.network.parameters().max_attachment_bytes;
+        if size <= max {
+            return Ok(());
+        }
+        let text = format!("file {hash} has {size} bytes; this network allows {max}");
+        Err(errors::rejection(&errors::FILE_TOO_LARGE, text))
+    }
+
+    /// Whether the network allows a transaction that lists files of so many bytes together.
+    pub(crate) fn check_files_size(&self, bytes: u64) -> Result<(), Rejection> {
+        let parameters = self.identity.network.parameters();
+        let max = parameters.max_transaction_attachment_bytes;
+        if bytes <= max {
+            return Ok(());
+        }
+        let text = format!(
+            "the transaction's files have {bytes} bytes together; this network allows {max}"
+        );
+        Err(errors::rejection(&errors::FILES_TOO_LARGE, text))
+    }
+}

@@ -1,0 +1,165 @@
+//! What a transaction needs of files before it is settled, and who is asked for what it lacks.
+
+use std::collections::BTreeSet;
+
+use flow::FlowId;
+use ledger::{ContractExecutor, SignedTransaction, WireTransaction};
+use primitives::Hash;
+
+use super::proposals::Proposals;
+use super::waits::{FILES_AT_ONCE, Waiter};
+use crate::errors;
+use crate::event::Action;
+use crate::intake::{Goal, ItemId};
+use crate::kernel::Kernel;
+use crate::port::{Reads, StoreFailure};
+use crate::round::Work;
+
+impl Kernel {
+    /// What a transaction lists beside the descriptors of contracts: its files.
+    pub(crate) fn files_of(&self, wire: &WireTransaction) -> Vec<Hash> {
+        let contracts = &self.identity.contracts;
+        let files = wire.attachments().iter();
+        let files = files.filter(|hash| contracts.descriptor(hash).is_none());
+        files.copied().collect()
+    }
+
+    /// Whether a file that a transaction lists is not here.
+    pub(crate) fn lacks_files(
+        &mut self,
+        wire: &WireTransaction,
+        reads: &dyn Reads,
+    ) -> Result<bool, StoreFailure> {
+        for hash in self.files_of(wire) {
+            if self.files.size(&hash, reads)?.is_none() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether an item, valid but for that, is not to be settled now: it waits for its files, or is refused for them.
+    pub(crate) fn await_files(
+        &mut self,
+        item: ItemId,
+        transaction: &SignedTransaction,
+        goal: &Goal,
+        reads: &dyn Reads,
+    ) -> Result<bool, StoreFailure> {
+        if !goal.needs_files() {
+            return Ok(false);
+        }
+        let files = self.files_of(transaction.wire());
+        if files.is_empty() {
+            return Ok(false);
+        }
+        let mut missing = BTreeSet::new();
+        let mut here_bytes = 0u64;
+        for hash in &files {
+            match self.files.size(hash, reads)? {
+                Some(size) => {
+                    here_bytes = here_bytes.saturating_add(size);
+                    if let Err(rejection) = self.check_file_size(hash, size) {
+                        self.refuse(item, rejection);
+                        return Ok(true);
+                    }
+                }
+                None if missing.len() < FILES_AT_ONCE => drop(missing.insert(*hash)),
+                None => {}
+            }
+        }
+        if let Err(rejection) = self.check_files_size(here_bytes) {
+            self.refuse(item, rejection);
+            return Ok(true);
+        }
+        let Some(first) = missing.first().copied() else {
+            return Ok(false);
+        };
+        let from = self.intake.get(item).and_then(|waiting| waiting.from);
+        let Some(peer) = from.filter(|peer| *peer != self.my_id) else {
+            let text = format!("file {first} is not here");
+            self.refuse(item, errors::rejection(&errors::FILE_MISSING, text));
+            return Ok(true);
+        };
+        let barred = |hash: &&Hash| self.intake.files.is_barred(&peer, hash, self.now);
+        if let Some(hash) = missing.iter().find(barred) {
+            let text = format!("the peer did not give file {hash} of late");
+            let rejection = errors::rejection(&errors::FILE_UNAVAILABLE, text);
+            self.leave_unanswered(item, errors::FILE_UNAVAILABLE.code, rejection);
+            return Ok(true);
+        }
+        let waiter = Waiter {
+            peer,
+            transaction: transaction.id(),
+            missing,
+            here_bytes,
+        };
+        // Whoever waits for this transaction need not wait for its files.
+        for waiting in self.intake.wait_for_files(item, waiter) {
+            self.work.push_back(Work::Signed(waiting));
+        }
+        Ok(true)
+    }
+
+    /// Asks for what is waited for, and says what nobody waits for any more.
+    fn tend_files(&mut self) {
+        if !self.intake.files.is_touched(self.now) {
+            return;
+        }
+        let (asks, abandoned) = self.intake.files.tend(self.now);
+        let parameters = self.identity.network.parameters();
+        let max = parameters.max_attachment_bytes;
+        let together_max = parameters.max_transaction_attachment_bytes;
+        for ask in asks {
+            let others = self.intake.files.known_bytes(&ask.item, Some(&ask.hash));
+            self.round.then.push(Action::FetchFile {
+                hash: ask.hash,
+                peer: ask.peer,
+                transaction: ask.transaction,
+                size_max: max.min(together_max.saturating_sub(others)),
+            });
+        }
+        for hash in abandoned {
+            self.round.then.push(Action::AbandonFile { hash });
+        }
+    }
+
+    /// A flow of this node has verified a transaction: it may propose it to others, who need its files then.
+    pub(crate) fn note_proposal(&mut self, flow: FlowId, transaction: &SignedTransaction) {
+        let files = self.files_of(transaction.wire());
+        if !files.is_empty() {
+            let batch = &mut self.round.batch;
+            self.proposals.add(flow, transaction.id(), files, batch);
+        }
+    }
+
+    /// What flows that live on had verified before the node stopped.
+    pub(crate) fn restore_proposals(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
+        let engine = &self.engine;
+        let is_live = |flow: &FlowId| engine.is_live(flow);
+        self.proposals = Proposals::open(reads, is_live, &mut self.round.batch)?;
+        Ok(())
+    }
+
+    /// Ends a round for the files.
+    pub(crate) fn files_end_round(&mut self) {
+        self.tend_files();
+        self.proposals.write(&mut self.round.batch);
+        self.files.write(&mut self.round.batch);
+    }
+
+    /// A transaction is being recorded: its files are referred to, in the same batch.
+    pub(crate) fn refer_files(
+        &mut self,
+        transaction: &SignedTransaction,
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
+        let number = self.commits.next();
+        for hash in self.files_of(transaction.wire()) {
+            let batch = &mut self.round.batch;
+            self.files
+                .refer(hash, transaction.id(), number, batch, reads)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,157 @@
+//! Transactions with files that live flows of this node have verified: who is in a session with such a flow may have the files,
+//! before anything is recorded, and nobody removes them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use flow::FlowId;
+use ledger::TxId;
+use primitives::{Decode, Encode, Hash};
+
+use crate::pages::{after, row_page};
+use crate::port::{Reads, StoreFailure, Table, WriteBatch};
+use crate::rows::{META_PROPOSED, meta_key, prefix_end};
+
+/// Transactions with files that one flow may have verified; of more the oldest are forgotten.
+pub(crate) const PROPOSALS_PER_FLOW_MAX: usize = 64;
+/// Rows and bytes read at once.
+const PAGE: (usize, usize) = (10_000, 1 << 20);
+
+/// See the module. Bounded by the live flows.
+#[derive(Debug, Default)]
+pub(crate) struct Proposals {
+    of_flow: BTreeMap<FlowId, Vec<Proposal>>,
+    flows: BTreeMap<TxId, BTreeSet<FlowId>>,
+    /// Flows with proposals that have no row yet.
+    unwritten: BTreeSet<FlowId>,
+}
+
+#[derive(Debug)]
+struct Proposal {
+    transaction: TxId,
+    files: Vec<Hash>,
+    written: bool,
+}
+
+impl Proposals {
+    /// As the store has them, of flows that still live.
+    pub(crate) fn open(
+        reads: &dyn Reads,
+        is_live: impl Fn(&FlowId) -> bool,
+        batch: &mut WriteBatch,
+    ) -> Result<Self, StoreFailure> {
+        let mut proposals = Self::default();
+        let to = prefix_end(META_PROPOSED);
+        let mut from = META_PROPOSED.to_vec();
+        loop {
+            let page = row_page(reads, Table::Meta, from, to.as_deref(), PAGE.0, PAGE.1)?;
+            for (key, value) in &page.rows {
+                match (parse(key), Vec::<Hash>::from_bytes(value)) {
+                    (Some((flow, transaction)), Ok(files)) if is_live(&flow) => {
+                        proposals.insert(flow, transaction, files, true);
+                    }
+                    _ => batch.delete(Table::Meta, key.clone()),
+                }
+            }
+            match page.rows.last() {
+                Some((last, _)) if page.more => from = after(last),
+                _ => return Ok(proposals),
+            }
+        }
+    }
+
+    /// A flow has verified a transaction that lists files.
+    pub(crate) fn add(
+        &mut self,
+        flow: FlowId,
+        transaction: TxId,
+        files: Vec<Hash>,
+        batch: &mut WriteBatch,
+    ) {
+        let known = self.of_flow.get(&flow).map(Vec::as_slice);
+        let known = known.unwrap_or_default();
+        if known.iter().any(|one| one.transaction == transaction) {
+            return;
+        }
+        let is_full = known.len() >= PROPOSALS_PER_FLOW_MAX;
+        if is_full && let Some(of_flow) = self.of_flow.get_mut(&flow) {
+            let oldest = of_flow.remove(0);
+            self.unlink(flow, &oldest, batch);
+        }
+        self.insert(flow, transaction, files, false);
+    }
+
+    fn insert(&mut self, flow: FlowId, transaction: TxId, files: Vec<Hash>, written: bool) {
+        self.flows.entry(transaction).or_default().insert(flow);
+        if !written {
+            self.unwritten.insert(flow);
+        }
+        self.of_flow.entry(flow).or_default().push(Proposal {
+            transaction,
+            files,
+            written,
+        });
+    }
+
+    fn unlink(&mut self, flow: FlowId, proposal: &Proposal, batch: &mut WriteBatch) {
+        if let Some(flows) = self.flows.get_mut(&proposal.transaction) {
+            flows.remove(&flow);
+            if flows.is_empty() {
+                self.flows.remove(&proposal.transaction);
+            }
+        }
+        if proposal.written {
+            batch.delete(Table::Meta, key(&flow, &proposal.transaction));
+        }
+    }
+
+    /// A flow has ended.
+    pub(crate) fn end(&mut self, flow: FlowId, batch: &mut WriteBatch) {
+        self.unwritten.remove(&flow);
+        for proposal in self.of_flow.remove(&flow).unwrap_or_default() {
+            self.unlink(flow, &proposal, batch);
+        }
+    }
+
+    /// Writes the rows of flows that live on after this round: one that ended in it leaves none.
+    pub(crate) fn write(&mut self, batch: &mut WriteBatch) {
+        for flow in std::mem::take(&mut self.unwritten) {
+            let proposals = self.of_flow.get_mut(&flow).into_iter().flatten();
+            for proposal in proposals.filter(|proposal| !proposal.written) {
+                proposal.written = true;
+                let row = proposal.files.to_bytes();
+                batch.put(Table::Meta, key(&flow, &proposal.transaction), row);
+            }
+        }
+    }
+
+    /// Live flows that have verified a transaction which lists a file.
+    pub(crate) fn flows_with(&self, transaction: &TxId, hash: &Hash) -> Vec<FlowId> {
+        let flows = self.flows.get(transaction).into_iter().flatten();
+        let lists = |flow: &&FlowId| {
+            let mut proposals = self.of_flow.get(flow).into_iter().flatten();
+            proposals.any(|one| one.transaction == *transaction && one.files.contains(hash))
+        };
+        flows.filter(lists).copied().collect()
+    }
+
+    /// Whether a live flow has verified a transaction that lists a file.
+    pub(crate) fn holds(&self, hash: &Hash) -> bool {
+        let mut all = self.of_flow.values().flatten();
+        all.any(|proposal| proposal.files.contains(hash))
+    }
+}
+
+/// `proposed/` + flow id 16 + transaction id 32.
+fn key(flow: &FlowId, transaction: &TxId) -> Vec<u8> {
+    let rest = [flow.as_bytes().as_slice(), transaction.as_bytes()].concat();
+    meta_key(META_PROPOSED, &rest)
+}
+
+fn parse(key: &[u8]) -> Option<(FlowId, TxId)> {
+    let rest = key.strip_prefix(META_PROPOSED)?;
+    let (flow, transaction) = rest.split_first_chunk::<16>()?;
+    Some((
+        FlowId(*flow),
+        TxId::from_array(transaction.try_into().ok()?),
+    ))
+}

@@ -1,0 +1,260 @@
+//! What is known of a file: its row, and how rows are listed. Pure reading: for the kernel, the node's API and tools alike.
+
+use ledger::{PartyId, TxId};
+use primitives::{Decode, Encode, Hash, Timestamp};
+
+use crate::pages::{after, row_page};
+use crate::port::{Reads, StoreFailure, Table, damaged};
+use crate::rows::prefix_end;
+
+/// The longest name of a file, in bytes.
+pub const FILE_NAME_BYTES_MAX: usize = 255;
+/// The longest media type, in bytes.
+pub const MEDIA_TYPE_BYTES_MAX: usize = 127;
+/// Rows of one page, at most.
+pub const FILE_PAGE_MAX: usize = 1_000;
+/// Rows that one page looks at, at most: a filter that little passes gives a short page, not a long wait.
+const LOOKED_AT_MAX: usize = 10_000;
+/// Bytes of rows read at once.
+const PAGE_BYTES: usize = 1 << 20;
+
+/// Where a file came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileOrigin {
+    /// A user of this node uploaded it.
+    Uploaded {
+        /// Who.
+        user: String,
+    },
+    /// A peer sent it, for a transaction.
+    Received {
+        /// Who.
+        from: PartyId,
+    },
+}
+
+primitives::variants!(FileOrigin { 0 => Uploaded { user }, 1 => Received { from } });
+
+/// What is known of a file that is here whole: the value of its row in [`Table::Attachments`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileRow {
+    /// Its bytes.
+    pub size: u64,
+    /// When it came.
+    pub stored_at: Timestamp,
+    /// Where it came from first.
+    pub origin: FileOrigin,
+    /// Whether somebody here vouches for it. It is data either way: nothing here executes it.
+    pub trusted: bool,
+    /// The user who said last whether it is trusted; nobody, if a rule did.
+    pub trust_by: Option<String>,
+    /// What it is called: a hint, unhashed, at most [`FILE_NAME_BYTES_MAX`] bytes without control characters; may be empty.
+    pub name: String,
+    /// What it is said to be: a hint, unhashed, at most [`MEDIA_TYPE_BYTES_MAX`] bytes without control characters; may be empty.
+    pub media_type: String,
+    /// Recorded transactions that list it. It grows only: what is recorded stays.
+    pub refs: u64,
+}
+
+primitives::record!(FileRow {
+    size,
+    stored_at,
+    origin,
+    trusted,
+    trust_by,
+    name,
+    media_type,
+    refs,
+});
+
+/// A file with what is known of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileRecord {
+    /// SHA-256 of its bytes: its name on the ledger.
+    pub hash: Hash,
+    /// What is known of it.
+    pub row: FileRow,
+}
+
+/// What a peer is told of a file that it may have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileOffer {
+    /// Its bytes.
+    pub size: u64,
+    /// What it is called here.
+    pub name: String,
+    /// What it is said to be.
+    pub media_type: String,
+}
+
+/// Why a file does not come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileFailure {
+    /// The peer does not have it or does not give it; it does not say which.
+    Unknown,
+    /// It is larger than it may be, as the peer says; none of its bytes have come.
+    TooLarge {
+        /// Its bytes.
+        size: u64,
+    },
+    /// What came has another hash, and was thrown away: the peer's fault.
+    Mismatch,
+    /// This node's disk does not take it.
+    Disk {
+        /// The stable code.
+        code: String,
+    },
+    /// The peer is away, or answers nothing.
+    Gone,
+}
+
+/// Which files are listed. Each field narrows the list; the default lists all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileFilter {
+    /// The name contains this, in whatever case.
+    pub name: Option<String>,
+    /// The media type starts with this.
+    pub media_type: Option<String>,
+    /// Trusted, or not.
+    pub trusted: Option<bool>,
+    /// Referred to by no recorded transaction, or by some.
+    pub unreferenced: Option<bool>,
+}
+
+impl FileFilter {
+    /// Whether a file is one of them.
+    pub fn meets(&self, row: &FileRow) -> bool {
+        let named = |wanted: &String| row.name.to_lowercase().contains(&wanted.to_lowercase());
+        let typed = |wanted: &String| row.media_type.starts_with(wanted.as_str());
+        self.name.as_ref().is_none_or(named)
+            && self.media_type.as_ref().is_none_or(typed)
+            && self.trusted.is_none_or(|wanted| wanted == row.trusted)
+            && self
+                .unreferenced
+                .is_none_or(|wanted| wanted == (row.refs == 0))
+    }
+}
+
+/// Part of a list of files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FilePage {
+    /// In order of hash.
+    pub files: Vec<FileRecord>,
+    /// Go on after this hash; nothing comes after the list if there is none.
+    pub next: Option<Hash>,
+}
+
+/// What the store knows of a file. What is not durable yet only the kernel knows ([`crate::Event::FileLook`]).
+///
+/// # Errors
+/// The store could not be read, or the row is damaged.
+pub fn file_row(reads: &dyn Reads, hash: &Hash) -> Result<Option<FileRow>, StoreFailure> {
+    match reads.get(Table::Attachments, hash.as_bytes())? {
+        None => Ok(None),
+        Some(row) => FileRow::from_bytes(&row)
+            .map(Some)
+            .map_err(|_| damaged(format!("the row of file {hash}"))),
+    }
+}
+
+/// Files after a hash, in order of hash: at most `limit` and at most [`FILE_PAGE_MAX`].
+///
+/// # Errors
+/// The store could not be read, or a row is damaged.
+pub fn file_page(
+    reads: &dyn Reads,
+    after_hash: Option<&Hash>,
+    limit: usize,
+    filter: &FileFilter,
+) -> Result<FilePage, StoreFailure> {
+    let limit = limit.clamp(1, FILE_PAGE_MAX);
+    let mut from = after_hash.map_or_else(Vec::new, |hash| after(hash.as_bytes()));
+    let mut files = Vec::new();
+    let mut looked_at = 0;
+    let mut last = None;
+    loop {
+        let wanted = limit.min(LOOKED_AT_MAX - looked_at);
+        let page = row_page(reads, Table::Attachments, from, None, wanted, PAGE_BYTES)?;
+        looked_at += page.rows.len();
+        for (key, value) in &page.rows {
+            let hash = hash_of(key).ok_or_else(|| damaged("the key of a file's row"))?;
+            let row = FileRow::from_bytes(value);
+            let row = row.map_err(|_| damaged(format!("the row of file {hash}")))?;
+            last = Some(hash);
+            if filter.meets(&row) {
+                files.push(FileRecord { hash, row });
+                if files.len() == limit {
+                    return Ok(FilePage { files, next: last });
+                }
+            }
+        }
+        if !page.more {
+            return Ok(FilePage { files, next: None });
+        }
+        if looked_at >= LOOKED_AT_MAX {
+            return Ok(FilePage { files, next: last });
+        }
+        from = last.map_or_else(Vec::new, |hash| after(hash.as_bytes()));
+    }
+}
+
+/// Recorded transactions that list a file, in order of id, after one: at most `limit`.
+///
+/// # Errors
+/// The store could not be read.
+pub fn file_references(
+    reads: &dyn Reads,
+    hash: &Hash,
+    after_id: Option<&TxId>,
+    limit: usize,
+) -> Result<Vec<TxId>, StoreFailure> {
+    let from = match after_id {
+        None => hash.as_bytes().to_vec(),
+        Some(id) => after(&reference_key(hash, id)),
+    };
+    let to = prefix_end(hash.as_bytes());
+    let rows = reads.scan(Table::FileRefs, &from, to.as_deref(), limit)?;
+    Ok(rows.iter().filter_map(|(key, _)| listing_of(key)).collect())
+}
+
+/// `file hash 32 | transaction id 32`.
+pub(crate) fn reference_key(hash: &Hash, id: &TxId) -> Vec<u8> {
+    [hash.as_bytes().as_slice(), id.as_bytes()].concat()
+}
+
+/// The transaction in a key made by [`reference_key`].
+pub(crate) fn listing_of(key: &[u8]) -> Option<TxId> {
+    let id = key.get(32..)?.try_into().ok()?;
+    Some(TxId::from_array(id))
+}
+
+fn hash_of(key: &[u8]) -> Option<Hash> {
+    Some(Hash::from_bytes(key.try_into().ok()?))
+}
+
+/// A hint as it is kept: without control characters, cut to so many bytes at the end of a character.
+pub(crate) fn hint(text: &str, bytes_max: usize) -> String {
+    let mut kept = String::new();
+    for c in text.chars().filter(|c| !c.is_control()) {
+        if kept.len() + c.len_utf8() > bytes_max {
+            break;
+        }
+        kept.push(c);
+    }
+    kept
+}
+
+impl FileRow {
+    /// What a peer is told of it.
+    pub(crate) fn offer(&self) -> FileOffer {
+        FileOffer {
+            size: self.size,
+            name: self.name.clone(),
+            media_type: self.media_type.clone(),
+        }
+    }
+
+    pub(crate) fn weight_bytes(&self) -> usize {
+        self.to_bytes().len() + 192
+    }
+}

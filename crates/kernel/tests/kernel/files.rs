@@ -1,0 +1,465 @@
+//! Files that transactions list: nobody takes part in a transaction without its files, and nobody else gets a byte of them.
+
+use finance::cash_builder;
+use finance::document::{DocumentCommand, DocumentState, document_code, document_name};
+use kernel::files::{FileFailure, FileOrigin, FileRow, file_page, file_references, file_row};
+use kernel::message::PeerMessage;
+use kernel::port::Table;
+use kernel::{Event, KernelOptions, Reply, Token};
+use ledger::{PartyId, SignedTransaction, TransactionBuilder, TxId};
+use primitives::{Encode, Hash};
+
+use crate::pay::{issue, pay};
+use crate::town::{Mood, Town, key};
+
+/// Arguments of a share with node 2.
+fn share(hash: &Hash) -> String {
+    format!(r#"{{"to":"O=Node 2, L=London, C=GB","attachment":"{hash}","title":"a paper"}}"#)
+}
+
+fn row(town: &Town, node: usize, hash: &Hash) -> Option<FileRow> {
+    file_row(&town.nodes[node].disk, hash).expect("the disk reads")
+}
+
+/// The code of a refusal; nothing for anything else.
+fn code(reply: &Reply) -> &str {
+    match reply {
+        Reply::Rejected(rejection) => &rejection.code,
+        _ => "",
+    }
+}
+
+/// The last thing recorded by a node.
+fn last(town: &Town, node: usize) -> TxId {
+    let ledger = town.nodes[node].disk.ledger();
+    ledger.last().expect("something recorded").1.id()
+}
+
+/// Node `from` shares files with node `to` in one transaction.
+fn shared(town: &Town, from: usize, to: usize, files: &[Hash]) -> SignedTransaction {
+    let (code, constraint) = document_code();
+    let mut builder = TransactionBuilder::new(town.nodes[0].party.clone()).attachment(*code);
+    for file in files {
+        let document = DocumentState {
+            from: town.nodes[from].party.clone(),
+            to: town.nodes[to].party.clone(),
+            title: "a paper".to_owned(),
+            attachment: *file,
+        };
+        let (name, constraint) = (document_name().clone(), constraint.clone());
+        builder = builder
+            .attachment(*file)
+            .output_data(name, constraint, document.to_bytes());
+    }
+    let signers = vec![key(from).public().clone()];
+    let value = DocumentCommand::Share.to_bytes();
+    let builder = builder.command(document_name().clone(), value, signers);
+    SignedTransaction::new(town.built(builder), []).signed_by(&key(from))
+}
+
+/// What a played node was answered about its deliveries: `delivered`, or the code of the refusal.
+fn answers(town: &mut Town, node: usize) -> Vec<String> {
+    let heard = town.heard(node).into_iter();
+    let answers = heard.filter_map(|message| match message {
+        PeerMessage::Delivered { ids } => Some(format!("delivered {}", ids.len())),
+        PeerMessage::Refused { rejection, .. } => Some(rejection.code),
+        _ => None,
+    });
+    answers.collect()
+}
+
+#[test]
+fn a_document_arrives_with_its_file_which_travels_once() {
+    let mut town = Town::new(3);
+    let (hash, reply) = town.upload(1, b"all of it", "paper.txt");
+    assert!(
+        matches!(reply, Reply::FileKnown { is_new: true, .. }),
+        "{reply:?}"
+    );
+    for count in 1..=3u64 {
+        let token = town.start(1, "document.share", &share(&hash), None);
+        town.settle();
+        assert_eq!(town.ended(token), Ok(true), "{:?}", town.logs);
+        for node in [1, 2] {
+            assert_eq!(row(&town, node, &hash).expect("it is here").refs, count);
+            assert_eq!(town.nodes[node].disk.count(Table::FileRefs) as u64, count);
+        }
+    }
+    assert_eq!(town.fetched, [(2, 1, hash)]);
+    let received = row(&town, 2, &hash).expect("it is here");
+    let (from, id) = (town.nodes[1].id, last(&town, 2));
+    assert_eq!(received.origin, FileOrigin::Received { from });
+    assert_eq!((received.name.as_str(), received.size), ("paper.txt", 9));
+    assert!(!received.trusted, "it is data from a peer");
+    assert!(
+        row(&town, 1, &hash).expect("it is here").trusted,
+        "a user vouches for it"
+    );
+    let references = file_references(&town.nodes[2].disk, &hash, None, 10).expect("reads");
+    assert_eq!(references.len(), 3);
+    assert!(references.contains(&id));
+    let none = Default::default();
+    let page = file_page(&town.nodes[2].disk, None, 10, &none).expect("reads");
+    assert_eq!((page.files.len(), page.next), (1, None));
+    assert_eq!(
+        (
+            town.nodes[0].disk.count(Table::FileRefs),
+            town.figures(2).files_awaited
+        ),
+        (0, 0)
+    );
+}
+
+#[test]
+fn a_node_starts_nothing_with_a_file_that_it_lacks() {
+    let mut town = Town::new(2);
+    let token = town.start(
+        1,
+        "document.share",
+        &share(&Hash::plain(b"elsewhere")),
+        None,
+    );
+    town.settle();
+    assert_eq!(town.ended(token), Err("tx.attachment_missing".to_owned()));
+    assert!(town.nodes[1].disk.ledger().is_empty() && town.fetched.is_empty());
+}
+
+#[test]
+fn what_waits_for_a_file_holds_up_nothing_else() {
+    let mut town = Town::new(2);
+    let issued = town.start(1, "cash.issue", &issue(100), None);
+    let (hash, _) = town.upload(1, b"a large one", "large.bin");
+    town.nodes[2].files.mood = Mood::Never;
+    let token = town.start(1, "document.share", &share(&hash), None);
+    town.settle();
+    assert_eq!(town.ended(issued), Ok(true));
+    for _ in 0..10 {
+        let paid = town.start(1, "cash.pay", &pay(1, 2), None);
+        town.settle();
+        assert_eq!(town.ended(paid), Ok(true), "{:?}", town.logs);
+        // The delivery is repeated meanwhile.
+        town.now += 60_000;
+    }
+    assert!(!town.replies.contains_key(&token), "not delivered");
+    assert_eq!((town.balance(2), town.fetched.len()), (10, 1));
+    assert_eq!(town.figures(2).files_awaited, 1);
+    town.nodes[2].files.mood = Mood::Whole;
+    town.ask_for_file(2, hash);
+    town.settle();
+    assert_eq!(town.ended(token), Ok(true), "{:?}", town.logs);
+    assert_eq!(town.figures(2).files_awaited, 0);
+}
+
+#[test]
+fn what_does_not_come_is_asked_for_again_and_refuses_nothing() {
+    for mood in [Mood::Damaged, Mood::Away, Mood::Full] {
+        let mut town = Town::new(2);
+        let (hash, _) = town.upload(1, b"a file", "");
+        town.nodes[2].files.mood = mood;
+        let token = town.start(1, "document.share", &share(&hash), None);
+        for _ in 0..40 {
+            town.settle();
+            town.now += 30_000;
+        }
+        assert!(!town.replies.contains_key(&token), "{mood:?}");
+        assert!(row(&town, 2, &hash).is_none() && town.nodes[2].disk.ledger().is_empty());
+        assert_eq!(town.figures(2).transactions_refused, 0, "{mood:?}");
+        // Backing off: by far fewer than the moments in which it could have been asked for.
+        let asked = town.fetched.len();
+        assert!(
+            (3..=40).contains(&asked),
+            "{mood:?}: asked for {asked} times"
+        );
+        town.nodes[2].files.mood = Mood::Whole;
+        for _ in 0..40 {
+            town.settle();
+            town.now += 60_000;
+        }
+        assert_eq!(town.ended(token), Ok(true), "{mood:?}: {:?}", town.logs);
+    }
+}
+
+#[test]
+fn what_is_too_large_is_refused_before_its_bytes_move() {
+    const MIB: u64 = 1 << 20;
+    let names = [b"a", b"b", b"c"].map(|name| Hash::plain(name));
+    // The sizes that the sender says, one file each, and the answer; nothing as long as there is room for all.
+    let table: [(&[u64], Option<&str>); 5] = [
+        (&[500 * MIB], None),
+        (&[500 * MIB + 1], Some("tx.attachment_too_large")),
+        (&[250 * MIB, 250 * MIB], None),
+        (
+            &[250 * MIB, 250 * MIB + 1],
+            Some("tx.attachments_too_large"),
+        ),
+        (&[1, 500 * MIB, 0], Some("tx.attachments_too_large")),
+    ];
+    for (sizes, expected) in table {
+        let mut town = Town::new(2);
+        town.play(1);
+        town.nodes[2].files.mood = Mood::Never;
+        let files = &names[..sizes.len()];
+        let transaction = shared(&town, 1, 2, files);
+        town.deliver(1, 2, &[&transaction]);
+        town.settle();
+        assert_eq!(town.fetched.len(), sizes.len());
+        let peer = town.nodes[1].id;
+        for (hash, size) in files.iter().zip(sizes.iter().copied()) {
+            let (hash, wanted) = (*hash, town.nodes[2].files.wanted.get(hash));
+            let event = match wanted {
+                Some((_, _, max)) if size > *max => Event::FileFailed {
+                    hash,
+                    peer,
+                    failure: FileFailure::TooLarge { size },
+                },
+                _ => Event::FileOffered { hash, peer, size },
+            };
+            town.tell(2, event);
+            town.settle();
+        }
+        let answered = answers(&mut town, 1);
+        assert_eq!(answered.first().map(String::as_str), expected, "{sizes:?}");
+        let given_up = &town.nodes[2].files.abandoned;
+        assert_eq!(
+            given_up.is_empty(),
+            expected.is_none() || sizes.len() == 1,
+            "{sizes:?}"
+        );
+        assert_eq!(
+            town.figures(2).files_awaited > 0,
+            expected.is_none(),
+            "{sizes:?}"
+        );
+    }
+}
+
+#[test]
+fn files_that_are_here_count_against_the_limit() {
+    let mut town = Town::new(2);
+    town.play(1);
+    let size = 300 << 20;
+    let files = [Hash::plain(b"a"), Hash::plain(b"b")];
+    for hash in files {
+        let reply = town.about_file(2, |token| stored(hash, size, token));
+        assert!(matches!(reply, Reply::FileKnown { .. }), "{reply:?}");
+    }
+    let transaction = shared(&town, 1, 2, &files);
+    town.deliver(1, 2, &[&transaction]);
+    town.settle();
+    assert_eq!(answers(&mut town, 1), ["tx.attachments_too_large"]);
+    let reply = town.about_file(2, |token| stored(Hash::plain(b"c"), 501 << 20, token));
+    assert_eq!(code(&reply), "tx.attachment_too_large");
+}
+
+fn stored(hash: Hash, size: u64, token: Token) -> Event {
+    Event::FileStored {
+        hash,
+        size,
+        name: String::new(),
+        media_type: String::new(),
+        user: "ann".to_owned(),
+        token,
+    }
+}
+
+#[test]
+fn only_those_concerned_get_a_file_and_others_do_not_learn_of_it() {
+    let mut town = Town::new(3);
+    let (hash, _) = town.upload(1, b"a secret", "");
+    let (other, _) = town.upload(1, b"another", "");
+    let unshared = Hash::plain(b"never seen");
+    for file in [hash, other] {
+        let token = town.start(1, "document.share", &share(&file), None);
+        town.settle();
+        assert_eq!(town.ended(token), Ok(true));
+    }
+    let ledger = town.nodes[1].disk.ledger();
+    let [first, second] = [0, 1].map(|place: usize| ledger[place].1.id());
+    let nowhere = TxId::from_array([9; 32]);
+    // Who asks, for what, for which transaction, and whether it may have it.
+    let table = [
+        (2, hash, first, true),
+        (2, other, second, true),
+        (2, other, first, false),
+        (2, hash, second, false),
+        (2, hash, nowhere, false),
+        (2, unshared, first, false),
+        (2, document_code().0, first, false),
+        (3, hash, first, false),
+        (3, other, second, false),
+        (0, hash, first, false),
+    ];
+    for (asker, file, transaction, expected) in table {
+        town.permits.clear();
+        let peer = town.nodes[asker].id;
+        let event = Event::FilePermit {
+            peer,
+            hash: file,
+            transaction,
+        };
+        town.tell(1, event);
+        town.settle();
+        let [(1, to, about, offer)] = town.permits.as_slice() else {
+            panic!("{:?}", town.permits);
+        };
+        assert_eq!((*to, *about), (asker, file));
+        assert_eq!(offer.is_some(), expected, "node {asker}, file {file}");
+    }
+}
+
+#[test]
+fn files_to_which_something_refers_stay() {
+    let mut town = Town::new(2);
+    let (hash, _) = town.upload(1, b"a file", "x");
+    let unknown = Hash::plain(b"unknown");
+    let again = town.upload(1, b"a file", "another name").1;
+    let Reply::FileKnown {
+        record,
+        is_new: false,
+    } = again
+    else {
+        panic!("{again:?}");
+    };
+    assert_eq!(record.row.name, "x", "the first hint stays");
+    for (what, expected) in [
+        (unknown, "file.unknown"),
+        (hash, ""),
+        (hash, "file.unknown"),
+    ] {
+        let reply = town.about_file(1, |token| Event::FileRemove { hash: what, token });
+        assert_eq!(code(&reply), expected);
+        let reply = town.about_file(1, |token| Event::FileLook { hash: what, token });
+        assert_eq!(code(&reply), "file.unknown");
+    }
+    assert!(town.nodes[1].files.whole.is_empty(), "its bytes are gone");
+    assert!(row(&town, 1, &hash).is_none());
+    town.upload(1, b"a file", "x");
+    let token = town.start(1, "document.share", &share(&hash), None);
+    town.settle();
+    assert_eq!(town.ended(token), Ok(true));
+    for node in [1, 2] {
+        let reply = town.about_file(node, |token| Event::FileRemove { hash, token });
+        assert_eq!(code(&reply), "file.referenced");
+        assert!(town.nodes[node].files.whole.contains_key(&hash));
+    }
+}
+
+#[test]
+fn trust_is_a_users_word_or_a_rule() {
+    let mut options = KernelOptions::default();
+    for is_ruled in [false, true] {
+        let mut town = Town::with(2, false, options.clone());
+        let (hash, _) = town.upload(1, b"a file", "");
+        town.start(1, "document.share", &share(&hash), None);
+        town.settle();
+        assert_eq!(row(&town, 2, &hash).expect("it is here").trusted, is_ruled);
+        for trusted in [true, false] {
+            let reply = town.about_file(2, |token| Event::FileTrust {
+                hash,
+                trusted,
+                user: "ops".to_owned(),
+                token,
+            });
+            assert!(matches!(reply, Reply::FileKnown { .. }), "{reply:?}");
+            let row = row(&town, 2, &hash).expect("it is here");
+            assert_eq!(
+                (row.trusted, row.trust_by.as_deref()),
+                (trusted, Some("ops"))
+            );
+        }
+        let peer: PartyId = town.nodes[1].id;
+        options.trust_peers.insert(peer);
+    }
+}
+
+#[test]
+fn a_crash_while_a_file_is_awaited_loses_nothing() {
+    let mut town = Town::new(2);
+    let (hash, _) = town.upload(1, b"a file", "");
+    town.nodes[2].files.mood = Mood::Never;
+    let token = town.start(1, "document.share", &share(&hash), None);
+    town.settle();
+    for node in [2, 1] {
+        town.down(node);
+        town.settle();
+        town.up(node);
+        town.settle();
+    }
+    assert!(town.nodes[2].disk.ledger().is_empty());
+    town.nodes[2].files.mood = Mood::Whole;
+    town.ask_for_file(2, hash);
+    town.quiet();
+    assert!(
+        !town.replies.contains_key(&token),
+        "the client was lost with node 1"
+    );
+    assert_eq!(town.nodes[1].disk.count(Table::Deliveries), 0);
+    assert_eq!(row(&town, 2, &hash).expect("it is here").refs, 1);
+    assert_eq!(row(&town, 1, &hash).expect("it is here").refs, 1);
+}
+
+#[test]
+fn a_back_chain_needs_no_files_and_its_references_count_when_they_come() {
+    let mut town = Town::new(3);
+    town.play(3);
+    let bytes = b"an invoice";
+    let (hash, _) = town.upload(1, bytes, "");
+    // Node 3 issues to node 1, with a file.
+    let token = finance::IssuedToken {
+        issuer: town.nodes[3].party.clone(),
+        reference: finance::Reference::default(),
+        currency: "GBP".parse().expect("a currency"),
+    };
+    let (notary, portion) = (town.nodes[0].party.clone(), town.portion(1, 5));
+    let builder = cash_builder::issue(notary, &token, &[portion]).expect("an issue");
+    let issued = town.built(builder.attachment(hash));
+    let issued = SignedTransaction::new(issued, []).signed_by(&key(3));
+    town.deliver(3, 1, &[&issued]);
+    town.settle();
+    assert_eq!(answers(&mut town, 3), ["delivered 1"]);
+    let args = pay(2, 2).replace("Node 1", "Node 3");
+    let paid = town.start(1, "cash.pay", &args, None);
+    town.settle();
+    assert_eq!(town.ended(paid), Ok(true), "{:?}", town.logs);
+    assert_eq!(town.balance(2), 2);
+    assert!(town.fetched.is_empty() && row(&town, 2, &hash).is_none());
+    assert_eq!(town.nodes[2].disk.count(Table::FileRefs), 1);
+    let (_, reply) = town.upload(2, bytes, "");
+    let Reply::FileKnown {
+        record,
+        is_new: true,
+    } = reply
+    else {
+        panic!("{reply:?}");
+    };
+    assert_eq!(record.row.refs, 1);
+}
+
+#[test]
+fn one_peers_fault_is_not_anothers() {
+    let mut town = Town::new(3);
+    let (hash, _) = town.upload(1, b"a file", "");
+    town.play(3);
+    town.nodes[2].files.mood = Mood::Never;
+    // Node 3 brings a transaction with the same file, which it does not have.
+    let theirs = shared(&town, 3, 2, &[hash]);
+    town.deliver(3, 2, &[&theirs]);
+    town.settle();
+    let token = town.start(1, "document.share", &share(&hash), None);
+    town.settle();
+    assert_eq!(town.fetched, [(2, 3, hash)]);
+    town.nodes[2].files.mood = Mood::Whole;
+    town.file_failed(2, hash, FileFailure::Unknown);
+    town.settle();
+    assert_eq!(town.ended(token), Ok(true), "{:?}", town.logs);
+    assert_eq!(town.fetched, [(2, 3, hash), (2, 1, hash)]);
+    assert!(
+        answers(&mut town, 3).is_empty(),
+        "neither taken nor refused"
+    );
+    // Now it is here, whoever brings it.
+    town.deliver(3, 2, &[&theirs]);
+    town.settle();
+    assert_eq!(answers(&mut town, 3), ["delivered 1"]);
+    assert_eq!(row(&town, 2, &hash).expect("it is here").refs, 2);
+}

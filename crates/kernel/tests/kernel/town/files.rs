@@ -1,0 +1,171 @@
+//! The files of the town: each node's disk holds some whole, and they travel at once, or as a test wants it.
+
+use std::collections::BTreeMap;
+
+use kernel::files::FileFailure;
+use kernel::{Action, Event, Reply, Token};
+use ledger::TxId;
+use primitives::Hash;
+
+use super::Town;
+
+/// How files come to a node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mood {
+    /// At once.
+    #[default]
+    Whole,
+    /// Not at all, until the test brings them.
+    Never,
+    /// The sender's bytes are others than it said.
+    Damaged,
+    /// The sender is away.
+    Away,
+    /// The disk is full.
+    Full,
+}
+
+/// A node's files.
+#[derive(Debug, Default)]
+pub struct Cabinet {
+    /// Their bytes, by hash.
+    pub whole: BTreeMap<Hash, Vec<u8>>,
+    /// How files come to it.
+    pub mood: Mood,
+    /// What it says of the size of each file, if not the truth.
+    pub boasts: Option<u64>,
+    /// What it asks for and has not got: of whom, for what, how much of it.
+    pub wanted: BTreeMap<Hash, (usize, TxId, u64)>,
+    /// What it gave up.
+    pub abandoned: Vec<Hash>,
+}
+
+impl Town {
+    pub(super) fn on_file_action(&mut self, node: usize, action: Action) {
+        match action {
+            Action::FetchFile {
+                hash,
+                peer,
+                transaction,
+                size_max,
+            } => {
+                let from = self.nodes.iter().position(|other| other.id == peer);
+                let from = from.expect("a known peer");
+                self.fetched.push((node, from, hash));
+                let wanted = (from, transaction, size_max);
+                self.nodes[node].files.wanted.insert(hash, wanted);
+                match self.nodes[node].files.mood {
+                    Mood::Never => {}
+                    Mood::Away => self.file_failed(node, hash, FileFailure::Gone),
+                    Mood::Whole | Mood::Damaged | Mood::Full => self.ask_for_file(node, hash),
+                }
+            }
+            Action::PermitFile { peer, hash, offer } => {
+                let to = self.nodes.iter().position(|other| other.id == peer);
+                let to = to.expect("a known peer");
+                let Some((from, _, size_max)) = self.nodes[to].files.wanted.get(&hash).copied()
+                else {
+                    self.permits.push((node, to, hash, offer));
+                    return;
+                };
+                assert_eq!(from, node, "another one answers");
+                let bytes = self.nodes[node].files.whole.get(&hash).cloned();
+                self.permits.push((node, to, hash, offer.clone()));
+                let (Some(offer), Some(bytes)) = (offer, bytes) else {
+                    self.file_failed(to, hash, FileFailure::Unknown);
+                    return;
+                };
+                let size = self.nodes[node].files.boasts.unwrap_or(offer.size);
+                if size > size_max {
+                    self.file_failed(to, hash, FileFailure::TooLarge { size });
+                    return;
+                }
+                let peer = self.nodes[node].id;
+                self.tell(to, Event::FileOffered { hash, peer, size });
+                match self.nodes[to].files.mood {
+                    Mood::Damaged => self.file_failed(to, hash, FileFailure::Mismatch),
+                    Mood::Full => {
+                        let code = "files.disk_full".to_owned();
+                        self.file_failed(to, hash, FileFailure::Disk { code });
+                    }
+                    _ => {
+                        self.nodes[to].files.wanted.remove(&hash);
+                        self.nodes[to].files.whole.insert(hash, bytes);
+                        self.tell(
+                            to,
+                            Event::FileArrived {
+                                hash,
+                                size: offer.size,
+                                name: offer.name,
+                                media_type: offer.media_type,
+                                peer,
+                            },
+                        );
+                    }
+                }
+            }
+            Action::AbandonFile { hash } => {
+                self.nodes[node].files.wanted.remove(&hash);
+                self.nodes[node].files.abandoned.push(hash);
+            }
+            Action::DropFile { hash } => drop(self.nodes[node].files.whole.remove(&hash)),
+            other => panic!("{other:?} is about no file"),
+        }
+    }
+
+    /// A node asks whom its kernel said.
+    pub fn ask_for_file(&mut self, node: usize, hash: Hash) {
+        let (from, transaction, _) = self.nodes[node].files.wanted[&hash];
+        let peer = self.nodes[node].id;
+        if self.nodes[from].kernel.is_none() {
+            return self.file_failed(node, hash, FileFailure::Gone);
+        }
+        self.tell(
+            from,
+            Event::FilePermit {
+                peer,
+                hash,
+                transaction,
+            },
+        );
+    }
+
+    /// A file that a node asked for does not come.
+    pub fn file_failed(&mut self, node: usize, hash: Hash, failure: FileFailure) {
+        if let Some((from, ..)) = self.nodes[node].files.wanted.remove(&hash) {
+            let peer = self.nodes[from].id;
+            self.tell(
+                node,
+                Event::FileFailed {
+                    hash,
+                    peer,
+                    failure,
+                },
+            );
+        }
+    }
+
+    /// A user uploads a file: its hash, and what the node answers.
+    pub fn upload(&mut self, node: usize, bytes: &[u8], name: &str) -> (Hash, Reply) {
+        let hash = Hash::plain(bytes);
+        self.nodes[node].files.whole.insert(hash, bytes.to_vec());
+        let size = bytes.len() as u64;
+        let reply = self.about_file(node, |token| Event::FileStored {
+            hash,
+            size,
+            name: name.to_owned(),
+            media_type: "text/plain".to_owned(),
+            user: "ann".to_owned(),
+            token,
+        });
+        (hash, reply)
+    }
+
+    /// Something about a file is asked for, and answered.
+    pub fn about_file(&mut self, node: usize, event: impl FnOnce(Token) -> Event) -> Reply {
+        let token = self.token();
+        self.tell(node, event(Token(token)));
+        self.settle();
+        self.replies.remove(&token).expect("an answer")
+    }
+}
