@@ -28,7 +28,7 @@ def pay(symbol: str, quantity: int) -> tuple[str, dict[str, object]]:
 @pytest.fixture(scope="module")
 def symbol(network: Network) -> str:
     """A currency of which bank A has issued 10,000 and paid 2,500 to bank B."""
-    found = "GBP"
+    found = "ZAR"
     with Client(network.bank_a) as bank:
         bank.run(*issue(found, 10_000))
         bank.run(*pay(found, 2_500), wait="delivered")
@@ -191,6 +191,25 @@ def test_many_coroutines_share_a_few_connections(network: Network) -> None:
             return {node.name for node in await asyncio.gather(*(bank.node() for _ in range(200)))}
 
     assert asyncio.run(asks()) == {BANK_A}
+
+
+def test_a_client_outlives_an_event_loop(network: Network) -> None:
+    bank = AsyncClient(network.bank_a)
+
+    async def asks() -> str:
+        return (await bank.node()).name
+
+    async def settles() -> None:
+        await bank.aclose()
+        await asyncio.sleep(0.05)
+
+    first, second = asyncio.new_event_loop(), asyncio.new_event_loop()
+    try:
+        assert [loop.run_until_complete(asks()) for loop in (first, second, first)] == [BANK_A] * 3
+    finally:
+        for loop in (second, first):
+            loop.run_until_complete(settles())
+            loop.close()
 
 
 def test_threads_share_a_client(network: Network) -> None:

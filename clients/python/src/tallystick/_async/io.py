@@ -91,11 +91,14 @@ class Stream:
     @property
     def is_stale(self) -> bool:
         """Whether the node has closed an idle connection, or says what it was not asked."""
-        return self._is_over or self._reader.at_eof() or self._writer.is_closing()
+        is_elsewhere = self._loop is not asyncio.get_running_loop()
+        return self._is_over or is_elsewhere or self._reader.at_eof() or self._writer.is_closing()
 
     def close(self) -> None:
         """Ends the connection at once."""
-        self._writer.transport.abort()
+        # One that belonged to an event loop that has ended is gone with it.
+        if not self._loop.is_closed():
+            self._writer.transport.abort()
 
     def _expire(self) -> None:
         self._is_over = True

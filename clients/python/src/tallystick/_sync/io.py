@@ -92,9 +92,7 @@ class Stream:
         """Whether the node has closed an idle connection, or says what it was not asked."""
         if self._is_over or self._socket.fileno() < 0:
             return True
-        waiting = select.poll()
-        waiting.register(self._socket, select.POLLIN)
-        if not waiting.poll(0):
+        if not self._is_readable():
             return False
         # Something came: the end, or only TLS's own messages.
         try:
@@ -105,6 +103,14 @@ class Stream:
         except OSError:
             pass
         return True
+
+    def _is_readable(self) -> bool:
+        if not hasattr(select, "poll"):
+            # Windows, where `select` has no limit of its own on the numbers of sockets.
+            return bool(select.select([self._socket], [], [], 0)[0])
+        waiting = select.poll()
+        waiting.register(self._socket, select.POLLIN)
+        return bool(waiting.poll(0))
 
     def close(self) -> None:
         """Ends the connection at once."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import json
 import pathlib
 import signal
@@ -25,12 +26,29 @@ async def drive(load: Load, where: dict[str, Any]) -> Tally:
         run = Run(client, load)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, run.stop)
+            # Where there are none, as on Windows, an interrupt ends the program.
+            with contextlib.suppress(NotImplementedError):
+                loop.add_signal_handler(number, run.stop)
+        teller = asyncio.ensure_future(tell(run)) if sys.stderr.isatty() else None
         try:
             return await run.go()
         finally:
+            if teller is not None:
+                teller.cancel()
+                print(file=sys.stderr)
             for number in (signal.SIGINT, signal.SIGTERM):
-                loop.remove_signal_handler(number)
+                with contextlib.suppress(NotImplementedError):
+                    loop.remove_signal_handler(number)
+
+
+async def tell(run: Run) -> None:
+    """Says once a second how far it is."""
+    while True:
+        await asyncio.sleep(1.0)
+        tally = run.tally
+        good = len(tally.latencies_ms)
+        bad = sum(tally.statuses.values()) - good
+        print(f"\r{good} good, {bad} not, {tally.busy} times busy", end="", file=sys.stderr, flush=True)
 
 
 def arguments() -> argparse.ArgumentParser:
