@@ -16,6 +16,7 @@ pub mod core;
 pub mod errors;
 pub mod forge;
 pub mod genesis;
+pub mod history;
 pub mod message;
 pub mod params;
 pub mod pool;

@@ -40,7 +40,7 @@ pub struct BenchArgs {
     #[arg(long, default_value_t = 60, value_name = "S", value_parser = clap::value_parser!(u32).range(5..=3600))]
     chain_seconds: u32,
     /// Transactions of the chain that a new node joins (`chain`).
-    #[arg(long, default_value_t = 500_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1_000..=1_000_000_000))]
+    #[arg(long, default_value_t = 1_000_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1_000..=1_000_000_000))]
     chain_transactions: u64,
     /// States in the vault that is asked (`node`).
     #[arg(long, default_value_t = 1_000_000, value_name = "N", value_parser = clap::value_parser!(u32).range(100..=100_000_000))]

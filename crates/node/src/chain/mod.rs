@@ -14,6 +14,7 @@ mod config;
 mod figures;
 mod files;
 mod gossip;
+mod history;
 mod http;
 mod looks;
 mod make;
@@ -33,6 +34,7 @@ pub use config::{
     StoreSection,
 };
 pub use files::{CONFIG, ChainFiles, GENESIS, is_chain_dir, load_chain_dir, read_genesis};
+pub use history::{HistoryMade, HistoryPlan, make_history};
 pub use make::{MadeServer, NetworkPlan, SERVERS_MAX, make_network};
 pub use start::{ChainNode, STORE};
 pub use start_error::{ChainStartError, ERRORS};

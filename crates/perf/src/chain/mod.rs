@@ -5,11 +5,12 @@
 //! Modules in reading order: `target` (a node as a load sees it), `ours` (our own nodes), `nxt` (the
 //! second driver, and a small fake of such a server),
 //! `payments`
-//! with `books` (the load, and what was accepted), `watch` with `line` (a node's main chain as it grows), `audit`, `analysis` with
+//! with `books` and `backlog` (the load, what was accepted, and what holds it back), `watch` with `line` (a node's main chain as it grows), `audit`, `analysis` with
 //! `outcome` (what a finished run shows).
 
 pub mod analysis;
 pub mod audit;
+pub mod backlog;
 pub mod books;
 mod codes;
 pub mod line;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
+use super::backlog::Backlog;
 use super::books::{Accepted, Books};
 use super::{ChainId, ChainTarget, Payment, TxKey};
 use crate::load::Fault;
@@ -21,6 +22,7 @@ pub struct Payments {
     chains: Vec<ChainId>,
     accounts: usize,
     books: Arc<Books>,
+    backlog: Option<Arc<Backlog>>,
 }
 
 /// The way to one node.
@@ -59,7 +61,15 @@ impl Payments {
             chains,
             accounts,
             books,
+            backlog: None,
         }
+    }
+
+    /// The same, held back while too many wait for a block.
+    #[must_use]
+    pub fn held_by(mut self, backlog: Option<Arc<Backlog>>) -> Self {
+        self.backlog = backlog;
+        self
     }
 
     /// The payment of a unit and the node that it goes to: nodes in turn, then accounts, then chains. The amount is the counter.
@@ -93,6 +103,9 @@ impl Payments {
             message: "the way to the node ended in the middle of a unit".to_owned(),
         };
         let lane = self.lanes.get(node).ok_or_else(gone)?;
+        if let Some(backlog) = &self.backlog {
+            backlog.enter().await;
+        }
         let key = match &lane.gathered {
             None => lane
                 .target

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
 
+use super::backlog::Backlog;
 use super::line::{Line, Told};
 use super::{ChainTarget, Detail};
 use crate::load::Fault;
@@ -24,9 +25,15 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Begins to look, from a height on. Times count from `epoch`.
+    /// Begins to look, from a height on. Times count from `epoch`. A load's backlog hears what waits at the node, which has this place
+    /// among the nodes.
     #[must_use]
-    pub fn begin(target: Arc<dyn ChainTarget>, from: u64, epoch: Instant) -> Self {
+    pub fn begin(
+        target: Arc<dyn ChainTarget>,
+        from: u64,
+        epoch: Instant,
+        backlog: Option<(Arc<Backlog>, usize)>,
+    ) -> Self {
         let line = Arc::new(Mutex::new(Line::default()));
         let looked = Arc::clone(&line);
         let task = tokio::spawn(async move {
@@ -35,7 +42,7 @@ impl Watch {
             loop {
                 ticks.tick().await;
                 // A node that does not answer now may answer at the next look; the audit asks it again in any case.
-                let _ = look(&*target, from, epoch, &looked).await;
+                let _ = look(&*target, from, epoch, &looked, backlog.as_ref()).await;
             }
         });
         Self { line, task }
@@ -59,8 +66,13 @@ async fn look(
     from: u64,
     epoch: Instant,
     line: &Mutex<Line>,
+    backlog: Option<&(Arc<Backlog>, usize)>,
 ) -> Result<(), Fault> {
+    let entered = backlog.map_or(0, |(backlog, _)| backlog.look());
     let status = target.status().await?;
+    if let Some((backlog, node)) = backlog {
+        backlog.seen(*node, entered, status.unconfirmed);
+    }
     let mut next = {
         let line = lock(line);
         match line.tip() {

@@ -20,6 +20,10 @@ pub struct ChainPlan {
     pub accounts: Vec<ChainAccount>,
     /// Payments that go to a node in one request at most.
     pub batch: u32,
+    /// Payments that wait for a block at any node at most, if that is bounded: further ones wait before they are sent.
+    pub waiting_max: Option<u64>,
+    /// Payments in the chain before the load.
+    pub history: u64,
     /// Seconds to wait after the load until everything accepted stands in blocks.
     pub drain_s: f64,
     /// Minutes that a payment is valid for.

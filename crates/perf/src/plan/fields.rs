@@ -126,6 +126,8 @@ pub const FIELDS: &[Field] = fields! {
     "chain.accounts.node" Kind::Whole(1, CHAIN_NODES_MAX as u64), "dealt out in turn" [""] "The node on which it forges and bundles.";
     "chain.accounts_csv" LINE, "none" [""] "The same from a file: passphrase, node.";
     "chain.batch" Kind::Whole(1, 1_000), "1" ["payments"] "What goes to a node in one request at most: whatever waits while the requests before are under way.";
+    "chain.waiting_max" Kind::Whole(1, 1_000_000_000), "none" ["payments"] "Payments that wait for a block at any node at most: further ones wait before they are sent, so that what is offered follows what blocks take.";
+    "chain.history" Kind::Whole(0, 1_000_000_000), "0" ["payments"] "Payments that stand in full blocks of the chain before the load: written into the nodes' stores by `tally chain history`.";
     "chain.drain_s" Kind::Number(0.0, SECONDS_MAX), "120" ["seconds"] "How long to wait after the load until everything that was accepted stands in blocks.";
     "chain.deadline_minutes" Kind::Whole(1, 1_440), "60" ["minutes"] "How long a payment is valid.";
     "chain.settings" Kind::Free, "none" [""] "Settings of every node's configuration by dotted name.";

@@ -121,6 +121,7 @@ fn chain(plan: &ChainPlan) -> Table {
         None => {
             put(&mut table, "nodes", i64::from(plan.nodes));
             put(&mut table, "profile", plan.profile.as_str());
+            put(&mut table, "history", whole(plan.history));
             settings(&mut table, &plan.settings);
         }
         Some(target) => put(&mut table, "target", servers(target)),
@@ -134,6 +135,9 @@ fn chain(plan: &ChainPlan) -> Table {
     }
     put(&mut table, "accounts", accounts(plan));
     put(&mut table, "batch", i64::from(plan.batch));
+    if let Some(most) = plan.waiting_max {
+        put(&mut table, "waiting_max", whole(most));
+    }
     put(&mut table, "drain_s", number(plan.drain_s));
     put(
         &mut table,

@@ -280,7 +280,8 @@ pub struct ProcessSample {
     pub rss_bytes: u64,
     /// Bytes it has caused to be read from disks.
     pub read_bytes: u64,
-    /// Bytes it has caused to be written to disks.
+    /// Bytes it has written: what it handed the system in writes (to connections too, where it wrote them like files), or the bytes of the
+    /// pages that it touched, whichever is less.
     pub written_bytes: u64,
     /// Durable commits so far, as the node counts them.
     pub commits: u64,

@@ -4,13 +4,19 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use chain::ChainId;
 use chain::genesis::{BalanceSpec, ChainSpec, GenesisSpec, ParamsOverrides, SUPPLY_MAX};
+use chain::history::History;
+use chain::key_of_passphrase;
 use client::Endpoint;
+use serde::Deserialize;
 use tempfile::TempDir;
 
 use super::config_file::{ConfigFile, Settings};
+use super::copy::copy_folder;
 use super::external::{CHAIN_CONFIG_FILE as CONFIG_FILE, chain_endpoint};
 use super::network::{NetworkError, READY_MAX, STOP_MAX, system};
 use super::process::{NodeProcess, Program, tail};
@@ -28,11 +34,30 @@ const TOKENS_EACH: u64 = 100_000_000;
 /// What a chain's time begins before: a node's clock may differ a little.
 const BEFORE_MS: u64 = 1_000;
 
+/// A history's blocks may take so many times as long as the chain aims at, so that it fits into the time before the present.
+const HISTORY_SLACK: f64 = 1.5;
+/// And so many seconds more.
+const HISTORY_MORE_S: f64 = 120.0;
+
+/// What `tally chain history` says that it made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+pub struct HistoryBuilt {
+    /// Payments in blocks.
+    pub transactions: u64,
+    /// Blocks, empty ones at the end included.
+    pub blocks: u64,
+    /// What it took.
+    pub seconds: f64,
+    /// Bytes of the store's files.
+    pub disk_bytes: u64,
+}
+
 /// Nodes of one chain. Dropping it kills its processes and removes its temporary folder.
 #[derive(Debug)]
 pub struct ChainNetwork {
     // Processes come first: they are dropped, and so killed, before their folder goes.
     nodes: Vec<ChainNode>,
+    binary: PathBuf,
     root: PathBuf,
     temporary: Option<TempDir>,
 }
@@ -74,7 +99,7 @@ impl ChainNetwork {
             ));
         }
         let genesis =
-            toml::to_string(&genesis_of(plan)).map_err(|error| NetworkError::Setting {
+            toml::to_string(&genesis_of(plan)?).map_err(|error| NetworkError::Setting {
                 name: GENESIS_FILE.to_owned(),
                 message: error.to_string(),
             })?;
@@ -106,9 +131,44 @@ impl ChainNetwork {
         }
         Ok(Self {
             nodes,
+            binary: binary.to_owned(),
             root,
             temporary: Some(temporary),
         })
+    }
+
+    /// Writes the scenario's history into the stores of these nodes (numbers from 0), before they are started: made once, copied to
+    /// the others. Nothing where the scenario has none.
+    pub fn make_history(
+        &self,
+        plan: &ChainPlan,
+        those: &[usize],
+    ) -> Result<HistoryBuilt, NetworkError> {
+        let Some((first, others)) = those.split_first().filter(|_| plan.history > 0) else {
+            return Ok(HistoryBuilt::default());
+        };
+        let Some(node) = self.nodes.get(*first) else {
+            return Ok(HistoryBuilt::default());
+        };
+        let output = Command::new(&self.binary)
+            .args(["chain", "history", "--json", "--transactions"])
+            .arg(plan.history.to_string())
+            .arg(&node.folder)
+            .output()
+            .map_err(|source| system(&self.binary.display().to_string(), source))?;
+        let failed = |text: &[u8]| NetworkError::Setting {
+            name: "chain.history".to_owned(),
+            message: String::from_utf8_lossy(text).into_owned(),
+        };
+        if !output.status.success() {
+            return Err(failed(&output.stderr));
+        }
+        let built = serde_json::from_slice(&output.stdout).map_err(|_| failed(&output.stdout))?;
+        for at in others {
+            let (from, to) = (self.data(*first), self.data(*at));
+            copy_folder(&from, &to).map_err(|source| system(&to.display().to_string(), source))?;
+        }
+        Ok(built)
     }
 
     /// Starts those of these numbers (from 0) that do not run, and waits until they are ready.
@@ -228,8 +288,28 @@ impl ChainNetwork {
     }
 }
 
-/// The genesis of a scenario's chain: its chains, and the same for every test account.
-fn genesis_of(plan: &ChainPlan) -> GenesisSpec {
+/// The genesis of a scenario's chain: its chains, and the same for every test account. With a history it began so long ago that its
+/// blocks have had time.
+fn genesis_of(plan: &ChainPlan) -> Result<GenesisSpec, NetworkError> {
+    let mut spec = spec_of(plan);
+    if plan.history == 0 {
+        return Ok(spec);
+    }
+    let refused = |rejection: chain::Rejection| NetworkError::Setting {
+        name: "chain.history".to_owned(),
+        message: rejection.to_string(),
+    };
+    let genesis = spec.build().map_err(refused)?;
+    let keys = plan.accounts.iter();
+    let keys = keys.map(|account| key_of_passphrase(&account.passphrase));
+    let history = History::new(Arc::new(genesis), keys.collect(), usize::MAX).map_err(refused)?;
+    let blocks = plan.history.div_ceil(history.per_block() as u64);
+    let seconds = blocks as f64 * f64::from(plan.block_s) * HISTORY_SLACK + HISTORY_MORE_S;
+    spec.time_ms = spec.time_ms.saturating_sub((seconds * 1_000.0) as u64);
+    Ok(spec)
+}
+
+fn spec_of(plan: &ChainPlan) -> GenesisSpec {
     let symbol = |id: u8| format!("C{id}");
     let each = |decimals: u8| {
         let wanted = 10u64
@@ -259,7 +339,7 @@ fn genesis_of(plan: &ChainPlan) -> GenesisSpec {
             .chains
             .iter()
             .map(|one| ChainSpec {
-                id: chain::ChainId(one.id.0),
+                id: ChainId(one.id.0),
                 name: one.name.clone(),
                 symbol: symbol(one.id.0),
                 decimals: one.decimals,

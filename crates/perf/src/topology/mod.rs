@@ -13,7 +13,7 @@ mod ports;
 mod process;
 
 pub use care::NodeCare;
-pub use chain_network::ChainNetwork;
+pub use chain_network::{ChainNetwork, HistoryBuilt};
 pub use codes::ERRORS;
 pub use config_file::{FIXED, Settings};
 pub use description::NetworkOptions;

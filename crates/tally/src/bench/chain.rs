@@ -1,10 +1,8 @@
 //! `bench chain`: payments a second in blocks of one node and of four, what a transaction takes on disk, how fast a new node catches up.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use perf::load::Live;
 use perf::load::engine::Stop;
 use perf::machine::Machine;
 use perf::plan::{self, Plan};
@@ -15,12 +13,10 @@ use serde::Serialize;
 
 use super::BenchArgs;
 use super::report::line;
-use crate::demo::progress::{LoadBar, Step};
+use crate::demo::progress::Step;
 
 /// The shipped scenario whose two points are measured.
 const SCENARIO: &str = "chain-rate";
-/// Payments of the chain that a new node joins come at least at this rate, for the progress bar only.
-const HISTORY_PER_S: u64 = 2_000;
 
 /// Every field of the line.
 #[derive(Debug, Serialize)]
@@ -35,7 +31,7 @@ struct ChainReport {
     chain_sync_tx_per_s: f64,
     /// Transactions of that chain.
     chain_sync_tx: u64,
-    /// Payments a second while it was built.
+    /// Payments a second that were signed and written while its history was made.
     chain_history_tps: f64,
     /// The largest resident memory of any node, megabytes (10^6).
     chain_rss_mb_max: f64,
@@ -84,31 +80,22 @@ pub async fn run(arguments: &BenchArgs) -> Result<()> {
             words.join("\n")
         );
     }
-    let live = Arc::new(Live::default());
-    let expected = Duration::from_secs(arguments.chain_transactions / HISTORY_PER_S + 10);
-    let bar = LoadBar::begin("History", expected, Arc::clone(&live));
+    let step = Step::begin("New node");
     let chain = plan.points().map_err(anyhow::Error::new)?;
     let chain = chain
         .first()
         .and_then(|point| point.plan.chain.clone())
         .context("a chain")?;
-    let synced = perf::run::sync(
-        &binary,
-        &chain,
-        arguments.chain_transactions,
-        live,
-        Stop::default(),
-    )
-    .await;
-    bar.end().await;
+    step.say("a history, then a node that begins with nothing");
+    let synced = perf::run::sync(&binary, &chain, arguments.chain_transactions).await;
     let synced = synced.map_err(|error| anyhow::anyhow!("{}: {error}", error.code()))?;
-    eprintln!(
-        "  {} transactions in {} blocks: a new node had them after {:.1} s, {}/s",
+    step.done(&format!(
+        "{} transactions in {} blocks: a new node had them after {:.1} s, {}/s",
         number(synced.transactions as f64),
         number(synced.blocks as f64),
         synced.seconds,
         number(synced.per_s)
-    );
+    ));
     machine.finish();
     let memory = [
         figure(scenario, "1", "rss_mb_max"),

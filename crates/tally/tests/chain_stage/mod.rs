@@ -36,6 +36,11 @@ impl Drop for Chain {
 impl Chain {
     /// Made, not running.
     pub fn make(servers: usize, block_seconds: u32) -> Self {
+        Self::begun_before(servers, block_seconds, 0)
+    }
+
+    /// The same, of a network whose time began so many seconds ago.
+    pub fn begun_before(servers: usize, block_seconds: u32, before: u32) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let made = Command::new(binary())
             .args([
@@ -45,6 +50,7 @@ impl Chain {
                 "--servers",
                 &servers.to_string(),
             ])
+            .args(["--begun-before", &before.to_string()])
             .args(["--block-seconds", &block_seconds.to_string(), "--out"])
             .arg(folder.path())
             .output()

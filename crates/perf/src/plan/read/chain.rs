@@ -40,7 +40,7 @@ pub(super) fn read(
     });
     if target.is_some() {
         let why = "makes no sense with a target, whose nodes are somebody's own";
-        reader.forbid(section, &["nodes", "profile", "settings"], why);
+        reader.forbid(section, &["nodes", "profile", "settings", "history"], why);
     }
     let nodes = match servers {
         Some(servers) => u32::try_from(servers).unwrap_or(u32::MAX),
@@ -64,6 +64,8 @@ pub(super) fn read(
         chains: chains(reader, section),
         accounts: accounts(reader, section, nodes),
         batch: reader.small(section, "batch").unwrap_or(1),
+        waiting_max: reader.whole(section, "waiting_max"),
+        history: reader.whole(section, "history").unwrap_or(0),
         drain_s: reader.number(section, "drain_s").unwrap_or(DRAIN_S),
         deadline_minutes: reader
             .small(section, "deadline_minutes")

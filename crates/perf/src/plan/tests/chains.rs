@@ -41,7 +41,7 @@ fn it_is_written_as_it_was_read() {
     for text in [
         "[chain]",
         "[chain]\nnodes = 2\nblock_s = 20\nprofile = 'production'\nchildren = 0\naccounts = ['a', { passphrase = 'b', node = 2 }]\n\
-         batch = 100\ndrain_s = 1.5\ndeadline_minutes = 30\nsettings.pool.count_max = 7",
+         batch = 100\nhistory = 5\nwaiting_max = 70\ndrain_s = 1.5\ndeadline_minutes = 30\nsettings.pool.count_max = 7",
         "[chain]\n[[chain.chains]]\nid = 1\n[[chain.chains]]\nid = 9\nname = 'X'\ndecimals = 0\nfee = 3",
         "[chain.target]\nkind = 'nxt'\nservers = ['http://127.0.0.1:27876', 'http://b:1']\nsigning = 'prepared'",
         "[chain.target]\nkind = 'tally'\nservers = ['/tmp/x']",

@@ -12,10 +12,11 @@ use crate::chain::ours::{self, TallyTarget};
 use crate::load::Fault;
 use crate::monitor::Subject;
 use crate::plan::{ChainPlan, ChainServers};
+use crate::report::number;
 use crate::run::course::shown::Shown;
 use crate::run::error::RunError;
 use crate::run::event::{Event, Events, Step};
-use crate::topology::{ChainNetwork, NetworkError, chain_endpoint};
+use crate::topology::{ChainNetwork, HistoryBuilt, NetworkError, chain_endpoint};
 
 /// What one answer of a server of the Ardor/Nxt family may take: those that are overloaded take long.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -42,6 +43,7 @@ impl Ground {
     ) -> Result<Self, RunError> {
         let step = Shown::begin(events, Step::Network);
         let mut network = None;
+        let mut history = String::new();
         let targets = match &chain.target {
             Some(ChainServers::Nxt { urls, prepared }) => nxt(chain, urls, *prepared).await?,
             Some(ChainServers::Tally(folders)) => {
@@ -55,10 +57,20 @@ impl Ground {
                 let plan = chain.clone();
                 let made = tokio::task::spawn_blocking(move || {
                     let mut network = ChainNetwork::make(&binary, &plan)?;
+                    let all: Vec<usize> = (0..network.nodes()).collect();
+                    let built = network.make_history(&plan, &all)?;
                     network.start_all()?;
-                    Ok::<ChainNetwork, NetworkError>(network)
+                    Ok::<(ChainNetwork, HistoryBuilt), NetworkError>((network, built))
                 });
-                let made = made.await??;
+                let (made, built) = made.await??;
+                if built.transactions > 0 {
+                    history = format!(
+                        ", {} payments in {} blocks before, made in {:.1} s",
+                        number(built.transactions as f64),
+                        number(built.blocks as f64),
+                        built.seconds
+                    );
+                }
                 let endpoints = (0..made.nodes())
                     .filter_map(|at| made.endpoint(at))
                     .collect();
@@ -68,7 +80,7 @@ impl Ground {
             }
         };
         step.end(&format!(
-            "{} nodes, {} s a block",
+            "{} nodes, {} s a block{history}",
             targets.len(),
             chain.block_s
         ));

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use super::ground::Ground;
 use super::settle;
 use crate::chain::audit::{self, Question};
+use crate::chain::backlog::Backlog;
 use crate::chain::books::Books;
 use crate::chain::line::Line;
 use crate::chain::outcome::{Seen, outcome};
@@ -63,11 +64,17 @@ impl Measure<'_> {
             .await
             .map_err(|fault| said("reading balances", fault))?;
         let books = Arc::new(Books::default());
+        let most = self.chain.waiting_max;
+        let backlog = most.map(|most| Arc::new(Backlog::new(most, targets.len())));
         let watches: Vec<Watch> = targets
             .iter()
-            .map(|target| Watch::begin(Arc::clone(target), start.height + 1, self.epoch))
+            .enumerate()
+            .map(|(at, target)| {
+                let backlog = backlog.clone().map(|backlog| (backlog, at));
+                Watch::begin(Arc::clone(target), start.height + 1, self.epoch, backlog)
+            })
             .collect();
-        let mut stretch = self.loaded(&books).await;
+        let mut stretch = self.loaded(&books, backlog).await;
         (self.events)(Event::Loaded {
             label: self.label.clone(),
             stretch: Arc::new(stretch.clone()),
@@ -116,7 +123,7 @@ impl Measure<'_> {
         })
     }
 
-    async fn loaded(&self, books: &Arc<Books>) -> Stretch {
+    async fn loaded(&self, books: &Arc<Books>, backlog: Option<Arc<Backlog>>) -> Stretch {
         let chains = self.chain.chains.iter().map(|chain| chain.id).collect();
         let batch = self.chain.batch as usize;
         let targets = self.ground.targets();
@@ -126,7 +133,8 @@ impl Measure<'_> {
             self.chain.accounts.len(),
             batch,
             Arc::clone(books),
-        );
+        )
+        .held_by(backlog);
         let live = Arc::new(Live::default());
         (self.events)(Event::Load {
             label: self.label.clone(),

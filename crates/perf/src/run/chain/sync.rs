@@ -1,5 +1,5 @@
-//! How fast a new node catches up with a chain that others have built: history is loaded through the API as fast as one node takes
-//! it, then another node begins with nothing.
+//! How fast a new node catches up with a chain that others have built: one node's store is given a history, then another node
+//! begins with nothing.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,20 +7,13 @@ use std::time::{Duration, Instant};
 
 use super::ground::tally;
 use super::settle;
-use crate::chain::books::Books;
-use crate::chain::payments::Payments;
 use crate::chain::{ChainStatus, ChainTarget};
-use crate::load::engine::{self, Around, Real, Settings, Stop, UNFINISHED_AFTER};
-use crate::load::{Fault, Live};
+use crate::load::Fault;
 use crate::measure::{DiskUse, ProcessReading};
-use crate::plan::{ChainPlan, Closed, Load, Think};
+use crate::plan::ChainPlan;
 use crate::run::error::RunError;
-use crate::topology::{ChainNetwork, NetworkError};
+use crate::topology::{ChainNetwork, HistoryBuilt, NetworkError};
 
-/// Payments outstanding while history is made.
-const OUTSTANDING: u32 = 4_000;
-/// The longest that history may take to make.
-const HISTORY_MAX: Duration = Duration::from_secs(24 * 3_600);
 /// Between two looks at how far the new node is.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Beyond this without a new block the new node will not catch up.
@@ -33,7 +26,7 @@ pub struct Synced {
     pub transactions: u64,
     /// Blocks of it.
     pub blocks: u64,
-    /// Payments a second that stood in blocks while history was made, until the last was in one.
+    /// Payments a second that were signed, applied and written while the history was made.
     pub history_per_s: f64,
     /// Seconds from the new node's start until it had the tip.
     pub seconds: f64,
@@ -45,37 +38,27 @@ pub struct Synced {
     pub rss_mb_max: f64,
 }
 
-/// Loads `transactions` payments on one node, then measures how another catches up. `plan` says what chain; it has two nodes, and
-/// all of its accounts are on the first.
+/// Gives one node a history of `transactions` payments, then measures how another catches up. `plan` says what chain; it has two
+/// nodes, and all of its accounts are on the first.
 ///
 /// # Errors
 /// Nodes that do not stand, and what they answer.
-pub async fn sync(
-    binary: &Path,
-    plan: &ChainPlan,
-    transactions: u64,
-    live: Arc<Live>,
-    stop: Stop,
-) -> Result<Synced, RunError> {
+pub async fn sync(binary: &Path, plan: &ChainPlan, transactions: u64) -> Result<Synced, RunError> {
     let mut plan = plan.clone();
     plan.nodes = 2;
+    plan.history = transactions;
     for account in &mut plan.accounts {
         account.node = 1;
     }
     let (binary, made): (PathBuf, ChainPlan) = (binary.to_owned(), plan.clone());
     let step = tokio::task::spawn_blocking(move || {
         let mut network = ChainNetwork::make(&binary, &made)?;
+        let built = network.make_history(&made, &[0])?;
         network.start(&[0])?;
-        Ok::<ChainNetwork, NetworkError>(network)
+        Ok::<(ChainNetwork, HistoryBuilt), NetworkError>((network, built))
     });
-    let mut network = step.await??;
+    let (mut network, built) = step.await??;
     let first = tally(&plan, network.endpoint(0).into_iter().collect(), true).await?;
-    let begun = Instant::now();
-    let accepted = history(&plan, &first, transactions, live, stop).await;
-    settle::drained(&first, seconds(plan.drain_s))
-        .await
-        .map_err(|fault| said("making history", fault))?;
-    let built = begun.elapsed().as_secs_f64();
     // The chain stands still while the other comes.
     settle::one_tip(&first, seconds(plan.drain_s))
         .await
@@ -98,62 +81,14 @@ pub async fn sync(
         .unwrap_or(0);
     let _ = tokio::task::spawn_blocking(move || drop(network)).await;
     Ok(Synced {
-        transactions: accepted,
+        transactions: built.transactions,
         blocks: tip.height,
-        history_per_s: accepted as f64 / built.max(f64::MIN_POSITIVE),
+        history_per_s: built.transactions as f64 / built.seconds.max(f64::MIN_POSITIVE),
         seconds: took,
-        per_s: accepted as f64 / took.max(f64::MIN_POSITIVE),
-        bytes_per_transaction: size as f64 / accepted.max(1) as f64,
+        per_s: built.transactions as f64 / took.max(f64::MIN_POSITIVE),
+        bytes_per_transaction: size as f64 / built.transactions.max(1) as f64,
         rss_mb_max: peak as f64 / 1e6,
     })
-}
-
-/// Loads; gives how many payments were accepted.
-async fn history(
-    plan: &ChainPlan,
-    targets: &[Arc<dyn ChainTarget>],
-    transactions: u64,
-    live: Arc<Live>,
-    stop: Stop,
-) -> u64 {
-    let chains = plan.chains.iter().map(|chain| chain.id).collect();
-    // Nobody looks for each of them afterwards.
-    let books = Arc::new(Books::keeping(1));
-    let payments = Payments::new(
-        targets,
-        chains,
-        plan.accounts.len(),
-        plan.batch.max(1) as usize,
-        Arc::clone(&books),
-    );
-    let load = Load::Closed(Closed {
-        outstanding: OUTSTANDING,
-        think: Think::Fixed(0.0),
-    });
-    let settings = Settings {
-        warm_up: Duration::ZERO,
-        measured: HISTORY_MAX,
-        count: Some(transactions),
-        seed: 1,
-        labels: vec!["payment".to_owned()],
-        unfinished_after: UNFINISHED_AFTER,
-    };
-    let around = Around {
-        live,
-        stop,
-        ..Around::default()
-    };
-    let clock = Real::since(Instant::now());
-    engine::stretch(
-        &clock,
-        &Arc::new(payments),
-        &load,
-        &settings,
-        &around,
-        async {},
-    )
-    .await;
-    books.total()
 }
 
 /// Waits until the new node has the tip.

@@ -26,6 +26,9 @@ pub struct Args {
     /// Seconds between blocks; the profile's if left out
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=3600))]
     block_seconds: Option<u32>,
+    /// So long ago the network's time began: room for the blocks of a history ('tally chain history')
+    #[arg(long, value_name = "SECONDS", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100_000_000))]
+    begun_before: u32,
     /// The network's name
     #[arg(long, value_name = "NAME", default_value = "test")]
     name: String,
@@ -88,7 +91,10 @@ impl Args {
             servers: usize::from(self.servers),
             ip: self.ip,
             first_port: self.port,
-            time_ms: since.map_or(0, |since| since.as_secs() * 1_000),
+            time_ms: since
+                .map_or(0, |since| since.as_secs())
+                .saturating_sub(u64::from(self.begun_before))
+                * 1_000,
         };
         let made = make_network(&plan, &self.out).map_err(|error| Failure::coded(&error))?;
         let made = Made {

@@ -5,6 +5,7 @@ mod blocks;
 mod bundle;
 mod forge;
 mod genesis;
+mod history;
 mod peers;
 mod run;
 mod secret;
@@ -22,6 +23,8 @@ use crate::failure::Failure;
 pub enum Command {
     /// Make a test network: a genesis, and a folder for each server
     Genesis(genesis::Args),
+    /// Make a long history in the store of a test network's node that does not run
+    History(history::Args),
     /// Run the chain node of a folder until SIGTERM or Ctrl-C
     Run(run::Args),
     /// Where a node stands
@@ -50,6 +53,7 @@ impl Command {
     pub fn run(self) -> Result<(), Failure> {
         match self {
             Command::Genesis(arguments) => arguments.run(),
+            Command::History(arguments) => arguments.run(),
             Command::Run(arguments) => arguments.run(),
             Command::Status(arguments) => arguments.run(),
             Command::Send(arguments) => arguments.run(),
@@ -67,6 +71,7 @@ impl Command {
     pub fn wants_json(&self) -> bool {
         match self {
             Command::Genesis(arguments) => arguments.output.json,
+            Command::History(arguments) => arguments.output.json,
             Command::Run(_) => false,
             Command::Status(arguments) => arguments.output.json,
             Command::Send(arguments) => arguments.output.json,

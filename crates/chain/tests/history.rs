@@ -1,0 +1,133 @@
+//! A history made at once is a chain like any other.
+
+use std::sync::Arc;
+
+use chain::genesis::{BalanceSpec, ChainSpec, GenesisSpec};
+use chain::history::History;
+use chain::state::{MemoryStore, Overlay, apply_block, verify_store};
+use chain::{ChainId, Genesis, key_of_passphrase};
+use primitives::{KeyPair, SignatureChecker};
+
+const ACCOUNTS: usize = 4;
+
+fn genesis(profile: &str, children: u8, named: usize) -> Arc<Genesis> {
+    let symbol = |id: u8| format!("T{id}");
+    let spec = GenesisSpec {
+        network: "history".into(),
+        time_ms: 0,
+        profile: profile.into(),
+        params: Default::default(),
+        chains: (1..=children + 1)
+            .map(|id| ChainSpec {
+                id: ChainId(id),
+                name: format!("chain {id}"),
+                symbol: symbol(id),
+                decimals: 4,
+            })
+            .collect(),
+        balances: (0..named)
+            .map(|n| BalanceSpec {
+                passphrase: Some(n.to_string()),
+                amounts: (1..=children + 1)
+                    .map(|id| (symbol(id), 1_000_000_000_000_000))
+                    .collect(),
+                ..BalanceSpec::default()
+            })
+            .collect(),
+    };
+    Arc::new(spec.build().unwrap())
+}
+
+fn keys(count: usize) -> Vec<KeyPair> {
+    (0..count)
+        .map(|n| key_of_passphrase(&n.to_string()))
+        .collect()
+}
+
+#[test]
+fn blocks_of_a_history_keep_every_rule_and_every_signature_holds() {
+    for (profile, children, per_block, blocks, most) in [
+        // As many as are asked for; as many as the production profile's ten parent transactions leave; no child chain at all.
+        ("loadtest", 4, 103, 5, 103),
+        ("production", 4, usize::MAX, 5, 6 + 4 * 100),
+        ("loadtest", 0, 20, 3, 20),
+    ] {
+        let genesis = genesis(profile, children, ACCOUNTS);
+        let history = History::new(genesis.clone(), keys(ACCOUNTS), per_block).unwrap();
+        assert_eq!(history.per_block(), most, "{profile}");
+        let store = MemoryStore::new();
+        let mut overlay = Overlay::open(store.clone(), &genesis).unwrap();
+        let mut checker = SignatureChecker::new();
+        let mut made = 0;
+        let wanted = (most * blocks - 1) as u64;
+        while made < wanted {
+            let batch = history.batch(made, wanted - made, overlay.tip().time);
+            made += batch.len() as u64;
+            // In two slices, as threads do it.
+            let mut payments = history.payments(&batch, 0..batch.len() / 2);
+            payments.extend(history.payments(&batch, batch.len() / 2..batch.len()));
+            let block = history.block(&overlay, payments, u32::MAX, false);
+            let block = block.unwrap().unwrap().unwrap();
+            let signed: Vec<_> = block
+                .transactions()
+                .map(|one| one.signed_message())
+                .collect();
+            assert!(!checker.check_batch(&signed).contains(&false));
+            apply_block(&mut overlay, &genesis, &block).unwrap();
+            store.commit(overlay.take_batch());
+            overlay.committed();
+        }
+        let verified = verify_store(&store, &genesis, u32::MAX).unwrap();
+        let carriers = u64::from(children) * u64::from(verified.blocks);
+        assert_eq!(u64::from(verified.blocks), blocks as u64, "{profile}");
+        assert_eq!(verified.transactions, wanted + carriers, "{profile}");
+    }
+}
+
+#[test]
+fn all_chains_share_a_block_as_evenly_as_their_limits_allow() {
+    let genesis = genesis("production", 2, ACCOUNTS);
+    let history = History::new(genesis, keys(ACCOUNTS), usize::MAX).unwrap();
+    for (count, shares) in [
+        (1, vec![1, 0, 0]),
+        (7, vec![3, 2, 2]),
+        (30, vec![8, 11, 11]),
+        (10_000, vec![8, 100, 100]),
+    ] {
+        let batch = history.batch(0, count, 0);
+        let payments = history.payments(&batch, 0..batch.len());
+        let on = |chain| {
+            payments
+                .iter()
+                .filter(|one| one.transaction.chain == ChainId(chain))
+                .count()
+        };
+        assert_eq!(vec![on(1), on(2), on(3)], shares, "{count}");
+    }
+}
+
+#[test]
+fn a_history_needs_accounts_and_time() {
+    let genesis = genesis("loadtest", 1, ACCOUNTS);
+    let refused = History::new(genesis.clone(), keys(1), 10).unwrap_err();
+    assert_eq!(refused.code, "chain_history.accounts");
+    // Keys of accounts that have nothing count for nothing.
+    let strangers = vec![key_of_passphrase("x"), key_of_passphrase("0")];
+    let refused = History::new(genesis.clone(), strangers, 10).unwrap_err();
+    assert_eq!(refused.code, "chain_history.accounts");
+    let history = History::new(genesis.clone(), keys(ACCOUNTS), 10).unwrap();
+    let overlay = Overlay::open(MemoryStore::new(), &genesis).unwrap();
+    let block = |latest, jump| {
+        history
+            .block(&overlay, Vec::new(), latest, jump)
+            .unwrap()
+            .unwrap()
+    };
+    assert_eq!(block(0, false), None);
+    let stood = genesis.params.standstill_seconds + 1_000;
+    let times: Vec<u32> = [false, true]
+        .iter()
+        .filter_map(|jump| Some(block(stood, *jump)?.header.time))
+        .collect();
+    assert!(times[0] < 1_000 && times[1] == stood, "{times:?}");
+}
