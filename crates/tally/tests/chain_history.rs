@@ -50,7 +50,7 @@ fn what_is_no_place_for_a_history_is_refused_with_a_code() {
         ),
         (
             "history /nonexistent --transactions 1",
-            "chain.toml",
+            "config.unreadable",
             "/nonexistent",
         ),
     ] {

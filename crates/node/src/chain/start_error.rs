@@ -44,8 +44,8 @@ pub enum ChainStartError {
     /// Its store does not open.
     #[error(transparent)]
     Store(#[from] store::OpenError),
-    /// Its store is of another network.
-    #[error("{0}")]
+    /// Its store is of another network, or the chain refuses what is to be done.
+    #[error("{}", .0.detail)]
     Chain(Rejection),
     /// Its store can't be read.
     #[error("{0}")]
