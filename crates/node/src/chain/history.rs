@@ -125,11 +125,14 @@ fn keys(files: &ChainFiles) -> Result<Vec<primitives::KeyPair>, ChainStartError>
     Ok(passphrases.map(key_of_passphrase).collect())
 }
 
+/// What came of a job.
+type Slice = Vec<Arc<Carried>>;
+
 /// A slice of a block's payments to sign, and where they go.
 struct Job {
     batch: Batch,
     places: Range<usize>,
-    reply: Sender<Vec<Arc<Carried>>>,
+    reply: Sender<Slice>,
 }
 
 fn sign(history: &History, work: &Mutex<Receiver<Job>>) {
@@ -178,7 +181,7 @@ impl Maker<'_> {
     ) -> Result<(), ChainStartError> {
         self.check_room(wanted)?;
         let mut asked = 0;
-        let mut signing: VecDeque<(usize, Vec<Receiver<Vec<Arc<Carried>>>>)> = VecDeque::new();
+        let mut signing: VecDeque<(usize, Vec<Receiver<Slice>>)> = VecDeque::new();
         while self.made.transactions < wanted {
             while signing.len() < AHEAD && asked < wanted {
                 let time = self.overlay.tip().time;
@@ -227,7 +230,7 @@ impl Maker<'_> {
         ChainStartError::Chain(Rejection::new("chain_history.no_time", detail))
     }
 
-    fn ask(&self, batch: &Batch) -> Vec<Receiver<Vec<Arc<Carried>>>> {
+    fn ask(&self, batch: &Batch) -> Vec<Receiver<Slice>> {
         let starts = (0..batch.len()).step_by(SLICE);
         starts
             .map(|start| {
