@@ -1,6 +1,6 @@
 //! Request bodies: a finished one, or lines that are still being written.
 
-use std::convert::Infallible;
+use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -15,6 +15,29 @@ pub(crate) enum RequestBody {
     Whole(Option<Bytes>),
     /// Whatever is written meanwhile.
     Lines(Arc<Outgoing>),
+    /// A file that is read meanwhile.
+    Pieces(Pieces),
+}
+
+/// Bytes of a file, as they are read.
+#[derive(Debug)]
+pub(crate) struct Pieces {
+    pub(crate) receiver: tokio::sync::mpsc::Receiver<io::Result<Bytes>>,
+    /// Bytes still to come, if that is known.
+    pub(crate) left: Option<u64>,
+    pub(crate) progress: crate::attachments::Progress,
+}
+
+impl Pieces {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+        let piece = std::task::ready!(self.receiver.poll_recv(cx));
+        if let Some(Ok(bytes)) = &piece {
+            let length = bytes.len() as u64;
+            self.left = self.left.map(|left| left.saturating_sub(length));
+            self.progress.add(length);
+        }
+        Poll::Ready(piece)
+    }
 }
 
 /// Bytes on their way out; everything written between two turns of the connection leaves as one chunk.
@@ -72,12 +95,12 @@ impl Outgoing {
 
 impl Body for RequestBody {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = io::Error;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         match &mut *self {
             RequestBody::Whole(bytes) => {
                 Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes))))
@@ -85,6 +108,9 @@ impl Body for RequestBody {
             RequestBody::Lines(outgoing) => outgoing
                 .poll(cx)
                 .map(|chunk| chunk.map(|bytes| Ok(Frame::data(bytes)))),
+            RequestBody::Pieces(pieces) => pieces
+                .poll(cx)
+                .map(|piece| piece.map(|piece| piece.map(Frame::data))),
         }
     }
 
@@ -97,7 +123,10 @@ impl Body for RequestBody {
             RequestBody::Whole(bytes) => {
                 SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64))
             }
-            RequestBody::Lines(_) => SizeHint::default(),
+            RequestBody::Pieces(Pieces {
+                left: Some(left), ..
+            }) => SizeHint::with_exact(*left),
+            RequestBody::Pieces(_) | RequestBody::Lines(_) => SizeHint::default(),
         }
     }
 }

@@ -408,6 +408,10 @@ impl Client {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
+    pub(crate) fn connection(&self) -> &Arc<Connection> {
+        &self.connection
+    }
+
     pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
         self.call(Method::GET, path, Vec::new(), None).await
     }
@@ -486,7 +490,7 @@ impl Client {
     }
 }
 
-fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ClientError> {
+pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ClientError> {
     serde_json::from_slice(bytes).map_err(|error| ClientError::BadAnswer(error.to_string()))
 }
 

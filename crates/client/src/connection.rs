@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hyper::body::Incoming;
 use hyper::client::conn::http2::{Builder, SendRequest};
-use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use rustls::ClientConfig;
@@ -57,15 +57,33 @@ impl Connection {
         path: &str,
         body: RequestBody,
     ) -> Result<Response<Incoming>, ClientError> {
+        self.send_with(method, path, None, body).await
+    }
+
+    /// The same with a header more. A body that is no JSON says so.
+    pub(crate) async fn send_with(
+        &self,
+        method: Method,
+        path: &str,
+        header: Option<(HeaderName, HeaderValue)>,
+        body: RequestBody,
+    ) -> Result<Response<Incoming>, ClientError> {
+        let media = HeaderValue::from_static(match &body {
+            RequestBody::Pieces(_) => "application/octet-stream",
+            _ => "application/json",
+        });
         let mut request = Request::builder()
             .method(method)
             .uri(format!("https://{}{path}", self.address))
             .header(AUTHORIZATION, self.authorization.clone())
-            .header(CONTENT_TYPE, HeaderValue::from_static("application/json"))
+            .header(CONTENT_TYPE, media)
             .body(body)
             .map_err(|error| {
                 ClientError::BadEndpoint(format!("{}{path}: {error}", self.address))
             })?;
+        if let Some((name, value)) = header {
+            request.headers_mut().insert(name, value);
+        }
         let mut attempts = 0;
         loop {
             let mut sender = self.sender().await?;

@@ -45,6 +45,14 @@ pub enum ClientError {
     /// An answer that the API does not have.
     #[error("an answer that is not understood: {0}")]
     BadAnswer(String),
+    /// A file that came down has another hash.
+    #[error("the bytes that came have the hash {found}, not {expected}")]
+    Mismatch {
+        /// The hash that was asked for.
+        expected: String,
+        /// The hash of what came.
+        found: String,
+    },
     /// The node refused.
     #[error("{}", .0.detail)]
     Problem(Box<Problem>),
@@ -83,6 +91,9 @@ errors! {
     BAD_ANSWER = "client.bad_answer"
         "The node answered something that the API does not have."
         "Check that the address is a node's API and that node and client are of the same release.";
+    MISMATCH = "client.mismatch"
+        "A file that came from the node has another hash than the one that was asked for."
+        "Throw away what came and ask again; if it stays so, have the node's operator check its disk.";
 }
 
 impl ClientError {
@@ -136,6 +147,7 @@ impl ClientError {
             ClientError::NotTrusted { .. } => &NOT_TRUSTED,
             ClientError::ConnectionLost { .. } => &CONNECTION_LOST,
             ClientError::Timeout { .. } => &TIMEOUT,
+            ClientError::Mismatch { .. } => &MISMATCH,
             ClientError::BadAnswer(_) | ClientError::Problem(_) | ClientError::Refused(_) => {
                 &BAD_ANSWER
             }

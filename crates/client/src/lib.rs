@@ -20,8 +20,9 @@
 //! # Ok(()) }
 //! ```
 //!
-//! Modules in reading order: `endpoint`, `client`, `stream`, `events`, `chain` (a chain node's API); below them `connection`, `body`, `channel`, `lines`; `error`.
+//! Modules in reading order: `endpoint`, `client`, `stream`, `events`, `attachments` (files), `chain` (a chain node's API); below them `connection`, `body`, `channel`, `lines`; `error`.
 
+mod attachments;
 mod body;
 mod chain;
 mod channel;
@@ -35,6 +36,7 @@ mod lines;
 mod stream;
 mod users;
 
+pub use attachments::{Download, Progress};
 pub use chain::ChainClient;
 pub use client::{Client, FlowAction};
 pub use endpoint::{Endpoint, Limits};

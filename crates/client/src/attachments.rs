@@ -1,0 +1,374 @@
+//! Attachments: files go up and come down piece by piece, and are never whole in memory.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use api::attachments::UPLOAD_OFFSET;
+use api::{
+    AttachmentChange, AttachmentPage, AttachmentQuery, AttachmentView, NewUpload, UploadView, paths,
+};
+use bytes::{Bytes, BytesMut};
+use http_body_util::{BodyExt, Limited};
+use hyper::header::{CONTENT_LENGTH, HeaderName, HeaderValue, RANGE};
+use hyper::{Method, StatusCode};
+use serde::de::DeserializeOwned;
+use sha2::{Digest, Sha256};
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::sync::mpsc;
+
+use crate::body::{Pieces, RequestBody};
+use crate::client::{Client, parse, problem};
+use crate::connection::Connection;
+use crate::error::ClientError;
+
+/// Bytes read of a source at once.
+const PIECE_BYTES: usize = 64 << 10;
+/// Pieces that wait for the connection.
+const PIECES_MAX: usize = 4;
+
+/// How many bytes have gone out, for whoever watches. Cheap to clone; clones show the same number.
+#[derive(Clone, Debug, Default)]
+pub struct Progress(Arc<AtomicU64>);
+
+impl Progress {
+    /// Bytes so far.
+    pub fn bytes(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn add(&self, bytes: u64) {
+        self.0.fetch_add(bytes, Ordering::Relaxed);
+    }
+}
+
+/// A file that comes down.
+pub struct Download {
+    connection: Arc<Connection>,
+    body: hyper::body::Incoming,
+    hash: String,
+    at: u64,
+    size: u64,
+    /// None if the start of the file was not asked for.
+    hasher: Option<Sha256>,
+    patience: Duration,
+}
+
+impl Download {
+    /// The whole file's length in bytes.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Where the next piece belongs.
+    pub fn offset(&self) -> u64 {
+        self.at
+    }
+
+    /// The next piece; nothing after the last one. A file that was asked for from its start is compared with its hash as it
+    /// comes: what it gave is right only once this has given nothing.
+    ///
+    /// # Errors
+    /// The connection broke, nothing came for long, or the bytes have another hash.
+    pub async fn next(&mut self) -> Result<Option<Bytes>, ClientError> {
+        loop {
+            let frame = tokio::time::timeout(self.patience, self.body.frame())
+                .await
+                .map_err(|_| ClientError::Timeout {
+                    seconds: self.patience.as_secs(),
+                })?;
+            let piece = match frame {
+                Some(Ok(frame)) => frame.into_data().unwrap_or_default(),
+                Some(Err(error)) => return Err(self.connection.lost(&error)),
+                None => return self.end(),
+            };
+            if piece.is_empty() {
+                continue;
+            }
+            self.at += piece.len() as u64;
+            if let Some(hasher) = &mut self.hasher {
+                hasher.update(&piece);
+            }
+            return Ok(Some(piece));
+        }
+    }
+
+    fn end(&mut self) -> Result<Option<Bytes>, ClientError> {
+        if self.at != self.size {
+            let text = format!("the file ended at {} of {} bytes", self.at, self.size);
+            return Err(self.connection.lost_because(&text));
+        }
+        let Some(hasher) = self.hasher.take() else {
+            return Ok(None);
+        };
+        let found: String = hasher
+            .finalize()
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        if found != self.hash {
+            return Err(ClientError::Mismatch {
+                expected: self.hash.clone(),
+                found,
+            });
+        }
+        Ok(None)
+    }
+}
+
+impl Client {
+    /// Uploads a file in one piece. Tells whether it was not there before. `size` of `wish`, if given, is what `source` gives.
+    ///
+    /// # Errors
+    /// The node refuses, the source cannot be read, or the connection breaks: then nothing is left of it there.
+    pub async fn upload(
+        &self,
+        wish: &NewUpload,
+        source: impl AsyncRead + Send + Unpin + 'static,
+        progress: &Progress,
+    ) -> Result<(AttachmentView, bool), ClientError> {
+        let mut query = Vec::new();
+        for (name, value) in [
+            ("name", &wish.name),
+            ("media_type", &wish.media_type),
+            ("sha256", &wish.sha256),
+        ] {
+            if let Some(value) = value {
+                query.push(format!("{name}={}", paths::with("{value}", value)));
+            }
+        }
+        let path = format!("{}?{}", paths::ATTACHMENTS, query.join("&"));
+        let body = pieces(source, wish.size, progress);
+        let (status, answer) = self
+            .send_pieces(Method::POST, &path, None, body, progress)
+            .await?;
+        Ok((answer, status == StatusCode::CREATED))
+    }
+
+    /// Begins an upload that can be interrupted.
+    pub async fn begin_upload(&self, wish: &NewUpload) -> Result<UploadView, ClientError> {
+        let body = serde_json::to_vec(wish).map_err(ClientError::arguments)?;
+        self.call(Method::POST, paths::UPLOADS, body, None).await
+    }
+
+    /// How far an upload is.
+    pub async fn upload_state(&self, upload_id: &str) -> Result<UploadView, ClientError> {
+        self.get(&paths::with(paths::UPLOAD, upload_id)).await
+    }
+
+    /// Adds bytes to an upload at an offset, which is what [`Client::upload_state`] says. `length` bytes are taken of the
+    /// source, or all.
+    ///
+    /// # Errors
+    /// As [`Client::upload`]; what came before stays.
+    pub async fn add_to_upload(
+        &self,
+        upload_id: &str,
+        offset: u64,
+        length: Option<u64>,
+        source: impl AsyncRead + Send + Unpin + 'static,
+        progress: &Progress,
+    ) -> Result<UploadView, ClientError> {
+        let path = paths::with(paths::UPLOAD, upload_id);
+        let header = (
+            HeaderName::from_bytes(UPLOAD_OFFSET.to_ascii_lowercase().as_bytes())
+                .map_err(|error| ClientError::BadEndpoint(error.to_string()))?,
+            HeaderValue::from(offset),
+        );
+        let body = pieces(source, length, progress);
+        let (_, answer) = self
+            .send_pieces(Method::PATCH, &path, Some(header), body, progress)
+            .await?;
+        Ok(answer)
+    }
+
+    /// Makes an upload an attachment. `size` is how much the node has to make durable before it answers.
+    pub async fn complete_upload(
+        &self,
+        upload_id: &str,
+        size: u64,
+    ) -> Result<AttachmentView, ClientError> {
+        /// A disk that writes slower than this is not waited for.
+        const BYTES_PER_MS: u64 = 10_000;
+        let path = paths::with(paths::UPLOAD_COMPLETE, upload_id);
+        let wait_ms = size / BYTES_PER_MS;
+        self.call(Method::POST, &path, Vec::new(), Some(wait_ms))
+            .await
+    }
+
+    /// Gives an upload up.
+    pub async fn remove_upload(&self, upload_id: &str) -> Result<(), ClientError> {
+        let path = paths::with(paths::UPLOAD, upload_id);
+        let done = self.raw(Method::DELETE, &path, Vec::new(), None).await;
+        done.map(|_| ())
+    }
+
+    /// What is known of a file.
+    pub async fn attachment(&self, hash: &str) -> Result<AttachmentView, ClientError> {
+        self.get(&paths::with(paths::ATTACHMENT, hash)).await
+    }
+
+    /// Files that meet a query, after a hash.
+    pub async fn attachments(
+        &self,
+        query: &AttachmentQuery,
+        after: Option<&str>,
+        limit: u32,
+    ) -> Result<AttachmentPage, ClientError> {
+        let mut path = format!("{}?limit={limit}", paths::ATTACHMENTS);
+        for (name, value) in [
+            ("after", after.map(str::to_owned)),
+            ("name", query.name.clone()),
+            ("media_type", query.media_type.clone()),
+            ("trusted", query.trusted.map(|is| is.to_string())),
+            ("unreferenced", query.unreferenced.map(|is| is.to_string())),
+        ] {
+            if let Some(value) = value {
+                path.push_str(&format!("&{name}={}", paths::with("{value}", &value)));
+            }
+        }
+        self.get(&path).await
+    }
+
+    /// Says whether a file is trusted.
+    pub async fn trust_attachment(
+        &self,
+        hash: &str,
+        trusted: bool,
+    ) -> Result<AttachmentView, ClientError> {
+        let change = AttachmentChange { trusted };
+        let body = serde_json::to_vec(&change).map_err(ClientError::arguments)?;
+        let path = paths::with(paths::ATTACHMENT, hash);
+        self.call(Method::PATCH, &path, body, None).await
+    }
+
+    /// Removes a file that nothing refers to.
+    pub async fn remove_attachment(&self, hash: &str) -> Result<(), ClientError> {
+        let path = paths::with(paths::ATTACHMENT, hash);
+        let done = self.raw(Method::DELETE, &path, Vec::new(), None).await;
+        done.map(|_| ())
+    }
+
+    /// A file's bytes from an offset to its end.
+    ///
+    /// # Errors
+    /// The node does not have it, or the offset lies beyond its end.
+    pub async fn download(&self, hash: &str, from: u64) -> Result<Download, ClientError> {
+        let limits = self.connection().limits;
+        let path = paths::with(paths::ATTACHMENT_CONTENT, hash);
+        let range = HeaderValue::from_str(&format!("bytes={from}-"));
+        let range = range.map_err(|error| ClientError::BadEndpoint(error.to_string()))?;
+        let header = (from > 0).then_some((RANGE, range));
+        let head = async {
+            let body = RequestBody::Whole(None);
+            let sent = self
+                .connection()
+                .send_with(Method::GET, &path, header, body);
+            let response = sent.await?;
+            if response.status().is_success() {
+                return Ok(response);
+            }
+            let status = response.status();
+            let answer = Limited::new(response.into_body(), limits.answer_bytes_max);
+            let answer = answer.collect().await;
+            let answer = answer.map_err(|error| ClientError::BadAnswer(error.to_string()))?;
+            Err(problem(status, &answer.to_bytes()))
+        };
+        let response = tokio::time::timeout(limits.call_timeout, head)
+            .await
+            .map_err(|_| ClientError::Timeout {
+                seconds: limits.call_timeout.as_secs(),
+            })??;
+        let text = |name| {
+            let value = response.headers().get(name);
+            value.and_then(|value: &HeaderValue| value.to_str().ok())
+        };
+        let length: u64 = text(CONTENT_LENGTH)
+            .and_then(|text| text.parse().ok())
+            .ok_or_else(|| ClientError::BadAnswer("a file without its length".to_owned()))?;
+        let at = match response.status() {
+            StatusCode::PARTIAL_CONTENT => from,
+            _ => 0,
+        };
+        Ok(Download {
+            hash: hash.to_ascii_lowercase(),
+            at,
+            size: at.saturating_add(length),
+            hasher: (at == 0).then(Sha256::new),
+            patience: limits.call_timeout,
+            connection: Arc::clone(self.connection()),
+            body: response.into_body(),
+        })
+    }
+
+    /// Sends a body that takes its time: as long as bytes go out, the answer is waited for.
+    async fn send_pieces<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        header: Option<(HeaderName, HeaderValue)>,
+        body: RequestBody,
+        progress: &Progress,
+    ) -> Result<(StatusCode, T), ClientError> {
+        let limits = self.connection().limits;
+        let exchange = async {
+            let sent = self.connection().send_with(method, path, header, body);
+            let response = sent.await?;
+            let status = response.status();
+            let answer = Limited::new(response.into_body(), limits.answer_bytes_max);
+            let answer = answer.collect().await;
+            let answer = answer.map_err(|error| ClientError::BadAnswer(error.to_string()))?;
+            match status.is_success() {
+                true => Ok((status, parse(&answer.to_bytes())?)),
+                false => Err(problem(status, &answer.to_bytes())),
+            }
+        };
+        let mut exchange = std::pin::pin!(exchange);
+        loop {
+            let before = progress.bytes();
+            if let Ok(done) = tokio::time::timeout(limits.call_timeout, &mut exchange).await {
+                return done;
+            }
+            if progress.bytes() == before {
+                return Err(ClientError::Timeout {
+                    seconds: limits.call_timeout.as_secs(),
+                });
+            }
+        }
+    }
+}
+
+/// A source as a request's body. Read by a task of its own, which ends with the request.
+fn pieces(
+    source: impl AsyncRead + Send + Unpin + 'static,
+    length: Option<u64>,
+    progress: &Progress,
+) -> RequestBody {
+    let (sender, receiver) = mpsc::channel(PIECES_MAX);
+    tokio::spawn(async move {
+        let mut left = length;
+        let mut source = source.take(length.unwrap_or(u64::MAX));
+        loop {
+            let mut piece = BytesMut::with_capacity(PIECE_BYTES);
+            let read = source.read_buf(&mut piece).await;
+            let sent = match read {
+                Ok(0) if left.is_none_or(|left| left == 0) => return,
+                Ok(0) => Err(std::io::ErrorKind::UnexpectedEof.into()),
+                Ok(read) => {
+                    left = left.map(|left| left.saturating_sub(read as u64));
+                    Ok(piece.freeze())
+                }
+                Err(error) => Err(error),
+            };
+            let is_last = sent.is_err();
+            if sender.send(sent).await.is_err() || is_last {
+                return;
+            }
+        }
+    });
+    RequestBody::Pieces(Pieces {
+        receiver,
+        left: length,
+        progress: progress.clone(),
+    })
+}
