@@ -6,6 +6,7 @@ pub mod codes;
 pub mod config;
 pub mod http;
 pub mod metrics;
+pub mod uploads;
 pub mod users;
 
 pub(crate) mod core;

@@ -7,6 +7,7 @@
 //! ```
 
 mod answers;
+mod attachments;
 mod build;
 mod consents;
 mod flows;
@@ -28,6 +29,7 @@ pub fn operations() -> impl Iterator<Item = &'static Operation> {
         hospital::OPERATIONS,
         reads::OPERATIONS,
         ledger::OPERATIONS,
+        attachments::OPERATIONS,
         consents::OPERATIONS,
         users::OPERATIONS,
     ]

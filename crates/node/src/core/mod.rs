@@ -8,6 +8,7 @@
 //! Nothing here decides anything about the ledger: that is the kernel's.
 
 mod apps;
+mod attachments;
 mod clock;
 mod columns;
 mod consents;

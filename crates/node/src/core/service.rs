@@ -35,6 +35,8 @@ pub(super) struct Service {
     pub(super) flows: Arc<FlowRegistry>,
     pub(super) keys: Vec<primitives::PublicKey>,
     pub(super) store: Embedded,
+    pub(super) files: store::Files,
+    pub(super) uploads: Arc<crate::uploads::Uploads>,
     pub(super) readers: Arc<Readers>,
     pub(super) progress: ViewProgress,
     pub(super) net: net::Handle,

@@ -8,6 +8,7 @@ use flow::FlowId;
 use kernel::port::StoreFailure;
 use kernel::{Figures, Kernel, Priority};
 use ledger::{PartyId, Rejection, StateRef};
+use primitives::Hash;
 
 use super::clock::Clock;
 use super::gate::Gate;
@@ -30,6 +31,8 @@ pub(super) struct Shared {
     pub(super) followers: Arc<Followers>,
     pub(super) view: Arc<ViewFeed>,
     pub(super) send: SendMessages,
+    /// Removes a file that has no row any more; never blocks.
+    pub(super) drop_file: Box<dyn Fn(Hash) + Send + Sync>,
     pub(super) metrics: Arc<NodeMetrics>,
     pub(super) audit: Arc<AuditLog>,
     pub(super) committed: AtomicU64,

@@ -9,7 +9,7 @@ use kernel::port::{Reads, Table, WriteBatch};
 use kernel::{Event, Identity, Kernel, Priority};
 use ledger::Rejection;
 use net::{Compression, Inbound, NetLimits, PeerAddress, Sink, Transport};
-use store::{Class, Committer, CommitterOptions, Embedded};
+use store::{Class, Committer, CommitterOptions, Embedded, Files, FilesOptions};
 use tokio::sync::watch;
 
 use super::apps::Apps;
@@ -31,10 +31,13 @@ use super::view_fill::Filler;
 use crate::bootstrap::NodeFiles;
 use crate::http::{HttpHandle, HttpServer, server_config};
 use crate::metrics::NodeMetrics;
+use crate::uploads::{UploadLimits, Uploads};
 use crate::users::{AuditLog, Users};
 
 /// The ledger's store, within the data folder.
 pub(super) const LEDGER: &str = "ledger";
+/// The folder of attachments, within the data folder.
+pub(super) const ATTACHMENTS: &str = "attachments";
 /// The vault's view, within the data folder.
 pub(super) const VIEW: &str = "vault.sqlite";
 
@@ -78,6 +81,14 @@ impl Node {
         let committer = Committer::start(store.clone(), committer_options)
             .map_err(|error| StartError::System(format!("the commit thread: {error}")))?;
         let epoch = epoch(&store, &committer)?;
+
+        let files = Files::open(&data.join(ATTACHMENTS), FilesOptions::default())?;
+        let limits = UploadLimits {
+            bytes_max: network.parameters().max_attachment_bytes,
+            ..UploadLimits::default()
+        };
+        let uploads = Arc::new(Uploads::open(files.clone(), limits)?);
+        tokio::spawn(crate::uploads::watch(Arc::downgrade(&uploads)));
 
         let clock = Clock::default();
         let network = Arc::new(network);
@@ -150,7 +161,18 @@ impl Node {
         let (drained_sender, drained) = watch::channel(false);
         let (failed_sender, failed) = watch::channel(None);
         let audit = Arc::new(AuditLog::open(&dir)?);
+        let drop_file = {
+            let (files, store) = (files.clone(), store.clone());
+            let runtime = tokio::runtime::Handle::current();
+            move |hash| {
+                let (files, store) = (files.clone(), store.clone());
+                let drop_it = move || super::attachments::remove_without_row(&files, &store, &hash);
+                // Nobody waits for it.
+                drop(runtime.spawn_blocking(drop_it));
+            }
+        };
         let shared = Arc::new(Shared {
+            drop_file: Box::new(drop_file),
             clock,
             mailbox: Arc::clone(&mailbox),
             gate: Gate::new(kernel.room()),
@@ -214,6 +236,8 @@ impl Node {
             flows,
             keys,
             store,
+            files,
+            uploads,
             readers: Arc::new(Readers {
                 queries: Arc::new(tokio::sync::Semaphore::new(config.api.queries_max)),
                 idle: Mutex::default(),

@@ -23,6 +23,9 @@ pub enum StartError {
     /// The ledger's store does not open.
     #[error(transparent)]
     Store(#[from] store::OpenError),
+    /// The folder of attachments does not open.
+    #[error(transparent)]
+    Files(#[from] store::FilesError),
     /// The ledger's store can't be read or written.
     #[error("{0}")]
     StoreFailed(StoreFailure),
@@ -100,6 +103,7 @@ impl Coded for StartError {
         match self {
             StartError::Folder { .. } => "node.data_folder",
             StartError::Store(error) => error.code(),
+            StartError::Files(error) => error.code(),
             StartError::StoreFailed(failure) => failure.code,
             StartError::Kernel(error) => error.code(),
             StartError::View(error) => error.code(),
@@ -117,6 +121,7 @@ impl Coded for StartError {
     fn hint(&self) -> &'static str {
         match self {
             StartError::Store(error) => error.hint(),
+            StartError::Files(error) => error.hint(),
             StartError::StoreFailed(failure) => failure.hint,
             StartError::Kernel(error) => error.hint(),
             StartError::View(error) => error.hint(),

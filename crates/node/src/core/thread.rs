@@ -169,7 +169,8 @@ fn perform_now(shared: &Shared, actions: Vec<Action>) {
                     failure,
                 });
             }
-            Action::AbandonFile { .. } | Action::PermitFile { .. } | Action::DropFile { .. } => {}
+            Action::DropFile { hash } => (shared.drop_file)(hash),
+            Action::AbandonFile { .. } | Action::PermitFile { .. } => {}
             Action::Drained => shared.drained(),
             Action::Log {
                 warning: true,

@@ -14,9 +14,11 @@
 //! Modules in reading order: `service`, `ticket`, `options`, `server`, `connection`, `router`, `routes`, `stream`, `events`
 //! (server-sent), `followers`, `vault_tail` and `vault_pages` (where they come from).
 
+mod attachment_service;
 pub(crate) mod connection;
 mod contain;
 pub(crate) mod events;
+mod file_body;
 mod followers;
 pub(crate) mod front;
 mod input;
@@ -28,6 +30,7 @@ mod permits;
 pub(crate) mod problem;
 mod query_permits;
 pub(crate) mod randomness;
+mod range;
 mod refusal;
 mod room;
 pub(crate) mod router;
@@ -44,6 +47,7 @@ pub(crate) mod unread;
 mod vault_pages;
 mod vault_tail;
 
+pub use attachment_service::AttachmentService;
 pub use followers::Followers;
 pub use network_view::network_view;
 pub use options::HttpOptions;

@@ -59,6 +59,17 @@ pub(super) const NEEDS: &[(Method, &str, Need)] = &[
     (Method::GET, paths::LEDGER, Need::Whole("ledger.read")),
     (Method::GET, paths::CONSUMED, Need::Whole("notary.read")),
     (Method::GET, paths::NOTARY_REQUESTS, Need::Whole("notary.requests")),
+    (Method::POST, paths::ATTACHMENTS, Need::Some("attachments.upload")),
+    (Method::GET, paths::ATTACHMENTS, Need::Whole("attachments.read")),
+    (Method::GET, paths::ATTACHMENT, Need::Whole("attachments.read")),
+    (Method::PATCH, paths::ATTACHMENT, Need::Whole("attachments.manage")),
+    (Method::DELETE, paths::ATTACHMENT, Need::Whole("attachments.manage")),
+    (Method::GET, paths::ATTACHMENT_CONTENT, Need::Whole("attachments.read")),
+    (Method::POST, paths::UPLOADS, Need::Some("attachments.upload")),
+    (Method::GET, paths::UPLOAD, Need::Some("attachments.upload")),
+    (Method::PATCH, paths::UPLOAD, Need::Some("attachments.upload")),
+    (Method::DELETE, paths::UPLOAD, Need::Some("attachments.upload")),
+    (Method::POST, paths::UPLOAD_COMPLETE, Need::Some("attachments.upload")),
     (Method::GET, paths::USERS, Need::Whole("admin.users")),
     (Method::POST, paths::USERS, Need::Whole("admin.users")),
     (Method::GET, paths::USER, Need::Whole("admin.users")),
@@ -125,6 +136,18 @@ impl Caller {
         }
         let shown: String = flow.chars().take(128).collect();
         Err(forbidden(&format!("flow.start:{shown}")))
+    }
+
+    /// Refuses the upload of a file that the user may not bring; one that is not said to be anything is any bytes.
+    pub(super) fn check_upload(&self, media_type: Option<&str>) -> Result<(), Refusal> {
+        let media_type = media_type.unwrap_or("application/octet-stream");
+        if self
+            .permissions
+            .allow("attachments.upload", Some(media_type))
+        {
+            return Ok(());
+        }
+        Err(forbidden(&format!("attachments.upload:{media_type}")))
     }
 
     /// Refuses a flow of somebody else, unless the caller may see all.

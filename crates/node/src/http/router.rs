@@ -24,8 +24,8 @@ use super::problem::RefusedWith;
 use super::randomness::Randomness;
 use super::refusal::Refusal;
 use super::routes::{
-    batch, consents, description, events, flows, hospital, ledger, login, reads, status, users,
-    vault,
+    attachments, batch, consents, description, events, flows, hospital, ledger, login, reads,
+    status, uploads, users, vault,
 };
 use super::service::NodeService;
 use super::stream;
@@ -92,6 +92,25 @@ pub(super) fn router(state: Arc<ApiState>) -> Router {
         .route(paths::NOTES, get(ledger::notes).post(ledger::add_note))
         .route(paths::NOTE, delete(ledger::remove_note))
         .route(paths::SCHEDULE, get(ledger::schedule))
+        .route(
+            paths::ATTACHMENTS,
+            get(attachments::list).post(attachments::upload),
+        )
+        .route(
+            paths::ATTACHMENT,
+            get(attachments::show)
+                .patch(attachments::change)
+                .delete(attachments::remove),
+        )
+        .route(paths::ATTACHMENT_CONTENT, get(attachments::content))
+        .route(paths::UPLOADS, post(uploads::begin))
+        .route(
+            paths::UPLOAD,
+            get(uploads::show)
+                .patch(uploads::add)
+                .delete(uploads::remove),
+        )
+        .route(paths::UPLOAD_COMPLETE, post(uploads::complete))
         .route(paths::LEDGER, get(reads::ledger))
         .route(paths::CONSUMED, get(reads::consumed))
         .route(paths::NOTARY_REQUESTS, get(reads::notary_requests))

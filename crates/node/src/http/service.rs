@@ -15,6 +15,7 @@ use flow::FlowId;
 use ledger::{StateRef, TxId};
 use tokio::sync::watch;
 
+use super::attachment_service::AttachmentService;
 use super::followers::Followers;
 use super::refusal::Refusal;
 use super::room::Room;
@@ -138,7 +139,7 @@ pub enum FlowAction {
 /// # Correctness
 /// No method blocks. Every ticket is answered once: by [`Ticket::answer`], by being dropped, or not at all after
 /// [`detach`](NodeService::detach). What is answered is durable.
-pub trait NodeService: Send + Sync + 'static {
+pub trait NodeService: AttachmentService {
     /// What room there is for starts, so that those without any are turned away before they cost something.
     fn room(&self) -> Room {
         Room::UNLIMITED

@@ -19,6 +19,9 @@ pub const ACTIONS: &[(&str, bool)] = &[
     ("tx.read", false),
     ("tx.note", false),
     ("ledger.read", false),
+    ("attachments.read", false),
+    ("attachments.upload", true),
+    ("attachments.manage", false),
     ("network.read", false),
     ("node.read", false),
     ("metrics.read", false),
@@ -148,14 +151,16 @@ impl FromStr for Permission {
             Some((action, about)) => (action, Some(about)),
             None => (text, None),
         };
-        let plain = |part: &str| {
+        let plain = |part: &str, marks: &[u8]| {
             let part = part.strip_suffix('*').unwrap_or(part);
             part.bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
+                .all(|byte| byte.is_ascii_alphanumeric() || marks.contains(&byte))
         };
-        if !plain(action) || about.is_some_and(|about| about.is_empty() || !plain(about)) {
+        // What uploads are about is a media type.
+        let about_is_plain = about.is_none_or(|about| !about.is_empty() && plain(about, b"._-/+"));
+        if !plain(action, b"._-") || !about_is_plain {
             return Err(bad(
-                "parts hold letters, digits, '.', '_' and '-', and a '*' at the end at most",
+                "parts hold letters, digits, '.', '_' and '-', media types '/' and '+' as well, and a '*' at the end at most",
             ));
         }
         let action = Pattern::new(action);
@@ -174,7 +179,7 @@ impl FromStr for Permission {
                 )))
             }
             Some((_, false)) if about.is_some() => Err(bad(
-                "only flow.start, vault.query and vault.balances may be narrowed",
+                "only flow.start, vault.query, vault.balances and attachments.upload may be narrowed",
             )),
             Some(_) => Ok(Self {
                 action,
@@ -256,6 +261,18 @@ mod tests {
             ),
             ("flow.start", "flow.start", Some("iou.issue"), true),
             ("flow.start:*", "flow.start", Some("iou.issue"), true),
+            (
+                "attachments.upload:image/*",
+                "attachments.upload",
+                Some("image/svg+xml"),
+                true,
+            ),
+            (
+                "attachments.upload:image/*",
+                "attachments.upload",
+                Some("text/html"),
+                false,
+            ),
             ("flow.*", "flow.cancel", None, true),
             ("flow.*", "tx.read", None, false),
             ("flow.read", "flow.read.all", None, false),

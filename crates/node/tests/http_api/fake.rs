@@ -19,8 +19,11 @@ use node::http::{
 };
 use tokio::sync::watch;
 
+use crate::fake_files::FakeFiles;
+
 /// One thread answers, as a node's core does.
 pub struct Fake {
+    pub files: FakeFiles,
     core: mpsc::Sender<Vec<(Ticket, Answer)>>,
     state: Mutex<State>,
     followers: Arc<Followers>,
@@ -47,6 +50,7 @@ impl Fake {
             }
         });
         Arc::new(Self {
+            files: FakeFiles::new(),
             core,
             state: Mutex::default(),
             followers: Arc::default(),

@@ -1,9 +1,11 @@
 //! The HTTP API over real TLS sockets on port 0, with the real client and with bytes written by hand, in front of a service
 //! that keeps everything in memory.
 
+mod attachments;
 mod description;
 mod events;
 mod fake;
+mod fake_files;
 mod fixture;
 mod limits;
 mod managing;

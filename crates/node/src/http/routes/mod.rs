@@ -1,5 +1,6 @@
 //! One function for each request. Each takes HTTP apart, asks the service, and puts the answer together.
 
+pub(super) mod attachments;
 pub(super) mod batch;
 pub(super) mod consents;
 pub(super) mod description;
@@ -10,7 +11,9 @@ pub(super) mod ledger;
 pub(super) mod login;
 pub(crate) mod parameters;
 pub(super) mod reads;
+mod receive;
 pub(super) mod status;
+pub(super) mod uploads;
 pub(super) mod users;
 pub(super) mod vault;
 

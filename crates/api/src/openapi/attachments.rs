@@ -1,0 +1,319 @@
+//! Operations on attachments and uploads.
+
+use schemars::{Schema, SchemaGenerator, json_schema};
+
+use super::model::{Content, Kind, Operation, Parameter};
+use super::parts::{LIMIT, READ, answer, json, of, parameter};
+use crate::codes::{self, ErrorInfo, files};
+use crate::{AttachmentChange, AttachmentPage, AttachmentView, NewUpload, UploadView, paths};
+
+const ATTACHMENT: &str = r#"{"hash":"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08","size":4,"name":"contract.pdf","media_type":"application/pdf","trusted":true,"trust_by":"ann","uploaded_by":"ann","stored_at_ms":1767225600000,"references":0}"#;
+const UPLOAD: &str = r#"{"upload_id":"000102030405060708090a0b0c0d0e0f","offset":1048576,"expires_at_ms":1767312000000,"size":52428800}"#;
+
+const HASH: Parameter = parameter("hash", Kind::Hex(64), "SHA-256 of the file's bytes.");
+const UPLOAD_ID: Parameter = parameter("upload_id", Kind::Hex(32), "The upload.");
+const NAME: Parameter = parameter(
+    "name",
+    Kind::Text(255),
+    "What the file is called: no slashes, backslashes and control characters.",
+);
+const MEDIA_TYPE: Parameter = parameter(
+    "media_type",
+    Kind::Text(127),
+    "What the file is, such as application/pdf.",
+);
+const OFFSET: Parameter = parameter(
+    "Upload-Offset",
+    Kind::Header,
+    "Where the bytes belong: as many as the node has.",
+);
+
+/// Any bytes.
+fn bytes(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "format": "binary" })
+}
+
+const BYTES: Option<Content> = Some(Content {
+    media: "application/octet-stream",
+    schema: bytes,
+    example: "",
+});
+
+const READ_CODES: &[&ErrorInfo] = &[&codes::BAD_PARAMETER, &files::UNKNOWN];
+
+/// What can be wrong with bytes that come and with the disk that takes them.
+const TAKING: &[&ErrorInfo] = &[
+    &codes::BAD_PARAMETER,
+    &codes::BAD_ATTACHMENT,
+    &codes::BODY_TIMEOUT,
+    &codes::BAD_JSON,
+    &codes::UPLOADS_LIMITED,
+    &files::MISMATCH,
+    &files::WRONG_SIZE,
+    &files::TOO_LARGE,
+    &files::FAILED,
+    &files::DAMAGED,
+    &files::DISK_FULL,
+];
+
+/// In the order in which they are shown.
+pub(super) const OPERATIONS: &[Operation] = &[
+    Operation {
+        method: "post",
+        path: paths::ATTACHMENTS,
+        id: "upload",
+        tag: "attachments",
+        summary: "Uploads a file in one piece: the body is its bytes, of whatever length, and is never whole in memory. Bytes that turn out to be others than promised leave nothing behind. For large files on bad lines begin an upload that can be interrupted.",
+        query: &[
+            NAME,
+            MEDIA_TYPE,
+            parameter(
+                "sha256",
+                Kind::Hex(64),
+                "What the bytes must hash to: others are refused.",
+            ),
+        ],
+        body: BYTES,
+        answers: &[
+            answer(
+                201,
+                "It was not here before.",
+                json::<AttachmentView>(ATTACHMENT),
+            ),
+            answer(
+                200,
+                "The same file was here.",
+                json::<AttachmentView>(ATTACHMENT),
+            ),
+        ],
+        codes: TAKING,
+        others: true,
+        ..READ
+    },
+    Operation {
+        path: paths::ATTACHMENTS,
+        id: "attachments",
+        tag: "attachments",
+        summary: "Files that the node has, in order of hash. A page can be short, or empty, and still say where to go on.",
+        query: &[
+            parameter(
+                "after",
+                Kind::Hex(64),
+                "What `next` of the page before said.",
+            ),
+            LIMIT,
+            parameter(
+                "name",
+                Kind::Text(255),
+                "The name contains this, in whatever case.",
+            ),
+            parameter(
+                "media_type",
+                Kind::Text(127),
+                "The media type starts with this.",
+            ),
+            parameter("trusted", Kind::Of(of::<bool>), "Trusted files, or others."),
+            parameter(
+                "unreferenced",
+                Kind::Of(of::<bool>),
+                "Files that no recorded transaction refers to, or others.",
+            ),
+        ],
+        answers: &[answer(
+            200,
+            "A page.",
+            json::<AttachmentPage>(r#"{"attachments":[]}"#),
+        )],
+        codes: &[&codes::BAD_PARAMETER],
+        others: true,
+        ..READ
+    },
+    Operation {
+        path: paths::ATTACHMENT,
+        id: "attachment",
+        tag: "attachments",
+        summary: "What is known of a file.",
+        segments: &[HASH],
+        answers: &[answer(200, "The file.", json::<AttachmentView>(ATTACHMENT))],
+        codes: READ_CODES,
+        others: true,
+        ..READ
+    },
+    Operation {
+        method: "patch",
+        path: paths::ATTACHMENT,
+        id: "trustAttachment",
+        tag: "attachments",
+        summary: "Says whether somebody here vouches for a file. One that came from a peer is not trusted until somebody does.",
+        segments: &[HASH],
+        body: json::<AttachmentChange>(r#"{"trusted":true}"#),
+        answers: &[answer(200, "The file.", json::<AttachmentView>(ATTACHMENT))],
+        codes: &[
+            &codes::BAD_PARAMETER,
+            &codes::BAD_JSON,
+            &codes::BAD_REQUEST,
+            &codes::BODY_TOO_LARGE,
+            &codes::BODY_TIMEOUT,
+            &files::UNKNOWN,
+        ],
+        others: true,
+        ..READ
+    },
+    Operation {
+        method: "delete",
+        path: paths::ATTACHMENT,
+        id: "removeAttachment",
+        tag: "attachments",
+        summary: "Removes a file that no recorded transaction refers to.",
+        segments: &[HASH],
+        answers: &[answer(204, "Removed.", None)],
+        codes: &[
+            &codes::BAD_PARAMETER,
+            &files::UNKNOWN,
+            &files::REFERENCED,
+            &files::IN_USE,
+        ],
+        others: true,
+        ..READ
+    },
+    Operation {
+        path: paths::ATTACHMENT_CONTENT,
+        id: "attachmentContent",
+        tag: "attachments",
+        summary: "A file's bytes, or one range of them. The ETag is the hash. Whatever the file is said to be, browsers are told to save it, not to show it.",
+        segments: &[HASH],
+        query: &[
+            parameter(
+                "Range",
+                Kind::HeaderText("^bytes=[0-9]*-[0-9]*$"),
+                "One range of bytes (RFC 9110 14.2), such as bytes=0-1023.",
+            ),
+            parameter(
+                "If-Range",
+                Kind::HeaderText("^\"[0-9a-f]{64}\"$"),
+                "The ETag for which the range is meant; with another one the whole file is sent.",
+            ),
+        ],
+        answers: &[
+            answer(200, "The whole file.", BYTES),
+            answer(206, "The range; Content-Range says which.", BYTES),
+        ],
+        codes: &[
+            &codes::BAD_PARAMETER,
+            &codes::BAD_RANGE,
+            &codes::UPLOADS_LIMITED,
+            &files::UNKNOWN,
+            &files::DAMAGED,
+            &files::FAILED,
+        ],
+        others: true,
+        ..READ
+    },
+    Operation {
+        method: "post",
+        path: paths::UPLOADS,
+        id: "beginUpload",
+        tag: "attachments",
+        summary: "Begins an upload that can be interrupted: by lost connections, and by restarts of the node. It is forgotten when nothing is sent for a day (attachments.upload_idle_hours).",
+        body: json::<NewUpload>(r#"{"size":52428800,"name":"contract.pdf"}"#),
+        answers: &[answer(201, "Send the bytes.", json::<UploadView>(UPLOAD))],
+        codes: &[
+            &codes::BAD_PARAMETER,
+            &codes::BAD_JSON,
+            &codes::BAD_REQUEST,
+            &codes::BODY_TOO_LARGE,
+            &codes::BODY_TIMEOUT,
+            &codes::BAD_ATTACHMENT,
+            &codes::UPLOADS_LIMITED,
+            &files::TOO_LARGE,
+            &files::FAILED,
+            &files::DISK_FULL,
+        ],
+        ..READ
+    },
+    Operation {
+        path: paths::UPLOAD,
+        id: "uploadState",
+        tag: "attachments",
+        summary: "How far an upload is.",
+        segments: &[UPLOAD_ID],
+        answers: &[answer(200, "The upload.", json::<UploadView>(UPLOAD))],
+        codes: &[&codes::BAD_PARAMETER, &codes::UNKNOWN_UPLOAD],
+        ..READ
+    },
+    Operation {
+        method: "patch",
+        path: paths::UPLOAD,
+        id: "addToUpload",
+        tag: "attachments",
+        summary: "Adds the body's bytes at the offset that the Upload-Offset header names. What came before a connection broke stays.",
+        segments: &[UPLOAD_ID],
+        query: &[OFFSET],
+        body: BYTES,
+        answers: &[answer(200, "The upload.", json::<UploadView>(UPLOAD))],
+        codes: &[
+            &codes::BAD_PARAMETER,
+            &codes::BAD_JSON,
+            &codes::BODY_TIMEOUT,
+            &codes::UNKNOWN_UPLOAD,
+            &codes::UPLOAD_OFFSET,
+            &codes::UPLOADS_LIMITED,
+            &files::BUSY,
+            &files::WRONG_SIZE,
+            &files::TOO_LARGE,
+            &files::FAILED,
+            &files::DAMAGED,
+            &files::DISK_FULL,
+        ],
+        ..READ
+    },
+    Operation {
+        method: "post",
+        path: paths::UPLOAD_COMPLETE,
+        id: "completeUpload",
+        tag: "attachments",
+        summary: "All bytes are there: the upload becomes an attachment. With another hash than promised it is thrown away; with too few bytes it stays.",
+        segments: &[UPLOAD_ID],
+        answers: &[
+            answer(
+                201,
+                "It was not here before.",
+                json::<AttachmentView>(ATTACHMENT),
+            ),
+            answer(
+                200,
+                "The same file was here.",
+                json::<AttachmentView>(ATTACHMENT),
+            ),
+        ],
+        codes: &[
+            &codes::BAD_PARAMETER,
+            &codes::UNKNOWN_UPLOAD,
+            &files::BUSY,
+            &files::MISMATCH,
+            &files::WRONG_SIZE,
+            &files::TOO_LARGE,
+            &files::FAILED,
+            &files::DAMAGED,
+            &files::DISK_FULL,
+        ],
+        others: true,
+        ..READ
+    },
+    Operation {
+        method: "delete",
+        path: paths::UPLOAD,
+        id: "removeUpload",
+        tag: "attachments",
+        summary: "Gives an upload up; what came of it is thrown away.",
+        segments: &[UPLOAD_ID],
+        answers: &[answer(204, "Gone.", None)],
+        codes: &[
+            &codes::BAD_PARAMETER,
+            &codes::UNKNOWN_UPLOAD,
+            &files::BUSY,
+            &files::FAILED,
+        ],
+        ..READ
+    },
+];

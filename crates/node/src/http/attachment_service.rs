@@ -1,0 +1,50 @@
+//! The node's files, as the API sees them.
+
+use std::sync::Arc;
+
+use api::{AttachmentPage, AttachmentQuery, AttachmentView};
+use primitives::Hash;
+use store::{FileReader, Published};
+
+use super::service::Pending;
+use crate::uploads::Uploads;
+
+/// What the API asks of whoever keeps files. No method blocks; what is answered is durable.
+pub trait AttachmentService: Send + Sync + 'static {
+    /// Files on their way in.
+    fn uploads(&self) -> &Arc<Uploads>;
+
+    /// Records a file that a user uploaded. Whether it was not here before.
+    fn store_attachment(
+        &self,
+        published: Published,
+        name: Option<String>,
+        media_type: Option<String>,
+        user: &Arc<str>,
+    ) -> Pending<'_, (AttachmentView, bool)>;
+
+    /// What is known of a file.
+    fn attachment(&self, hash: Hash) -> Pending<'_, AttachmentView>;
+
+    /// Files after a hash.
+    fn attachments(
+        &self,
+        query: AttachmentQuery,
+        after: Option<Hash>,
+        limit: usize,
+    ) -> Pending<'_, AttachmentPage>;
+
+    /// A file that is to be read.
+    fn attachment_content(&self, hash: Hash) -> Pending<'_, (AttachmentView, FileReader)>;
+
+    /// Says whether a file is trusted.
+    fn trust_attachment(
+        &self,
+        hash: Hash,
+        trusted: bool,
+        user: &Arc<str>,
+    ) -> Pending<'_, AttachmentView>;
+
+    /// Removes a file that nothing refers to.
+    fn remove_attachment(&self, hash: Hash) -> Pending<'_, ()>;
+}

@@ -1,0 +1,172 @@
+//! Bytes on their way to the disk.
+
+use std::sync::Arc;
+
+use api::codes::files as file_codes;
+use bytes::Bytes;
+use store::{Part, Published};
+
+use super::upload::{Slot, Upload};
+use super::{Promise, blocking, now_ms};
+use crate::http::Refusal;
+
+/// Bytes that are gathered before they go to the disk.
+pub const PIECE_BYTES: usize = 128 << 10;
+
+/// A part in somebody's hand. Dropped, it goes back to its upload; one without an upload is thrown away.
+#[derive(Debug)]
+pub struct Incoming {
+    held: Held,
+    promise: Promise,
+    bytes_max: u64,
+    gathered: Vec<u8>,
+}
+
+#[derive(Debug)]
+struct Held {
+    part: Option<Part>,
+    upload: Option<Arc<Upload>>,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        match (self.part.take(), &self.upload) {
+            (Some(part), Some(upload)) => {
+                upload.touch(now_ms());
+                upload.put_back(Slot::Open(Box::new(part)));
+            }
+            (None, Some(upload)) => upload.put_back(Slot::Closed),
+            // Should removing fail, the next start removes it: it has no note.
+            (Some(part), None) => drop(part.discard()),
+            (None, None) => {}
+        }
+    }
+}
+
+impl Incoming {
+    pub(super) fn single(part: Part, promise: Promise, bytes_max: u64) -> Self {
+        Self::new(part, None, promise, bytes_max)
+    }
+
+    pub(super) fn of_upload(part: Part, upload: &Arc<Upload>, bytes_max: u64) -> Self {
+        Self::new(part, Some(Arc::clone(upload)), upload.promise(), bytes_max)
+    }
+
+    fn new(part: Part, upload: Option<Arc<Upload>>, promise: Promise, bytes_max: u64) -> Self {
+        Self {
+            held: Held {
+                part: Some(part),
+                upload,
+            },
+            promise,
+            bytes_max,
+            gathered: Vec::new(),
+        }
+    }
+
+    /// Bytes that are here, gathered ones included.
+    pub fn len(&self) -> u64 {
+        let written = self.held.part.as_ref().map_or(0, Part::len);
+        written + self.gathered.len() as u64
+    }
+
+    /// Whether nothing has come.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Refuses so many more bytes, if they are more than were promised or than there may be.
+    ///
+    /// # Errors
+    /// `files.wrong_size`, `tx.attachment_too_large`.
+    pub fn check_more(&self, more: u64) -> Result<(), Refusal> {
+        let len = self.len().saturating_add(more);
+        if let Some(size) = self.promise.size.filter(|size| len > *size) {
+            let text = format!("{len} bytes or more came, {size} were promised");
+            return Err(Refusal::listed(&file_codes::WRONG_SIZE, text));
+        }
+        if len > self.bytes_max {
+            let most = self.bytes_max;
+            let text = format!("the file has {len} bytes or more, the network allows {most}");
+            return Err(Refusal::listed(&file_codes::TOO_LARGE, text));
+        }
+        Ok(())
+    }
+
+    /// Adds bytes; when enough are gathered they go to the disk.
+    ///
+    /// # Errors
+    /// Those of [`Incoming::check_more`], of which nothing is kept; the disk refuses.
+    pub async fn add(&mut self, bytes: &Bytes) -> Result<(), Refusal> {
+        self.check_more(bytes.len() as u64)?;
+        let mut rest = &bytes[..];
+        while !rest.is_empty() {
+            if self.gathered.capacity() == 0 {
+                self.gathered.reserve_exact(PIECE_BYTES);
+            }
+            let fits = rest.len().min(PIECE_BYTES - self.gathered.len());
+            self.gathered.extend_from_slice(&rest[..fits]);
+            rest = &rest[fits..];
+            if self.gathered.len() == PIECE_BYTES {
+                self.write().await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what is gathered. Whoever waits may go: the part finds its way back by itself.
+    ///
+    /// # Errors
+    /// The disk refuses.
+    pub async fn write(&mut self) -> Result<(), Refusal> {
+        if self.gathered.is_empty() {
+            return Ok(());
+        }
+        let mut held = self.take();
+        let mut gathered = std::mem::take(&mut self.gathered);
+        let (held, gathered, wrote) = blocking(move || {
+            let wrote = match held.part.as_mut() {
+                Some(part) => part.write(&gathered),
+                None => Ok(()),
+            };
+            gathered.clear();
+            (held, gathered, wrote)
+        })
+        .await?;
+        (self.held, self.gathered) = (held, gathered);
+        wrote.map_err(Refusal::from)
+    }
+
+    /// The part goes, and nothing is left here that would put it back.
+    fn take(&mut self) -> Held {
+        let empty = Held {
+            part: None,
+            upload: None,
+        };
+        std::mem::replace(&mut self.held, empty)
+    }
+
+    /// All bytes are here: makes them a file.
+    ///
+    /// # Errors
+    /// They are others than promised, or the disk fails.
+    pub async fn finish(mut self) -> Result<Published, Refusal> {
+        self.write().await?;
+        let (len, promise) = (self.len(), self.promise.clone());
+        if let Some(size) = promise.size.filter(|size| *size > len) {
+            let text = format!("{len} bytes came, {size} were promised");
+            return Err(Refusal::listed(&file_codes::WRONG_SIZE, text));
+        }
+        let mut held = self.take();
+        blocking(move || match held.part.take() {
+            Some(part) => part
+                .finish(promise.hash, promise.size)
+                .map_err(Refusal::from),
+            None => Err(Refusal::listed(
+                &file_codes::FAILED,
+                "the part of the file is gone",
+            )),
+        })
+        .await?
+    }
+}

@@ -1,0 +1,355 @@
+//! Uploads of users: files on their way into the node, over however many requests.
+//!
+//! ```text
+//! begin ─► Upload ─► take ─► Incoming ─► write … ─► (dropped: back to the upload) ─► take ─► finish ─► published
+//! single ────────────────► Incoming ─► write … ─► (dropped: thrown away)          ─► finish ─► published
+//! ```
+//! Bytes go straight to the disk and are hashed on the way; nothing of a file is kept in memory. An upload survives a restart:
+//! what was promised of it lies beside its part. One that nothing was sent to for long is forgotten.
+//!
+//! It makes no row: what is published is the kernel's to record.
+
+mod incoming;
+mod options;
+mod places;
+mod upload;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use api::codes::{INTERNAL, NODE_STOPPING, UNKNOWN_UPLOAD, UPLOADS_LIMITED, files as file_codes};
+use api::{NewUpload, UploadView};
+use primitives::{Coded, Hash};
+use store::{Files, FilesError, PartId};
+
+use crate::http::Refusal;
+pub use incoming::{Incoming, PIECE_BYTES};
+pub use options::UploadLimits;
+pub use places::Place;
+use places::Places;
+pub use upload::Upload;
+use upload::{Note, Slot};
+
+/// How often forgotten uploads are looked for.
+const SWEEP_EVERY: Duration = Duration::from_secs(60);
+
+/// What users are told who have too many open, in milliseconds.
+const LIMITED_RETRY_MS: u64 = 2_000;
+
+/// What was promised of a file before its bytes came.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Promise {
+    /// Its length in bytes.
+    pub size: Option<u64>,
+    /// Its hash.
+    pub hash: Option<Hash>,
+    /// What it is called.
+    pub name: Option<String>,
+    /// What it is.
+    pub media_type: Option<String>,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Uploads {
+    files: Files,
+    limits: UploadLimits,
+    open: Mutex<BTreeMap<[u8; 16], Arc<Upload>>>,
+    places: Arc<Places>,
+}
+
+impl Uploads {
+    /// Takes up what earlier runs left. Blocks.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub fn open(files: Files, limits: UploadLimits) -> Result<Self, FilesError> {
+        let mut open = BTreeMap::new();
+        for found in files.parts()? {
+            let PartId::Upload(id) = found.id else {
+                continue;
+            };
+            let note = files.note(&found.id)?;
+            match note.as_deref().and_then(Note::read) {
+                Some(note) if open.len() < limits.open_max => {
+                    let touched = found.modified.duration_since(UNIX_EPOCH);
+                    let touched_ms = touched.map_or(0, |time| time.as_millis() as u64);
+                    let upload = Upload::new(id, note, found.len, touched_ms);
+                    open.insert(id, Arc::new(upload));
+                }
+                // What was sent in one piece and broke off, or more than there may be.
+                _ => drop(files.remove_part(found.id)?),
+            }
+        }
+        Ok(Self {
+            files,
+            open: Mutex::new(open),
+            places: Arc::new(Places::new(
+                limits.transfers_max,
+                limits.transfers_per_user_max,
+            )),
+            limits,
+        })
+    }
+
+    /// A place for a transfer of a user: an upload that sends, or a download.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn place(&self, user: &Arc<str>) -> Result<Place, Refusal> {
+        self.places.take(user).ok_or_else(|| limited("transfers"))
+    }
+
+    /// Refuses what is promised to be too large.
+    ///
+    /// # Errors
+    /// `tx.attachment_too_large`, `files.disk_full`.
+    pub fn check_size(&self, size: Option<u64>) -> Result<(), Refusal> {
+        let Some(size) = size else {
+            return Ok(());
+        };
+        if size > self.limits.bytes_max {
+            return Err(self.too_large(size));
+        }
+        self.files.room_for(size).map_err(Refusal::from)
+    }
+
+    fn too_large(&self, size: u64) -> Refusal {
+        let most = self.limits.bytes_max;
+        let text = format!("the file has {size} bytes or more, the network allows {most}");
+        Refusal::listed(&file_codes::TOO_LARGE, text)
+    }
+
+    /// A file that comes in one piece. What is not finished leaves nothing behind.
+    ///
+    /// # Errors
+    /// The disk refuses.
+    pub async fn single(self: &Arc<Self>, promise: Promise) -> Result<Incoming, Refusal> {
+        self.check_size(promise.size)?;
+        let (files, id) = (self.files.clone(), fresh_id()?);
+        let part = blocking(move || files.part(PartId::Upload(id))).await??;
+        Ok(Incoming::single(part, promise, self.limits.bytes_max))
+    }
+
+    /// Begins an upload that can be interrupted.
+    ///
+    /// # Errors
+    /// The user, or all together, have too many; the disk refuses.
+    pub async fn begin(
+        self: &Arc<Self>,
+        user: &Arc<str>,
+        wish: NewUpload,
+    ) -> Result<UploadView, Refusal> {
+        self.check_size(wish.size)?;
+        let id = fresh_id()?;
+        let note = Note {
+            user: user.to_string(),
+            wish,
+        };
+        let bytes = note.write();
+        let upload = Arc::new(Upload::begun(id, note, now_ms()));
+        {
+            let mut open = self.lock();
+            let own = open.values().filter(|upload| upload.is_of(user)).count();
+            if open.len() >= self.limits.open_max || own >= self.limits.open_per_user_max {
+                return Err(limited("uploads"));
+            }
+            open.insert(id, Arc::clone(&upload));
+        }
+        let files = self.files.clone();
+        let made = blocking(move || files.new_part(PartId::Upload(id), &bytes)).await;
+        match made.and_then(|made| made.map_err(Refusal::from)) {
+            Ok(part) => {
+                upload.put_back(Slot::Open(Box::new(part)));
+                Ok(self.view(&upload))
+            }
+            Err(refusal) => {
+                self.lock().remove(&id);
+                Err(refusal)
+            }
+        }
+    }
+
+    /// A user's upload.
+    ///
+    /// # Errors
+    /// The user has none with this id.
+    pub fn find(&self, user: &Arc<str>, id: &[u8; 16]) -> Result<Arc<Upload>, Refusal> {
+        let found = self
+            .lock()
+            .get(id)
+            .filter(|upload| upload.is_of(user))
+            .cloned();
+        found.ok_or_else(|| unknown(id))
+    }
+
+    /// How it stands.
+    pub fn view(&self, upload: &Upload) -> UploadView {
+        upload.view(self.limits.idle)
+    }
+
+    /// Takes an upload to add to it or to finish it; nobody else can meanwhile.
+    ///
+    /// # Errors
+    /// Somebody else has it; the disk fails.
+    pub async fn take(self: &Arc<Self>, upload: &Arc<Upload>) -> Result<Incoming, Refusal> {
+        let part = match upload.take_slot() {
+            Slot::Lent => return Err(busy()),
+            Slot::Open(part) => Ok(Some(*part)),
+            Slot::Closed => {
+                let (files, id) = (self.files.clone(), upload.part_id());
+                blocking(move || files.find_part(id))
+                    .await
+                    .and_then(|found| found.map_err(Refusal::from))
+            }
+        };
+        match part {
+            Ok(Some(part)) => {
+                upload.touch(now_ms());
+                Ok(Incoming::of_upload(part, upload, self.limits.bytes_max))
+            }
+            Ok(None) => {
+                self.lock().remove(upload.id());
+                Err(unknown(upload.id()))
+            }
+            Err(refusal) => {
+                upload.put_back(Slot::Closed);
+                Err(refusal)
+            }
+        }
+    }
+
+    /// The upload has become a file, or is gone.
+    pub fn forget(&self, upload: &Upload) {
+        self.lock().remove(upload.id());
+    }
+
+    /// Gives an upload up.
+    ///
+    /// # Errors
+    /// Somebody sends to it; the disk fails.
+    pub async fn remove(&self, upload: &Arc<Upload>) -> Result<(), Refusal> {
+        let slot = upload.take_slot();
+        if matches!(slot, Slot::Lent) {
+            return Err(busy());
+        }
+        // From here on nobody finds it, whatever the disk says.
+        self.forget(upload);
+        let (files, id) = (self.files.clone(), upload.part_id());
+        let removed = blocking(move || {
+            drop(slot);
+            files.remove_part(id)
+        });
+        removed.await?.map(|_| ()).map_err(Refusal::from)
+    }
+
+    /// Forgets uploads that nothing was sent to for long. Tells how many.
+    pub async fn sweep(&self) -> usize {
+        let idle_ms = u64::try_from(self.limits.idle.as_millis()).unwrap_or(u64::MAX);
+        let now = now_ms();
+        let idle: Vec<Arc<Upload>> = {
+            let open = self.lock();
+            let idle = open.values().filter(|upload| upload.idle_ms(now) > idle_ms);
+            idle.cloned().collect()
+        };
+        let mut gone = 0;
+        for upload in idle {
+            match self.remove(&upload).await {
+                Ok(()) => gone += 1,
+                // Somebody sends to it after all, or the disk fails: the next start removes what is left.
+                Err(refusal) => tracing::debug!(code = %refusal.code, "an idle upload stays"),
+            }
+        }
+        gone
+    }
+
+    /// How many are open.
+    pub fn count(&self) -> usize {
+        self.lock().len()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<[u8; 16], Arc<Upload>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Forgets idle uploads until the node is gone.
+pub async fn watch(uploads: Weak<Uploads>) {
+    loop {
+        tokio::time::sleep(SWEEP_EVERY).await;
+        let Some(uploads) = uploads.upgrade() else {
+            return;
+        };
+        let gone = uploads.sweep().await;
+        if gone > 0 {
+            tracing::info!(
+                gone,
+                "uploads to which nothing was sent for long were forgotten"
+            );
+        }
+    }
+}
+
+/// Runs something that blocks where blocking is allowed.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Refusal> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|error| match error.is_panic() {
+            true => Refusal::listed(
+                &INTERNAL,
+                "the node met a bug while it wrote or read a file",
+            ),
+            false => Refusal::listed(&NODE_STOPPING, "the node is stopping"),
+        })
+}
+
+fn now_ms() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.map_or(0, |now| now.as_millis() as u64)
+}
+
+fn fresh_id() -> Result<[u8; 16], Refusal> {
+    let mut id = [0; 16];
+    getrandom::fill(&mut id)
+        .map_err(|_| Refusal::listed(&INTERNAL, "the system gives no random bytes"))?;
+    Ok(id)
+}
+
+fn limited(what: &str) -> Refusal {
+    Refusal {
+        retry_after_ms: Some(LIMITED_RETRY_MS),
+        ..Refusal::listed(
+            &UPLOADS_LIMITED,
+            format!("as many {what} are open as the node takes"),
+        )
+    }
+}
+
+fn unknown(id: &[u8; 16]) -> Refusal {
+    let text = format!("no upload {} of this user", primitives::hex::encode(id));
+    Refusal::listed(&UNKNOWN_UPLOAD, text)
+}
+
+fn busy() -> Refusal {
+    Refusal::listed(
+        &file_codes::BUSY,
+        "somebody sends to this upload at the moment",
+    )
+}
+
+impl From<FilesError> for Refusal {
+    fn from(error: FilesError) -> Self {
+        if !error.is_senders_fault() {
+            tracing::warn!(code = error.code(), hint = error.hint(), "{error}");
+        }
+        Self {
+            code: error.code().into(),
+            message: error.to_string(),
+            hint: error.hint().into(),
+            retry_after_ms: None,
+        }
+    }
+}
