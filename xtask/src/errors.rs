@@ -79,6 +79,11 @@ const COMMAND_LINE: &[(&str, &str, &str)] = &[
         "Correct what the message names; 'tally chain COMMAND --help' says what is expected.",
     ),
     (
+        "tally.cannot_resume",
+        "An upload cannot be gone on with: it was begun with another file, or what is sent cannot be read again.",
+        "Give the file that the upload was begun with, or leave --resume out.",
+    ),
+    (
         "tally.failed",
         "A command could not be carried out.",
         "Read the message; it names what failed and where.",
@@ -87,6 +92,11 @@ const COMMAND_LINE: &[(&str, &str, &str)] = &[
         "tally.file",
         "A file cannot be read, written or understood.",
         "Check the path that the message names and its permissions.",
+    ),
+    (
+        "tally.file_exists",
+        "A file would be replaced that is there already.",
+        "Choose another name with --out, or replace it with --force.",
     ),
     ("tally.log", "The log could not be started.", "Report this."),
     (

@@ -15,7 +15,6 @@ mod clients;
 mod committer;
 mod converse;
 mod disk;
-mod files;
 mod final_audit;
 mod links;
 mod node;

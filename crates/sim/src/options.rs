@@ -25,13 +25,11 @@ pub enum Bug {
     FreshKeysUnseen,
     /// A crash loses which flows states have scheduled.
     ScheduleLost,
-    /// A crash loses which files are there.
-    FilesLost,
 }
 
 impl Bug {
     /// Every bug with its name on the command line.
-    pub const ALL: [(Bug, &str); 11] = [
+    pub const ALL: [(Bug, &str); 10] = [
         (Bug::LockForgotten, "lock-forgotten"),
         (Bug::MessageRepeated, "message-repeated"),
         (Bug::SyncSkipped, "sync-skipped"),
@@ -45,7 +43,6 @@ impl Bug {
         (Bug::ViewStale, "view-stale"),
         (Bug::FreshKeysUnseen, "fresh-keys-unseen"),
         (Bug::ScheduleLost, "schedule-lost"),
-        (Bug::FilesLost, "files-lost"),
     ];
 
     /// The name on the command line.

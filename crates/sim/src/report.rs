@@ -23,8 +23,6 @@ pub struct Tally {
     pub cancelled: u64,
     /// Transactions recorded, of all flows.
     pub transactions: u64,
-    /// Files that arrived.
-    pub files: u64,
     /// Simulated time, in milliseconds.
     pub simulated_ms: u64,
 }
@@ -39,7 +37,6 @@ impl std::ops::AddAssign for Tally {
         self.messages_lost += other.messages_lost;
         self.cancelled += other.cancelled;
         self.transactions += other.transactions;
-        self.files += other.files;
         self.simulated_ms += other.simulated_ms;
     }
 }

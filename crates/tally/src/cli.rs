@@ -3,7 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    chain, completions, contract, doctor, flow, ledger, network, node, notary, tx, user, vault,
+    attachment, chain, completions, contract, doctor, flow, ledger, network, node, notary, tx,
+    user, vault,
 };
 use crate::failure::{EXIT_CODES, Failure};
 use crate::{Register, bench, demo, lab};
@@ -40,6 +41,9 @@ pub enum Command {
     /// Transactions
     #[command(subcommand)]
     Tx(tx::Command),
+    /// Files that transactions refer to: upload, download, list, trust, remove
+    #[command(subcommand)]
+    Attachment(attachment::Command),
     /// What a node has recorded, in order
     #[command(subcommand)]
     Ledger(ledger::Command),
@@ -75,6 +79,7 @@ impl Command {
             Command::Flow(command) => command.wants_json(),
             Command::Vault(command) => command.wants_json(),
             Command::Tx(command) => command.wants_json(),
+            Command::Attachment(command) => command.wants_json(),
             Command::Ledger(command) => command.wants_json(),
             Command::Contract(command) => command.wants_json(),
             Command::User(command) => command.wants_json(),
@@ -96,6 +101,7 @@ pub fn run(command: Command, register: Register) -> Result<(), Failure> {
         Command::Flow(command) => command.run(),
         Command::Vault(command) => command.run(register),
         Command::Tx(command) => command.run(),
+        Command::Attachment(command) => command.run(),
         Command::Ledger(command) => command.run(),
         Command::Contract(command) => command.run(),
         Command::User(command) => command.run(),
@@ -165,6 +171,12 @@ mod tests {
             "vault states --node nodes/bank-a --limit 10 --after 3",
             "vault rebuild --node nodes/bank-a --json",
             "tx show --node nodes/bank-a 00 --json",
+            "attachment upload --node nodes/bank-a a.pdf --name b.pdf --media-type application/pdf --resume 00 --json",
+            "attachment download --node nodes/bank-a 00 --out - --force",
+            "attachment list --node nodes/bank-a --name a --untrusted --unreferenced --after 00 --limit 5 --json",
+            "attachment show --node nodes/bank-a 00 --json",
+            "attachment trust --node nodes/bank-a 00 --withdraw",
+            "attachment remove --node nodes/bank-a 00",
             "ledger list --node nodes/bank-a",
             "contract list --node nodes/bank-a --json",
             "contract authorise --node nodes/bank-a a.b@1 a.b@2",

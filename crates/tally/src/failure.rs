@@ -105,7 +105,7 @@ impl From<ClientError> for Failure {
             ClientError::BadEndpoint(_) | ClientError::BadArguments(_) => LOCAL,
             ClientError::NotConnected { .. } | ClientError::NotTrusted { .. } => NOT_REACHED,
             _ if error.is_outcome_unknown() => NOT_REACHED,
-            ClientError::Problem(problem) if problem.status == 503 => LATER,
+            ClientError::Problem(problem) if matches!(problem.status, 429 | 503) => LATER,
             _ => REFUSED,
         };
         Self {

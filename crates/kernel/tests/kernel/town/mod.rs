@@ -8,7 +8,6 @@ mod disk;
 mod files;
 mod flows;
 mod forgers;
-mod papers;
 mod performed;
 mod played;
 mod robbers;

@@ -1,0 +1,46 @@
+//! How far a file is, for whoever looks at standard error.
+
+use std::time::Duration;
+
+use client::Progress;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::output::stderr_ink;
+
+/// How often a bar looks at what it shows.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// A bar of bytes; nothing where nobody looks, or where terminals' escapes are not liked.
+pub(super) fn bar(what: &str, size: Option<u64>) -> ProgressBar {
+    let target = match stderr_ink().is_on() {
+        true => ProgressDrawTarget::stderr(),
+        false => ProgressDrawTarget::hidden(),
+    };
+    let bar = ProgressBar::with_draw_target(size, target);
+    let template = match size {
+        Some(_) => "  {msg} {bar:30} {bytes} of {total_bytes} ({bytes_per_sec}, {eta} left)",
+        None => "  {msg} {spinner} {bytes} ({bytes_per_sec})",
+    };
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar.set_message(what.to_owned());
+    bar
+}
+
+/// Shows on a bar what goes out beside `work`, from an offset on.
+pub(super) async fn watched<T>(
+    bar: &ProgressBar,
+    from: u64,
+    progress: &Progress,
+    work: impl Future<Output = T>,
+) -> T {
+    let mut work = std::pin::pin!(work);
+    loop {
+        bar.set_position(from.saturating_add(progress.bytes()));
+        if let Ok(done) = tokio::time::timeout(LOOK_EVERY, &mut work).await {
+            bar.set_position(from.saturating_add(progress.bytes()));
+            return done;
+        }
+    }
+}
