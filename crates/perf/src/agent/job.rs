@@ -69,18 +69,19 @@ async fn set_up(job: &Job, workloads: &Workloads) -> Result<(Arc<Site>, Arc<Mix>
     if job.workers > WORKERS_MAX {
         return Err(bad(format!("more than {WORKERS_MAX} workers")));
     }
-    let client = |at: usize| {
+    let endpoint = |at: usize| {
         let node = &job.banks[at];
-        Client::new(Endpoint {
+        Endpoint {
             address: node.address.clone(),
             server_name: node.server_name.clone(),
             root_pem: node.root_pem.clone(),
             token: node.token.clone(),
-        })
+        }
     };
+    let client = |at: usize| Client::new(endpoint(at));
     let mut banks = Vec::with_capacity(job.banks.len());
     for (at, node) in job.banks.iter().enumerate() {
-        let mut bank = SiteNode::new(node.name.clone(), client(at)?);
+        let mut bank = SiteNode::new(node.name.clone(), client(at)?).with_endpoint(endpoint(at));
         for _ in 1..job.streams.clamp(1, STREAMS_MAX) {
             bank = bank.with_stream(client(at)?.stream());
         }

@@ -18,6 +18,10 @@ pub struct Verdict {
     pub consumed: usize,
     /// Of so many transactions one was checked, with its states; 1 is all of them.
     pub one_in: u64,
+    /// Files looked for at those who have to hold them, each once for each of these.
+    pub files: usize,
+    /// Of them read back, and hashed.
+    pub files_read: usize,
 }
 
 impl Verdict {
@@ -27,7 +31,7 @@ impl Verdict {
     }
 
     /// Notes something that is wrong.
-    pub(super) fn wrong(&mut self, finding: impl FnOnce() -> String) {
+    pub(crate) fn wrong(&mut self, finding: impl FnOnce() -> String) {
         self.wrong += 1;
         if self.findings.len() < FINDINGS_MAX {
             self.findings.push(finding());
@@ -43,6 +47,10 @@ impl std::fmt::Display for Verdict {
                 "{} transactions, {} unconsumed and {} consumed states agree",
                 self.transactions, self.states, self.consumed
             )?;
+            if self.files > 0 {
+                let (files, read) = (self.files, self.files_read);
+                write!(out, ", {files} files are there, {read} of them read back")?;
+            }
             if self.one_in > 1 {
                 write!(out, " (one in {}, by id; sums are over all)", self.one_in)?;
             }

@@ -1,5 +1,6 @@
 //! Load: how work is driven and what a stretch of it gave.
 
+mod coroutines;
 mod driver;
 pub mod engine;
 mod flows;
@@ -9,6 +10,7 @@ mod open;
 mod singles;
 mod starts;
 
+pub use coroutines::{Coroutines, NO_PYTHON, NotRun};
 pub use driver::{Fault, Load, Window, Work, window};
 pub use flows::FlowWork;
 pub use followers::Followers;

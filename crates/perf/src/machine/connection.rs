@@ -11,7 +11,7 @@ use rustls::{
 };
 
 /// The name in the certificate.
-const NAME: &str = "localhost";
+pub(super) const NAME: &str = "localhost";
 /// As much as nodes put into one write when they are busy.
 const BLOCK_BYTES: usize = 64 * 1024;
 /// A small message, there and back.
@@ -57,7 +57,8 @@ pub(super) fn ceiling(slice: Duration) -> io::Result<Ceiling> {
 }
 
 /// Both roles, with a certificate of their own that nobody else trusts.
-fn configs() -> Result<(ServerConfig, ClientConfig), Box<dyn std::error::Error + Send + Sync>> {
+pub(super) fn configs()
+-> Result<(ServerConfig, ClientConfig), Box<dyn std::error::Error + Send + Sync>> {
     let own = rcgen::generate_simple_self_signed(vec![NAME.to_owned()])?;
     let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(own.signing_key.serialize_der()));
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
@@ -75,7 +76,8 @@ fn configs() -> Result<(ServerConfig, ClientConfig), Box<dyn std::error::Error +
     Ok((server, client))
 }
 
-fn ready(socket: TcpStream) -> io::Result<TcpStream> {
+/// Without delays, and never waiting for ever.
+pub(super) fn ready(socket: TcpStream) -> io::Result<TcpStream> {
     socket.set_nodelay(true)?;
     socket.set_read_timeout(Some(PATIENCE))?;
     socket.set_write_timeout(Some(PATIENCE))?;

@@ -52,6 +52,7 @@ pub fn limits(folder: &Path) -> std::io::Result<results::Limits> {
         commit_us: commits.median_us,
         tls_mbit_per_s: connection.mbit_per_s,
         loopback_us: connection.round_trip_us,
+        files: None,
     })
 }
 

@@ -3,6 +3,7 @@
 mod connection;
 mod distance;
 mod durable;
+mod files;
 mod hashing;
 mod limits;
 mod signing;
@@ -15,6 +16,7 @@ use serde::Serialize;
 use crate::measure::load_average;
 
 pub use distance::{Distance, distance};
+pub use files::file_limits;
 pub use limits::{describe, finish, limits};
 pub use signing::SignatureRates;
 

@@ -1,8 +1,9 @@
 //! Every key of a scenario: what it means, its unit, its default, what it may be. The checks and the reference page are made of it.
 
 use super::limits::{
-    BANKS_MAX, CHAIN_NODES_MAX, CHAINS_MAX, LABEL_CHARS_MAX, LINE_CHARS_MAX, NAME_CHARS_MAX,
-    OUTSTANDING_MAX, RATE_MAX, SECONDS_MAX, TEXT_CHARS_MAX,
+    BANKS_MAX, CHAIN_NODES_MAX, CHAINS_MAX, LABEL_CHARS_MAX, LINE_CHARS_MAX, LINK_DELAY_MS_MAX,
+    LINK_MBIT_MAX, LINK_MBIT_MIN, NAME_CHARS_MAX, OUTSTANDING_MAX, RATE_MAX, SECONDS_MAX,
+    TEXT_CHARS_MAX,
 };
 
 /// A key.
@@ -50,6 +51,7 @@ pub const METRICS: &[&str] = &[
     "disk_mb_per_h",
     "dropped_share",
     "error_share",
+    "file_mb_per_s",
     "fork_depth_max",
     "generator_cpu_cores",
     "knee_per_s",
@@ -84,6 +86,8 @@ const LABEL: Kind = Kind::Text(LABEL_CHARS_MAX);
 const LINE: Kind = Kind::Text(LINE_CHARS_MAX);
 const TEXT: Kind = Kind::Text(TEXT_CHARS_MAX);
 const RATE: Kind = Kind::Number(RATE_MIN, RATE_MAX);
+const DELAY: Kind = Kind::Number(0.0, LINK_DELAY_MS_MAX);
+const BANDWIDTH: Kind = Kind::Number(LINK_MBIT_MIN, LINK_MBIT_MAX);
 const OUTSTANDING: Kind = Kind::Whole(1, OUTSTANDING_MAX);
 
 macro_rules! fields {
@@ -104,9 +108,15 @@ pub const FIELDS: &[Field] = fields! {
     "network.banks" Kind::Whole(0, BANKS_MAX as u64), "2" [""] "Nodes beside the notary: `bank-1`, `bank-2` and so on. 0 only for work that needs no network, such as `fake`.";
     "network.notary" Kind::OneOf(&["single", "validating"]), "\"single\"" [""] "What notary: one that sees tear-offs only, or one that verifies whole transactions.";
     "network.settings" Kind::Free, "none" [""] "Settings of every node's configuration by dotted name, such as `network.settings.store.linger_us = 500`; [all of them](config.md).";
+    "network.link" Kind::Tables, "none" [""] "What is between any two nodes: proxies of the laboratory's own on loopback, which hold up what nodes send each other, as a distance would. An empty table puts them in between without holding anything up, for a fair comparison. Clients of a node are near it.";
+    "network.link.delay_ms" DELAY, "0" ["milliseconds"] "From one node to the other; a round trip takes twice as long.";
+    "network.link.mbit_per_s" BANDWIDTH, "unlimited" ["Mbit/s"] "Bandwidth each way of each pair of nodes; at most 16 MiB are under way.";
     "network.nodes" Kind::Tables, "none" [""] "What is one node's own: `network.nodes.notary`, `network.nodes.bank-1`, ...";
     "network.nodes.NAME.settings" Kind::Free, "none" [""] "Settings of this node; they replace those of all.";
     "network.nodes.NAME.cores" Kind::Whole(1, 4_096), "all" [""] "Processor cores that the node may use: the first so many of the machine's.";
+    "network.nodes.NAME.link" Kind::Tables, "that of all" [""] "The node's own link to everybody, such as a receiver's who is far away; between two with links of their own the slower counts.";
+    "network.nodes.NAME.link.delay_ms" DELAY, "0" ["milliseconds"] "As of all.";
+    "network.nodes.NAME.link.mbit_per_s" BANDWIDTH, "unlimited" ["Mbit/s"] "As of all.";
     "network.target" Kind::Tables, "none" [""] "A network that somebody runs already. Nothing is brought up, wiped or restarted then.";
     "network.target.banks" Kind::Free, "required" [""] "Folders of its banks, as `tally network bootstrap` makes them, or copies with `node.toml`, `root.pem` and `api-token`; relative to where `tally` is started.";
     "network.target.notary" LINE, "none" [""] "The notary's folder; without it the audit does without the notary's books.";

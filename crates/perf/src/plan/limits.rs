@@ -10,6 +10,12 @@ pub const PROBLEMS_MAX: usize = 20;
 pub const OVERRIDES_MAX: usize = 100;
 /// Banks of one network: what one machine can hold.
 pub const BANKS_MAX: u32 = 64;
+/// The longest delay of a link, milliseconds: beyond, nodes give handshakes up.
+pub const LINK_DELAY_MS_MAX: f64 = 1_000.0;
+/// The narrowest link, megabits a second.
+pub const LINK_MBIT_MIN: f64 = 0.1;
+/// The widest that can be asked for, megabits a second; beyond, a machine is the limit.
+pub const LINK_MBIT_MAX: f64 = 100_000.0;
 /// Settings of nodes in one table.
 pub const SETTINGS_MAX: usize = 200;
 /// Kinds of work in one mix.

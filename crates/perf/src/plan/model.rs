@@ -51,6 +51,8 @@ pub struct Network {
     pub settings: BTreeMap<String, toml::Value>,
     /// Further settings by node: `notary`, `bank-1`, ...
     pub nodes: BTreeMap<String, NodeSettings>,
+    /// Distance and bandwidth between any two nodes; they talk without anything in between if `None`.
+    pub link: Option<Link>,
     /// Somebody's running network instead; nothing is brought up, wiped or restarted then.
     pub target: Option<Target>,
 }
@@ -71,6 +73,24 @@ pub struct NodeSettings {
     pub settings: BTreeMap<String, toml::Value>,
     /// Processor cores that it may use, the first so many of the machine's; all of them if `None`.
     pub cores: Option<u32>,
+    /// Its own link to everybody, instead of that of all.
+    pub link: Option<Link>,
+}
+
+/// A link between nodes, the same both ways.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Link {
+    /// Milliseconds from one end to the other; a round trip takes twice as long.
+    pub delay_ms: f64,
+    /// Bandwidth each way in megabits (10^6) a second; as much as the machine carries if `None`.
+    pub mbit_per_s: Option<f64>,
+}
+
+impl Network {
+    /// Whether anything is in between its nodes.
+    pub fn is_linked(&self) -> bool {
+        self.link.is_some() || self.nodes.values().any(|own| own.link.is_some())
+    }
 }
 
 /// A network that somebody else runs.

@@ -27,6 +27,7 @@ pub const SHIPPED: &[Shipped] = shipped![
     "flow-places",
     "memory",
     "connection",
+    "distance",
     "nightly",
     "admission",
     "knee",

@@ -6,8 +6,8 @@ use toml::{Table, Value};
 
 use super::chain::{ChainPlan, ChainServers, default_accounts, default_chains};
 use super::model::{
-    Axis, Load, Network, NodeSettings, NotaryKind, Plan, PublishedLine, Restart, Run, Shape, Step,
-    Think, Work,
+    Axis, Link, Load, Network, NodeSettings, NotaryKind, Plan, PublishedLine, Restart, Run, Shape,
+    Step, Think, Work,
 };
 use crate::chain::Chain;
 
@@ -104,6 +104,9 @@ fn network(network: &Network) -> Table {
     };
     put(&mut table, "notary", notary);
     settings(&mut table, &network.settings);
+    if let Some(between) = &network.link {
+        put(&mut table, "link", link(between));
+    }
     let nodes: Table = network
         .nodes
         .iter()
@@ -210,6 +213,18 @@ fn node(node: &NodeSettings) -> Table {
     settings(&mut table, &node.settings);
     if let Some(cores) = node.cores {
         put(&mut table, "cores", i64::from(cores));
+    }
+    if let Some(own) = &node.link {
+        put(&mut table, "link", link(own));
+    }
+    table
+}
+
+fn link(link: &Link) -> Table {
+    let mut table = Table::new();
+    put(&mut table, "delay_ms", number(link.delay_ms));
+    if let Some(mbit_per_s) = link.mbit_per_s {
+        put(&mut table, "mbit_per_s", number(mbit_per_s));
     }
     table
 }

@@ -22,6 +22,12 @@ pub fn finite(report: &Report) -> Report {
         ] {
             zero(value);
         }
+        if let Some(files) = &mut limits.files {
+            zero(&mut files.disk_mb_per_s);
+            zero(&mut files.tls_mb_per_s);
+            zero(&mut files.hash_mb_per_s);
+            zero(&mut files.together_mb_per_s);
+        }
     }
     for scenario in &mut report.scenarios {
         zero(&mut scenario.seconds);

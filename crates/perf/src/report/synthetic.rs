@@ -516,6 +516,7 @@ pub fn report() -> Report {
                 commit_us: 171.0,
                 tls_mbit_per_s: 8300.0,
                 loopback_us: 38.0,
+                files: None,
             }),
         },
         scenarios: vec![issue, swap, states, tuning, admission, broken],

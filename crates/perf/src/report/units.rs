@@ -30,7 +30,7 @@ pub struct Metric {
 }
 
 /// The known metrics in the order in which tables have them: name, title, short title, unit, better, scale.
-const KNOWN: [(&str, &str, &str, &str, Better, f64); 30] = [
+const KNOWN: [(&str, &str, &str, &str, Better, f64); 31] = [
     (
         "chain_tps",
         "Payments in blocks",
@@ -85,6 +85,14 @@ const KNOWN: [(&str, &str, &str, &str, Better, f64); 30] = [
         "Output states",
         "States",
         "/s",
+        Better::Higher,
+        1.0,
+    ),
+    (
+        "file_mb_per_s",
+        "Files moved",
+        "Files",
+        "MB/s",
         Better::Higher,
         1.0,
     ),

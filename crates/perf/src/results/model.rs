@@ -67,6 +67,31 @@ pub struct Limits {
     pub tls_mbit_per_s: f64,
     /// A round trip of one small message over it, microseconds, the median.
     pub loopback_us: f64,
+    /// With files, measured only where the work moves any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<FileLimits>,
+}
+
+/// What a machine can do with files, megabytes (10^6) a second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FileLimits {
+    /// Files written and synced.
+    pub disk_mb_per_s: f64,
+    /// One TLS connection over loopback, both ends on this machine.
+    pub tls_mb_per_s: f64,
+    /// SHA-256 on one core.
+    pub hash_mb_per_s: f64,
+    /// From a cached file through TLS into another that is hashed and synced, as a node sends to another at best.
+    pub together_mb_per_s: f64,
+}
+
+impl FileLimits {
+    /// The tightest of disk, TLS and hash, each alone.
+    pub fn least_mb_per_s(&self) -> f64 {
+        self.disk_mb_per_s
+            .min(self.tls_mb_per_s)
+            .min(self.hash_mb_per_s)
+    }
 }
 
 /// What one scenario gave.
@@ -320,7 +345,7 @@ pub struct Estimate {
 /// `p95_ms`, `p99_ms`, `max_ms`, `error_share`, `retries_per_unit`, `dropped_share` and `late_share` of an open loop, `states_per_s`
 /// where the workload says how many a unit makes, `cpu_us_per_unit`, `commits_per_unit`, `written_bytes_per_unit` and
 /// `disk_bytes_per_unit` (nodes together), `rss_mb_max` (the largest node), `sent_mbit_per_s` (the first bank), `generator_cpu_cores`,
-/// `knee_per_s` of a search; of stretches of a minute and more also `rate_drift_percent_per_h`, `p50_drift_percent_per_h`,
+/// `file_mb_per_s` where units move files, `knee_per_s` of a search; of stretches of a minute and more also `rate_drift_percent_per_h`, `p50_drift_percent_per_h`,
 /// `rss_drift_mb_per_h` and `disk_mb_per_h` (nodes together). On a chain also `chain_tps` (payments a second in blocks, the least over
 /// the nodes), `to_block_p50_s`, `to_block_p95_s`, `block_s`, `fork_depth_max` and `chain_bytes_per_tx`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

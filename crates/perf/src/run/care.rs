@@ -3,13 +3,15 @@
 use std::path::PathBuf;
 
 use crate::plan;
-use crate::topology::{NetworkOptions, NodeCare, Settings, Who};
+use crate::topology::{LinkSpeed, LinkSpeeds, NetworkOptions, NodeCare, Settings, Who};
 
 /// What cannot be changed of a network that stands.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Shape {
     pub banks: u32,
     pub validating: bool,
+    /// Whether there are links in between.
+    pub links: bool,
     /// Another executable than the run's own.
     pub binary: Option<PathBuf>,
 }
@@ -20,6 +22,7 @@ impl Shape {
             binary,
             banks: network.banks,
             validating: network.notary == plan::NotaryKind::Validating,
+            links: network.is_linked(),
         }
     }
 
@@ -28,6 +31,7 @@ impl Shape {
         let binary = self.binary.clone().unwrap_or(usual);
         NetworkOptions {
             validating: self.validating,
+            links: self.links,
             ..NetworkOptions::numbered(binary, self.banks)
         }
     }
@@ -46,6 +50,20 @@ pub(super) fn care(network: &plan::Network, who: Who) -> NodeCare {
     }
 }
 
+/// How fast its links are.
+pub(super) fn link_speeds(network: &plan::Network) -> LinkSpeeds {
+    let speed = |link: &plan::Link| LinkSpeed::new(link.delay_ms, link.mbit_per_s);
+    let everybody = std::iter::once(Who::Notary).chain((0..network.banks as usize).map(Who::Bank));
+    let own = everybody.enumerate().filter_map(|(at, who)| {
+        let own = network.nodes.get(&who.to_string())?;
+        Some((at, speed(own.link.as_ref()?)))
+    });
+    LinkSpeeds {
+        all: network.link.as_ref().map(speed).unwrap_or_default(),
+        own: own.collect(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -61,14 +79,25 @@ mod tests {
         let own = plan::NodeSettings {
             settings: settings(&[("a.x", 2), ("a.y", 3)]),
             cores: Some(1),
+            link: Some(plan::Link {
+                delay_ms: 40.0,
+                mbit_per_s: Some(8.0),
+            }),
         };
         let network = plan::Network {
             banks: 2,
             notary: plan::NotaryKind::Validating,
             settings: settings(&[("a.x", 1), ("b", 1)]),
             nodes: [("bank-2".to_owned(), own)].into(),
+            link: None,
             target: None,
         };
+        assert!(Shape::of(&network, None).links);
+        let speeds = LinkSpeeds {
+            all: LinkSpeed::default(),
+            own: [(2, LinkSpeed::new(40.0, Some(8.0)))].into(),
+        };
+        assert_eq!(link_speeds(&network), speeds);
         let all = care(&network, Who::Bank(0));
         assert_eq!((all.settings, all.cores), (network.settings.clone(), None));
         let one = care(&network, Who::Bank(1));

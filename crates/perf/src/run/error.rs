@@ -21,6 +21,11 @@ pub const ERRORS: &[ErrorInfo] = &[
         action: "Run it again; what was measured until then is in the report.",
     },
     ErrorInfo {
+        code: LINKS_ENDED,
+        cause: "A network was kept running that had links of the laboratory's own between its nodes ([network.link]).",
+        action: "Look at its nodes one by one; to have them reach each other, keep a network without links.",
+    },
+    ErrorInfo {
         code: NODE_DIED,
         cause: "A node ended while it was under load.",
         action: "Read the end of its log, which stands with the message, and whether the system has killed it for its memory.",
@@ -56,6 +61,7 @@ pub const ERRORS: &[ErrorInfo] = &[
 pub const AUDIT_FAILED: &str = "lab.audit_failed";
 /// Some scenario went no further.
 pub const RUN_FAILED: &str = "lab.run_failed";
+pub(super) const LINKS_ENDED: &str = "lab.links_ended";
 pub(super) const NODE_DIED: &str = "lab.node_died";
 pub(super) const REPEATS_MISSING: &str = "lab.repeats_missing";
 pub(super) const SAMPLES_PARTIAL: &str = "lab.samples_partial";

@@ -114,7 +114,8 @@ impl Theirs {
     fn site(&self, seed: u64) -> Result<Site, RunError> {
         let node = |node: &ExternalNode| {
             let client = Client::new(node.endpoint.clone()).map_err(NetworkError::from)?;
-            Ok::<SiteNode, RunError>(SiteNode::new(node.name.clone(), client))
+            let site = SiteNode::new(node.name.clone(), client);
+            Ok::<SiteNode, RunError>(site.with_endpoint(node.endpoint.clone()))
         };
         let banks: Result<Vec<SiteNode>, RunError> = self.banks.iter().map(node).collect();
         let notary = self.notary.as_ref().map(node).transpose()?;

@@ -38,8 +38,8 @@ use crate::agent::Agents;
 use crate::load::engine::Stop;
 use crate::machine;
 use crate::plan::{Plan, PointPlan};
-use crate::results::{CaseResult, Report, SCHEMA};
-use crate::workload::Workloads;
+use crate::results::{CaseResult, Limits, Report, SCHEMA};
+use crate::workload::{Mix, Workloads};
 
 /// How to run.
 #[derive(Clone)]
@@ -68,7 +68,8 @@ pub struct Options {
 pub async fn run(plans: &[Plan], options: &Options, events: &Events) -> Report {
     let begun = Instant::now();
     let measured = plans.iter().any(|plan| plan.monitors.machine);
-    let mut report = begin(measured, options, events).await;
+    let files = plans.iter().any(|plan| moves_files(plan, options));
+    let mut report = begin(measured, files, options, events).await;
     for (plan, name) in plans.iter().zip(samples_names(plans)) {
         if options.stop.is_asked() {
             break;
@@ -80,8 +81,18 @@ pub async fn run(plans: &[Plan], options: &Options, events: &Events) -> Report {
     end(report, begun, options)
 }
 
-/// A report without scenarios, with the machine's limits if they are to be measured.
-async fn begin(measured: bool, options: &Options, events: &Events) -> Report {
+/// Whether any work of any point moves files.
+fn moves_files(plan: &Plan, options: &Options) -> bool {
+    let moves = |plan: &Plan| {
+        let mix = Mix::new(&options.workloads, &plan.work, plan.seed);
+        mix.is_ok_and(|mix| mix.bytes_per_unit() > 0.0)
+    };
+    let points = plan.points().unwrap_or_default();
+    moves(plan) || points.iter().any(|point| moves(&point.plan))
+}
+
+/// A report without scenarios, with the machine's limits if they are to be measured, and those with files as well.
+async fn begin(measured: bool, files: bool, options: &Options, events: &Events) -> Report {
     let mut report = Report {
         schema: SCHEMA,
         title: options.title.clone(),
@@ -94,7 +105,15 @@ async fn begin(measured: bool, options: &Options, events: &Events) -> Report {
         return report;
     }
     events(Event::Began(Step::Machine));
-    let measured = tokio::task::spawn_blocking(|| machine::limits(&std::env::temp_dir())).await;
+    let measured = tokio::task::spawn_blocking(move || {
+        let folder = std::env::temp_dir();
+        let mut limits = machine::limits(&folder)?;
+        if files {
+            limits.files = Some(machine::file_limits(&folder)?);
+        }
+        Ok::<Limits, std::io::Error>(limits)
+    })
+    .await;
     let (well, words) = match measured {
         Ok(Ok(limits)) => {
             let words = format!(
@@ -140,7 +159,8 @@ pub async fn run_sides(
         .map(|side| (side.point, side.binary))
         .unzip();
     let begun = Instant::now();
-    let mut report = begin(plan.monitors.machine, options, events).await;
+    let files = moves_files(plan, options);
+    let mut report = begin(plan.monitors.machine, files, options, events).await;
     let mut scenario =
         scenario::run_points(plan, Ok((points, binaries)), options, events, None).await;
     if let Some(point) = scenario.points.first() {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use client::Endpoint;
 
-use super::care::{Shape, care};
+use super::care::{Shape, care, link_speeds};
 use super::error::RunError;
 use crate::monitor::Subject;
 use crate::plan;
@@ -68,8 +68,13 @@ impl Ours {
     /// any was.
     pub async fn configure(&mut self, network: &plan::Network) -> Result<bool, RunError> {
         let plan = network.clone();
-        self.step(move |network| network.configure(|who| care(&plan, who)))
-            .await
+        self.step(move |network| {
+            if let Some(links) = network.links() {
+                links.set(link_speeds(&plan));
+            }
+            network.configure(|who| care(&plan, who))
+        })
+        .await
     }
 
     /// Starts whatever does not run.
@@ -217,7 +222,9 @@ pub(super) fn streams(outstanding: u32) -> u32 {
 }
 
 fn site_node(network: &Network, who: Who, outstanding: u32) -> Result<SiteNode, NetworkError> {
-    let mut node = SiteNode::new(network.name(who), network.client(who)?);
+    let mut node = SiteNode::new(network.name(who), network.client(who)?)
+        .with_endpoint(network.endpoint(who)?)
+        .with_data(network.data(who));
     for _ in 1..streams(outstanding) {
         node = node.with_stream(network.client(who)?.stream());
     }

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::chain;
 use super::course::Course;
-use super::error::{RunError, SAMPLES_PARTIAL};
+use super::error::{LINKS_ENDED, RunError, SAMPLES_PARTIAL};
 use super::event::{Event, Events};
 use super::findings::findings;
 use super::{Options, unix_ms};
@@ -115,6 +115,8 @@ pub(super) async fn run_points(
             for (at, point) in scenario.points.iter_mut().enumerate() {
                 let states = mixes.get(at).map_or(0.0, |mix| mix.states_per_unit());
                 point.summary = stats::summarise(&point.stretches, states);
+                let bytes = mixes.get(at).map_or(0.0, |mix| mix.bytes_per_unit());
+                stats::with_files(&mut point.summary, bytes);
             }
             ended
         }
@@ -124,6 +126,13 @@ pub(super) async fn run_points(
         .err()
         .map(|error| format!("{}: {error}", error.code()));
     scenario.findings = findings(&scenario, plan.run.repeats);
+    if options.keep && plan.network.is_linked() {
+        let message = "the links between the nodes were the laboratory's own and have ended: those of the network that was kept do not reach each other";
+        scenario.findings.push(Finding {
+            code: LINKS_ENDED.to_owned(),
+            message: message.to_owned(),
+        });
+    }
     scenario.findings.extend(unwritten.map(|message| Finding {
         code: SAMPLES_PARTIAL.to_owned(),
         message,

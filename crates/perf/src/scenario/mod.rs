@@ -1,10 +1,12 @@
 //! Scenarios: what is driven, in the order in which it is measured.
 
+mod attachments;
 pub mod cash;
 mod lab;
 mod questions;
 mod stock;
 
+pub use attachments::{LargeFiles, LargeFilesSent, send_large_files};
 pub use lab::{CashLab, CashWork, LabError};
 pub use questions::{Asked, Question, questions};
 pub use stock::{ASKED, Stocked, fill, network_options};

@@ -33,6 +33,21 @@ pub fn summarise(stretches: &[Stretch], states_per_unit: f64) -> Summary {
     }
 }
 
+/// Adds `file_mb_per_s` to a point whose units move so many bytes of files each; nothing if they move none.
+pub fn with_files(summary: &mut Summary, bytes_per_unit: f64) {
+    let rate = summary.metrics.get("rate_per_s");
+    let Some(rate) = rate.filter(|_| bytes_per_unit > 0.0) else {
+        return;
+    };
+    let megabytes = bytes_per_unit / 1e6;
+    let moved = Estimate {
+        value: rate.value * megabytes,
+        low: rate.low.map(|low| low * megabytes),
+        high: rate.high.map(|high| high * megabytes),
+    };
+    summary.metrics.insert("file_mb_per_s".to_owned(), moved);
+}
+
 /// Whether a process makes the load and is no part of what is measured.
 pub fn is_generator(name: &str) -> bool {
     name == "generator" || name.starts_with("agent")
@@ -278,5 +293,11 @@ mod tests {
             "of the stretches with samples"
         );
         assert!(summarise(&[], 1.0).metrics.is_empty());
+        let mut moved = summary.clone();
+        with_files(&mut moved, 0.0);
+        assert_eq!(moved, summary);
+        with_files(&mut moved, 10_000_000.0);
+        let rate = summary.metrics["rate_per_s"].value;
+        assert_eq!(moved.metrics["file_mb_per_s"].value, 10.0 * rate);
     }
 }

@@ -1,5 +1,6 @@
 //! What network to bring up, and its `NETWORK.toml`.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// The notary's short name.
@@ -20,6 +21,8 @@ pub struct NetworkOptions {
     pub validating: bool,
     /// Whether the last bank is a second notary instead.
     pub second_notary: bool,
+    /// Whether there is a proxy in front of each node, which can hold up what comes from the others ([`Links`](super::Links)).
+    pub links: bool,
 }
 
 impl NetworkOptions {
@@ -32,6 +35,7 @@ impl NetworkOptions {
             settings: Vec::new(),
             validating: false,
             second_notary: false,
+            links: false,
         }
     }
 
@@ -50,8 +54,9 @@ impl NetworkOptions {
         self.short_name(position).to_lowercase().replace(' ', "-")
     }
 
-    /// The description that bootstrap reads; two ports for each node, for other nodes and for clients.
-    pub(super) fn network_toml(&self, ports: &[u16]) -> String {
+    /// The description that bootstrap reads; two ports for each node, for other nodes and for clients. Where there are links, others
+    /// find the nodes at theirs.
+    pub(super) fn network_toml(&self, ports: &[u16], links: &[SocketAddr]) -> String {
         let mut text = String::new();
         for (position, pair) in ports.chunks_exact(2).enumerate() {
             let name = legal_name(self.short_name(position));
@@ -59,6 +64,9 @@ impl NetworkOptions {
                 "[[node]]\nname = \"{name}\"\naddress = \"127.0.0.1:{}\"\napi = \"127.0.0.1:{}\"\n",
                 pair[0], pair[1]
             ));
+            if let Some(link) = links.get(position) {
+                text.push_str(&format!("advertised = [\"{link}\"]\n"));
+            }
             if position == 0 || (self.second_notary && position == self.banks.len()) {
                 text.push_str("notary = true\n");
                 if self.validating {
@@ -96,12 +104,15 @@ mod tests {
         options.banks.truncate(1);
         options.settings.push("limits.live_flows = 5".into());
         assert_eq!(
-            options.network_toml(&[1, 2, 3, 4]),
+            options.network_toml(&[1, 2, 3, 4], &[]),
             "[[node]]\nname = \"O=Notary, L=London, C=GB\"\naddress = \"127.0.0.1:1\"\napi = \"127.0.0.1:2\"\n\
              notary = true\nconfig.limits.live_flows = 5\n\n\
              [[node]]\nname = \"O=Bank A, L=London, C=GB\"\naddress = \"127.0.0.1:3\"\napi = \"127.0.0.1:4\"\n\
              config.limits.live_flows = 5\n\n"
         );
+        let linked = options.network_toml(&[1, 2, 3, 4], &["127.0.0.1:9".parse().expect("good")]);
+        let advertised = "api = \"127.0.0.1:2\"\nadvertised = [\"127.0.0.1:9\"]\nnotary = true\n";
+        assert!(linked.contains(advertised), "{linked}");
         assert_eq!(options.folder_name(1), "bank-a");
     }
 }

@@ -2,8 +2,11 @@
 
 use std::fmt;
 use std::fs;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 use std::time::{Duration, Instant};
 
 use client::{Client, ClientError, Endpoint};
@@ -12,6 +15,7 @@ use thiserror::Error;
 
 use super::config_file::ConfigFile;
 use super::description::{NOTARY, NetworkOptions, legal_name};
+use super::link::{Behind, Links};
 use super::ports::free_ports;
 use super::process::{NodeProcess, ProcessError, Program, tail};
 use crate::measure::{DiskUse, ProcessReading};
@@ -38,6 +42,7 @@ pub struct Network {
     // Processes come first: they are dropped, and so killed, before their folder goes.
     notary: Member,
     banks: Vec<Member>,
+    links: Option<Links>,
     root: PathBuf,
     temporary: Option<TempDir>,
 }
@@ -120,10 +125,17 @@ impl Network {
                 (folder.path().to_path_buf(), Some(folder))
             }
         };
-        let ports = free_ports(2 * (options.banks.len() + 1))
-            .map_err(|source| system("free ports", source))?;
+        let members = options.banks.len() + 1;
+        let ports = free_ports(2 * members).map_err(|source| system("free ports", source))?;
+        // Who a process is, a link can tell as soon as it runs.
+        let pids: Vec<Arc<AtomicU32>> = (0..members).map(|_| Arc::default()).collect();
+        let links = match options.links {
+            true => Some(links(&ports, &pids).map_err(|source| system("links", source))?),
+            false => None,
+        };
+        let advertised = links.as_ref().map_or(&[][..], Links::addresses);
         let description = root.join("NETWORK.toml");
-        fs::write(&description, options.network_toml(&ports))
+        fs::write(&description, options.network_toml(&ports, advertised))
             .map_err(|source| system(&description.display().to_string(), source))?;
         let nodes = root.join("nodes");
         let output = Command::new(&options.binary)
@@ -153,7 +165,8 @@ impl Network {
                     environment: Vec::new(),
                     log: folder.join("node.log"),
                     ready_marker: READY.into(),
-                }),
+                })
+                .noted_in(Arc::clone(&pids[position])),
                 name,
                 folder,
                 api_port: ports[2 * position + 1],
@@ -168,6 +181,7 @@ impl Network {
         Ok(Self {
             notary: member(0, legal_name(NOTARY))?,
             banks: banks?,
+            links,
             root,
             temporary,
         })
@@ -209,6 +223,11 @@ impl Network {
     pub fn restart(&mut self, who: Who) -> Result<Duration, NetworkError> {
         self.stop(who)?;
         self.start(who)
+    }
+
+    /// The links between the nodes, if the network was made with any ([`NetworkOptions::links`]).
+    pub fn links(&self) -> Option<&Links> {
+        self.links.as_ref()
     }
 
     /// How many banks there are.
@@ -320,7 +339,7 @@ impl Network {
         largest.unwrap_or(0) as f64 / 1e6
     }
 
-    /// Leaves processes and folder behind; returns the folder.
+    /// Leaves processes and folder behind; returns the folder. Links end with us: nodes behind them do not find each other any more.
     pub fn keep(mut self) -> PathBuf {
         for member in self.members_mut() {
             member.process.leave_running();
@@ -348,6 +367,16 @@ impl Network {
     fn members_mut(&mut self) -> impl Iterator<Item = &mut Member> {
         std::iter::once(&mut self.notary).chain(&mut self.banks)
     }
+}
+
+/// A proxy in front of each node.
+fn links(ports: &[u16], pids: &[Arc<AtomicU32>]) -> std::io::Result<Links> {
+    let nodes = ports.chunks_exact(2).zip(pids);
+    let behind = nodes.map(|(pair, pid)| Behind {
+        address: SocketAddr::from((Ipv4Addr::LOCALHOST, pair[0])),
+        pid: Arc::clone(pid),
+    });
+    Links::start(behind.collect())
 }
 
 impl Drop for Network {

@@ -5,6 +5,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -38,6 +40,8 @@ pub struct NodeProcess {
     program: Program,
     cores: Option<u32>,
     running: Option<Running>,
+    /// The process that was started last; 0 before the first.
+    last: Arc<AtomicU32>,
 }
 
 #[derive(Debug)]
@@ -109,6 +113,7 @@ impl NodeProcess {
             program,
             cores: None,
             running: None,
+            last: Arc::default(),
         }
     }
 
@@ -155,8 +160,15 @@ impl NodeProcess {
             log: self.program.log.clone(),
             source,
         })?;
+        self.last.store(running.child.id(), Ordering::Relaxed);
         self.running = Some(running);
         Ok(())
+    }
+
+    /// Notes the id of each process that is started in `last`, for whoever has to know it from then on.
+    pub(super) fn noted_in(mut self, last: Arc<AtomicU32>) -> Self {
+        self.last = last;
+        self
     }
 
     fn spawn(&self) -> std::io::Result<Running> {

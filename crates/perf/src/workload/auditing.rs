@@ -77,7 +77,10 @@ impl Site {
             let spends = audit::spends(reader.name(), reader.client(), &ids).await?;
             books.spends.extend(spends);
         }
-        Ok(audit::judge(&books))
+        let mut verdict = audit::judge(&books);
+        let files = super::attachments::check_files(self, &mut verdict).await;
+        files.map_err(SiteError::Files)?;
+        Ok(verdict)
     }
 
     /// The largest sample that fits into memory.

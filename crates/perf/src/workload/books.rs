@@ -2,7 +2,7 @@
 
 mod shares;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 
 use primitives::Hash;
@@ -17,6 +17,17 @@ use crate::audit::{self, Sample};
 const RECORDS_MAX: u64 = 2_000_000;
 /// Values of one store at most ([`SiteBooks::put`]).
 const STORE_MAX: usize = 4_000_000;
+/// Files that the books keep; further ones are counted.
+const FILES_MAX: usize = 200_000;
+
+/// A file that some banks have been said to hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileNote {
+    /// Its bytes.
+    pub size: u64,
+    /// Positions of the banks.
+    pub banks: BTreeSet<u32>,
+}
 
 /// Something that is issued in quantities.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -52,6 +63,12 @@ pub struct SiteBooks {
     stores: BTreeMap<String, VecDeque<serde_json::Value>>,
     counts: BTreeMap<String, u64>,
     counts_from: u64,
+    /// By hash, as text.
+    #[serde(default)]
+    files: BTreeMap<String, FileNote>,
+    /// Files beyond those.
+    #[serde(default)]
+    files_unnoted: u64,
     before: Option<Before>,
 }
 
@@ -107,6 +124,21 @@ impl SiteBooks {
             ids.shrink_to_fit();
             self.records += (participants.len() * ids.len()) as u64;
         }
+    }
+
+    /// A file that all of these hold.
+    pub(super) fn holds_file(&mut self, hash: Hash, size: u64, banks: &[u32]) {
+        self.holds_file_named(hash.to_string(), size, banks);
+    }
+
+    fn holds_file_named(&mut self, hash: String, size: u64, banks: &[u32]) {
+        if self.files.len() >= FILES_MAX && !self.files.contains_key(&hash) {
+            self.files_unnoted = self.files_unnoted.saturating_add(1);
+            return;
+        }
+        let note = self.files.entry(hash).or_default();
+        note.size = size;
+        note.banks.extend(banks);
     }
 
     /// A unit that may have left something, or not.
@@ -168,6 +200,16 @@ impl SiteBooks {
     /// Which ids the books keep.
     pub fn sample(&self) -> Sample {
         self.sample
+    }
+
+    /// Files that somebody has to hold, by hash.
+    pub fn files(&self) -> impl Iterator<Item = (&str, &FileNote)> {
+        self.files.iter().map(|(hash, note)| (hash.as_str(), note))
+    }
+
+    /// Files that these books had no room for.
+    pub fn files_unnoted(&self) -> u64 {
+        self.files_unnoted
     }
 
     /// Acknowledged ids by participants.
@@ -272,6 +314,14 @@ mod tests {
         for number in 0..10 {
             books.acknowledge(id(number), if number < 5 { &[0] } else { &[0, 1] });
         }
+        for bank in [0, 1] {
+            books.holds_file(id(1), 5, &[bank]);
+        }
+        let both = FileNote {
+            size: 5,
+            banks: [0, 1].into(),
+        };
+        assert_eq!(books.files().next().map(|(_, note)| note), Some(&both));
         assert!(books.put("coins", serde_json::json!({ "tx": "ab", "index": 1 })));
         let text = serde_json::to_string(&books).expect("JSON");
         let mut restored: SiteBooks = serde_json::from_str(&text).expect("the same");

@@ -2,6 +2,8 @@
 
 use primitives::ErrorInfo;
 
+use crate::load::NO_PYTHON;
+
 /// The codes of this module.
 pub const ERRORS: &[ErrorInfo] = &[
     ErrorInfo {
@@ -13,6 +15,21 @@ pub const ERRORS: &[ErrorInfo] = &[
         code: BAD_BOOKS,
         cause: "A node answered an audit with something that makes no sense.",
         action: "Check that node and laboratory are of the same version.",
+    },
+    ErrorInfo {
+        code: NO_CONNECTION,
+        cause: "The laboratory did not reach a node's API to move a file, or lost it meanwhile.",
+        action: "Look whether the node runs, and into its log.",
+    },
+    ErrorInfo {
+        code: NO_FOLDER,
+        cause: "A node's folder is not on this machine, or its files cannot be read, and the page cache was to be dropped there.",
+        action: "Use temperature = \"warm\", or run the laboratory where the sender's node runs, as its user.",
+    },
+    ErrorInfo {
+        code: NO_PYTHON,
+        cause: "Flows were to be started from Python coroutines, and the interpreter or the package tallystick is missing, or the process ended.",
+        action: "Run 'pip install ./clients/python' for the python3 that is first in PATH, or name another interpreter in TALLY_PYTHON; the message is what it said.",
     },
     ErrorInfo {
         code: NO_TRANSACTION,
@@ -54,10 +71,17 @@ pub const ERRORS: &[ErrorInfo] = &[
         cause: "A workload's own code panicked.",
         action: "Correct the workload; the message is the panic's.",
     },
+    ErrorInfo {
+        code: WRONG_FILE,
+        cause: "A node has other bytes under a file's hash than the laboratory made, or said something of it that makes no sense.",
+        action: "Believe the node's disk the least: run 'tally doctor' on it, and report this if it finds nothing.",
+    },
 ];
 
 pub(super) const BAD_ANSWER: &str = "lab.bad_answer";
 pub(super) const BAD_BOOKS: &str = "lab.bad_books";
+pub(super) const NO_CONNECTION: &str = "lab.no_connection";
+pub(super) const NO_FOLDER: &str = "lab.no_folder";
 pub(super) const NO_TRANSACTION: &str = "lab.no_transaction";
 pub(super) const NO_WORKER: &str = "lab.no_worker";
 pub(super) const USED_UP: &str = "lab.prepared_used_up";
@@ -66,6 +90,7 @@ pub(super) const TOO_FEW_BANKS: &str = "lab.too_few_banks";
 pub(super) const TOO_MUCH_TO_PREPARE: &str = "lab.too_much_to_prepare";
 pub(super) const VIEW_BEHIND: &str = "lab.view_behind";
 pub(super) const WORKER_PANICKED: &str = "lab.worker_panicked";
+pub(super) const WRONG_FILE: &str = "lab.wrong_file";
 
 #[cfg(test)]
 mod tests {

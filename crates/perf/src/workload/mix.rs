@@ -91,6 +91,13 @@ impl Mix {
         states.sum::<f64>() / self.weights as f64
     }
 
+    /// Bytes of files that one unit moves, on average.
+    pub fn bytes_per_unit(&self) -> f64 {
+        let bytes = self.parts.iter();
+        let bytes = bytes.map(|part| part.workload.bytes_per_unit() * part.weight as f64);
+        bytes.sum::<f64>() / self.weights as f64
+    }
+
     /// Prepares a network for so many units in all, each kind for its share.
     pub async fn prepare(&self, site: &Arc<Site>, units_expected: u64) -> Result<(), Failed> {
         for part in &self.parts {
@@ -361,7 +368,7 @@ mod tests {
         let error = Mix::new(&Workloads::shipped(), &works, 7).err();
         let said = error.map(|error| (error.at, error.to_string()));
         let expected = "work 2: stats: no such knob; there are \
-                        anonymous, coins, currency, quantity, retry, states";
+                        anonymous, coins, currency, gateway_workers, quantity, retry, starts, states";
         assert_eq!(said, Some((1, expected.to_owned())));
         let none = Mix::new(&Workloads::shipped(), &[], 7).err();
         assert!(none.is_some());

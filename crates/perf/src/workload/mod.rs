@@ -41,6 +41,7 @@
 //!
 //! Modules in reading order: `traits`, `knobs`, `registry`; `site` with its `books`; `mix`; the shipped kinds.
 
+pub mod attachments;
 mod auditing;
 mod books;
 mod cash;
@@ -56,11 +57,12 @@ mod pay;
 mod progress;
 mod registry;
 mod site;
+mod starter;
 mod swap;
 mod traits;
 mod transfer;
 
-pub use books::{SiteBooks, Token};
+pub use books::{FileNote, SiteBooks, Token};
 pub use codes::ERRORS;
 pub use knobs::{KnobError, Knobs};
 pub use mix::{Mix, MixError};

@@ -6,6 +6,7 @@ use api::StartFlow;
 
 use super::cash::{Issue, Money, PAYEE, PAYER, Pay as Arguments, Payment};
 use super::registry::Make;
+use super::starter::{Start, Starter};
 use super::traits::{Boxed, Failed, Prepares, Tried, Worker, Workload};
 use super::{KnobError, Knobs, Site, Step};
 
@@ -31,6 +32,7 @@ struct Pay {
     coins: u64,
     anonymous: bool,
     retry: bool,
+    starter: Starter,
 }
 
 impl Pay {
@@ -42,6 +44,7 @@ impl Pay {
             coins: knobs.number("coins", COINS, 1..=COINS_MAX)?,
             anonymous: knobs.flag("anonymous", false)?,
             retry: knobs.flag("retry", false)?,
+            starter: Starter::of(knobs)?,
         }))
     }
 }
@@ -108,10 +111,13 @@ impl Workload for Pay {
                 }],
                 anonymous: self.anonymous,
             };
-            Ok(Box::new(Paying {
-                start: site.start_of("cash.pay", &arguments)?,
-                retry: self.retry,
-                site: Arc::clone(site),
+            Ok(Box::new(PayingBy {
+                way: self.starter.start(site, PAYER as usize).await?,
+                paying: Paying {
+                    start: site.start_of("cash.pay", &arguments)?,
+                    retry: self.retry,
+                    site: Arc::clone(site),
+                },
             }) as Box<dyn Worker>)
         })
     }
@@ -136,6 +142,23 @@ impl Worker for Paying {
             let delivered = paid.await?;
             self.site
                 .acknowledge(&delivered.transactions, &[PAYER, PAYEE]);
+            Ok(delivered.tried())
+        })
+    }
+}
+
+/// The same, started as the knobs say.
+struct PayingBy {
+    way: Start,
+    paying: Paying,
+}
+
+impl Worker for PayingBy {
+    fn invoke(&self, _unit: u64) -> Boxed<'_, Result<Tried, Failed>> {
+        Box::pin(async move {
+            let Paying { site, start, retry } = &self.paying;
+            let delivered = self.way.run(site, PAYER as usize, start, *retry).await?;
+            site.acknowledge(&delivered.transactions, &[PAYER, PAYEE]);
             Ok(delivered.tried())
         })
     }

@@ -6,16 +6,17 @@ mod error;
 mod node;
 mod running;
 
+use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use api::{StartFlow, Wait};
-use client::{Client, ClientError};
+use client::{Client, ClientError, Endpoint};
 use primitives::Hash;
 use serde::Serialize;
 
 use super::books::{SiteBooks, Token};
-use super::codes::{STORE_FULL, TOO_FEW_BANKS};
+use super::codes::{NO_CONNECTION, STORE_FULL, TOO_FEW_BANKS};
 use super::progress::Preparation;
 use super::traits::Failed;
 pub use delivered::Delivered;
@@ -23,6 +24,7 @@ use error::CATCH_UP_MAX;
 pub use error::SiteError;
 pub use node::SiteNode;
 pub use running::Step;
+pub(super) use running::Way;
 
 /// Codes of flows that ended before they spent anything.
 const UNSPENT: &[&str] = &[
@@ -30,6 +32,8 @@ const UNSPENT: &[&str] = &[
     "vault.selection_timeout",
     "vault.state_locked",
 ];
+/// Within a node's data: its files.
+const FILES: &str = "attachments";
 /// Between two looks at a view that is behind.
 const CATCH_UP_EVERY: Duration = Duration::from_millis(2);
 
@@ -72,6 +76,19 @@ impl Site {
         self.bank(at).map(SiteNode::name)
     }
 
+    /// Where a bank's API is.
+    pub fn endpoint(&self, at: usize) -> Result<&Endpoint, Failed> {
+        let endpoint = self.bank(at)?.endpoint();
+        let unknown = || Failed::new(NO_CONNECTION, "nobody said where its API is");
+        endpoint.ok_or_else(unknown)
+    }
+
+    /// Where a bank keeps its files, if that is on this machine.
+    pub(super) fn files_folder(&self, at: usize) -> Result<Option<PathBuf>, Failed> {
+        let data = self.bank(at)?.data();
+        Ok(data.map(|data| data.join(FILES)))
+    }
+
     /// A token that a bank issues.
     pub fn token(&self, symbol: &str, issuer: usize) -> Result<Token, Failed> {
         Ok(Token {
@@ -112,6 +129,11 @@ impl Site {
         for id in transactions {
             books.acknowledge(*id, participants);
         }
+    }
+
+    /// Notes a file that all of these banks have been said to hold whole; the audit reads it back there.
+    pub fn holds_file(&self, hash: Hash, size: u64, banks: &[u32]) {
+        self.lock().holds_file(hash, size, banks);
     }
 
     /// Notes a unit that failed in a way that leaves open whether it took effect. [`Site::run`] does so itself.

@@ -59,6 +59,12 @@ pub trait Workload: Send + Sync + 'static {
     fn states_per_unit(&self) -> f64 {
         0.0
     }
+
+    /// Bytes of files that one unit moves, on average; 0 if it moves none. What moves some is shown beside what the machine can do
+    /// with files at most.
+    fn bytes_per_unit(&self) -> f64 {
+        0.0
+    }
 }
 
 /// What a preparation depends on.

@@ -7,7 +7,7 @@ use toml::Value;
 
 use crate::plan::checks::Checks;
 use crate::plan::limits::{BANKS_MAX, SETTINGS_MAX};
-use crate::plan::model::{Network, NodeSettings, NotaryKind, Target};
+use crate::plan::model::{Link, Network, NodeSettings, NotaryKind, Target};
 use crate::plan::reader::{Reader, Section};
 use crate::plan::tree::Tree;
 
@@ -22,6 +22,7 @@ pub(super) fn read(reader: &mut Reader<'_>, top: Section<'_>, checks: &dyn Check
         notary: NotaryKind::Single,
         settings: BTreeMap::new(),
         nodes: BTreeMap::new(),
+        link: None,
         target: None,
     };
     let Some(section) = reader.sub(top, "network") else {
@@ -36,7 +37,7 @@ pub(super) fn read(reader: &mut Reader<'_>, top: Section<'_>, checks: &dyn Check
     if let Some(target) = reader.sub(section, "target") {
         let target = self::target(reader, target);
         let why = "makes no sense with a target, whose nodes are somebody's own";
-        reader.forbid(section, &["settings", "nodes", "notary"], why);
+        reader.forbid(section, &["settings", "nodes", "notary", "link"], why);
         let count = u32::try_from(target.banks.len()).unwrap_or(u32::MAX);
         if section.has("banks") && network.banks != count {
             let message = format!(
@@ -50,8 +51,18 @@ pub(super) fn read(reader: &mut Reader<'_>, top: Section<'_>, checks: &dyn Check
         return network;
     }
     network.settings = settings(reader, section, checks, false);
+    network.link = link(reader, section);
     nodes(reader, section, checks, &mut network);
     network
+}
+
+/// The link of all, or of one node.
+fn link(reader: &mut Reader<'_>, section: Section<'_>) -> Option<Link> {
+    let section = reader.sub(section, "link")?;
+    Some(Link {
+        delay_ms: reader.number(section, "delay_ms").unwrap_or(0.0),
+        mbit_per_s: reader.number(section, "mbit_per_s"),
+    })
 }
 
 fn target(reader: &mut Reader<'_>, section: Section<'_>) -> Target {
@@ -96,6 +107,7 @@ fn nodes(
         let own = NodeSettings {
             settings: settings(reader, own, checks, name == NOTARY),
             cores: reader.small(own, "cores"),
+            link: link(reader, own),
         };
         network.nodes.insert(name.clone(), own);
     }

@@ -9,9 +9,9 @@ use toml::Value;
 
 use super::SWAP;
 use crate::plan::{
-    Audit, Axis, Case, Closed, Knee, Load, METRICS, Monitors, Network, NoChecks, NodeSettings,
-    NotaryKind, Open, Options, Plan, PublishedLine, Restart, Run, Shape, Step, Target, Think, Work,
-    parse,
+    Audit, Axis, Case, Closed, Knee, Link, Load, METRICS, Monitors, Network, NoChecks,
+    NodeSettings, NotaryKind, Open, Options, Plan, PublishedLine, Restart, Run, Shape, Step,
+    Target, Think, Work, parse,
 };
 
 fn again(plan: &Plan) -> Plan {
@@ -73,16 +73,28 @@ fn seconds() -> impl Strategy<Value = f64> {
 }
 
 fn network() -> impl Strategy<Value = Network> {
-    let own = (settings(), option::of(1..9u32))
-        .prop_map(|(settings, cores)| NodeSettings { settings, cores });
+    let link = || {
+        let speeds = (0.0..1000.0f64, option::of(0.1..1000.0f64));
+        option::of(speeds.prop_map(|(delay_ms, mbit_per_s)| Link {
+            delay_ms,
+            mbit_per_s,
+        }))
+    };
+    let own = (settings(), option::of(1..9u32), link()).prop_map(|(settings, cores, link)| {
+        NodeSettings {
+            settings,
+            cores,
+            link,
+        }
+    });
     let nodes = btree_map("notary|bank-[1-3]", own, 0..3);
     let target =
         (vec("[a-z/]{1,9}", 1..4), option::of("[a-z/]{1,9}")).prop_map(|(banks, notary)| Target {
             banks: banks.into_iter().map(Into::into).collect(),
             notary: notary.map(Into::into),
         });
-    let free = (3..65u32, any::<bool>(), settings(), nodes).prop_map(
-        |(banks, validating, settings, nodes)| Network {
+    let free = (3..65u32, any::<bool>(), settings(), nodes, link()).prop_map(
+        |(banks, validating, settings, nodes, link)| Network {
             banks,
             notary: if validating {
                 NotaryKind::Validating
@@ -91,6 +103,7 @@ fn network() -> impl Strategy<Value = Network> {
             },
             settings,
             nodes,
+            link,
             target: None,
         },
     );
@@ -101,6 +114,7 @@ fn network() -> impl Strategy<Value = Network> {
             notary: NotaryKind::Single,
             settings: BTreeMap::new(),
             nodes: BTreeMap::new(),
+            link: None,
             target: Some(target),
         }),
     ]

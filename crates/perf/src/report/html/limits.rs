@@ -52,6 +52,7 @@ fn explained(limits: Option<&Limits>) -> String {
     let Some(limits) = limits else {
         return String::new();
     };
+    let files = limits.files.unwrap_or_default();
     let rows: String = [
         ("Signatures made, one core", limits.signs_per_s, "/s"),
         (
@@ -72,6 +73,12 @@ fn explained(limits: Option<&Limits>) -> String {
             " Mbit/s",
         ),
         ("Round trip of a small message", limits.loopback_us, " µs"),
+        ("Files written and synced", files.disk_mb_per_s, " MB/s"),
+        (
+            "Files through TLS, hashed, written and synced",
+            files.together_mb_per_s,
+            " MB/s",
+        ),
     ]
     .into_iter()
     .filter(|(_, value, _)| *value > 0.0)

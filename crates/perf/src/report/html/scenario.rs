@@ -192,6 +192,7 @@ fn tiles(scenario: &Scenario) -> String {
         "chain_bytes_per_tx",
         "error_share",
         "states_per_s",
+        "file_mb_per_s",
         "disk_bytes_per_unit",
     ] {
         if name != main && !is_repeated(scenario, name) {

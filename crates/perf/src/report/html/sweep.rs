@@ -12,11 +12,12 @@ use crate::results::{Estimate, Point, Published, Scenario};
 const ROWS_MAX: usize = 40;
 
 /// Metrics that are drawn, the main one before them.
-const DRAWN: [&str; 10] = [
+const DRAWN: [&str; 11] = [
     "rate_per_s",
     "p50_ms",
     "p99_ms",
     "states_per_s",
+    "file_mb_per_s",
     "knee_per_s",
     "error_share",
     "cpu_us_per_unit",

@@ -40,6 +40,8 @@ impl SiteBooks {
             unknown: std::mem::take(&mut self.unknown),
             records: std::mem::take(&mut self.records),
             acknowledged: std::mem::take(&mut self.acknowledged),
+            files: std::mem::take(&mut self.files),
+            files_unnoted: std::mem::take(&mut self.files_unnoted),
             sample: self.sample,
             ..SiteBooks::default()
         }
@@ -69,6 +71,11 @@ impl SiteBooks {
             for id in ids {
                 self.acknowledge(id, &participants);
             }
+        }
+        self.files_unnoted = self.files_unnoted.saturating_add(other.files_unnoted);
+        for (hash, note) in other.files {
+            let banks: Vec<u32> = note.banks.into_iter().collect();
+            self.holds_file_named(hash, note.size, &banks);
         }
         for (name, values) in other.stores {
             self.stores.entry(name).or_default().extend(values);
@@ -122,6 +129,7 @@ mod tests {
             one.issued(&token, 10);
             one.acknowledge(Hash::plain(&[at as u8]), &[0, 1]);
             one.take("coins");
+            one.holds_file(Hash::plain(b"file"), 7, &[at as u32]);
             books.join(one.drain());
             one.redeemed(&token, 1);
             one.issued(&token, 1);
@@ -134,6 +142,8 @@ mod tests {
         assert_eq!(books.in_circulation().values().sum::<u128>(), 25);
         assert_eq!(books.acknowledged()[&vec![0, 1]].len(), 2);
         assert_eq!((books.unknown_units(), books.stored("coins")), (2, 5));
+        let held: Vec<usize> = books.files().map(|(_, note)| note.banks.len()).collect();
+        assert_eq!(held, [2]);
         books.lost(3);
         assert_eq!(books.unknown_units(), 5);
         assert_eq!(books.possibly().len(), 1);

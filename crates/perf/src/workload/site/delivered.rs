@@ -54,18 +54,34 @@ pub(super) fn delivered(outcome: Outcome, retries: u32) -> Result<Delivered, Fau
             message: format!("flow {} is not delivered", outcome.flow_id),
         });
     }
-    let ids = outcome.transactions.iter();
-    let transactions: Result<Vec<Hash>, Fault> = ids
+    Ok(Delivered {
+        transactions: hashes(&outcome.transactions)?,
+        result: outcome.result,
+        retries,
+    })
+}
+
+/// The same where somebody else has waited for the end, and only tells the transactions.
+pub(super) fn recorded(ids: Vec<String>, retries: u32) -> Result<Delivered, Failed> {
+    let transactions = hashes(&ids).map_err(|fault| Failed {
+        fault,
+        retries,
+        begun: true,
+    })?;
+    Ok(Delivered {
+        transactions,
+        result: None,
+        retries,
+    })
+}
+
+fn hashes(ids: &[String]) -> Result<Vec<Hash>, Fault> {
+    ids.iter()
         .map(|id| {
             id.parse().map_err(|error| Fault {
                 code: BAD_ANSWER.to_owned(),
                 message: format!("{id:?}: {error}"),
             })
         })
-        .collect();
-    Ok(Delivered {
-        transactions: transactions?,
-        result: outcome.result,
-        retries,
-    })
+        .collect()
 }

@@ -27,6 +27,9 @@ pub enum SiteError {
     /// The audit's reading.
     #[error(transparent)]
     Collect(#[from] CollectError),
+    /// The audit of files.
+    #[error(transparent)]
+    Files(Failed),
     /// The views are too far behind.
     #[error("the vault view of {0} has not caught up after {max} s", max = CATCH_UP_MAX.as_secs())]
     ViewBehind(String),
@@ -39,6 +42,7 @@ impl SiteError {
             SiteError::Client { source, .. } => source.code(),
             SiteError::Collect(CollectError::Call { source, .. }) => source.code(),
             SiteError::Collect(CollectError::Malformed { .. }) => BAD_BOOKS,
+            SiteError::Files(failed) => &failed.fault.code,
             SiteError::ViewBehind(_) => VIEW_BEHIND,
         }
     }

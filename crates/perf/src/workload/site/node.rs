@@ -1,8 +1,9 @@
 //! A node of a site, and how its flows are started.
 
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use client::{Client, Stream};
+use client::{Client, Endpoint, Stream};
 
 /// A node of a site.
 pub struct SiteNode {
@@ -10,6 +11,8 @@ pub struct SiteNode {
     client: Client,
     streams: Vec<Stream>,
     turn: AtomicUsize,
+    endpoint: Option<Endpoint>,
+    data: Option<PathBuf>,
 }
 
 impl SiteNode {
@@ -21,7 +24,23 @@ impl SiteNode {
             client,
             streams,
             turn: AtomicUsize::new(0),
+            endpoint: None,
+            data: None,
         }
+    }
+
+    /// Where its API is, for work that has connections of its own, such as for files.
+    #[must_use]
+    pub fn with_endpoint(mut self, endpoint: Endpoint) -> Self {
+        self.endpoint = Some(endpoint);
+        self
+    }
+
+    /// The folder of its data, if it runs on this machine.
+    #[must_use]
+    pub fn with_data(mut self, data: PathBuf) -> Self {
+        self.data = Some(data);
+        self
     }
 
     /// Another stream for starts, of a client with a connection of its own; starts take turns.
@@ -39,6 +58,16 @@ impl SiteNode {
     /// Its client.
     pub fn client(&self) -> &Client {
         &self.client
+    }
+
+    /// Where its API is, if whoever made this said so.
+    pub(super) fn endpoint(&self) -> Option<&Endpoint> {
+        self.endpoint.as_ref()
+    }
+
+    /// The folder of its data, if it runs on this machine and whoever made this said so.
+    pub(super) fn data(&self) -> Option<&Path> {
+        self.data.as_deref()
     }
 
     /// The stream whose turn it is.

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api::StartFlow;
-use client::ClientError;
+use client::{Client, ClientError};
 use tokio::task::JoinSet;
 
 use super::Site;
-use super::delivered::{Delivered, delivered};
-use crate::load::Fault;
+use super::delivered::{Delivered, delivered, recorded};
+use crate::load::{Coroutines, Fault, NotRun};
 use crate::workload::books::Token;
 use crate::workload::codes::WORKER_PANICKED;
 use crate::workload::traits::Failed;
@@ -34,6 +34,17 @@ pub struct Step {
     pub participants: Vec<u32>,
 }
 
+/// How a flow is started.
+#[derive(Clone, Copy)]
+pub(in crate::workload) enum Way<'a> {
+    /// Over a stream of the bank's.
+    Stream,
+    /// By a request of its own.
+    Request(&'a Client),
+    /// From a Python coroutine.
+    Coroutines(&'a Coroutines),
+}
+
 impl Site {
     /// Runs a flow on a bank to its end. With `retry`, a refusal that says when to try again is followed.
     ///
@@ -45,8 +56,19 @@ impl Site {
         start: &StartFlow,
         retry: bool,
     ) -> Result<Delivered, Failed> {
+        self.run_by(Way::Stream, bank, start, retry).await
+    }
+
+    /// The same, started as is said.
+    pub(in crate::workload) async fn run_by(
+        &self,
+        way: Way<'_>,
+        bank: usize,
+        start: &StartFlow,
+        retry: bool,
+    ) -> Result<Delivered, Failed> {
         let mut open = InFlight::new(self, None);
-        let ran = self.try_run(bank, start, retry).await;
+        let ran = self.try_run(way, bank, start, retry).await;
         open.begun = ran.as_ref().is_err_and(|failed| failed.begun);
         ran
     }
@@ -61,7 +83,7 @@ impl Site {
         quantity: u64,
     ) -> Result<Delivered, Failed> {
         let mut open = InFlight::new(self, Some((token, quantity)));
-        let ran = self.try_run(bank, start, retry).await;
+        let ran = self.try_run(Way::Stream, bank, start, retry).await;
         open.begun = ran.as_ref().is_err_and(|failed| failed.begun);
         if ran.is_ok() {
             self.issued(token, quantity);
@@ -71,6 +93,7 @@ impl Site {
 
     async fn try_run(
         &self,
+        way: Way<'_>,
         bank: usize,
         start: &StartFlow,
         retry: bool,
@@ -78,7 +101,34 @@ impl Site {
         let node = self.bank(bank)?;
         let mut retries = 0;
         loop {
-            let error = match node.stream().start(start).await {
+            let started = match way {
+                Way::Stream => node.stream().start(start).await,
+                Way::Request(client) => client.start(start).await,
+                Way::Coroutines(coroutines) => {
+                    let not_run = match coroutines.run(start).await {
+                        Ok(ids) => return recorded(ids, retries),
+                        Err(not_run) => not_run,
+                    };
+                    let NotRun {
+                        fault,
+                        begun,
+                        retry_after,
+                    } = not_run;
+                    match retry_after.filter(|_| retry && !begun && retries + 1 < TRIES_MAX) {
+                        None => {
+                            return Err(Failed {
+                                fault,
+                                retries,
+                                begun,
+                            });
+                        }
+                        Some(after) => tokio::time::sleep(after.min(RETRY_AFTER_MAX)).await,
+                    }
+                    retries += 1;
+                    continue;
+                }
+            };
+            let error = match started {
                 Ok(outcome) => {
                     return delivered(outcome, retries).map_err(|fault| Failed {
                         fault,
