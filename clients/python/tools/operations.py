@@ -31,6 +31,8 @@ class AsyncOperations:
 # connection while it answered may be asked again.
 REPEATABLE = {"get", "head", "put", "delete", "patch"}
 WIDTH = 130
+# What a flow's own endpoint waits for unless it is told, so that the client is as patient.
+DEFAULTS = {"wait": '"finalised"'}
 REPEATABLE_POSTS = {"queryVault", "drain", "login", "authoriseUpgrade", "pauseFlow", "resumeFlow", "cancelFlow"}
 
 
@@ -89,7 +91,8 @@ def one(document: Document, path: str, method: str, operation: dict[str, Any]) -
         is_record = "$ref" in schema and document.is_record(name_of(schema["$ref"]))
         words.append(f"body: {qualified(document.kind(schema)).python}" if is_record else "body: Any")
         given = ", body=body.to_json()" if is_record else ", body=body"
-    keyed = [f"{own}: {kind.python} = None" for _, own, kind in [*query, *headers]]
+    is_start = "x-flow" in operation
+    keyed = [f"{own}: {kind.python} = {DEFAULTS.get(own, 'None') if is_start else 'None'}" for _, own, kind in [*query, *headers]]
     signature = ", ".join(["self", *words, *(["*"] if keyed else []), *keyed])
     lines = ["", f"    async def {safe(snake(name))}({signature}) -> {gives.python}:"]
     if len(lines[1]) > WIDTH:
@@ -104,7 +107,10 @@ def one(document: Document, path: str, method: str, operation: dict[str, Any]) -
     if headers:
         lines.append("        headers = {" + ", ".join(f'"{key}": {own}' for key, own, _ in headers) + "}")
         given += ", headers=headers"
-    if method not in REPEATABLE and name not in REPEATABLE_POSTS:
+    if is_start:
+        names = [own for own in ("client_id", "idempotency_key") if any(word.startswith(own + ":") for word in keyed)]
+        given += ", repeatable=" + (" or ".join(f"{own} is not None" for own in names) or "False")
+    elif method not in REPEATABLE and name not in REPEATABLE_POSTS:
         given += ", repeatable=False"
     spelled = f'f"{place}"' if "{" in place else f'"{place}"'
     call = f'await self._session.json("{method.upper()}", {spelled}{given})'

@@ -50,6 +50,11 @@ pub struct Resolutions {
 }
 
 impl Resolutions {
+    /// Whether a connection to a peer stands.
+    pub fn is_up(&self, peer: &PartyId) -> bool {
+        self.up.contains(peer)
+    }
+
     /// None. Numbers start at `first`, drawn at each start: an answer to a question of an earlier run must not fit.
     pub fn new(first: u64) -> Self {
         Self {

@@ -4,6 +4,7 @@
 //! - Every flow ends once, as predicted; its transactions are all there are.
 //! - No state is consumed twice, and the notary knows each consumption.
 //! - Every vault holds what the flows' arguments say, state by state; so value is conserved.
+//! - Whoever takes part in a transaction has the files that it lists.
 //! - When all is over nothing is left undone: no journal, no message, no delivery.
 
 use std::collections::BTreeSet;
@@ -127,7 +128,7 @@ impl Auditor {
     }
 
     /// A message leaves a node.
-    pub fn on_send(&mut self, nodes: &[Node], from: usize, bytes: &[u8]) {
+    pub fn on_send(&mut self, town: &Town, nodes: &[Node], from: usize, bytes: &[u8]) {
         match PeerMessage::from_bytes(bytes) {
             Ok(PeerMessage::Delivered { ids }) => {
                 for id in &ids {
@@ -137,6 +138,9 @@ impl Auditor {
                             SHORT[from]
                         )
                     });
+                    if let Some(signed) = transaction(nodes[from].disk.durable(), id) {
+                        self.check_files_of(town, nodes, from, &signed);
+                    }
                 }
             }
             Ok(PeerMessage::Refused { id, rejection }) => {

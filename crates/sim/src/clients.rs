@@ -44,6 +44,8 @@ pub struct Clients {
     next_token: u64,
     /// Whose cancellation a token is.
     cancellations: BTreeMap<u64, usize>,
+    /// Answers to uploads that are to come.
+    uploads: BTreeSet<u64>,
     /// Clients that are not done.
     pub unfinished: usize,
 }
@@ -98,6 +100,13 @@ impl Clients {
         })))
     }
 
+    /// A fresh token for the answer to an upload.
+    pub fn upload(&mut self) -> Token {
+        self.next_token += 1;
+        self.uploads.insert(self.next_token);
+        Token(self.next_token)
+    }
+
     /// What a client sends to its node to cancel its flow.
     pub fn cancel(&mut self, client: usize) -> Option<Event> {
         let one = &self.all[client];
@@ -120,6 +129,12 @@ impl Clients {
             return match reply {
                 Reply::Done | Reply::Rejected(_) => Next::Nothing,
                 other => Next::Wrong(format!("a cancellation was answered {other:?}")),
+            };
+        }
+        if self.uploads.remove(&token.0) {
+            return match reply {
+                Reply::FileKnown { .. } => Next::Nothing,
+                other => Next::Wrong(format!("an upload was answered {other:?}")),
             };
         }
         let Some((client, wait)) = self.tokens.remove(&token.0) else {

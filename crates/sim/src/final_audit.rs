@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use finance::IssuedToken;
-use finance::flows::{CashResult, IssueAndPayResult, Reissued};
+use finance::flows::{CashResult, IssueAndPayResult, Reissued, StateResult};
 use finance::lock::lock_name;
 use kernel::port::Table;
 use kernel::rows::Outcome;
@@ -242,6 +242,10 @@ fn fits(effect: &Effect, name: &str, outcome: &Outcome) -> Result<BTreeSet<TxId>
         Effect::Cash { .. } if name == "cash.reissue" => {
             let result = Reissued::from_bytes(bytes).map_err(|e| e.to_string())?;
             [result.exit, result.issue].into()
+        }
+        Effect::Cash { .. } if name == "document.share" => {
+            let result = StateResult::from_bytes(bytes).map_err(|e| e.to_string())?;
+            [result.transaction].into()
         }
         Effect::Cash { .. } if name.starts_with("sim.") => {
             let Steps(steps) = Steps::from_bytes(bytes).map_err(|e| e.to_string())?;

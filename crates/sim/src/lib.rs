@@ -15,6 +15,7 @@ mod clients;
 mod committer;
 mod converse;
 mod disk;
+mod files;
 mod final_audit;
 mod links;
 mod node;

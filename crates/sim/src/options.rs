@@ -25,11 +25,13 @@ pub enum Bug {
     FreshKeysUnseen,
     /// A crash loses which flows states have scheduled.
     ScheduleLost,
+    /// A crash loses which files are there.
+    FilesLost,
 }
 
 impl Bug {
     /// Every bug with its name on the command line.
-    pub const ALL: [(Bug, &str); 10] = [
+    pub const ALL: [(Bug, &str); 11] = [
         (Bug::LockForgotten, "lock-forgotten"),
         (Bug::MessageRepeated, "message-repeated"),
         (Bug::SyncSkipped, "sync-skipped"),
@@ -43,6 +45,7 @@ impl Bug {
         (Bug::ViewStale, "view-stale"),
         (Bug::FreshKeysUnseen, "fresh-keys-unseen"),
         (Bug::ScheduleLost, "schedule-lost"),
+        (Bug::FilesLost, "files-lost"),
     ];
 
     /// The name on the command line.

@@ -214,10 +214,7 @@ impl World {
             Action::FetchFile { .. }
             | Action::AbandonFile { .. }
             | Action::PermitFile { .. }
-            | Action::DropFile { .. } => {
-                let text = format!("{} does something with files: {action:?}", SHORT[node]);
-                self.auditor.found(text);
-            }
+            | Action::DropFile { .. } => self.file_action(node, action),
             Action::Drained | Action::Scheduled { .. } => {}
             Action::Log {
                 warning,
@@ -225,7 +222,7 @@ impl World {
                 message,
             } => {
                 self.note(node, format_args!("says {code}: {message}"));
-                if warning {
+                if warning && !crate::files::is_expected(code) {
                     self.auditor
                         .found(format!("{} warns: {code}: {message}", SHORT[node]));
                 }
@@ -262,7 +259,7 @@ impl World {
             from,
             format_args!("sends {} to {}", short(&bytes), SHORT[to]),
         );
-        self.auditor.on_send(&self.nodes, from, &bytes);
+        self.auditor.on_send(&self.town, &self.nodes, from, &bytes);
         let messages = match self.options.bug {
             Some(Bug::MessageRepeated) => self.repeater.instead_of(from, to, bytes),
             Some(Bug::DeliveryAcknowledgedEarly) => match self.acknowledged_early(from, to, &bytes)

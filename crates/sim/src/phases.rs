@@ -102,6 +102,9 @@ impl World {
             return self.at(later, What::Client(client));
         }
         let loses_id = self.options.bug == Some(Bug::ClientIdLost);
+        if let Some((hash, size)) = self.clients.all[client].plan.upload {
+            self.upload(node, hash, size);
+        }
         if let Some(event) = self.clients.start(client, loses_id, &mut self.chance) {
             self.note(node, format_args!("client {client} asks"));
             self.mail(node, event);

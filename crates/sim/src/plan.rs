@@ -5,7 +5,7 @@ use finance::flows::{PayArgs, Payment};
 use flow::messaging::BackOff;
 use kernel::{KernelOptions, Wait};
 use notary::{NotaryKind, NotaryOptions};
-use primitives::Encode;
+use primitives::{Encode, Hash};
 use vault::SelectionOptions;
 
 use crate::chance::Chance;
@@ -47,6 +47,8 @@ pub struct PlannedFlow {
     pub waits: Vec<Wait>,
     /// The client cancels the flow so long after it was accepted, in microseconds; it may be done by then.
     pub cancelled_after_us: Option<u64>,
+    /// What the client uploads before each start, with its size.
+    pub upload: Option<(Hash, u64)>,
 }
 
 /// Something that breaks.
@@ -209,6 +211,7 @@ pub fn sweep(
         },
         waits: vec![Wait::Delivered],
         cancelled_after_us: None,
+        upload: None,
     }
 }
 

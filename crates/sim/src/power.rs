@@ -86,6 +86,9 @@ impl World {
         if self.options.bug == Some(Bug::ScheduleLost) {
             one.disk.lose(Table::Schedule);
         }
+        if self.options.bug == Some(Bug::FilesLost) {
+            one.disk.lose(Table::Attachments);
+        }
         one.kernel = None;
         one.life += 1;
         one.mailbox.clear();
@@ -95,6 +98,7 @@ impl World {
         // Its clock may be behind where it was when it starts again.
         one.ahead_ms = self.chance.between(0, 2_000);
         let down_us = one.down_us;
+        self.files_crash(node);
         self.tally.crashes += 1;
         self.tally.batches_lost += (waiting - survived.min(waiting)) as u64;
         self.note(

@@ -23,6 +23,8 @@ pub struct Tally {
     pub cancelled: u64,
     /// Transactions recorded, of all flows.
     pub transactions: u64,
+    /// Files that arrived.
+    pub files: u64,
     /// Simulated time, in milliseconds.
     pub simulated_ms: u64,
 }
@@ -37,6 +39,7 @@ impl std::ops::AddAssign for Tally {
         self.messages_lost += other.messages_lost;
         self.cancelled += other.cancelled;
         self.transactions += other.transactions;
+        self.files += other.files;
         self.simulated_ms += other.simulated_ms;
     }
 }

@@ -1,11 +1,11 @@
 //! What clients start, and what must come of it.
 
 use finance::flows::{
-    ExitArgs, IssueAndPayArgs, IssueArgs, LockArgs, Payment, ReissueArgs, TokenArgs,
+    ExitArgs, IssueAndPayArgs, IssueArgs, LockArgs, Payment, ReissueArgs, ShareArgs, TokenArgs,
 };
 use finance::{Currency, IssuedToken, Reference};
 use kernel::Wait;
-use primitives::{Encode, Timestamp};
+use primitives::{Encode, Hash, Timestamp};
 
 use crate::chance::Chance;
 use crate::converse::{ConverseArgs, expected};
@@ -114,6 +114,7 @@ impl<'a> Workload<'a> {
             effect,
             waits,
             cancelled_after_us: None,
+            upload: None,
         }
     }
 
@@ -133,7 +134,7 @@ impl<'a> Workload<'a> {
         let other = BANKS[0] + BANKS[1] - node;
         let token = self.chance.below(self.tokens.len());
         let quantity = self.chance.between(1, 40);
-        match self.chance.below(22) {
+        match self.chance.below(25) {
             12 | 13 if self.spend(token, node, quantity) => self.lock(token, node, quantity),
             14 if self.spend(token, node, quantity) => self.reissue(token, node, quantity),
             15 if self.spend(token, node, quantity + 1) => {
@@ -155,6 +156,7 @@ impl<'a> Workload<'a> {
             }
             19 => self.shift(node, quantity),
             20 | 21 if self.spend(token, node, quantity) => self.settle(token, node, quantity),
+            22.. => self.share(node, other),
             0 => self.issue(token, other, quantity, 1),
             1 => self.issue_and_pay(token, quantity),
             2 => self.converse(node, other),
@@ -176,6 +178,22 @@ impl<'a> Workload<'a> {
                 }
             }
         }
+    }
+
+    /// A bank shares a file with the other one or with the exchange; a few files are shared often.
+    fn share(&mut self, node: usize, other: usize) -> PlannedFlow {
+        let to = self.chance.one_of(&[other, other, EXCHANGE]);
+        let number = self.chance.between(1, 6);
+        let attachment = Hash::plain(&number.to_be_bytes());
+        let args = ShareArgs {
+            to: self.town.parties[to].name.clone(),
+            attachment,
+            title: format!("file {number}"),
+            notary: None,
+        };
+        let mut flow = self.flow(node, "document.share", args.to_bytes(), 1, Vec::new());
+        flow.upload = Some((attachment, number * 1_000));
+        flow
     }
 
     /// Whether what is made goes to fresh keys.

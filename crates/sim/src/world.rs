@@ -8,6 +8,7 @@ use primitives::Timestamp;
 use crate::auditor::Auditor;
 use crate::chance::Chance;
 use crate::clients::Clients;
+use crate::files::{Files, Step};
 use crate::links::{Links, Told};
 use crate::node::Node;
 use crate::phases::Phase;
@@ -54,6 +55,8 @@ pub(crate) enum What {
     },
     Up(Told),
     Down(Told),
+    /// A file is a step further on its way.
+    File(Box<Step>),
     /// A client starts its flow, or asks again.
     Client(usize),
     /// A client cancels its flow.
@@ -78,6 +81,7 @@ pub(crate) struct World {
     pub(crate) nodes: Vec<Node>,
     pub(crate) links: Links,
     pub(crate) repeater: Repeater,
+    pub(crate) files: Files,
     pub(crate) clients: Clients,
     pub(crate) auditor: Auditor,
     pub(crate) trace: Trace,
@@ -108,6 +112,7 @@ impl World {
             nodes: nodes.into(),
             links: Links::new(calm),
             repeater: Repeater::default(),
+            files: Files::default(),
             clients: Clients::default(),
             auditor: Auditor::default(),
             trace: Trace::new(options.keep_trace),
@@ -152,6 +157,8 @@ impl World {
             let tokens = std::mem::take(&mut self.plan.tokens);
             self.auditor
                 .at_the_end(&self.town, &self.nodes, &self.clients, &tokens);
+            self.auditor
+                .check_files(&self.town, &self.nodes, &self.files.whole);
         }
         self.report()
     }
@@ -230,6 +237,7 @@ impl World {
                     self.mail(told.node, Event::PeerDown { peer });
                 }
             }
+            What::File(step) => self.on_file_step(*step),
             What::Client(client) => self.client_asks(client),
             What::Cancel(client) => {
                 let node = self.clients.all[client].plan.node;

@@ -49,6 +49,7 @@ fn a_thousand_networks_do_as_predicted() {
     assert!(all.breaks > 1_000, "{all:?}");
     assert!(all.messages_lost > 1_000, "{all:?}");
     assert!(all.cancelled > 100, "{all:?}");
+    assert!(all.files > 1_000, "{all:?}");
     println!("{all:?}");
 }
 
@@ -134,6 +135,11 @@ fn forgotten_consumption_is_found() {
 #[test]
 fn stale_views_are_found() {
     check_found(Bug::ViewStale, 20, &["is consumed elsewhere"]);
+}
+
+#[test]
+fn lost_files_are_found() {
+    check_found(Bug::FilesLost, 40, &["lacks its file"]);
 }
 
 #[test]

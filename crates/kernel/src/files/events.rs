@@ -9,6 +9,7 @@ use super::row::{
 use super::waits::{FILE_TRIES_MAX, MISMATCH_WEIGHT};
 use crate::errors;
 use crate::event::{Action, Reply, Token};
+use crate::intake::Goal;
 use crate::kernel::Kernel;
 use crate::port::{Reads, StoreFailure};
 use crate::round::Work;
@@ -181,9 +182,17 @@ impl Kernel {
         let text = format!("file {hash} was asked for {tries} times: {why}");
         let rejection = errors::rejection(&errors::FILE_UNAVAILABLE, text);
         for item in self.intake.files.waiting_for(hash) {
-            let code = errors::FILE_UNAVAILABLE.code;
-            self.leave_unanswered(item, code, rejection.clone());
+            // What a peer that is away delivered comes again; what it proposed is waited for until it is back.
+            let waits_for_peer = self.intake.get(item).is_some_and(|waiting| {
+                let peer = waiting.from.unwrap_or(self.my_id);
+                matches!(waiting.goal, Goal::Verify { .. }) && !self.intake.resolutions.is_up(&peer)
+            });
+            if !waits_for_peer {
+                let code = errors::FILE_UNAVAILABLE.code;
+                self.leave_unanswered(item, code, rejection.clone());
+            }
         }
+        self.intake.files.later(hash, self.now);
     }
 
     /// A user takes a file away.

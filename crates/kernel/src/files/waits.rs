@@ -195,7 +195,7 @@ impl FileWaits {
         self.times.insert((at, *hash));
     }
 
-    /// A connection to a peer stands: what it was asked for in vain is asked for at once.
+    /// A connection to a peer stands: what it was asked for in vain is asked for at once, and not held against it any more.
     pub(crate) fn peer_up(&mut self, peer: &PartyId) {
         let theirs: Vec<Hash> = self
             .items
@@ -204,6 +204,9 @@ impl FileWaits {
             .flat_map(|waiter| waiter.missing.iter().copied())
             .collect();
         for hash in theirs {
+            if let Some(fetch) = self.fetches.get_mut(&hash) {
+                fetch.tries = 0;
+            }
             self.at_once(&hash);
         }
     }

@@ -4,13 +4,13 @@ use finance::cash_builder;
 use finance::document::{DocumentCommand, DocumentState, document_code, document_name};
 use kernel::files::{FileFailure, FileOrigin, FileRow, file_page, file_references, file_row};
 use kernel::message::PeerMessage;
-use kernel::port::Table;
+use kernel::port::{Reads, Table};
 use kernel::{Event, KernelOptions, Reply, Token};
 use ledger::{PartyId, SignedTransaction, TransactionBuilder, TxId};
 use primitives::{Encode, Hash};
 
 use crate::pay::{issue, pay};
-use crate::town::{Mood, Town, key};
+use crate::town::{Crash, Last, Mood, Town, key};
 
 /// Arguments of a share with node 2.
 fn share(hash: &Hash) -> String {
@@ -462,4 +462,191 @@ fn one_peers_fault_is_not_anothers() {
     town.settle();
     assert_eq!(answers(&mut town, 3), ["delivered 1"]);
     assert_eq!(row(&town, 2, &hash).expect("it is here").refs, 2);
+}
+
+/// Node 1 proposes to node 2 to sign that a file is shared.
+fn cosign(town: &mut Town, hash: &Hash) -> u64 {
+    let args = format!(r#"{{"with":2,"file":"{hash}"}}"#);
+    town.start(1, "test.cosign", &args, None)
+}
+
+#[test]
+fn who_is_asked_to_sign_has_the_file_before_it_signs() {
+    let mut town = Town::new(3);
+    let (hash, _) = town.upload(1, b"a contract", "");
+    town.nodes[2].files.mood = Mood::Never;
+    let token = cosign(&mut town, &hash);
+    town.settle();
+    assert!(town.nodes[1].disk.ledger().is_empty(), "not signed");
+    let (from, transaction, _) = town.nodes[2].files.wanted[&hash];
+    assert_eq!(from, 1);
+    // While it is proposed nobody else gets the file, and nobody removes it.
+    let peer = town.nodes[3].id;
+    town.permits.clear();
+    town.tell(
+        1,
+        Event::FilePermit {
+            peer,
+            hash,
+            transaction,
+        },
+    );
+    town.settle();
+    assert_eq!(town.permits, [(1, 3, hash, None)]);
+    let reply = town.about_file(1, |token| Event::FileRemove { hash, token });
+    assert_eq!(code(&reply), "file.in_use");
+    // Whatever happens to either node meanwhile.
+    for node in [1, 2] {
+        town.down(node);
+        town.settle();
+        town.up(node);
+        town.settle();
+    }
+    town.nodes[2].files.mood = Mood::Whole;
+    town.ask_for_file(2, hash);
+    town.quiet();
+    for node in [1, 2] {
+        assert_eq!(town.nodes[node].disk.ledger().len(), 1, "{:?}", town.logs);
+        assert_eq!(row(&town, node, &hash).expect("it is here").refs, 1);
+        assert_eq!(town.nodes[node].disk.count(Table::Journal), 0);
+        let disk = &town.nodes[node].disk;
+        let proposed = Reads::scan(disk, Table::Meta, b"proposed/", Some(b"proposed0"), 10);
+        assert!(proposed.expect("reads").is_empty());
+    }
+    assert!(
+        !town.replies.contains_key(&token),
+        "the client was lost with node 1"
+    );
+}
+
+#[test]
+fn a_killed_flow_gives_its_file_up() {
+    let mut town = Town::new(2);
+    let (hash, _) = town.upload(1, b"a contract", "");
+    town.nodes[2].files.mood = Mood::Never;
+    cosign(&mut town, &hash);
+    town.settle();
+    let kernel = town.nodes[2].kernel.as_ref().expect("up");
+    let flow = kernel.flows().flow_ids()[0];
+    let reply = town.about_file(2, |token| Event::Cancel { flow, token });
+    assert_eq!(reply, Reply::Done);
+    assert_eq!(town.nodes[2].files.abandoned, [hash]);
+    assert_eq!(town.figures(2).files_awaited, 0);
+}
+
+#[test]
+fn what_nobody_asked_for_changes_nothing() {
+    let mut town = Town::new(2);
+    let (peer, hash) = (town.nodes[2].id, Hash::plain(b"unasked"));
+    let size = u64::MAX;
+    town.tell(1, Event::FileOffered { hash, peer, size });
+    for failure in [
+        FileFailure::Unknown,
+        FileFailure::TooLarge { size },
+        FileFailure::Mismatch,
+        FileFailure::Gone,
+    ] {
+        town.tell(
+            1,
+            Event::FileFailed {
+                hash,
+                peer,
+                failure,
+            },
+        );
+    }
+    town.settle();
+    assert!(row(&town, 1, &hash).is_none() && town.fetched.is_empty());
+    assert!(town.logs.is_empty(), "{:?}", town.logs);
+}
+
+#[test]
+fn a_proposal_whose_file_is_not_given_fails() {
+    let mut town = Town::new(2);
+    let (hash, _) = town.upload(1, b"a contract", "");
+    town.nodes[1].files.whole.clear();
+    let token = cosign(&mut town, &hash);
+    town.settle();
+    assert_eq!(
+        town.ended(token),
+        Err("tx.attachment_unavailable".to_owned())
+    );
+    for node in [1, 2] {
+        assert_eq!(town.nodes[node].disk.count(Table::Journal), 0);
+    }
+}
+
+#[test]
+fn a_crash_at_any_commit_counts_references_once() {
+    // Commits of nodes 1 and 2 over a town that shares the same file twice.
+    for node in [1, 2] {
+        for at in 1..=12 {
+            for last in [Last::Lost, Last::Durable, Last::Performed] {
+                let mut town = Town::new(2);
+                town.crashes = vec![Crash { node, at, last }];
+                let mut hash = Hash::ZERO;
+                for client in ["a", "b"] {
+                    // Whoever is not answered uploads again and starts again.
+                    for _ in 0..4 {
+                        (hash, _) = match town.nodes[1].kernel.is_some() {
+                            true => upload_perhaps(&mut town),
+                            false => (hash, None),
+                        };
+                        let token = town.start(1, "document.share", &share(&hash), Some(client));
+                        town.settle();
+                        let down = (1..3).find(|node| town.nodes[*node].kernel.is_none());
+                        down.into_iter().for_each(|node| town.up(node));
+                        town.quiet();
+                        if town.replies.remove(&token).is_some() {
+                            break;
+                        }
+                    }
+                }
+                for node in [1, 2] {
+                    let what = format!("{node} crashes at {at}, {last:?}: {:?}", town.logs);
+                    let row = row(&town, node, &hash).expect(&what);
+                    let rows = town.nodes[node].disk.count(Table::FileRefs);
+                    assert_eq!(
+                        (row.refs, rows, town.nodes[node].disk.ledger().len()),
+                        (2, 2, 2),
+                        "{what}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// An upload that may meet a crash: then there is no answer.
+fn upload_perhaps(town: &mut Town) -> (Hash, Option<Reply>) {
+    let bytes = b"a file";
+    let hash = Hash::plain(bytes);
+    town.nodes[1].files.whole.insert(hash, bytes.to_vec());
+    let token = town.token();
+    town.tell(1, stored(hash, bytes.len() as u64, Token(token)));
+    town.settle();
+    (hash, town.replies.remove(&token))
+}
+
+#[test]
+fn what_a_peer_proposed_waits_until_it_is_back() {
+    let mut town = Town::new(2);
+    let (hash, _) = town.upload(1, b"a contract", "");
+    town.nodes[2].files.mood = Mood::Never;
+    cosign(&mut town, &hash);
+    town.settle();
+    town.down(1);
+    town.settle();
+    town.nodes[2].files.mood = Mood::Away;
+    town.file_failed(2, hash, FileFailure::Gone);
+    for _ in 0..60 {
+        town.settle();
+        town.now += 60_000;
+    }
+    assert!(town.fetched.len() > 8, "it was asked for again and again");
+    assert_eq!(town.figures(2).flows_live, 1, "{:?}", town.logs);
+    town.nodes[2].files.mood = Mood::Whole;
+    town.up(1);
+    town.quiet();
+    assert_eq!(town.nodes[2].disk.ledger().len(), 1, "{:?}", town.logs);
 }

@@ -164,12 +164,17 @@ fn another_notary_and_other_limits_make_a_new_version() {
     let old = stage.load("bank-a").expect("loads").network;
     let second = "[[node]]\nname = \"O=Second, L=Bern, C=CH\"\nnotary = true\n";
     stage
-        .bootstrap(&format!("max_message_bytes = 1000000\n{THREE}\n{second}"))
+        .bootstrap(&format!(
+            "max_message_bytes = 1000000\nmax_attachment_bytes = 200000000\n\
+             max_transaction_attachment_bytes = 300000000\n{THREE}\n{second}"
+        ))
         .expect("added");
     let new = stage.load("bank-a").expect("loads").network;
     let (old, new) = (old.parameters(), new.parameters());
     assert_eq!((old.version, new.version), (1, 2));
     assert_eq!((new.notaries.len(), new.max_message_bytes), (2, 1_000_000));
+    assert_eq!(new.max_attachment_bytes, 200_000_000);
+    assert_eq!(new.max_transaction_attachment_bytes, 300_000_000);
     assert_eq!(
         new.notaries[0], old.notaries[0],
         "the default stays the first"

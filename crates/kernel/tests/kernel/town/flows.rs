@@ -39,6 +39,8 @@ pub fn registry() -> FlowRegistry {
     flows.register::<Frail>();
     flows.register::<super::deeds::MakeDeed>();
     flows.register::<super::deeds::UseBond>();
+    flows.register::<super::papers::Cosign>();
+    flows.register_responder::<super::papers::Cosigns>();
     super::forgers::register(&mut flows);
     flows
 }
