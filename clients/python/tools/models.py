@@ -45,7 +45,7 @@ def alias(name: str, schema: dict[str, Any]) -> str:
     elif options:
         form = "Mapping[str, Any]"
     else:
-        form = {"string": "str", "integer": "int"}.get(schema.get("type", ""), "Any")
+        form = {"string": "str", "integer": "int"}.get(str(schema.get("type", "")), "Any")
     return "\n".join([*lines, f"{name} = {form}"]) + "\n"
 
 

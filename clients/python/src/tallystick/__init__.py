@@ -13,7 +13,7 @@ from . import _models as models
 from .__about__ import __version__
 from ._async.client import AsyncClient
 from ._async.flow import AsyncFlow
-from ._models import Outcome, SortBy, VaultChange
+from ._models import AttachmentView, Outcome, SortBy, VaultChange
 from ._sync.client import Client
 from ._sync.flow import Flow
 from .endpoint import Endpoint, Login
@@ -37,10 +37,12 @@ from .errors import (
 )
 from .flows import AUTO, FlowEvent
 from .retry import Retry
+from .transfer import Progress
 from .where import Where, field, locked
 
 __all__ = [
     "AUTO",
+    "AttachmentView",
     "AsyncClient",
     "AsyncFlow",
     "BadAnswer",
@@ -61,6 +63,7 @@ __all__ = [
     "NotTrusted",
     "Outcome",
     "Problem",
+    "Progress",
     "Retry",
     "SortBy",
     "TallystickError",

@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Union
 
 __all__ = [
+    "AttachmentChange",
+    "AttachmentPage",
+    "AttachmentView",
     "Balance",
     "Balances",
     "BatchAnswer",
@@ -59,6 +62,7 @@ __all__ = [
     "NewNote",
     "NewToken",
     "NewUpgrade",
+    "NewUpload",
     "NewUser",
     "NodeState",
     "NodeView",
@@ -91,6 +95,7 @@ __all__ = [
     "TimeWindowView",
     "TransactionView",
     "UpgradeConsent",
+    "UploadView",
     "UserChange",
     "UserPage",
     "UserView",
@@ -130,6 +135,77 @@ Status = Literal["unconsumed", "consumed", "all"]
 
 #: How long a caller waits for a flow.
 Wait = Literal["none", "finalised", "delivered"]
+
+
+@dataclass(frozen=True)
+class AttachmentChange:
+    """The body of `PATCH /v1/attachments/{hash}`."""
+
+    #: Whether somebody here vouches for it.
+    trusted: bool
+
+    def to_json(self) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        value["trusted"] = self.trusted
+        return value
+
+
+@dataclass(frozen=True)
+class AttachmentPage:
+    """The answer of `GET /v1/attachments`."""
+
+    #: In order of hash.
+    attachments: list[AttachmentView]
+    #: Go on after this; missing when there is nothing more. A page can be short, or empty, and still name one.
+    next: str | None = None
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> AttachmentPage:
+        return cls(
+            attachments=[AttachmentView.from_json(item) for item in value["attachments"]],
+            next=value.get("next"),
+        )
+
+
+@dataclass(frozen=True)
+class AttachmentView:
+    """A file that the node has whole."""
+
+    #: SHA-256 of its bytes: what transactions refer to.
+    hash: str
+    #: What it is said to be: a hint that nobody has checked; empty if nobody said.
+    media_type: str
+    #: What it is called: a hint that nobody has checked; empty if nobody said.
+    name: str
+    #: Recorded transactions that refer to it. One that has any is not removed.
+    references: int
+    #: Its bytes.
+    size: int
+    #: When it came.
+    stored_at_ms: int
+    #: Whether somebody here vouches for it. It is data either way: a node executes no attachment.
+    trusted: bool
+    #: The party whose node sent it; missing if it was uploaded here.
+    received_from: str | None = None
+    #: The user who said last whether it is trusted; missing if a rule did.
+    trust_by: str | None = None
+    #: Who uploaded it here; missing if it came from a peer.
+    uploaded_by: str | None = None
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> AttachmentView:
+        return cls(
+            hash=value["hash"],
+            media_type=value["media_type"],
+            name=value["name"],
+            references=value["references"],
+            size=value["size"],
+            stored_at_ms=value["stored_at_ms"],
+            trusted=value["trusted"],
+            received_from=value.get("received_from"),
+            trust_by=value.get("trust_by"),
+            uploaded_by=value.get("uploaded_by"),
+        )
 
 
 @dataclass(frozen=True)
@@ -1093,6 +1169,32 @@ class NewUpgrade:
 
 
 @dataclass(frozen=True)
+class NewUpload:
+    """The body of `POST /v1/uploads`: what is going to come. All of it may be left out."""
+
+    #: What the file is, such as `application/pdf`.
+    media_type: str | None = None
+    #: What the file is called: 1 to 255 bytes without slashes, backslashes and control characters.
+    name: str | None = None
+    #: SHA-256 of the bytes that will come: no others are taken.
+    sha256: str | None = None
+    #: Bytes that will come: neither more nor fewer are taken.
+    size: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        if self.media_type is not None:
+            value["media_type"] = self.media_type
+        if self.name is not None:
+            value["name"] = self.name
+        if self.sha256 is not None:
+            value["sha256"] = self.sha256
+        if self.size is not None:
+            value["size"] = self.size
+        return value
+
+
+@dataclass(frozen=True)
 class NewUser:
     """A user to be."""
 
@@ -1852,6 +1954,38 @@ class UpgradeConsent:
             by=value.get("by"),
             from_contract=value.get("from_contract"),
             to_contract=value.get("to_contract"),
+        )
+
+
+@dataclass(frozen=True)
+class UploadView:
+    """An upload that has not been completed."""
+
+    #: When the node forgets it, unless something is sent before.
+    expires_at_ms: int
+    #: Bytes that the node has: where the next ones belong.
+    offset: int
+    #: Names it.
+    upload_id: str
+    #: What the file is.
+    media_type: str | None = None
+    #: What the file is called.
+    name: str | None = None
+    #: The hash that was promised.
+    sha256: str | None = None
+    #: Bytes that were promised.
+    size: int | None = None
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> UploadView:
+        return cls(
+            expires_at_ms=value["expires_at_ms"],
+            offset=value["offset"],
+            upload_id=value["upload_id"],
+            media_type=value.get("media_type"),
+            name=value.get("name"),
+            sha256=value.get("sha256"),
+            size=value.get("size"),
         )
 
 

@@ -13,6 +13,7 @@ from ..endpoint import Endpoint, Login, PathLike
 from ..errors import BadEndpoint, NotFound, TallystickError
 from ..flows import AUTO, Auto, is_over, name_of_start, settled, start_of
 from ..retry import Retry
+from .attachments import AsyncAttachments
 from .flow import POLL_S, AsyncFlow
 from .io import clock
 from .operations import AsyncOperations
@@ -68,6 +69,8 @@ class AsyncClient:
         self.api = AsyncOperations(self._session)
         #: States: queries, sums, changes as they happen.
         self.vault = AsyncVault(self._session)
+        #: Files that transactions refer to: uploads, downloads, lists.
+        self.attachments = AsyncAttachments(self._session, self.api)
 
     async def __aenter__(self) -> AsyncClient:
         return self

@@ -23,6 +23,33 @@ class AsyncOperations:
         """Whether the node is up and takes work. Needs no token. `GET /health`"""
         return self._session.decoded(models.Health.from_json, await self._session.json("GET", "/health"))
 
+    async def attachments(
+        self,
+        *,
+        after: str | None = None,
+        limit: int | None = None,
+        name: str | None = None,
+        media_type: str | None = None,
+        trusted: bool | None = None,
+        unreferenced: bool | None = None,
+    ) -> models.AttachmentPage:
+        """Files that the node has, in order of hash. A page can be short, or empty, and still say where to go on. `GET /v1/attachments`"""
+        query = {"after": after, "limit": limit, "name": name, "media_type": media_type, "trusted": trusted, "unreferenced": unreferenced}
+        return self._session.decoded(models.AttachmentPage.from_json, await self._session.json("GET", "/v1/attachments", query=query))
+
+    async def remove_attachment(self, hash: str) -> None:
+        """Removes a file that no recorded transaction refers to. `DELETE /v1/attachments/{hash}`"""
+        await self._session.json("DELETE", f"/v1/attachments/{quote(str(hash), safe='')}")
+
+    async def attachment(self, hash: str) -> models.AttachmentView:
+        """What is known of a file. `GET /v1/attachments/{hash}`"""
+        return self._session.decoded(models.AttachmentView.from_json, await self._session.json("GET", f"/v1/attachments/{quote(str(hash), safe='')}"))
+
+    async def trust_attachment(self, hash: str, body: models.AttachmentChange) -> models.AttachmentView:
+        """Says whether somebody here vouches for a file. One that came from a peer is not trusted until somebody does. `PATCH
+        /v1/attachments/{hash}`"""
+        return self._session.decoded(models.AttachmentView.from_json, await self._session.json("PATCH", f"/v1/attachments/{quote(str(hash), safe='')}", body=body.to_json()))
+
     async def balances(self, *, timeout_ms: int | None = None) -> models.Balances:
         """Sums of unconsumed fungible states, once the vault's view shows what was acknowledged before. `GET /v1/balances`"""
         query = {"timeout_ms": timeout_ms}
@@ -233,6 +260,24 @@ class AsyncOperations:
     async def remove_note(self, transaction_id: str, note_id: str) -> None:
         """Take a note away. `DELETE /v1/transactions/{transaction_id}/notes/{note_id}`"""
         await self._session.json("DELETE", f"/v1/transactions/{quote(str(transaction_id), safe='')}/notes/{quote(str(note_id), safe='')}")
+
+    async def begin_upload(self, body: models.NewUpload) -> models.UploadView:
+        """Begins an upload that can be interrupted: by lost connections, and by restarts of the node. It is forgotten when nothing is sent for
+        a day (attachments.upload_idle_hours). `POST /v1/uploads`"""
+        return self._session.decoded(models.UploadView.from_json, await self._session.json("POST", "/v1/uploads", body=body.to_json(), repeatable=False))
+
+    async def remove_upload(self, upload_id: str) -> None:
+        """Gives an upload up; what came of it is thrown away. `DELETE /v1/uploads/{upload_id}`"""
+        await self._session.json("DELETE", f"/v1/uploads/{quote(str(upload_id), safe='')}")
+
+    async def upload_state(self, upload_id: str) -> models.UploadView:
+        """How far an upload is. `GET /v1/uploads/{upload_id}`"""
+        return self._session.decoded(models.UploadView.from_json, await self._session.json("GET", f"/v1/uploads/{quote(str(upload_id), safe='')}"))
+
+    async def complete_upload(self, upload_id: str) -> models.AttachmentView:
+        """All bytes are there: the upload becomes an attachment. With another hash than promised it is thrown away; with too few bytes it
+        stays. `POST /v1/uploads/{upload_id}/complete`"""
+        return self._session.decoded(models.AttachmentView.from_json, await self._session.json("POST", f"/v1/uploads/{quote(str(upload_id), safe='')}/complete", repeatable=False))
 
     async def users(self, *, after: str | None = None, limit: int | None = None) -> models.UserPage:
         """The users of the node's folder, by name. `GET /v1/users`"""

@@ -14,6 +14,7 @@ from ..endpoint import Endpoint, Login, PathLike
 from ..errors import BadEndpoint, NotFound, TallystickError
 from ..flows import AUTO, Auto, is_over, name_of_start, settled, start_of
 from ..retry import Retry
+from .attachments import Attachments
 from .flow import POLL_S, Flow
 from .io import clock
 from .operations import Operations
@@ -69,6 +70,8 @@ class Client:
         self.api = Operations(self._session)
         #: States: queries, sums, changes as they happen.
         self.vault = Vault(self._session)
+        #: Files that transactions refer to: uploads, downloads, lists.
+        self.attachments = Attachments(self._session, self.api)
 
     def __enter__(self) -> Client:
         return self
