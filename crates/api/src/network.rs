@@ -12,6 +12,10 @@ pub struct NetworkView {
     pub max_message_bytes: u64,
     /// Largest transaction, in bytes.
     pub max_transaction_bytes: u64,
+    /// Largest file that a transaction lists, in bytes.
+    pub max_attachment_bytes: u64,
+    /// Most bytes of all files that one transaction lists.
+    pub max_transaction_attachment_bytes: u64,
     /// When the parameters were issued.
     pub issued_at_ms: u64,
     /// The notaries' names.

@@ -1103,8 +1103,12 @@ class NetworkView:
 
     #: When the parameters were issued.
     issued_at_ms: int
+    #: Largest file that a transaction lists, in bytes.
+    max_attachment_bytes: int
     #: Largest message between nodes, in bytes.
     max_message_bytes: int
+    #: Most bytes of all files that one transaction lists.
+    max_transaction_attachment_bytes: int
     #: Largest transaction, in bytes.
     max_transaction_bytes: int
     #: Every node of the map, in order of name.
@@ -1118,7 +1122,9 @@ class NetworkView:
     def from_json(cls, value: Mapping[str, Any]) -> NetworkView:
         return cls(
             issued_at_ms=value["issued_at_ms"],
+            max_attachment_bytes=value["max_attachment_bytes"],
             max_message_bytes=value["max_message_bytes"],
+            max_transaction_attachment_bytes=value["max_transaction_attachment_bytes"],
             max_transaction_bytes=value["max_transaction_bytes"],
             nodes=[PartyView.from_json(item) for item in value["nodes"]],
             notaries=list(value["notaries"]),

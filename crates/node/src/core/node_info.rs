@@ -73,6 +73,8 @@ impl Service {
             parameters: parameters.hash().to_string(),
             max_message_bytes: parameters.max_message_bytes,
             max_transaction_bytes: parameters.max_transaction_bytes,
+            max_attachment_bytes: parameters.max_attachment_bytes,
+            max_transaction_attachment_bytes: parameters.max_transaction_attachment_bytes,
             issued_at_ms: parameters.issued_at.as_ms(),
             notaries: parameters
                 .notaries

@@ -44,6 +44,17 @@ fn parameters(network: &NetworkView) -> String {
             "largest transaction",
             format!("{} bytes", grouped(network.max_transaction_bytes)),
         ),
+        (
+            "largest attachment",
+            format!("{} bytes", grouped(network.max_attachment_bytes)),
+        ),
+        (
+            "attachments of a transaction",
+            format!(
+                "{} bytes",
+                grouped(network.max_transaction_attachment_bytes)
+            ),
+        ),
         ("notaries", network.notaries.join("\n")),
         ("nodes", network.nodes.len().to_string()),
     ])
