@@ -29,6 +29,7 @@ class Line:
         self.connections = 0
         self.bytes_up = 0
         self.bytes_down = 0
+        self._ends: list[socket.socket] = []
         self._threads = [threading.Thread(target=self._accept, daemon=True)]
         self._threads[0].start()
 
@@ -41,6 +42,7 @@ class Line:
             self.connections += 1
             end = self.breaks.pop(0) if self.breaks else Break()
             far = socket.create_connection(self._to)
+            self._ends += [near, far]
             for up in (True, False):
                 thread = threading.Thread(target=self._pass_on, args=(near, far, end, up), daemon=True)
                 self._threads.append(thread)
@@ -69,3 +71,10 @@ class Line:
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
+        for one in self._ends:
+            with contextlib.suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+        for thread in self._threads:
+            thread.join()
+        for one in self._ends:
+            one.close()
