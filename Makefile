@@ -7,7 +7,7 @@ BENCHES := ledger
 # Seconds for each pure crate's properties and each fuzz target.
 FUZZ_SECONDS ?= 60
 
-.PHONY: help setup demo demo-chain test slow bench bench-ledger bench-load bench-node bench-chain lab lab-json check fmt-check clippy doc layering deps docs docs-check fuzz api-check interop test-python python-generate python-check clean
+.PHONY: help setup demo demo-chain test slow bench bench-ledger bench-load bench-node bench-chain lab lab-json check fmt-check clippy doc layering deps docs docs-check fuzz api-check client-check interop test-python python-generate python-check clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -77,9 +77,14 @@ fuzz: setup ## the pure crates' properties and every fuzz target, FUZZ_SECONDS (
 	@$(CARGO) xtask properties $(FUZZ_SECONDS)
 	@$(CARGO) xtask fuzz $(FUZZ_SECONDS)
 
-api-check: setup ## schemathesis against a real node's API; EXAMPLES=40 a check, SEED to repeat a run
+api-check: setup ## schemathesis against a real node's API, then client-check; EXAMPLES=40 a check, SEED to repeat a run
 	@$(CARGO) build --release --locked --package tally
 	@scripts/api-check
+	@scripts/client-check
+
+client-check: setup ## clients made of the API's description by common generators compile and start flows
+	@$(CARGO) build --release --locked --package tally
+	@scripts/client-check
 
 interop: setup ## JMeter and k6 drive a real node, and its books must say the same; JTL=.. is read by JMeter's dashboard too
 	@$(CARGO) build --release --locked --package tally

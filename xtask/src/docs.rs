@@ -96,11 +96,13 @@ pub fn run(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// The API's description, for any node: its flows are left open.
+/// The API's description, of a node with the flows that come with this software.
 fn openapi() -> Result<String> {
     let codes = node::codes::all();
+    let apps = node::Apps::built_in()?;
+    let flows = |generator: &mut _| node::described_flows(&apps.flows, generator);
     let facts = api::openapi::Facts {
-        flows: None,
+        flows: Some(&flows),
         codes: &codes,
     };
     let mut text = serde_json::to_string_pretty(&api::openapi::document(&facts))?;

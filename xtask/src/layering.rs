@@ -131,6 +131,7 @@ const PURE_REGISTRY: &[&str] = &[
     "curve25519-dalek",
     "ed25519-zebra",
     "p256",
+    "schemars",
     "serde",
     "serde_json",
     "sha2",

@@ -94,6 +94,10 @@ codes! {
     BAD_CLIENT_ID = "api.bad_client_id" 422
         "A client id is empty or longer than 128 bytes."
         "Choose a client id of 1 to 128 bytes, such as a UUID.";
+    /// More starts than the user may make.
+    RATE_LIMITED = "api.rate_limited" 429
+        "The user starts more flows a second than the node allows this user. Nothing was started."
+        "Try again after the time given in retry_after_ms, or have the node's operator raise the user's starts_per_s.";
     /// Too many starts in one batch, or none.
     BAD_BATCH = "api.bad_batch" 422
         "A batch holds no starts, or more than the node takes at once."

@@ -14,6 +14,12 @@ pub struct UserView {
     pub password: bool,
     /// What the user may do.
     pub permissions: Vec<String>,
+    /// Flows that the user may start in a second; 0 is no bound, and without it the node's settings say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub starts_per_s: Option<u32>,
+    /// The largest start of a flow, in bytes; 0 is no bound, and without it the node's settings say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_bytes_max: Option<u32>,
     /// When each long-lived token ends, in milliseconds since the Unix epoch.
     pub tokens_expire_ms: Vec<u64>,
 }
@@ -40,6 +46,12 @@ pub struct NewUser {
     /// What the user may do: `flow.start:cash.*`, `vault.query`, ... None means nothing.
     #[serde(default)]
     pub permissions: Vec<String>,
+    /// Flows that the user may start in a second; 0 is no bound, and without it the node's settings say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub starts_per_s: Option<u32>,
+    /// The largest start of a flow, in bytes; 0 is no bound, and without it the node's settings say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_bytes_max: Option<u32>,
 }
 
 /// What to change of a user; what is absent stays.
@@ -55,6 +67,12 @@ pub struct UserChange {
     /// All that the user may do from now on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permissions: Option<Vec<String>>,
+    /// Flows that the user may start in a second from now on; 0 is no bound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub starts_per_s: Option<u32>,
+    /// The largest start of a flow from now on, in bytes; 0 is no bound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_bytes_max: Option<u32>,
 }
 
 /// A long-lived token to be.

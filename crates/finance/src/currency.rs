@@ -52,6 +52,12 @@ impl Serialize for Currency {
     }
 }
 
+primitives::text_schema!(Currency, "Currency", {
+    "pattern": "^[A-Z]{3}$",
+    "examples": ["GBP"],
+    "description": "Three capital letters, as in ISO 4217."
+});
+
 impl<'de> Deserialize<'de> for Currency {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;

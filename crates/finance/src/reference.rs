@@ -53,6 +53,11 @@ impl Serialize for Reference {
     }
 }
 
+primitives::text_schema!(Reference, "Reference", {
+    "pattern": "^([0-9a-fA-F]{2}){0,32}$",
+    "description": "Up to 32 bytes in hexadecimal."
+});
+
 impl<'de> Deserialize<'de> for Reference {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;

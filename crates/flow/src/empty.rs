@@ -1,6 +1,9 @@
 //! `ledger.empty`: does nothing. It shows that a node takes work and answers, and measures what a start costs.
 
+use std::borrow::Cow;
+
 use primitives::{Decode, DecodeError, Decoder, Encode, Encoder};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use crate::{Flow, FlowContext, FlowError, FlowRegistry};
@@ -23,6 +26,20 @@ struct NoFields {}
 impl From<Option<NoFields>> for Nothing {
     fn from(_: Option<NoFields>) -> Self {
         Self
+    }
+}
+
+impl JsonSchema for Nothing {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Nothing".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": ["object", "null"], "properties": {}, "additionalProperties": false })
     }
 }
 

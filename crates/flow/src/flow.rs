@@ -3,6 +3,7 @@
 use std::future::Future;
 
 use primitives::{Decode, Encode};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -19,9 +20,12 @@ pub trait Flow: 'static {
     /// The version of its code. A flow finishes on the version it started on.
     const VERSION: u32;
     /// What it is started with.
-    type Args: Encode + Decode + Serialize + DeserializeOwned + Send;
+    type Args: Encode + Decode + Serialize + DeserializeOwned + JsonSchema + Send;
     /// What it returns.
-    type Output: Encode + Decode + Serialize + DeserializeOwned + Send;
+    type Output: Encode + Decode + Serialize + DeserializeOwned + JsonSchema + Send;
+    /// The steps that it shows, in the order in which they usually come, those of what it calls among them: what
+    /// [`FlowContext::progress`] is told. Descriptions of the node's API name them.
+    const STEPS: &'static [&'static str] = &[];
 
     /// Runs the flow.
     fn run(

@@ -2,6 +2,7 @@
 
 use ledger::LegalName;
 use primitives::PublicKey;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::UNKNOWN_PARTY;
@@ -15,7 +16,7 @@ pub fn register_flows(registry: &mut FlowRegistry) {
 }
 
 /// Arguments of `ledger.prove_key`. Encoded as an array of the fields in their order.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProveKeyArgs {
     /// The fresh key, such as `ed25519:` and its digits.
     pub key: PublicKey,
@@ -34,6 +35,7 @@ impl Flow for ProveKey {
     const VERSION: u32 = 1;
     type Args = ProveKeyArgs;
     type Output = PublicKey;
+    const STEPS: &'static [&'static str] = &["proving"];
 
     async fn run(ctx: FlowContext, args: ProveKeyArgs) -> Result<PublicKey, FlowError> {
         let party = ctx.network().by_name(&args.to).ok_or_else(|| {

@@ -48,6 +48,6 @@ pub use id::{FlowId, ParseFlowIdError, SessionId};
 pub use journal::{JournalItem, ROW_VERSION, describe_row, journal_items};
 pub use message::{SessionBody, SessionMessage, VERSIONS_OFFERED_MAX};
 pub use options::{EFFECTS_OF_A_SCOPE_MAX, FlowLimits, SUB_FLOWS_MAX};
-pub use registry::{FlowDescription, FlowRegistry};
+pub use registry::{FlowDescription, FlowRegistry, FlowSchemas};
 pub use session::Session;
 pub use start::{Origin, StartRecord};

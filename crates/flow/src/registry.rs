@@ -8,6 +8,8 @@ use std::sync::Arc;
 
 use ledger::StateRef;
 use primitives::{Decode, Encode};
+use schemars::generate::SchemaGenerator;
+use schemars::{JsonSchema, Schema};
 
 use crate::arguments::{ArgumentField, fields_of, from_json};
 use crate::error::{BAD_ARGUMENTS, BAD_OUTPUT, NO_RESPONDER, UNKNOWN_FLOW, VERSION_UNSUPPORTED};
@@ -27,6 +29,8 @@ trait AnyFlow: Send + Sync {
     fn args_to_json(&self, args: &[u8]) -> Result<String, FlowError>;
     fn output_to_json(&self, output: &[u8]) -> Result<String, FlowError>;
     fn fields(&self) -> &'static [&'static str];
+    fn steps(&self) -> &'static [&'static str];
+    fn schemas(&self, generator: &mut SchemaGenerator) -> FlowSchemas;
 }
 
 /// Erases the types of a [`Responder`].
@@ -71,6 +75,23 @@ impl<F: Flow> AnyFlow for Initiating<F> {
     fn fields(&self) -> &'static [&'static str] {
         fields_of::<F::Args>()
     }
+
+    fn steps(&self) -> &'static [&'static str] {
+        F::STEPS
+    }
+
+    fn schemas(&self, generator: &mut SchemaGenerator) -> FlowSchemas {
+        let mut arguments = F::Args::json_schema(generator);
+        // Fields that arguments do not have are refused, whether or not their type asks for that.
+        let is_closed = !self.fields().is_empty() && arguments.get("properties").is_some();
+        if is_closed {
+            arguments.insert("additionalProperties".to_owned(), false.into());
+        }
+        FlowSchemas {
+            arguments,
+            result: generator.subschema_for::<F::Output>(),
+        }
+    }
 }
 
 fn decode_args<F: Flow>(args: &[u8]) -> Result<F::Args, FlowError> {
@@ -88,6 +109,15 @@ impl<R: Responder> AnyResponder for Responding<R> {
     }
 }
 
+/// What a flow is started with and what it returns, as JSON schemas.
+#[derive(Clone, Debug)]
+pub struct FlowSchemas {
+    /// Of the arguments, written out; what they are made of is among the generator's definitions.
+    pub arguments: Schema,
+    /// Of the result, which may be a reference to the generator's definitions.
+    pub result: Schema,
+}
+
 /// A registered flow, for listings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowDescription {
@@ -97,6 +127,8 @@ pub struct FlowDescription {
     pub versions: Vec<u32>,
     /// The fields of the highest version's arguments.
     pub arguments: Vec<ArgumentField>,
+    /// The steps that the highest version says it shows.
+    pub steps: &'static [&'static str],
     /// The versions of its responder.
     pub responds_to: Vec<u32>,
 }
@@ -162,15 +194,15 @@ impl FlowRegistry {
 
     fn describe(&self, name: &'static str) -> FlowDescription {
         let versions = self.flows.get(name);
-        let fields = versions
-            .and_then(|v| v.last_key_value())
-            .map_or(&[][..], |(_, f)| f.fields());
+        let newest = versions.and_then(|v| v.last_key_value()).map(|(_, f)| f);
+        let fields = newest.map_or(&[][..], |f| f.fields());
         FlowDescription {
             name,
             versions: versions
                 .map(|v| v.keys().copied().collect())
                 .unwrap_or_default(),
             arguments: fields.iter().map(|name| ArgumentField { name }).collect(),
+            steps: newest.map_or(&[][..], |f| f.steps()),
             responds_to: self
                 .responders
                 .get(name)
@@ -224,6 +256,12 @@ impl FlowRegistry {
         output: &[u8],
     ) -> Result<String, FlowError> {
         self.flow(name, version)?.output_to_json(output)
+    }
+
+    /// The schemas of a flow's newest version, made by this generator; `None` of what cannot be started here.
+    pub fn schemas(&self, name: &str, generator: &mut SchemaGenerator) -> Option<FlowSchemas> {
+        let (_, newest) = self.flows.get(name)?.last_key_value()?;
+        Some(newest.schemas(generator))
     }
 
     /// The highest version that was offered and that a responder here has.

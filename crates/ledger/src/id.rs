@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use primitives::{Decode, DecodeError, Decoder, Encode, Encoder, Hash, ParseHashError};
@@ -49,6 +50,11 @@ macro_rules! hash_id {
                 write!(f, concat!(stringify!($name), "({})"), self.0)
             }
         }
+
+        primitives::text_schema!($name, "Id", {
+            "pattern": "^[0-9a-fA-F]{64}$",
+            "description": "64 hexadecimal digits."
+        });
 
         impl FromStr for $name {
             type Err = ParseHashError;
@@ -108,7 +114,7 @@ impl PartyId {
 /// Names a state: the transaction that made it and its place among that transaction's outputs.
 ///
 /// Encoded as `[transaction id, index]`.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct StateRef {
     /// The transaction.
     pub tx: TxId,

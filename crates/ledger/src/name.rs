@@ -248,6 +248,13 @@ impl Serialize for LegalName {
     }
 }
 
+primitives::text_schema!(LegalName, "LegalName", {
+    "minLength": 1,
+    "maxLength": 1024,
+    "examples": ["O=Bank A, L=London, C=GB"],
+    "description": "A legal name: `CN`, `OU`, `O`, `L`, `ST` and `C`, of which `O`, `L` and `C` are required."
+});
+
 impl<'de> Deserialize<'de> for LegalName {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;

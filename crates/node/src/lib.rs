@@ -11,7 +11,7 @@ pub mod users;
 
 pub(crate) mod core;
 
-pub use core::{Apps, Node, Rebuilt, StartError, rebuild_view};
+pub use core::{Apps, Node, Rebuilt, StartError, described_flows, rebuild_view};
 
 /// The codes of this crate's own errors.
 pub const ERRORS: &[&[primitives::ErrorInfo]] = &[

@@ -152,6 +152,11 @@ impl Serialize for Hash {
     }
 }
 
+crate::text_schema!(Hash, "Hash", {
+    "pattern": "^[0-9a-fA-F]{64}$",
+    "description": "A hash: 64 hexadecimal digits."
+});
+
 impl<'de> Deserialize<'de> for Hash {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;

@@ -12,6 +12,7 @@ pub mod hex;
 mod keys;
 mod merkle;
 mod partial_tree;
+mod schema;
 pub mod storage;
 mod timestamp;
 

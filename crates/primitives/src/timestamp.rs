@@ -2,14 +2,27 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Decode, DecodeError, Decoder, Encode, Encoder};
 
 /// Milliseconds since 1970-01-01T00:00:00Z, leap seconds not counted.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Default,
+    Serialize,
+    Deserialize,
+    JsonSchema,
 )]
+#[schemars(inline)]
 #[serde(transparent)]
 pub struct Timestamp(u64);
 

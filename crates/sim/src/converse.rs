@@ -3,10 +3,11 @@
 
 use flow::{Flow, FlowContext, FlowError, Responder, Session};
 use ledger::LegalName;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// With whom, and how often.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConverseArgs {
     /// The other node.
     pub with: LegalName,

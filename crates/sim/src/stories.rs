@@ -12,6 +12,7 @@ use flow::transitions::{ChangeNotary, ChangeNotaryArgs, Moved};
 use flow::{Flow, FlowContext, FlowError, FlowRegistry, Responder, Session};
 use ledger::{LegalName, StateRef, TxId};
 use primitives::{Decode, DecodeError, Decoder, Encode, Encoder, Timestamp};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Later than any simulation ends.
@@ -39,7 +40,7 @@ pub fn register(flows: &mut FlowRegistry) {
 }
 
 /// The transactions of a story.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Steps(pub Vec<TxId>);
 
 impl Encode for Steps {
@@ -55,7 +56,7 @@ impl Decode for Steps {
 }
 
 /// What a story is about.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StoryArgs {
     /// The other node.
     pub with: LegalName,

@@ -9,6 +9,7 @@ use finance::swap::Side;
 use flow::library::Turns;
 use flow::{Flow, FlowContext, FlowError, FlowRegistry, Responder, Session};
 use ledger::LegalName;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::stories::{LATER, Steps, persist};
@@ -23,7 +24,7 @@ pub fn register(flows: &mut FlowRegistry) {
 }
 
 /// What is settled.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SettleArgs {
     /// Who pays.
     pub buyer: LegalName,

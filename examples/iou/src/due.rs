@@ -14,6 +14,8 @@ impl Flow for SettleDue {
     const VERSION: u32 = 1;
     type Args = StateRef;
     type Output = Option<IouResult>;
+    const STEPS: &'static [&'static str] =
+        &["selecting cash", "verifying", "notarising", "recording"];
 
     async fn run(ctx: FlowContext, state: StateRef) -> Result<Option<IouResult>, FlowError> {
         let made = ctx.transaction(&state.tx).await?.ok_or_else(no_iou)?;

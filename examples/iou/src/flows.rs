@@ -9,6 +9,7 @@ use ledger::{
     LegalName, SelectionRequest, SignedTransaction, StateAndRef, StateRef, TransactionBuilder, TxId,
 };
 use primitives::{Decode, Encode, Hash, Timestamp};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Iou, IouCommand, iou_code, iou_name};
@@ -17,7 +18,7 @@ use crate::{Iou, IouCommand, iou_code, iou_name};
 const SELECTION_DEADLINE_MS: u64 = 30_000;
 
 /// Arguments of `iou.issue`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct IssueIouArgs {
     /// Who is owed; the IOU is settled in cash that the lender issued.
     pub lender: LegalName,
@@ -38,7 +39,7 @@ primitives::record!(IssueIouArgs {
 });
 
 /// What both flows return.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct IouResult {
     /// The IOU, the same in all its versions.
     pub id: Hash,
@@ -63,6 +64,7 @@ impl Flow for IssueIou {
     const VERSION: u32 = 1;
     type Args = IssueIouArgs;
     type Output = IouResult;
+    const STEPS: &'static [&'static str] = &["collecting signatures", "verifying", "recording"];
 
     async fn run(ctx: FlowContext, args: IssueIouArgs) -> Result<IouResult, FlowError> {
         let unknown = "name a party of the network map, other than this node";
@@ -135,7 +137,7 @@ impl Responder for AcceptIou {
 }
 
 /// Arguments of `iou.settle`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct SettleIouArgs {
     /// The transaction that made the newest version of the IOU.
     pub transaction: TxId,
@@ -158,6 +160,8 @@ impl Flow for SettleIou {
     const VERSION: u32 = 1;
     type Args = SettleIouArgs;
     type Output = IouResult;
+    const STEPS: &'static [&'static str] =
+        &["selecting cash", "verifying", "notarising", "recording"];
 
     async fn run(ctx: FlowContext, args: SettleIouArgs) -> Result<IouResult, FlowError> {
         let made = ctx

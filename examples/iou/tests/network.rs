@@ -11,7 +11,10 @@ use serde_json::{Value, json};
 async fn run(client: &Client, flow: &str, args: Value) -> Result<Value, String> {
     let start = StartFlow::new(flow, &args).expect("arguments");
     let start = start.wait(Wait::Delivered).timeout_ms(60_000);
-    let outcome = client.start(&start).await.expect("the node answers");
+    let outcome = client
+        .start_at_endpoint(&start)
+        .await
+        .expect("the node answers");
     match outcome.error {
         Some(error) => Err(error.code),
         None => {
@@ -37,6 +40,24 @@ async fn an_iou_is_issued_and_settled_in_two_payments() {
     let lender = network.client(Who::Bank(0)).expect("a client");
     let borrower = network.client(Who::Bank(1)).expect("a client");
     let (a, b) = (network.name(Who::Bank(0)), network.name(Who::Bank(1)));
+
+    // Flows of one's own have endpoints like all others, described by what their types say.
+    let document = borrower.openapi().await.expect("readable");
+    let endpoint = &document["paths"]["/v1/flows/iou.issue"]["post"];
+    assert_eq!(endpoint["operationId"], "startIouIssue");
+    assert_eq!(endpoint["x-permission"], "flow.start:iou.issue");
+    let schemas = &document["components"]["schemas"];
+    let arguments = &schemas["IouIssueArguments"];
+    assert_eq!(
+        arguments["required"],
+        json!(["lender", "currency", "quantity"])
+    );
+    let result = &schemas["IouIssueOutcome"]["properties"]["result"]["$ref"];
+    assert_eq!(result, "#/components/schemas/IouResult");
+    assert_eq!(
+        schemas["IouResult"]["required"],
+        json!(["id", "transaction", "owed"])
+    );
 
     // The borrower promises, the lender pays the money out.
     let owes = json!({ "lender": a, "currency": "GBP", "quantity": 10_000 });

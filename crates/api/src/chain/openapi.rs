@@ -106,7 +106,7 @@ pub fn document(others: &[(&str, &str)]) -> Value {
         errors: &errors,
         others,
         mentioned,
-        refine: &|_| {},
+        flows: None,
         info: json!({
             "title": "Tallystick chain node",
             "version": env!("CARGO_PKG_VERSION"),

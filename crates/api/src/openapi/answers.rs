@@ -32,6 +32,12 @@ pub(super) fn answers(operation: &Operation, generator: &mut SchemaGenerator) ->
         }
         answers.insert(answer.status.to_string(), described);
     }
+    problems_of(operation, &mut answers);
+    answers.into()
+}
+
+/// Adds what an operation may refuse with.
+pub(super) fn problems_of(operation: &Operation, answers: &mut Map<String, Value>) {
     for (status, codes) in problems(operation) {
         let named: Vec<&str> = codes.iter().map(|info| info.code).collect();
         let mut text = named.join(", ");
@@ -61,7 +67,6 @@ pub(super) fn answers(operation: &Operation, generator: &mut SchemaGenerator) ->
             answer["headers"] = json!({ "Retry-After": { "description": "Seconds, where trying again is the thing to do.", "schema": { "type": "integer" } } });
         }
     }
-    answers.into()
 }
 
 /// Operations of a chain node.

@@ -7,20 +7,23 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use super::answers::{answers, content, problem};
+use super::endpoints::{self, FlowFacts};
 use super::model::{Kind, Operation, Parameter};
 use super::operations;
 use crate::codes::{ERRORS, ErrorInfo, files};
-use crate::node::FlowInfo;
 use crate::problem::Problem;
 
 /// What the description depends on besides the types.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Default)]
 pub struct Facts<'a> {
-    /// Flows that can be started here; `None` leaves them open.
-    pub flows: Option<&'a [FlowInfo]>,
+    /// Flows that can be started here, with schemas by this generator; `None` leaves them open.
+    pub flows: Option<&'a FlowsOf<'a>>,
     /// Codes of other parts of the node and their causes, which flows and refusals may carry.
     pub codes: &'a [(&'a str, &'a str)],
 }
+
+/// Flows that can be started, in order, with schemas by a generator.
+pub type FlowsOf<'a> = dyn Fn(&mut SchemaGenerator) -> Vec<FlowFacts> + 'a;
 
 /// What a description is put together from.
 pub(crate) struct Parts<'a> {
@@ -32,8 +35,8 @@ pub(crate) struct Parts<'a> {
     pub(crate) others: &'a [(&'a str, &'a str)],
     /// Names types that only events carry.
     pub(crate) mentioned: fn(&mut SchemaGenerator),
-    /// Changes schemas by what is known here.
-    pub(crate) refine: &'a dyn Fn(&mut Map<String, Value>),
+    /// Flows that have operations of their own.
+    pub(crate) flows: Option<&'a FlowsOf<'a>>,
     /// What the description says of itself.
     pub(crate) info: Value,
     /// What operations belong to.
@@ -42,15 +45,6 @@ pub(crate) struct Parts<'a> {
 
 /// The whole description.
 pub fn document(facts: &Facts<'_>) -> Value {
-    let refine = |schemas: &mut Map<String, Value>| {
-        if let Some(flows) = facts.flows {
-            for schema in ["StartFlow", "StreamStart"] {
-                if let Some(schema) = schemas.get_mut(schema) {
-                    name_flows(schema, flows);
-                }
-            }
-        }
-    };
     assemble(&Parts {
         operations: &operations().collect::<Vec<_>>(),
         errors: &ERRORS.iter().chain(files::ERRORS).collect::<Vec<_>>(),
@@ -65,7 +59,7 @@ pub fn document(facts: &Facts<'_>) -> Value {
                 drop(mentioned);
             }
         },
-        refine: &refine,
+        flows: facts.flows,
         info: json!({
             "title": "Tallystick node",
             "version": env!("CARGO_PKG_VERSION"),
@@ -106,6 +100,14 @@ pub(crate) fn assemble(parts: &Parts<'_>) -> Value {
     }
     generator.subschema_for::<Problem>();
     (parts.mentioned)(&mut generator);
+    let flows = parts.flows.map(|flows| flows(&mut generator));
+    let mut tags = parts.tags.clone();
+    if let Some(flows) = &flows {
+        let further = endpoints::describe(flows, &mut all, &mut generator);
+        if let Some(tags) = tags.as_array_mut() {
+            tags.extend(further);
+        }
+    }
     let mut schemas = generator.take_definitions(true);
     schemas.values_mut().for_each(without_links);
     let codes = error_code(parts.errors, parts.others);
@@ -116,7 +118,11 @@ pub(crate) fn assemble(parts: &Parts<'_>) -> Value {
     {
         *code = json!({ "$ref": "#/components/schemas/ErrorCode" });
     }
-    (parts.refine)(&mut schemas);
+    for start in ["StartFlow", "StreamStart"] {
+        if let (Some(schema), Some(flows)) = (schemas.get_mut(start), &flows) {
+            name_flows(schema, flows);
+        }
+    }
     let examples: Map<String, Value> = parts
         .errors
         .iter()
@@ -132,7 +138,7 @@ pub(crate) fn assemble(parts: &Parts<'_>) -> Value {
         "info": parts.info,
         "servers": [{ "url": "/" }],
         "security": [{ "bearer": [] }],
-        "tags": parts.tags,
+        "tags": tags,
         "paths": all,
         "components": {
             "securitySchemes": { "bearer": { "type": "http", "scheme": "bearer", "description": "A token of the node's configuration." } },
@@ -148,12 +154,7 @@ fn described(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
         parameters.push(parameter(segment, "path", generator));
     }
     for query in operation.query {
-        let place = if matches!(query.kind, Kind::Header | Kind::HeaderText(_)) {
-            "header"
-        } else {
-            "query"
-        };
-        parameters.push(parameter(query, place, generator));
+        parameters.push(parameter(query, query.kind.place(), generator));
     }
     let mut described = json!({
         "operationId": operation.id,
@@ -173,7 +174,11 @@ fn described(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
     described
 }
 
-fn parameter(parameter: &Parameter, place: &str, generator: &mut SchemaGenerator) -> Value {
+pub(super) fn parameter(
+    parameter: &Parameter,
+    place: &str,
+    generator: &mut SchemaGenerator,
+) -> Value {
     let schema = match parameter.kind {
         Kind::Number | Kind::Header => {
             json!({ "type": "integer", "format": "uint64", "minimum": 0 })
@@ -232,26 +237,24 @@ fn without_links(schema: &mut Value) {
     }
 }
 
-/// Which flows there are, and the fields of their arguments: one alternative for each flow, told apart by its name, which is what
+/// Which flows there are, and their arguments: one alternative for each flow, told apart by its name, which is what
 /// generators of clients and of requests understand best.
-fn name_flows(schema: &mut Value, flows: &[FlowInfo]) {
-    let startable = || flows.iter().filter(|flow| !flow.versions.is_empty());
-    let names: Vec<&str> = startable().map(|flow| flow.name.as_str()).collect();
-    let free: Vec<&str> = startable()
-        .filter(|flow| flow.arguments.is_empty())
-        .map(|flow| flow.name.as_str())
-        .collect();
-    let mut alternatives: Vec<Value> = startable()
-        .filter(|flow| !flow.arguments.is_empty())
-        .map(|flow| {
-            let fields: Map<String, Value> = flow.arguments.iter().map(|name| (name.clone(), true.into())).collect();
-            json!({
-                "required": ["args"],
+fn name_flows(schema: &mut Value, flows: &[FlowFacts]) {
+    let names: Vec<&str> = flows.iter().map(|flow| flow.name.as_str()).collect();
+    let alternatives: Vec<Value> = flows
+        .iter()
+        .zip(endpoints::names(flows))
+        .map(|(flow, name)| {
+            let mut alternative = json!({
                 "properties": {
                     "flow": { "const": flow.name },
-                    "args": { "type": "object", "properties": fields, "additionalProperties": false },
+                    "args": endpoints::reference(&endpoints::arguments_of(&name)),
                 },
-            })
+            });
+            if !endpoints::needs_nothing(flow) {
+                alternative["required"] = json!(["args"]);
+            }
+            alternative
         })
         .collect();
     if let Some(flow) = schema
@@ -261,9 +264,6 @@ fn name_flows(schema: &mut Value, flows: &[FlowInfo]) {
         flow.insert("enum".to_owned(), names.into());
     }
     if let Some(schema) = schema.as_object_mut().filter(|_| !alternatives.is_empty()) {
-        if !free.is_empty() {
-            alternatives.push(json!({ "properties": { "flow": { "enum": free } } }));
-        }
         schema.insert("oneOf".to_owned(), alternatives.into());
     }
 }
@@ -303,23 +303,53 @@ mod tests {
 
     #[test]
     fn a_node_names_its_flows() {
-        let flow = |name: &str, versions: &[u32]| FlowInfo {
+        let flow = |name: &str| FlowFacts {
             name: name.to_owned(),
-            versions: versions.to_vec(),
-            arguments: vec!["quantity".to_owned()],
+            versions: vec![1, 2],
+            steps: vec!["building".to_owned()],
+            arguments: schemars::json_schema!({ "type": "object", "properties": { "quantity": true }, "required": ["quantity"] }),
+            result: schemars::json_schema!({ "type": "string" }),
         };
-        let flows = [flow("a.b", &[1]), flow("responder", &[])];
+        let flows = |_: &mut SchemaGenerator| vec![flow("a.b"), flow("a.b_c"), flow("a.b.c")];
         let facts = Facts {
             flows: Some(&flows),
             codes: &[("x.y", "Why.")],
         };
         let document = document(&facts);
-        let start = &document["components"]["schemas"]["StartFlow"];
-        assert_eq!(start["properties"]["flow"]["enum"], json!(["a.b"]));
+        let schemas = &document["components"]["schemas"];
+        let start = &schemas["StartFlow"];
+        assert_eq!(
+            start["properties"]["flow"]["enum"],
+            json!(["a.b", "a.b_c", "a.b.c"])
+        );
         let alternative = &start["oneOf"][0]["properties"];
         assert_eq!(alternative["flow"], json!({ "const": "a.b" }));
-        let args = &alternative["args"];
-        assert_eq!(args["properties"], json!({ "quantity": true }));
+        let place = "#/components/schemas/ABArguments";
+        assert_eq!(alternative["args"], json!({ "$ref": place }));
+        assert_eq!(
+            schemas["ABArguments"]["properties"],
+            json!({ "quantity": true })
+        );
+        let operation = &document["paths"]["/v1/flows/a.b"]["post"];
+        for (member, expected) in [
+            ("operationId", json!("startAB")),
+            ("tags", json!(["a flows"])),
+            ("x-permission", json!("flow.start:a.b")),
+            ("x-progress-steps", json!(["building"])),
+        ] {
+            assert_eq!(operation[member], expected, "{member}");
+        }
+        let outcome = &schemas["ABOutcome"]["properties"];
+        assert_eq!(outcome["result"]["type"], "string");
+        assert_eq!(outcome["flow_id"]["type"], "string");
+        // Names that would be one are told apart, here and where the generic start refers to them.
+        let ids = ["a.b_c", "a.b.c"].map(|name| {
+            let path = format!("/v1/flows/{name}");
+            document["paths"][path]["post"]["operationId"].clone()
+        });
+        assert_eq!(ids, ["startABC", "startABC_"]);
+        let last = &start["oneOf"][2]["properties"]["args"]["$ref"];
+        assert_eq!(last, "#/components/schemas/ABC_Arguments");
         let codes = &document["components"]["schemas"]["ErrorCode"]["x-codes"];
         assert_eq!(
             (&codes["x.y"], codes["node.busy"].is_string()),

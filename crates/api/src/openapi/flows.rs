@@ -34,6 +34,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             &codes::BAD_CLIENT_ID,
             &codes::BODY_TOO_LARGE,
             &codes::BODY_TIMEOUT,
+            &codes::RATE_LIMITED,
             &codes::NODE_DRAINING,
             &codes::NODE_STARTING,
             &codes::UNKNOWN_FLOW,

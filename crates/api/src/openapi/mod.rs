@@ -10,6 +10,7 @@ mod answers;
 mod attachments;
 mod build;
 mod consents;
+mod endpoints;
 mod flows;
 mod hospital;
 mod ledger;
@@ -18,8 +19,9 @@ pub(crate) mod parts;
 mod reads;
 mod users;
 
-pub use build::{Facts, document};
+pub use build::{Facts, FlowsOf, document};
 pub(crate) use build::{Parts, assemble};
+pub use endpoints::FlowFacts;
 pub use model::{Answer, COMMON, Content, Kind, Operation, Parameter};
 
 /// Every operation, in the order in which they are shown.

@@ -67,6 +67,16 @@ pub enum Kind {
     HeaderText(&'static str),
 }
 
+impl Kind {
+    /// Where such a parameter stands, unless in the path.
+    pub(super) fn place(self) -> &'static str {
+        match self {
+            Kind::Header | Kind::HeaderText(_) => "header",
+            _ => "query",
+        }
+    }
+}
+
 /// A body.
 #[derive(Clone, Copy, Debug)]
 pub struct Content {

@@ -7,6 +7,7 @@ use ledger::{
     ContractName, LegalName, Party, PartyId, SignedTransaction, StateAndRef, StateRef, TxId,
 };
 use primitives::{Decode, PublicKey};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::arguments::party;
@@ -16,7 +17,7 @@ use crate::{CashError, Currency, IssuedToken, Reference};
 pub(crate) const WINDOW_MS: u64 = 30_000;
 
 /// A token in arguments: a currency with its issuer (this node, if left out) and reference (none, if left out).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TokenArgs {
     /// The currency, such as `GBP`.
@@ -51,7 +52,7 @@ impl TokenArgs {
 }
 
 /// What a flow returns that makes or passes on a state. Encoded as `[state, transaction]`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StateResult {
     /// The new state.
     pub state: StateRef,

@@ -3,6 +3,7 @@
 use flow::{FlowContext, FlowError};
 use ledger::{LegalName, Party, TokenId, TransactionSignature, TxId};
 use primitives::{PublicKey, SignatureContext};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{CashError, Currency, IssuedToken, Reference};
@@ -11,7 +12,7 @@ use crate::{CashError, Currency, IssuedToken, Reference};
 pub(crate) const SELECTION_DEADLINE_MS: u64 = 30_000;
 
 /// What a cash flow returns. Encoded as `[transaction id]`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CashResult {
     /// The transaction.
     pub transaction: TxId,

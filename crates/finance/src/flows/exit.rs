@@ -3,6 +3,7 @@
 use flow::library::{build_and_sign, finality};
 use flow::{Flow, FlowContext, FlowError};
 use ledger::{LegalName, SelectionRequest};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::anonymous::change_key;
@@ -11,7 +12,7 @@ use super::{CashResult, TokenChoice};
 use crate::{CashError, Currency, Reference, cash_builder};
 
 /// Arguments of `cash.exit`. Encoded as an array of the fields in their order, absent ones null.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExitArgs {
     /// The currency.
     pub currency: Currency,
@@ -53,6 +54,13 @@ impl Flow for ExitCash {
     const VERSION: u32 = 1;
     type Args = ExitArgs;
     type Output = CashResult;
+    const STEPS: &'static [&'static str] = &[
+        "selecting cash",
+        "building",
+        "verifying",
+        "notarising",
+        "recording",
+    ];
 
     async fn run(ctx: FlowContext, args: ExitArgs) -> Result<CashResult, FlowError> {
         if let Some(issuer) = &args.issuer

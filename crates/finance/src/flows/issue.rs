@@ -3,6 +3,7 @@
 use flow::library::{build_and_sign, finality};
 use flow::{Flow, FlowContext, FlowError};
 use ledger::LegalName;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::CashResult;
@@ -11,7 +12,7 @@ use super::arguments::{notary, party};
 use crate::{Currency, IssuedToken, Portion, Reference, cash_builder};
 
 /// Arguments of `cash.issue`. Encoded as an array of the fields in their order, absent ones null.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IssueArgs {
     /// The currency, such as `GBP`.
     pub currency: Currency,
@@ -54,6 +55,13 @@ impl Flow for IssueCash {
     const VERSION: u32 = 1;
     type Args = IssueArgs;
     type Output = CashResult;
+    const STEPS: &'static [&'static str] = &[
+        "building",
+        "asking for a fresh key",
+        "receiving a fresh key",
+        "verifying",
+        "recording",
+    ];
 
     async fn run(ctx: FlowContext, args: IssueArgs) -> Result<CashResult, FlowError> {
         ctx.progress("building");

@@ -2,13 +2,14 @@
 
 use flow::{Flow, FlowContext, FlowError};
 use ledger::{LegalName, TxId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{IssueArgs, IssueCash, PayArgs, PayCash, Payment};
 use crate::{Currency, Reference};
 
 /// Arguments of `cash.issue_and_pay`. Encoded as an array of the fields in their order, absent ones null.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IssueAndPayArgs {
     /// The currency, such as `GBP`.
     pub currency: Currency,
@@ -42,7 +43,7 @@ primitives::record!(IssueAndPayArgs {
 });
 
 /// What `cash.issue_and_pay` returns. Encoded as `[issue, payment]`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IssueAndPayResult {
     /// The transaction that made cash.
     pub issue: TxId,
@@ -61,6 +62,15 @@ impl Flow for IssueAndPayCash {
     const VERSION: u32 = 1;
     type Args = IssueAndPayArgs;
     type Output = IssueAndPayResult;
+    const STEPS: &'static [&'static str] = &[
+        "building",
+        "verifying",
+        "recording",
+        "selecting cash",
+        "notarising",
+        "asking for fresh keys",
+        "receiving a fresh key",
+    ];
 
     async fn run(ctx: FlowContext, args: IssueAndPayArgs) -> Result<IssueAndPayResult, FlowError> {
         let issue = IssueArgs {

@@ -4,6 +4,7 @@ use flow::library::{build_and_sign, finality};
 use flow::{Flow, FlowContext, FlowError};
 use ledger::{LegalName, SelectionRequest, StateAndRef, StateRef, TimeWindow};
 use primitives::{Decode, Encode, Timestamp};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::anonymous::{change_key, receiving_key};
@@ -20,7 +21,7 @@ const AGAIN_MS: u64 = 1_000;
 const TOO_EARLY: &str = "notary.time_window_invalid";
 
 /// Arguments of `cash.lock`. Encoded as an array of the fields in their order, absent ones null.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LockArgs {
     /// The currency.
     pub currency: Currency,
@@ -66,6 +67,15 @@ impl Flow for LockCash {
     const VERSION: u32 = 1;
     type Args = LockArgs;
     type Output = CashResult;
+    const STEPS: &'static [&'static str] = &[
+        "asking for a fresh key",
+        "receiving a fresh key",
+        "selecting cash",
+        "building",
+        "verifying",
+        "notarising",
+        "recording",
+    ];
 
     async fn run(ctx: FlowContext, args: LockArgs) -> Result<CashResult, FlowError> {
         if args.quantity == 0 {
@@ -134,6 +144,13 @@ impl Flow for UnlockCash {
     const VERSION: u32 = 1;
     type Args = StateRef;
     type Output = CashResult;
+    const STEPS: &'static [&'static str] = &[
+        "building",
+        "verifying",
+        "notarising",
+        "recording",
+        "waiting for the notary's clock",
+    ];
 
     async fn run(ctx: FlowContext, lock: StateRef) -> Result<CashResult, FlowError> {
         let made = ctx.transaction(&lock.tx).await?;

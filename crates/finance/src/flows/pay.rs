@@ -4,6 +4,7 @@ use flow::library::{build_and_sign, finality, request_key};
 use flow::{Flow, FlowContext, FlowError};
 use ledger::{LegalName, PartyId, SelectionRequest, TokenId};
 use primitives::{Decode, DecodeError, Decoder, Encode, Encoder};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::arguments::{SELECTION_DEADLINE_MS, notary, party};
@@ -14,7 +15,7 @@ use crate::{CashError, Currency, Portion, Reference, cash_builder};
 pub const PAYMENTS_MAX: usize = 1_000;
 
 /// One payment.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Payment {
     /// Who gets it.
@@ -34,7 +35,7 @@ primitives::record!(Payment {
 
 /// Arguments of `cash.pay`: either `token`, or `currency` and perhaps `issuer` and `reference`. Encoded as an array of the
 /// fields in their order, absent ones null.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PayArgs {
     /// The id of the token.
     #[serde(default)]
@@ -101,6 +102,15 @@ impl Flow for PayCash {
     const VERSION: u32 = 1;
     type Args = PayArgs;
     type Output = CashResult;
+    const STEPS: &'static [&'static str] = &[
+        "selecting cash",
+        "building",
+        "asking for fresh keys",
+        "receiving a fresh key",
+        "verifying",
+        "notarising",
+        "recording",
+    ];
 
     async fn run(ctx: FlowContext, args: PayArgs) -> Result<CashResult, FlowError> {
         if args.payments.is_empty() {

@@ -21,6 +21,7 @@ use ledger::{
     TxId,
 };
 use primitives::{Decode, PublicKey};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::anonymous::change_key;
@@ -31,7 +32,7 @@ use crate::{
 };
 
 /// Arguments of `cash.reissue`. Encoded as an array of the fields in their order, absent ones null.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReissueArgs {
     /// The currency.
     pub currency: Currency,
@@ -70,7 +71,7 @@ primitives::record!(ReissueArgs {
 });
 
 /// What `cash.reissue` returns. Encoded as `[exit, issue]`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Reissued {
     /// The transaction that took the cash out of the world.
     pub exit: TxId,
@@ -118,6 +119,14 @@ impl Flow for ReissueCash {
     const VERSION: u32 = 1;
     type Args = ReissueArgs;
     type Output = Reissued;
+    const STEPS: &'static [&'static str] = &[
+        "selecting cash",
+        "building",
+        "asking the issuer",
+        "offering a fresh key",
+        "waiting for the issuer's transactions",
+        "waiting for the final transaction",
+    ];
 
     async fn run(ctx: FlowContext, args: ReissueArgs) -> Result<Reissued, FlowError> {
         let issuer = match &args.issuer {

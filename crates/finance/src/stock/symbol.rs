@@ -55,6 +55,12 @@ impl Serialize for Symbol {
     }
 }
 
+primitives::text_schema!(Symbol, "Symbol", {
+    "pattern": "^[A-Z][A-Z0-9.-]{0,15}$",
+    "examples": ["ACME"],
+    "description": "1 to 16 capital letters, digits, dots and hyphens, a letter first."
+});
+
 impl<'de> Deserialize<'de> for Symbol {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;

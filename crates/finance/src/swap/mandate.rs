@@ -2,6 +2,7 @@
 
 use ledger::{Party, PartyId};
 use primitives::{Decode, DecodeError, Decoder, Domain, Encode, Encoder, Hash, Timestamp};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::SwapError;
@@ -9,7 +10,9 @@ use crate::IssuedToken;
 use crate::stock::StockToken;
 
 /// Which side of a pair a party is on. Encoded as `[0]` or `[1]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
     /// Gives cash, gets stock.

@@ -2,6 +2,7 @@
 
 use ledger::{PartyId, SignedTransaction, TxId};
 use primitives::{Encode, PublicKey};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::signatures::{Given, take_signatures};
@@ -10,7 +11,7 @@ use crate::error::{MESSAGE_MALFORMED, SESSION_ENDED};
 use crate::{FlowContext, FlowError, Session};
 
 /// In which order the parties of a flow are spoken with. Encoded as `[0]` or `[1]`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Turns {
     /// With all at once.

@@ -3,6 +3,7 @@
 use ledger::limits::INPUTS_AND_REFERENCES_MAX;
 use ledger::{LegalName, StateRef, Transition, TransitionGoal};
 use primitives::{Decode, DecodeError, Decoder, Encode, Encoder};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Moved, move_states, respond};
@@ -10,7 +11,7 @@ use crate::error::{NOT_A_NOTARY, UNKNOWN_PARTY};
 use crate::{Flow, FlowContext, FlowError, Responder, Session};
 
 /// Arguments of `ledger.change_notary`. Encoded as an array of the fields in their order.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChangeNotaryArgs {
     /// The states, all of one notary: `{"tx": ..., "index": ...}`. Those that encumber them move along.
     pub states: Vec<StateRef>,
@@ -45,6 +46,14 @@ impl Flow for ChangeNotary {
     const VERSION: u32 = 1;
     type Args = ChangeNotaryArgs;
     type Output = Moved;
+    const STEPS: &'static [&'static str] = &[
+        "locking",
+        "planning",
+        "collecting signatures",
+        "verifying",
+        "notarising",
+        "recording",
+    ];
 
     async fn run(ctx: FlowContext, args: ChangeNotaryArgs) -> Result<Moved, FlowError> {
         let network = ctx.network();

@@ -14,6 +14,7 @@ use ledger::{
     PartyId, SignedTransaction, StateRef, Transition, TransitionGoal, TransitionPlan, TxId,
 };
 use primitives::{Decode, DecodeError, Decoder, Encode, Encoder, PublicKey, SignatureContext};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{NO_STATES, PROPOSAL_REFUSED, UNKNOWN_PARTY};
@@ -32,7 +33,7 @@ pub fn register_flows(registry: &mut FlowRegistry) {
 }
 
 /// What a transition came to. Encoded as `[transaction id, [state reference, ...]]`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Moved {
     /// The transaction.
     pub transaction: TxId,

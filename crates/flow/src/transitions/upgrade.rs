@@ -3,13 +3,14 @@
 use ledger::limits::INPUTS_AND_REFERENCES_MAX;
 use ledger::{StateRef, Transition, TransitionGoal};
 use primitives::{Decode, DecodeError, Decoder, Encode, Encoder, Hash};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Moved, move_states, respond};
 use crate::{Flow, FlowContext, FlowError, Responder, Session};
 
 /// Arguments of `ledger.upgrade`. Encoded as an array of the fields in their order.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UpgradeArgs {
     /// The states, all of one notary: `{"tx": ..., "index": ...}`. The first says which code they are under; those that
     /// encumber them move along.
@@ -45,6 +46,14 @@ impl Flow for Upgrade {
     const VERSION: u32 = 1;
     type Args = UpgradeArgs;
     type Output = Moved;
+    const STEPS: &'static [&'static str] = &[
+        "locking",
+        "planning",
+        "collecting signatures",
+        "verifying",
+        "notarising",
+        "recording",
+    ];
 
     async fn run(ctx: FlowContext, args: UpgradeArgs) -> Result<Moved, FlowError> {
         move_states(&ctx, args.states, TransitionGoal::Code(args.to)).await

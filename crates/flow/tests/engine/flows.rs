@@ -4,6 +4,7 @@ use flow::{Flow, FlowContext, FlowError, FlowRegistry, Responder, Service, Sessi
 
 use ledger::{PartyId, SelectionRequest, SignedTransaction, TokenId};
 use primitives::{Decode, Hash};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use crate::parties::{letter, network, party};
@@ -45,7 +46,7 @@ pub async fn ask(ctx: &FlowContext, what: &str) -> Result<String, FlowError> {
     Ok(String::from_bytes(&bytes)?)
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct AskArgs {
     pub amount: u64,
     pub currency: String,

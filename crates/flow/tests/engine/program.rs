@@ -4,11 +4,12 @@ use std::future::Future;
 use std::pin::Pin;
 
 use flow::{Flow, FlowContext, FlowError, Responder, Session};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::flows::{ask, party};
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub enum Op {
     Ask,
     AskAndCatch,
@@ -41,7 +42,7 @@ primitives::variants!(Op {
     12 => Fail,
 });
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ops {
     pub ops: Vec<Op>,
 }

@@ -13,6 +13,8 @@ const ROOM_BYTES_MIN: u64 = 64 << 10;
 const BODY_BYTES_MIN: u64 = 1 << 10;
 /// The most that any number of things may be: what a node's memory could never hold.
 const COUNT_MAX: u64 = 10_000_000;
+/// The fastest that anything may be allowed, in a second.
+const RATE_MAX: u64 = 1_000_000;
 /// The most that any budget may be, in bytes.
 const BYTES_MAX: u64 = 1 << 40;
 /// The longest time that may be set, in seconds: a year.
@@ -45,6 +47,8 @@ impl NodeConfig {
             bytes("p2p.queue_bytes", p2p.queue_bytes, 0),
             count("api.connections_max", api.connections_max, 1),
             bytes("api.body_bytes_max", api.body_bytes_max, BODY_BYTES_MIN),
+            of("api.user_starts_per_s", api.user_starts_per_s.into(), 0, RATE_MAX),
+            of("api.user_start_bytes_max", api.user_start_bytes_max.into(), 0, u32::MAX.into()),
             count("api.stream_outstanding_max", api.stream_outstanding_max, 1),
             count("api.requests_max", api.requests_max, 1),
             count("api.streams_max", api.streams_max, 1),

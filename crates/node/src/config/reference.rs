@@ -38,6 +38,8 @@ pub const FIELDS: &[Field] = fields! {
     "api.tokens" [""] "Who may call: `{ user = \"...\", sha256 = \"...\" }`, the SHA-256 of the token in hexadecimal.";
     "api.connections_max" [""] "Clients' connections at once; further ones are closed.";
     "api.body_bytes_max" ["bytes"] "Largest body of one request, and longest line of a stream." => "api.body_too_large";
+    "api.user_starts_per_s" ["flows"] "Flows that one user may start in a second, whose entry in users.toml says nothing else; 0 is no bound." => "api.rate_limited";
+    "api.user_start_bytes_max" ["bytes"] "Largest start of a flow by one user, whose entry in users.toml says nothing else; 0 is no bound beside `api.body_bytes_max`." => "api.body_too_large";
     "api.stream_outstanding_max" [""] "Starts outstanding on one stream; the node reads no further while there are so many.";
     "api.requests_max" [""] "Requests in flight at once, over all connections." => "node.busy";
     "api.streams_max" [""] "Streams at once, over all connections." => "node.busy";

@@ -53,6 +53,12 @@ pub struct ApiSection {
     /// Largest body of one request.
     #[serde(default = "body_bytes")]
     pub body_bytes_max: usize,
+    /// Flows that one user may start in a second; 0 is no bound.
+    #[serde(default)]
+    pub user_starts_per_s: u32,
+    /// The largest start of a flow by one user; 0 is no bound but the others.
+    #[serde(default)]
+    pub user_start_bytes_max: u32,
     /// Starts outstanding on one stream.
     #[serde(default = "stream_outstanding")]
     pub stream_outstanding_max: usize,

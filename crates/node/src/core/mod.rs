@@ -12,6 +12,7 @@ mod attachments;
 mod clock;
 mod columns;
 mod consents;
+mod described;
 mod figures;
 mod flow_starts;
 mod gate;
@@ -44,6 +45,7 @@ mod view_fill;
 mod view_rows;
 
 pub use apps::Apps;
+pub use described::described_flows;
 pub use rebuild::{Rebuilt, rebuild_view};
 pub use start::Node;
 pub use start_error::{ERRORS, StartError};

@@ -10,6 +10,7 @@ use super::start::random;
 use super::start_error::StartError;
 use crate::config::NodeConfig;
 use crate::http::{ApiToken, HttpOptions, Tokens};
+use crate::users::StartQuota;
 
 /// The ledger's store's.
 pub(super) fn store_options(config: &NodeConfig) -> store::Options {
@@ -88,6 +89,10 @@ pub(super) fn http_options(
     Ok(HttpOptions {
         connections_max: config.api.connections_max,
         body_bytes_max: config.api.body_bytes_max,
+        start_quota: StartQuota {
+            starts_per_s: Some(config.api.user_starts_per_s),
+            start_bytes_max: Some(config.api.user_start_bytes_max),
+        },
         stream_outstanding_max: config.api.stream_outstanding_max,
         requests_max: config.api.requests_max,
         streams_max: config.api.streams_max,

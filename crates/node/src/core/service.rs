@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
+use api::openapi::FlowFacts;
 use api::{
     Balances, ChainPage, ConsentList, ConsumedPage, ContractList, Drain, FlowJournal, FlowList,
     FlowOrder, FlowOrdered, FlowQuery, Health, LedgerPage, NetworkView, NodeView, NoteView,
@@ -14,9 +15,11 @@ use flow::{FlowId, FlowRegistry};
 use kernel::port::StoreFailure;
 use kernel::{Event, Token};
 use ledger::{ContractRegistry, NetworkMap, NodeInfo, StateRef, TransactionState, TxId};
+use schemars::SchemaGenerator;
 use store::{Embedded, ViewProgress};
 
 use super::columns::Columns;
+use super::described::described_flows;
 use super::flow_starts::kernel_wait;
 use super::ledger_reads;
 use super::shared::Shared;
@@ -81,6 +84,10 @@ impl NodeService for Service {
 
     fn turned_away(&self, count: u64) {
         self.shared.gate.turn_away(count);
+    }
+
+    fn described_flows(&self, generator: &mut SchemaGenerator) -> Vec<FlowFacts> {
+        described_flows(&self.flows, generator)
     }
 
     fn start(&self, starts: Vec<StartRequest<'_>>) {

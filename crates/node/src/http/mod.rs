@@ -29,6 +29,7 @@ mod patient;
 mod permits;
 pub(crate) mod problem;
 mod query_permits;
+mod quotas;
 pub(crate) mod randomness;
 mod range;
 mod refusal;

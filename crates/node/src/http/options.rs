@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::tokens::Tokens;
-use crate::users::{AuditLog, Users};
+use crate::users::{AuditLog, StartQuota, Users};
 
 /// Settings of the API's server; every one has a bound that holds whatever clients do.
 #[derive(Clone, Debug)]
@@ -42,6 +42,8 @@ pub struct HttpOptions {
     pub bodies_bytes_max: usize,
     /// Requests at once on one HTTP/2 connection.
     pub requests_per_connection_max: u32,
+    /// What bounds the starts of users who have no bounds of their own.
+    pub start_quota: StartQuota,
     /// Starts outstanding on one stream; the node reads no further while there are so many.
     pub stream_outstanding_max: usize,
     /// How long a request waits for a flow, or for the vault's view, when it does not say.
@@ -74,6 +76,7 @@ impl HttpOptions {
             followers_bytes_per_s: 16 << 20,
             bodies_bytes_max: 32 << 20,
             requests_per_connection_max: 1_024,
+            start_quota: StartQuota::default(),
             stream_outstanding_max: 4_096,
             wait_default: Duration::from_secs(30),
             wait_max: Duration::from_secs(300),

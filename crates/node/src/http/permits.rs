@@ -33,6 +33,7 @@ pub(super) const NEEDS: &[(Method, &str, Need)] = &[
     (Method::GET, paths::FLOWS, Need::Own("flow.read")),
     (Method::POST, paths::FLOW_BATCH, Need::Some("flow.start")),
     (Method::GET, paths::FLOW, Need::Own("flow.read")),
+    (Method::POST, paths::FLOW, Need::Some("flow.start")),
     (Method::GET, paths::FLOW_EVENTS, Need::Own("flow.read")),
     (Method::POST, paths::FLOW_CANCEL, Need::Own("flow.cancel")),
     (Method::POST, paths::FLOW_RETRY, Need::Own("flow.retry")),
@@ -191,6 +192,7 @@ fn mark(flow: &FlowId, user: &Arc<str>) -> [u8; MARK_BYTES] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::users::StartQuota;
 
     #[test]
     fn a_flow_is_its_starter_s() {
@@ -209,6 +211,7 @@ mod tests {
                     .map(|text| text.parse().expect(text))
                     .collect(),
             )),
+            quota: StartQuota::default(),
         };
         for (method, path, need) in NEEDS {
             let refused = check(&caller(""), method, path);

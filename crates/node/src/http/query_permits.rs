@@ -72,13 +72,14 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::users::Permissions;
+    use crate::users::{Permissions, StartQuota};
 
     fn caller(permission: &str) -> Caller {
         let permission = permission.parse().expect("good");
         Caller {
             name: "ann".into(),
             permissions: Arc::new(Permissions::new(vec![permission])),
+            quota: StartQuota::default(),
         }
     }
 

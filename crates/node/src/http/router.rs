@@ -24,8 +24,8 @@ use super::problem::RefusedWith;
 use super::randomness::Randomness;
 use super::refusal::Refusal;
 use super::routes::{
-    attachments, batch, consents, description, events, flows, hospital, ledger, login, reads,
-    status, uploads, users, vault,
+    attachments, batch, consents, description, endpoints, events, flows, hospital, ledger, login,
+    reads, status, uploads, users, vault,
 };
 use super::service::NodeService;
 use super::stream;
@@ -33,7 +33,7 @@ use super::unread::discard;
 use super::vault_pages::VaultPages;
 use super::vault_tail::Allowance;
 use crate::metrics::NodeMetrics;
-use crate::users::{AuditLine, AuditNote, Caller};
+use crate::users::{AuditLine, AuditNote, Caller, StartRates};
 
 /// What every request needs.
 pub(super) struct ApiState {
@@ -46,6 +46,8 @@ pub(super) struct ApiState {
     /// What followers of the vault share.
     pub(super) vault_pages: VaultPages,
     pub(super) allowance: Allowance,
+    /// How fast users have started flows lately.
+    pub(super) start_rates: StartRates,
 }
 
 impl std::ops::Deref for ApiState {
@@ -69,7 +71,7 @@ pub(super) fn router(state: Arc<ApiState>) -> Router {
     let with_token = Router::new()
         .route(paths::FLOWS, post(flows::start).get(flows::list))
         .route(paths::FLOW_BATCH, post(batch::start))
-        .route(paths::FLOW, get(flows::state))
+        .route(paths::FLOW, get(flows::state).post(endpoints::start))
         .route(paths::FLOW_EVENTS, get(events::flow))
         .route(paths::FLOW_CANCEL, post(flows::cancel))
         .route(paths::FLOW_RETRY, post(hospital::retry))
@@ -239,6 +241,7 @@ fn note(
     let audit = state.options.audit.as_ref()?;
     let elsewhere = [
         paths::FLOWS,
+        paths::FLOW,
         paths::FLOW_BATCH,
         paths::STREAM,
         paths::VAULT_QUERY,

@@ -19,6 +19,7 @@ use super::service::NodeService;
 use super::vault_pages::VaultPages;
 use super::vault_tail::Allowance;
 use crate::metrics::NodeMetrics;
+use crate::users::StartRates;
 
 /// After an accept that failed (most often: no file descriptors left).
 const REST_AFTER_FAULT: Duration = Duration::from_millis(50);
@@ -73,6 +74,7 @@ impl HttpServer {
         Front::start(options, counters, |front| {
             router(Arc::new(ApiState {
                 allowance: Allowance::new(front.options.followers_bytes_per_s),
+                start_rates: StartRates::default(),
                 front: Arc::clone(front),
                 service,
                 metrics,

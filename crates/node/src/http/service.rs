@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Instant;
 
+use api::openapi::FlowFacts;
 use api::{
     Balances, ChainPage, ConsentList, ConsumedPage, ContractList, Drain, FlowJournal, FlowList,
     FlowOrder, FlowOrdered, FlowQuery, FlowStatus, Health, LedgerPage, NetworkView, NodeView,
@@ -13,6 +14,7 @@ use api::{
 };
 use flow::FlowId;
 use ledger::{StateRef, TxId};
+use schemars::SchemaGenerator;
 use tokio::sync::watch;
 
 use super::attachment_service::AttachmentService;
@@ -147,6 +149,11 @@ pub trait NodeService: AttachmentService {
 
     /// So many starts were turned away because there was no room.
     fn turned_away(&self, _count: u64) {}
+
+    /// The flows that can be started, with schemas by this generator.
+    fn described_flows(&self, _generator: &mut SchemaGenerator) -> Vec<FlowFacts> {
+        Vec::new()
+    }
 
     /// Starts flows, in this order. Arguments that do not fit, and starts there is no room for, are answered like all else.
     fn start(&self, starts: Vec<StartRequest<'_>>);

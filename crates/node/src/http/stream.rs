@@ -22,7 +22,7 @@ use std::task::{Context, Poll};
 use std::time::Instant;
 
 use api::StreamStart;
-use api::codes::{BODY_TOO_LARGE, INTERNAL, NODE_BUSY};
+use api::codes::{BODY_TOO_LARGE, INTERNAL};
 use axum::Extension;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::State;
@@ -40,6 +40,7 @@ use super::contain;
 use super::front::no_place;
 use super::input::Input;
 use super::line::write_answer;
+use super::quotas::limited;
 use super::refusal::Refusal;
 use super::room::Room;
 use super::router::ApiState;
@@ -92,6 +93,8 @@ struct StreamBody {
     /// Ids of tickets that are not answered yet.
     outstanding: HashSet<u64>,
     turned_away: TurnedAway,
+    /// Starts that came faster than their user may make them.
+    limited: TurnedAway,
     out: BytesMut,
     stopping: Pin<Box<dyn Future<Output = ()> + Send>>,
     _place: OwnedSemaphorePermit,
@@ -102,6 +105,14 @@ struct Wish<'a> {
     line: StreamStart<'a>,
     flow_id: FlowId,
     seed: [u8; 32],
+}
+
+/// A start that is turned away: its number.
+enum Away {
+    /// There is no room.
+    Busy(u64),
+    /// Its user makes too many; after how many milliseconds to try again.
+    Limited(u64, u64),
 }
 
 /// Only the number, of a line that is no start.
@@ -130,7 +141,8 @@ impl StreamBody {
             answers: Arc::default(),
             arrived: VecDeque::new(),
             outstanding: HashSet::new(),
-            turned_away: TurnedAway::default(),
+            turned_away: TurnedAway::new(Refusal::busy),
+            limited: TurnedAway::new(limited),
             out: BytesMut::new(),
             stopping: Box::pin(async move {
                 // An error means that the server is gone: the same thing.
@@ -205,10 +217,13 @@ impl StreamBody {
             let line = input.line(*span);
             match self.wish(line, &mut room) {
                 Ok(Ok(wish)) => wishes.push(wish),
-                Ok(Err(number)) => {
+                Ok(Err(Away::Busy(number))) => {
                     turned_away += 1;
                     self.turned_away
                         .answer(&mut self.out, number, room.retry_after_ms);
+                }
+                Ok(Err(Away::Limited(number, retry_after_ms))) => {
+                    self.limited.answer(&mut self.out, number, retry_after_ms);
                 }
                 Err(refusal) => {
                     let number = serde_json::from_slice::<Numbered>(line)
@@ -240,9 +255,10 @@ impl StreamBody {
         if turned_away > 0 {
             self.state.metrics.stream_starts.add(turned_away);
             self.state.service.turned_away(turned_away);
-            let due = self.turned_away.due(Instant::now());
-            self.note_turned_away(due);
         }
+        let now = Instant::now();
+        let due = (self.turned_away.due(now), self.limited.due(now));
+        self.note_turned_away(due);
         if starts.is_empty() {
             self.input = input;
             return;
@@ -257,13 +273,20 @@ impl StreamBody {
         self.input = input;
     }
 
-    /// A line that is a start; only its number if there is no room for it.
-    fn wish<'a>(&self, line: &'a [u8], room: &mut Room) -> Result<Result<Wish<'a>, u64>, Refusal> {
-        let line: StreamStart<'a> = from_json(line)?;
+    /// A line that is a start, or one that is turned away.
+    fn wish<'a>(&self, text: &'a [u8], room: &mut Room) -> Result<Result<Wish<'a>, Away>, Refusal> {
+        let line: StreamStart<'a> = from_json(text)?;
         checked_client_id(line.client_id.as_deref())?;
+        let bytes = text.len();
         let allowed = self.caller.check_start(&line.flow);
-        if allowed.is_ok() && !room.take(line.client_id.is_some()) {
-            return Ok(Err(line.n));
+        let allowed = allowed.and_then(|()| self.state.fits(&self.caller, bytes));
+        if allowed.is_ok() {
+            if let Err(retry_after_ms) = self.state.count(&self.caller) {
+                return Ok(Err(Away::Limited(line.n, retry_after_ms)));
+            }
+            if !room.take(line.client_id.is_some()) {
+                return Ok(Err(Away::Busy(line.n)));
+            }
         }
         let (flow_id, seed) = self.state.fresh_for(&self.caller.name)?;
         if let Err(refusal) = allowed {
@@ -284,12 +307,17 @@ impl StreamBody {
         }))
     }
 
-    /// Writes one line into the audit log for all of them.
-    fn note_turned_away(&self, count: Option<u64>) {
-        if let (Some(count), Some(audit)) = (count, &self.state.options.audit) {
-            let user = Arc::clone(&self.caller.name);
-            let line = AuditLine::new(user, self.address.0, "flow.start");
-            audit.write(line.refused(NODE_BUSY.code).counted(count));
+    /// Writes one line into the audit log for all those without room, and one for those that were too many of their user.
+    fn note_turned_away(&self, (busy, limited): (Option<u64>, Option<u64>)) {
+        let Some(audit) = &self.state.options.audit else {
+            return;
+        };
+        for (count, away) in [(busy, &self.turned_away), (limited, &self.limited)] {
+            if let Some(count) = count {
+                let user = Arc::clone(&self.caller.name);
+                let line = AuditLine::new(user, self.address.0, "flow.start");
+                audit.write(line.refused(&away.code()).counted(count));
+            }
         }
     }
 
@@ -361,7 +389,7 @@ impl HttpBody for StreamBody {
 impl Drop for StreamBody {
     fn drop(&mut self) {
         self.answers.close();
-        let rest = self.turned_away.rest();
+        let rest = (self.turned_away.rest(), self.limited.rest());
         self.note_turned_away(rest);
         self.state.metrics.http_streams.decrement();
         if !self.outstanding.is_empty() {

@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, header::AUTHORIZATION};
 use primitives::Hash;
 
 use super::refusal::Refusal;
-use crate::users::{Caller, Permissions, Users};
+use crate::users::{Caller, Permissions, StartQuota, Users};
 
 /// A token's hash and whose it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +48,7 @@ impl Tokens {
         let administrator = self.user(&hash).map(|name| Caller {
             name,
             permissions: Arc::new(Permissions::all()),
+            quota: StartQuota::default(),
         });
         administrator
             .or_else(|| users.and_then(|users| users.caller(hash.as_bytes())))

@@ -1,6 +1,7 @@
-//! Starts that a stream turns away for want of room. Under overload they are most of what comes, so their answer is prepared
-//! and one line of the audit log stands for many.
+//! Starts that a stream turns away: for want of room, or because their user makes too many. Under overload they are most of
+//! what comes, so their answer is prepared and one line of the audit log stands for many.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
@@ -13,8 +14,10 @@ use super::refusal::Refusal;
 const NOTED_EVERY: Duration = Duration::from_secs(1);
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct TurnedAway {
+    /// The refusal with a suggested time, in milliseconds.
+    refusal: fn(u64) -> Refusal,
     /// What follows the number in the answer, for the last suggested time.
     answer: Vec<u8>,
     retry_after_ms: Option<u64>,
@@ -24,11 +27,27 @@ pub(super) struct TurnedAway {
 }
 
 impl TurnedAway {
+    /// None so far, of those that are refused like this.
+    pub(super) fn new(refusal: fn(u64) -> Refusal) -> Self {
+        Self {
+            refusal,
+            answer: Vec::new(),
+            retry_after_ms: None,
+            count: 0,
+            since: None,
+        }
+    }
+
+    /// The code they are refused with.
+    pub(super) fn code(&self) -> Cow<'static, str> {
+        (self.refusal)(0).code
+    }
+
     /// Answers a start.
     pub(super) fn answer(&mut self, out: &mut BytesMut, number: u64, retry_after_ms: u64) {
         if self.retry_after_ms != Some(retry_after_ms) {
             self.retry_after_ms = Some(retry_after_ms);
-            self.answer = prepared(Refusal::busy(retry_after_ms));
+            self.answer = prepared((self.refusal)(retry_after_ms));
         }
         self.count += 1;
         out.reserve(self.answer.len() + 32);
@@ -66,7 +85,7 @@ mod tests {
 
     #[test]
     fn the_prepared_answer_is_the_one_that_is_written_otherwise() {
-        let mut turned_away = TurnedAway::default();
+        let mut turned_away = TurnedAway::new(Refusal::busy);
         for (number, retry_after_ms) in [(0, 50), (7, 50), (u64::MAX, 10_000)] {
             let mut out = BytesMut::new();
             turned_away.answer(&mut out, number, retry_after_ms);
@@ -80,7 +99,7 @@ mod tests {
 
     #[test]
     fn they_are_noted_once_a_second_and_none_is_forgotten() {
-        let mut turned_away = TurnedAway::default();
+        let mut turned_away = TurnedAway::new(Refusal::busy);
         let (start, mut out) = (Instant::now(), BytesMut::new());
         // Milliseconds since the first, starts turned away then, and what is noted.
         for (ms, count, noted) in [

@@ -17,6 +17,7 @@ use super::now_s;
 use super::options::UserLimits;
 use super::password::{PASSWORD_BYTES_MAX, PasswordHash};
 use super::permission::Permissions;
+use super::quota::StartQuota;
 use super::sessions::{Session, Sessions};
 
 /// How often the file is looked at, at most.
@@ -29,6 +30,8 @@ pub struct Caller {
     pub name: Arc<str>,
     /// What the user may do.
     pub permissions: Arc<Permissions>,
+    /// What bounds the user's starts of flows.
+    pub quota: StartQuota,
 }
 
 /// Why nobody was logged in.
@@ -82,6 +85,8 @@ impl Known {
                 password,
                 permissions,
                 tokens,
+                starts_per_s,
+                start_bytes_max,
                 ..
             } = user;
             let name: Arc<str> = name.into();
@@ -92,6 +97,10 @@ impl Known {
             let caller = Caller {
                 name: Arc::clone(&name),
                 permissions: Arc::new(Permissions::new(permissions)),
+                quota: StartQuota {
+                    starts_per_s,
+                    start_bytes_max,
+                },
             };
             known.by_name.insert(name, Account { caller, password });
         }
@@ -264,6 +273,8 @@ mod tests {
             password: PasswordHash::new(b"good"),
             permissions: vec!["tx.read".parse().expect("good")],
             enabled: true,
+            starts_per_s: None,
+            start_bytes_max: None,
             tokens: vec![TokenRecord {
                 sha256: Sha256Text([7; 32]),
                 expires_s: u64::MAX >> 1,

@@ -51,6 +51,12 @@ pub struct UserRecord {
     /// Whether the user may do anything at all.
     #[serde(default = "yes")]
     pub enabled: bool,
+    /// Flows that the user may start in a second; 0 is no bound, and without it the node's settings say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub starts_per_s: Option<u32>,
+    /// The largest start of a flow, in bytes; 0 is no bound, and without it the node's settings say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_bytes_max: Option<u32>,
     /// Long-lived tokens.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tokens: Vec<TokenRecord>,
@@ -212,6 +218,8 @@ impl UserRecord {
             enabled: self.enabled,
             password: self.password.is_some(),
             permissions: self.permissions.iter().map(ToString::to_string).collect(),
+            starts_per_s: self.starts_per_s,
+            start_bytes_max: self.start_bytes_max,
             tokens_expire_ms: ends.map(|end| end.saturating_mul(1_000)).collect(),
         }
     }
@@ -301,6 +309,8 @@ mod tests {
             password: Some(PasswordHash::of_nobody()),
             permissions: vec!["flow.start:cash.*".parse().expect("good")],
             enabled: true,
+            starts_per_s: Some(50),
+            start_bytes_max: Some(0),
             tokens: vec![TokenRecord {
                 sha256: Sha256Text([7; 32]),
                 expires_s: 9,

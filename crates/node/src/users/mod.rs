@@ -3,7 +3,7 @@
 //! Knows nothing of HTTP: it answers "whose token is this" and "may this user do that". The file `users.toml` is written by
 //! the command line and read again by a running node when it changes.
 //!
-//! Modules in reading order: `permission`, `password`, `file`, `options`, `sessions`, `attempts`, `directory` (all of it together),
+//! Modules in reading order: `permission`, `password`, `quota`, `file`, `options`, `sessions`, `attempts`, `directory` (all of it together),
 //! `manage`, `audit`.
 
 mod attempts;
@@ -15,6 +15,7 @@ mod manage;
 mod options;
 mod password;
 mod permission;
+mod quota;
 mod sessions;
 
 pub use audit::{AuditLine, AuditLog, AuditNote};
@@ -27,6 +28,7 @@ pub use manage::{ManageError, TOKEN_DAYS_MAX};
 pub use options::UserLimits;
 pub use password::{PASSWORD_BYTES_MAX, PasswordHash};
 pub use permission::{ACTIONS, BadPermission, Permission, Permissions};
+pub use quota::{StartQuota, StartRates};
 
 /// Seconds since the Unix epoch; 0 on a clock before it.
 pub fn now_s() -> u64 {

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Instant;
 
+use api::openapi::FlowFacts;
 use api::{
     Balance, Balances, ChainEntry, ChainPage, ConsentList, ConsumedEntry, ConsumedPage,
     ContractList, Drain, FlowList, FlowStatus, FlowSummary, Health, LedgerEntry, LedgerPage,
@@ -17,6 +18,7 @@ use node::http::{
     Answer, Ended, Followers, NodeService, Output, Pending, Refusal, Room, SeenChange,
     StartRequest, Ticket, VaultChanges,
 };
+use schemars::SchemaGenerator;
 use tokio::sync::watch;
 
 use crate::fake_files::FakeFiles;
@@ -141,6 +143,17 @@ impl NodeService for Fake {
         self.turned_away.fetch_add(count, Ordering::Relaxed);
     }
 
+    fn described_flows(&self, _: &mut SchemaGenerator) -> Vec<FlowFacts> {
+        let described = ["test.echo", "test.fail", "test.hold"].map(|name| FlowFacts {
+            name: name.to_owned(),
+            versions: vec![1],
+            steps: vec!["holding".to_owned()],
+            arguments: schemars::json_schema!({}),
+            result: schemars::json_schema!({}),
+        });
+        described.to_vec()
+    }
+
     fn start(&self, starts: Vec<StartRequest<'_>>) {
         let mut state = self.state();
         state.largest_batch = state.largest_batch.max(starts.len());
@@ -151,7 +164,7 @@ impl NodeService for Fake {
                 let key = (Arc::clone(start.user), client_id.to_owned());
                 id = *state.by_client.entry(key).or_insert(id);
             }
-            let answer = match start.flow {
+            let answer = match start.flow.trim_start_matches("test.") {
                 _ if start.wait == Wait::None => Answer::Accepted { flow_id: id },
                 "echo" => ended(id, start.args, start.wait == Wait::Delivered),
                 "encoded" => Answer::Ended(Box::new(Ended {

@@ -3,6 +3,7 @@
 
 mod attachments;
 mod description;
+mod endpoints;
 mod events;
 mod fake;
 mod fake_files;

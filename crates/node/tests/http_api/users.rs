@@ -20,6 +20,8 @@ pub fn add(folder: &Path, name: &str, permissions: &[&str]) {
             .map(|text| text.parse().expect(text))
             .collect(),
         enabled: true,
+        starts_per_s: None,
+        start_bytes_max: None,
         tokens: vec![TokenRecord {
             sha256: Sha256Text(*Hash::plain(name.as_bytes()).as_bytes()),
             expires_s: u64::MAX >> 1,

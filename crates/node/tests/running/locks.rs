@@ -7,13 +7,14 @@ use flow::{Flow, FlowContext, FlowError};
 use ledger::StateRef;
 use node::Apps;
 use node::bootstrap::{NetworkSpec, bootstrap};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{ALONE, run, start_with};
 
 /// Arguments of [`Hold`].
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 struct HoldArgs {
     states: Vec<StateRef>,
 }

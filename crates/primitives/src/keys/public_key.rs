@@ -188,6 +188,11 @@ impl Serialize for PublicKey {
     }
 }
 
+crate::text_schema!(PublicKey, "PublicKey", {
+    "pattern": "^(ed25519|p256|composite):[0-9a-fA-F]+$",
+    "description": "A public key: its scheme, a colon, hexadecimal digits."
+});
+
 impl<'de> Deserialize<'de> for PublicKey {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;

@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use flow::{Flow, FlowContext, FlowError, FlowRegistry};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Arguments of [`Frail`].
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct FrailArgs {
     /// The flow does well once this file is there.
     needs: String,

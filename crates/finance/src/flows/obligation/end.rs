@@ -3,6 +3,7 @@
 use flow::library::build_and_sign;
 use flow::{Flow, FlowContext, FlowError};
 use ledger::{StateRef, TimeWindow, TransactionBuilder};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ObligationResult, finish};
@@ -10,7 +11,7 @@ use crate::flows::agreed::lock_state;
 use crate::obligation::{ObligationCommand, ObligationError, ObligationState, builder};
 
 /// Arguments of `obligation.exit`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ObligationArgs {
     /// The newest state of the obligation.
     pub obligation: StateRef,
@@ -19,7 +20,7 @@ pub struct ObligationArgs {
 primitives::record!(ObligationArgs { obligation });
 
 /// Arguments of `obligation.default`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DefaultArgs {
     /// The newest state of the obligation.
     pub obligation: StateRef,
@@ -42,6 +43,7 @@ impl Flow for DefaultObligation {
     const VERSION: u32 = 1;
     type Args = DefaultArgs;
     type Output = ObligationResult;
+    const STEPS: &'static [&'static str] = &["building", "verifying", "notarising", "recording"];
 
     async fn run(ctx: FlowContext, args: DefaultArgs) -> Result<ObligationResult, FlowError> {
         let change = |mut state: ObligationState| {
@@ -71,6 +73,7 @@ impl Flow for ExitObligation {
     const VERSION: u32 = 1;
     type Args = ObligationArgs;
     type Output = ObligationResult;
+    const STEPS: &'static [&'static str] = &["building", "verifying", "notarising", "recording"];
 
     async fn run(ctx: FlowContext, args: ObligationArgs) -> Result<ObligationResult, FlowError> {
         obligee_changes(

@@ -4,6 +4,7 @@ use flow::library::build_and_sign;
 use flow::{Flow, FlowContext, FlowError};
 use ledger::{LegalName, TransactionBuilder};
 use primitives::{Decode, DecodeError, Decoder, Encode, Encoder, Hash, Timestamp};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ObligationResult, finish};
@@ -13,7 +14,7 @@ use crate::flows::arguments::{notary, party};
 use crate::obligation::{ObligationCommand, ObligationError, ObligationState, TOKENS_MAX, builder};
 
 /// Arguments of `obligation.issue`. Encoded as an array of the fields in their order, absent ones null.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IssueObligationArgs {
     /// Who is owed.
     pub to: LegalName,
@@ -67,6 +68,14 @@ impl Flow for IssueObligation {
     const VERSION: u32 = 1;
     type Args = IssueObligationArgs;
     type Output = ObligationResult;
+    const STEPS: &'static [&'static str] = &[
+        "building",
+        "asking for a fresh key",
+        "receiving a fresh key",
+        "verifying",
+        "notarising",
+        "recording",
+    ];
 
     async fn run(
         ctx: FlowContext,

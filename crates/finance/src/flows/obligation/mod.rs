@@ -16,13 +16,14 @@ use flow::library::finality;
 use flow::{FlowContext, FlowError};
 use ledger::{SignedTransaction, StateRef, TxId};
 use primitives::{Hash, PublicKey};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::flows::agreed::{output_of, parties};
 use crate::obligation::{ObligationState, obligation_name};
 
 /// What a flow returns that changes one obligation. Encoded as `[obligation, transaction, state, owed]`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ObligationResult {
     /// The obligation, the same in all its versions.
     pub obligation: Hash,

@@ -8,6 +8,7 @@ use flow::library::{
 use flow::{Flow, FlowContext, FlowError, Responder, Session};
 use ledger::{LegalName, PartyId, SignedTransaction, StateRef, TransactionBuilder, TxId};
 use primitives::{Decode, DecodeError, Decoder, Encode, Encoder, PublicKey};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{MoveObligation, MoveObligationArgs};
@@ -19,7 +20,7 @@ use crate::obligation::{
 };
 
 /// Arguments of `obligation.net`. Encoded as an array of the fields in their order, absent ones null.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NetObligationsArgs {
     /// The newest states of the obligations: 2 to 256, of the same cash, due time and notary.
     pub obligations: Vec<StateRef>,
@@ -47,7 +48,7 @@ impl Decode for NetObligationsArgs {
 }
 
 /// What `obligation.net` returns. Encoded as `[transaction, netted, states]`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NetResult {
     /// The transaction.
     pub transaction: TxId,
@@ -106,6 +107,14 @@ impl Flow for NetObligations {
     const VERSION: u32 = 1;
     type Args = NetObligationsArgs;
     type Output = NetResult;
+    const STEPS: &'static [&'static str] = &[
+        "asking for obligations",
+        "building",
+        "collecting signatures",
+        "verifying",
+        "notarising",
+        "recording",
+    ];
 
     async fn run(ctx: FlowContext, args: NetObligationsArgs) -> Result<NetResult, FlowError> {
         if !(2..=OBLIGATIONS_MAX).contains(&args.obligations.len()) {

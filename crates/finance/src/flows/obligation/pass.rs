@@ -3,6 +3,7 @@
 use flow::library::build_and_sign;
 use flow::{Flow, FlowContext, FlowError};
 use ledger::{LegalName, StateRef, TransactionBuilder};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ObligationResult, finish};
@@ -12,7 +13,7 @@ use crate::flows::arguments::party;
 use crate::obligation::{ObligationCommand, ObligationError, builder};
 
 /// Arguments of `obligation.move`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MoveObligationArgs {
     /// The newest state of the obligation.
     pub obligation: StateRef,
@@ -39,6 +40,14 @@ impl Flow for MoveObligation {
     const VERSION: u32 = 1;
     type Args = MoveObligationArgs;
     type Output = ObligationResult;
+    const STEPS: &'static [&'static str] = &[
+        "asking for a fresh key",
+        "receiving a fresh key",
+        "building",
+        "verifying",
+        "notarising",
+        "recording",
+    ];
 
     async fn run(
         ctx: FlowContext,

@@ -3,6 +3,7 @@
 use flow::library::build_and_sign;
 use flow::{Flow, FlowContext, FlowError};
 use ledger::{SelectionRequest, StateRef};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ObligationResult, finish};
@@ -12,7 +13,7 @@ use crate::obligation::{ObligationCommand, ObligationError, SettlementPayment, b
 use crate::{Portion, cash_builder};
 
 /// Arguments of `obligation.settle`. Encoded as an array of the fields in their order, absent ones null.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SettleObligationArgs {
     /// The newest state of the obligation.
     pub obligation: StateRef,
@@ -43,6 +44,13 @@ impl Flow for SettleObligation {
     const VERSION: u32 = 1;
     type Args = SettleObligationArgs;
     type Output = ObligationResult;
+    const STEPS: &'static [&'static str] = &[
+        "selecting cash",
+        "building",
+        "verifying",
+        "notarising",
+        "recording",
+    ];
 
     async fn run(
         ctx: FlowContext,

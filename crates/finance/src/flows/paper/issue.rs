@@ -4,6 +4,7 @@ use flow::library::{build_and_sign, finality};
 use flow::{Flow, FlowContext, FlowError};
 use ledger::{LegalName, TimeWindow};
 use primitives::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::flows::agreed::{StateResult, TokenArgs, WINDOW_MS, output_of};
@@ -13,7 +14,7 @@ use crate::paper::{PaperError, PaperState, builder, paper_name};
 use crate::{CashError, Reference};
 
 /// Arguments of `paper.issue`. Encoded as an array of the fields in their order, absent ones null.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IssuePaperArgs {
     /// What it is redeemed for, in minor units.
     pub face: u64,
@@ -55,6 +56,14 @@ impl Flow for IssuePaper {
     const VERSION: u32 = 1;
     type Args = IssuePaperArgs;
     type Output = StateResult;
+    const STEPS: &'static [&'static str] = &[
+        "building",
+        "asking for a fresh key",
+        "receiving a fresh key",
+        "verifying",
+        "notarising",
+        "recording",
+    ];
 
     async fn run(ctx: FlowContext, args: IssuePaperArgs) -> Result<StateResult, FlowError> {
         ctx.progress("building");

@@ -3,6 +3,7 @@
 use flow::library::{build_and_sign, finality};
 use flow::{Flow, FlowContext, FlowError};
 use ledger::{LegalName, StateRef, TransactionBuilder};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::open;
@@ -12,7 +13,7 @@ use crate::flows::arguments::party;
 use crate::paper::{PaperError, builder, paper_name};
 
 /// Arguments of `paper.move`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MovePaperArgs {
     /// The paper's state.
     pub paper: StateRef,
@@ -39,6 +40,14 @@ impl Flow for MovePaper {
     const VERSION: u32 = 1;
     type Args = MovePaperArgs;
     type Output = StateResult;
+    const STEPS: &'static [&'static str] = &[
+        "asking for a fresh key",
+        "receiving a fresh key",
+        "building",
+        "verifying",
+        "notarising",
+        "recording",
+    ];
 
     async fn run(ctx: FlowContext, args: MovePaperArgs) -> Result<StateResult, FlowError> {
         let to = party(&ctx, &args.to)?.clone();

@@ -3,6 +3,7 @@
 use flow::library::{build_and_sign, collect_signatures, finality, sign_transaction};
 use flow::{Flow, FlowContext, FlowError, Responder, Session};
 use ledger::{SelectionRequest, StateRef, TransactionBuilder};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::open;
@@ -14,7 +15,7 @@ use crate::flows::arguments::SELECTION_DEADLINE_MS;
 use crate::paper::{PaperCommand, PaperError, builder, paper_name};
 
 /// Arguments of `paper.redeem`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RedeemPaperArgs {
     /// The paper's state.
     pub paper: StateRef,
@@ -35,6 +36,14 @@ impl Flow for RedeemPaper {
     const VERSION: u32 = 1;
     type Args = RedeemPaperArgs;
     type Output = CashResult;
+    const STEPS: &'static [&'static str] = &[
+        "selecting cash",
+        "building",
+        "collecting signatures",
+        "verifying",
+        "notarising",
+        "recording",
+    ];
 
     async fn run(ctx: FlowContext, args: RedeemPaperArgs) -> Result<CashResult, FlowError> {
         let input = lock_state(&ctx, args.paper).await?;

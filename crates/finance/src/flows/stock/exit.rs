@@ -3,6 +3,7 @@
 use flow::library::{build_and_sign, finality};
 use flow::{Flow, FlowContext, FlowError};
 use ledger::{LegalName, SelectionRequest};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::flows::CashResult;
@@ -11,7 +12,7 @@ use crate::flows::arguments::{SELECTION_DEADLINE_MS, notary};
 use crate::stock::{StockError, StockToken, Symbol, builder};
 
 /// Arguments of `stock.exit`. Encoded as an array of the fields in their order, absent ones null.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExitStockArgs {
     /// The symbol, of this issuer.
     pub symbol: Symbol,
@@ -45,6 +46,13 @@ impl Flow for ExitStock {
     const VERSION: u32 = 1;
     type Args = ExitStockArgs;
     type Output = CashResult;
+    const STEPS: &'static [&'static str] = &[
+        "selecting stock",
+        "building",
+        "verifying",
+        "notarising",
+        "recording",
+    ];
 
     async fn run(ctx: FlowContext, args: ExitStockArgs) -> Result<CashResult, FlowError> {
         if args.quantity == 0 {

@@ -3,6 +3,7 @@
 use flow::library::{build_and_sign, finality};
 use flow::{Flow, FlowContext, FlowError};
 use ledger::LegalName;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Portion;
@@ -12,7 +13,7 @@ use crate::flows::arguments::{notary, party};
 use crate::stock::{StockToken, Symbol, builder};
 
 /// Arguments of `stock.issue`. Encoded as an array of the fields in their order, absent ones null.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IssueStockArgs {
     /// The symbol: 1 to 16 capital letters, digits, dots and hyphens, a letter first.
     pub symbol: Symbol,
@@ -51,6 +52,13 @@ impl Flow for IssueStock {
     const VERSION: u32 = 1;
     type Args = IssueStockArgs;
     type Output = CashResult;
+    const STEPS: &'static [&'static str] = &[
+        "building",
+        "asking for a fresh key",
+        "receiving a fresh key",
+        "verifying",
+        "recording",
+    ];
 
     async fn run(ctx: FlowContext, args: IssueStockArgs) -> Result<CashResult, FlowError> {
         ctx.progress("building");

@@ -10,13 +10,14 @@ pub use transfer::{TransferStock, TransferStockArgs};
 
 use flow::{FlowContext, FlowError};
 use ledger::LegalName;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::arguments::party;
 use crate::stock::{StockToken, Symbol};
 
 /// A stock in arguments: its symbol with its issuer (this node, if left out).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StockArgs {
     /// The symbol.

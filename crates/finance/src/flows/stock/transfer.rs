@@ -3,6 +3,7 @@
 use flow::library::{build_and_sign, finality};
 use flow::{Flow, FlowContext, FlowError};
 use ledger::{LegalName, SelectionRequest};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::StockArgs;
@@ -13,7 +14,7 @@ use crate::flows::arguments::{SELECTION_DEADLINE_MS, notary, party};
 use crate::stock::{StockError, Symbol, builder};
 
 /// Arguments of `stock.transfer`. Encoded as an array of the fields in their order, absent ones null.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TransferStockArgs {
     /// The symbol.
     pub symbol: Symbol,
@@ -59,6 +60,15 @@ impl Flow for TransferStock {
     const VERSION: u32 = 1;
     type Args = TransferStockArgs;
     type Output = CashResult;
+    const STEPS: &'static [&'static str] = &[
+        "asking for a fresh key",
+        "receiving a fresh key",
+        "selecting stock",
+        "building",
+        "verifying",
+        "notarising",
+        "recording",
+    ];
 
     async fn run(ctx: FlowContext, args: TransferStockArgs) -> Result<CashResult, FlowError> {
         if args.quantity == 0 {

@@ -4,6 +4,7 @@ use flow::Fetching;
 use flow::library::Turns;
 use ledger::{LegalName, StateRef, TxId};
 use primitives::{Decode, DecodeError, Decoder, Encode, Encoder};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::leg::STATES_MAX;
@@ -14,7 +15,7 @@ use crate::flows::stock::StockArgs;
 pub const PAIRS_MAX: usize = 5;
 
 /// How the parties' back chains are fetched. Encoded as `[0]` or `[1]`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Resolve {
     /// What a party gives comes along with its answer, and missing ancestors many at once.
@@ -36,7 +37,7 @@ impl Resolve {
 }
 
 /// A pair: one pays, the other gives stock. Encoded as an array of the fields in their order.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Exchange {
     /// Who pays, and gets the stock.
@@ -90,7 +91,7 @@ impl Decode for Exchange {
 }
 
 /// Arguments of `swap.run`. Encoded as an array of the fields in their order, absent ones null.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SwapArgs {
     /// 1 to 5 pairs, no party twice.
     pub pairs: Vec<Exchange>,
@@ -142,7 +143,7 @@ impl Decode for SwapArgs {
 const PAIRS_ENCODED_MAX: usize = 64;
 
 /// The new states of a pair. Encoded as an array of the fields in their order, absent ones null.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExchangeResult {
     /// The cash, now the seller's.
     pub cash: StateRef,
@@ -162,7 +163,7 @@ primitives::record!(ExchangeResult {
 });
 
 /// What `swap.run` returns. Encoded as `[transaction, pairs]`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SwapResult {
     /// The transaction.
     pub transaction: TxId,

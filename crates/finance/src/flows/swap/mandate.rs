@@ -4,6 +4,7 @@ use flow::library::{build_and_sign, finality};
 use flow::{Flow, FlowContext, FlowError};
 use ledger::{LegalName, StateAndRef, StateRef, TransactionBuilder};
 use primitives::{Decode, Encode, Timestamp};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::flows::agreed::{StateResult, lock_state, output_of};
@@ -13,7 +14,7 @@ use crate::flows::{CashResult, TokenArgs};
 use crate::swap::{Mandate, MandateCommand, Market, Side, SwapError, mandate_code, mandate_name};
 
 /// Arguments of `swap.mandate`. Encoded as an array of the fields in their order, absent ones null.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GiveMandateArgs {
     /// Who may have swaps proposed.
     pub coordinator: LegalName,
@@ -56,6 +57,13 @@ impl Flow for GiveMandate {
     const VERSION: u32 = 1;
     type Args = GiveMandateArgs;
     type Output = StateResult;
+    const STEPS: &'static [&'static str] = &[
+        "looking for earlier mandates",
+        "building",
+        "verifying",
+        "notarising",
+        "recording",
+    ];
 
     async fn run(ctx: FlowContext, args: GiveMandateArgs) -> Result<StateResult, FlowError> {
         if args.price == 0 || args.quantity_max == 0 {
@@ -121,7 +129,7 @@ impl Flow for GiveMandate {
 }
 
 /// Arguments of `swap.revoke`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RevokeMandateArgs {
     /// The mandate's state.
     pub mandate: StateRef,
@@ -138,6 +146,7 @@ impl Flow for RevokeMandate {
     const VERSION: u32 = 1;
     type Args = RevokeMandateArgs;
     type Output = CashResult;
+    const STEPS: &'static [&'static str] = &["building", "verifying", "notarising", "recording"];
 
     async fn run(ctx: FlowContext, args: RevokeMandateArgs) -> Result<CashResult, FlowError> {
         let input = lock_state(&ctx, args.mandate).await?;

@@ -27,6 +27,17 @@ impl Flow for Swap {
     const VERSION: u32 = 1;
     type Args = SwapArgs;
     type Output = SwapResult;
+    const STEPS: &'static [&'static str] = &[
+        "asking the parties",
+        "selecting states",
+        "locking states",
+        "building",
+        "collecting signatures",
+        "verifying",
+        "notarising",
+        "distributing",
+        "recording",
+    ];
 
     async fn run(ctx: FlowContext, args: SwapArgs) -> Result<SwapResult, FlowError> {
         let turns = args.sessions.unwrap_or_default();

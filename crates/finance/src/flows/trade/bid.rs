@@ -4,6 +4,7 @@ use flow::library::{build_and_sign, finality};
 use flow::{Flow, FlowContext, FlowError};
 use ledger::{ContractName, LegalName, StateRef, TransactionBuilder};
 use primitives::{Encode, Timestamp, hex};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::open_bid;
@@ -15,7 +16,7 @@ use crate::trade::{ASSET_BYTES_MAX, Asset, BidCommand, BidState, TradeError, bid
 use crate::{CashError, Reference};
 
 /// A commercial paper that is wanted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PaperTerms {
     /// Who owes the face value.
@@ -41,7 +42,7 @@ primitives::record!(PaperTerms {
 
 /// Arguments of `trade.bid`: either `paper`, or `contract` and `data`. Encoded as an array of the fields in their order,
 /// absent ones null.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlaceBidArgs {
     /// Who may take the bid.
     pub seller: LegalName,
@@ -85,6 +86,7 @@ impl Flow for PlaceBid {
     const VERSION: u32 = 1;
     type Args = PlaceBidArgs;
     type Output = StateResult;
+    const STEPS: &'static [&'static str] = &["building", "verifying", "notarising", "recording"];
 
     async fn run(ctx: FlowContext, args: PlaceBidArgs) -> Result<StateResult, FlowError> {
         ctx.progress("building");
@@ -146,7 +148,7 @@ fn wanted(ctx: &FlowContext, args: &PlaceBidArgs) -> Result<Asset, FlowError> {
 }
 
 /// Arguments of `trade.withdraw`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WithdrawBidArgs {
     /// The bid's state.
     pub bid: StateRef,
@@ -163,6 +165,7 @@ impl Flow for WithdrawBid {
     const VERSION: u32 = 1;
     type Args = WithdrawBidArgs;
     type Output = CashResult;
+    const STEPS: &'static [&'static str] = &["building", "verifying", "notarising", "recording"];
 
     async fn run(ctx: FlowContext, args: WithdrawBidArgs) -> Result<CashResult, FlowError> {
         let input = lock_state(&ctx, args.bid).await?;

@@ -6,6 +6,7 @@ use ledger::{
     SelectionRequest, SignedTransaction, StateAndRef, StateRef, TimeWindow, TransactionState,
 };
 use primitives::{Decode, Encode, PublicKey, Timestamp};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::open_bid;
@@ -21,7 +22,7 @@ use crate::{CashState, Portion, cash_builder, cash_name};
 const BUYER_DEADLINE_MS: u64 = 10_000;
 
 /// Arguments of `trade.sell`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SellArgs {
     /// The state that is sold.
     pub asset: StateRef,
@@ -58,6 +59,15 @@ impl Flow for Sell {
     const VERSION: u32 = 1;
     type Args = SellArgs;
     type Output = CashResult;
+    const STEPS: &'static [&'static str] = &[
+        "offering",
+        "receiving a proposal",
+        "verifying the proposal",
+        "signing",
+        "verifying",
+        "notarising",
+        "recording",
+    ];
 
     async fn run(ctx: FlowContext, args: SellArgs) -> Result<CashResult, FlowError> {
         let StateAndRef { state, reference } = lock_state(&ctx, args.asset).await?;

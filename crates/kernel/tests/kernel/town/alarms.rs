@@ -9,6 +9,7 @@ use ledger::{
     TransactionSignature,
 };
 use primitives::{Decode, DecodeError, Encode, Hash, PublicKey, SignatureContext, Timestamp};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// An alarm.
@@ -73,7 +74,7 @@ impl Contract for AlarmContract {
 }
 
 /// Arguments of [`SetAlarm`].
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct SetArgs {
     /// In so many milliseconds.
     pub in_ms: u64,
@@ -156,7 +157,7 @@ impl Flow for Ring {
 }
 
 /// Arguments of [`Refer`].
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct ReferArgs {
     /// Whose alarm.
     pub node: u64,

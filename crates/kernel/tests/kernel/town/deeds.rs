@@ -10,6 +10,7 @@ use ledger::{
     TransactionSignature, TxId,
 };
 use primitives::{DecodeError, Hash, KeyPair, PublicKey, Scheme, SignatureContext};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{flows, key};
@@ -103,7 +104,7 @@ impl Flow for MakeDeed {
 }
 
 /// Arguments of [`UseBond`].
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct UseBondArgs {
     /// The bond to be used up; a first one is made, if there is none.
     pub bond: Option<StateRef>,

@@ -6,6 +6,7 @@ use super::alarms::{Refer, Ring, SetAlarm, Shows, Unset};
 use flow::{Flow, FlowContext, FlowError, FlowRegistry, Responder, Session};
 use ledger::{LegalName, StateRef};
 use primitives::{Hash, SignatureContext};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 thread_local! {
@@ -99,7 +100,7 @@ impl Flow for Frail {
 }
 
 /// Arguments of [`Hold`].
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct HoldArgs {
     /// The state to be held.
     pub state: StateRef,

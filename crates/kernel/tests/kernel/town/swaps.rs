@@ -4,6 +4,7 @@ use flow::library::{Identities, swap_identities};
 use flow::{Flow, FlowContext, FlowError, FlowRegistry, Responder, Session};
 use ledger::OwnershipProof;
 use primitives::{Hash, PublicKey};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::name;
@@ -14,7 +15,7 @@ pub fn register(flows: &mut FlowRegistry) {
 }
 
 /// What the initiator does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Lie {
     /// As the library says.
     None,
@@ -37,7 +38,7 @@ primitives::variants!(Lie {
 });
 
 /// With whom, and how.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct SwapArgs {
     pub with: u64,
     pub lie: Lie,

@@ -88,10 +88,14 @@ fn wish(
     address: ClientAddress,
     start: &[u8],
 ) -> Result<Wish, Refusal> {
+    let bytes = start.len();
     let start: StartFlow = from_json(start)?;
     checked_client_id(start.client_id.as_deref())?;
     let (flow_id, seed) = state.fresh_for(&caller.name)?;
-    if let Err(refusal) = caller.check_start(&start.flow) {
+    let admitted = caller
+        .check_start(&start.flow)
+        .and_then(|()| state.admit(caller, bytes));
+    if let Err(refusal) = admitted {
         let client_id = start.client_id.as_deref();
         if let Some(note) = state.start_note(caller, address, (&start.flow, &flow_id), client_id) {
             note.end(Some(&refusal.code));

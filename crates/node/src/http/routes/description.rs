@@ -12,6 +12,7 @@ use axum::http::header::{
     X_FRAME_OPTIONS,
 };
 use axum::response::IntoResponse;
+use schemars::SchemaGenerator;
 
 use super::Answered;
 use crate::http::refusal::Refusal;
@@ -24,7 +25,7 @@ const NONCE: &str = "NONCE";
 /// `GET /v1/openapi.json`
 pub(in crate::http) async fn openapi(State(state): State<Arc<ApiState>>) -> Answered {
     let json = state.description.get_or_init(|| {
-        let flows = state.service.node().flows;
+        let flows = |generator: &mut SchemaGenerator| state.service.described_flows(generator);
         let facts = Facts {
             flows: Some(&flows),
             codes: &crate::codes::all(),

@@ -9,7 +9,7 @@ use axum::Extension;
 use axum::body::Body;
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
-use axum::http::header::LOCATION;
+use axum::http::header::{LINK, LOCATION};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::IntoResponse;
 use flow::FlowId;
@@ -40,19 +40,32 @@ pub(in crate::http) async fn start(
     body: Body,
 ) -> Answered {
     let (body, _place) = whole(body, &state).await?;
+    let bytes = body.len();
     let wish: StartFlow = from_json(&body)?;
     drop(body);
     checked_client_id(wish.client_id.as_deref())?;
+    let admitted = caller
+        .check_start(&wish.flow)
+        .and_then(|()| state.admit(&caller, bytes));
+    started(&state, (&caller, address), &wish, admitted).await
+}
+
+/// Starts what is admitted and waits as wished. What is not is refused, and the audit log says so.
+pub(super) async fn started(
+    state: &ApiState,
+    (caller, address): (&Caller, ClientAddress),
+    wish: &StartFlow,
+    admitted: Result<(), Refusal>,
+) -> Answered {
     let (flow_id, seed) = state.fresh_for(&caller.name)?;
     let client_id = wish.client_id.as_deref();
-    let mut note = state.start_note(&caller, address, (&wish.flow, &flow_id), client_id);
-    if let Err(refusal) = caller.check_start(&wish.flow) {
+    let mut note = state.start_note(caller, address, (&wish.flow, &flow_id), client_id);
+    if let Err(refusal) = admitted {
         if let Some(note) = note {
             note.end(Some(&refusal.code));
         }
         return Err(refusal);
     }
-    let user = Arc::clone(&caller.name);
     let submit = |wait: Wait, ticket: Ticket| {
         state.service.start(vec![StartRequest {
             flow_id,
@@ -60,8 +73,8 @@ pub(in crate::http) async fn start(
             flow: &wish.flow,
             version: wish.version,
             args: wish.args.get(),
-            user: &user,
-            client_id: wish.client_id.as_deref(),
+            user: &caller.name,
+            client_id,
             wait,
             ticket,
         }]);
@@ -255,8 +268,17 @@ pub(super) fn answered(service: &dyn NodeService, answer: Answer, started: bool)
         return json(StatusCode::OK, &outcome);
     }
     let mut response = json(StatusCode::ACCEPTED, &outcome)?;
-    if let Ok(place) = HeaderValue::try_from(paths::with(paths::FLOW, &outcome.flow_id)) {
-        response.headers_mut().insert(LOCATION, place);
+    let place = |path: &str| paths::with(path, &outcome.flow_id);
+    if let Ok(flow) = HeaderValue::try_from(place(paths::FLOW)) {
+        response.headers_mut().insert(LOCATION, flow);
+    }
+    let links = format!(
+        "<{}>; rel=\"monitor\", <{}>; rel=\"cancel\"",
+        place(paths::FLOW_EVENTS),
+        place(paths::FLOW_CANCEL)
+    );
+    if let Ok(links) = HeaderValue::try_from(links) {
+        response.headers_mut().insert(LINK, links);
     }
     Ok(response)
 }

@@ -4,6 +4,7 @@ pub(super) mod attachments;
 pub(super) mod batch;
 pub(super) mod consents;
 pub(super) mod description;
+pub(super) mod endpoints;
 pub(super) mod events;
 pub(super) mod flows;
 pub(super) mod hospital;

@@ -73,6 +73,8 @@ pub(in crate::http) async fn add(
         password,
         permissions,
         enabled: true,
+        starts_per_s: new.starts_per_s,
+        start_bytes_max: new.start_bytes_max,
         tokens: Vec::new(),
     };
     let shown = user.view();
@@ -116,6 +118,8 @@ pub(in crate::http) async fn change(
     let changed = users
         .change(&caller, name, move |user| {
             user.enabled = asked.enabled.unwrap_or(user.enabled);
+            user.starts_per_s = asked.starts_per_s.or(user.starts_per_s);
+            user.start_bytes_max = asked.start_bytes_max.or(user.start_bytes_max);
             if let Some(permissions) = permissions {
                 user.permissions = permissions;
             }

@@ -1,6 +1,7 @@
 //! `tally flow`: start flows and look after them.
 
 mod cancel;
+mod describe;
 mod get;
 mod journal;
 mod list;
@@ -22,6 +23,8 @@ use crate::output::{Ink, Output, pairs, stdout_ink};
 pub enum Command {
     /// Start a flow and wait for it
     Start(start::Args),
+    /// The flows that can be started: arguments, result, permission, steps
+    Describe(describe::Args),
     /// What became of a flow
     Get(get::Args),
     /// Flows that have not ended
@@ -48,6 +51,7 @@ impl Command {
     pub fn run(self) -> Result<(), Failure> {
         match self {
             Command::Start(arguments) => arguments.run(),
+            Command::Describe(arguments) => arguments.run(),
             Command::Get(arguments) => arguments.run(),
             Command::List(arguments) => arguments.run(),
             Command::Scheduled(arguments) => arguments.run(),
@@ -64,6 +68,7 @@ impl Command {
     pub fn wants_json(&self) -> bool {
         match self {
             Command::Start(arguments) => arguments.output.json,
+            Command::Describe(arguments) => arguments.output.json,
             Command::Get(arguments) => arguments.output.json,
             Command::List(arguments) => arguments.output.json,
             Command::Scheduled(arguments) => arguments.output.json,

@@ -15,7 +15,7 @@ use crate::target::Target;
 pub struct Args {
     #[command(flatten)]
     target: Target,
-    /// The flow's name, such as cash.issue; 'tally node info' lists them
+    /// The flow's name, such as cash.issue; 'tally flow describe' lists them
     #[arg(long, value_name = "NAME")]
     flow: String,
     /// Its version; the newest if left out

@@ -88,6 +88,8 @@ impl<'a> Book<'a> {
                     password,
                     permissions: parsed(&new.permissions)?,
                     enabled: true,
+                    starts_per_s: new.starts_per_s,
+                    start_bytes_max: new.start_bytes_max,
                     tokens: Vec::new(),
                 };
                 UsersFile::change(folder, |file| {
@@ -109,6 +111,8 @@ impl<'a> Book<'a> {
                 let permissions = change.permissions.as_deref().map(parsed).transpose()?;
                 change_record(folder, name, |user| {
                     user.enabled = change.enabled.unwrap_or(user.enabled);
+                    user.starts_per_s = change.starts_per_s.or(user.starts_per_s);
+                    user.start_bytes_max = change.start_bytes_max.or(user.start_bytes_max);
                     if let Some(permissions) = permissions {
                         user.permissions = permissions;
                     }

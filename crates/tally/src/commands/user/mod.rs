@@ -30,6 +30,8 @@ pub enum Command {
     Grant(Grant),
     /// Take permissions away
     Revoke(Grant),
+    /// Bound how many flows a user may start in a second, and how large a start may be
+    Limit(Limit),
     /// Shut a user out, keeping what there is of the user
     Disable(Named),
     /// Let a disabled user in again
@@ -66,12 +68,32 @@ pub struct Add {
     /// What to allow, such as flow.start:cash.* or vault.query; may be repeated
     #[arg(long = "grant", value_name = "PERMISSION")]
     permissions: Vec<Permission>,
+    /// Flows that the user may start in a second; 0 is no bound, and without it the node's settings say
+    #[arg(long, value_name = "N")]
+    starts_per_s: Option<u32>,
+    /// Bytes of the largest start; 0 is no bound, and without it the node's settings say
+    #[arg(long, value_name = "BYTES")]
+    start_bytes_max: Option<u32>,
     /// No password: the user has tokens only
     #[arg(long, conflicts_with = "password_stdin")]
     no_password: bool,
     /// Read the password from the first line of standard input instead of asking
     #[arg(long)]
     password_stdin: bool,
+}
+
+/// Arguments of `tally user limit`.
+#[derive(Debug, clap::Args)]
+#[group(id = "bounds", required = true, multiple = true, args = ["starts_per_s", "start_bytes_max"])]
+pub struct Limit {
+    #[command(flatten)]
+    named: Named,
+    /// Flows in a second; 0 is no bound
+    #[arg(long, value_name = "N")]
+    starts_per_s: Option<u32>,
+    /// Bytes of the largest start; 0 is no bound
+    #[arg(long, value_name = "BYTES")]
+    start_bytes_max: Option<u32>,
 }
 
 /// Arguments of `tally user passwd`.
@@ -156,6 +178,11 @@ impl Command {
                     revoke.permissions.iter().map(ToString::to_string).collect();
                 held.retain(|permission| !revoked.contains(permission));
             }),
+            Command::Limit(limit) => limit.named.change(UserChange {
+                starts_per_s: limit.starts_per_s,
+                start_bytes_max: limit.start_bytes_max,
+                ..UserChange::default()
+            }),
             Command::Disable(named) => named.enabled(false),
             Command::Enable(named) => named.enabled(true),
             Command::Token(arguments) => token(&arguments),
@@ -175,6 +202,7 @@ impl Command {
             | Command::Disable(named)
             | Command::Enable(named)
             | Command::RevokeTokens(named) => &named.common,
+            Command::Limit(arguments) => &arguments.named.common,
             Command::Passwd(arguments) => &arguments.named.common,
             Command::Grant(arguments) | Command::Revoke(arguments) => &arguments.named.common,
             Command::Token(arguments) => &arguments.named.common,
@@ -195,6 +223,8 @@ fn add(arguments: Add) -> Result<(), Failure> {
         name,
         password,
         permissions: permissions.collect(),
+        starts_per_s: arguments.starts_per_s,
+        start_bytes_max: arguments.start_bytes_max,
     })?;
     show(common.output, &user)
 }
@@ -222,6 +252,14 @@ fn token(arguments: &Token) -> Result<(), Failure> {
     named.common.output.show(&given, |_| given.token.clone())
 }
 
+fn bound(bound: Option<u32>) -> String {
+    match bound {
+        None => "as the node's settings say".to_owned(),
+        Some(0) => "no bound".to_owned(),
+        Some(bound) => bound.to_string(),
+    }
+}
+
 fn show(output: Output, user: &UserView) -> Result<(), Failure> {
     output.show(user, |_| {
         pairs(&[
@@ -229,6 +267,8 @@ fn show(output: Output, user: &UserView) -> Result<(), Failure> {
             ("enabled", user.enabled.to_string()),
             ("password", user.password.to_string()),
             ("tokens", user.tokens_expire_ms.len().to_string()),
+            ("starts a second", bound(user.starts_per_s)),
+            ("bytes of a start", bound(user.start_bytes_max)),
             ("permissions", user.permissions.join(" ")),
         ])
     })

@@ -1,0 +1,238 @@
+//! An operation for each flow that can be started: `POST /v1/flows/{name}`, with the schemas of its arguments and its result.
+
+use std::collections::BTreeSet;
+
+use schemars::generate::SchemaGenerator;
+use schemars::{JsonSchema, Schema};
+use serde_json::{Map, Value, json};
+
+use super::answers::problems_of;
+use super::build::parameter;
+use super::model::{Kind, Operation, Parameter};
+use super::parts::{READ, TIMEOUT, WAIT, parameter as named};
+use crate::codes::{self, ErrorInfo};
+use crate::{Outcome, paths};
+
+/// A flow that can be started, for the description.
+#[derive(Clone, Debug)]
+pub struct FlowFacts {
+    /// Its registered name.
+    pub name: String,
+    /// Its versions; the schemas are of the last.
+    pub versions: Vec<u32>,
+    /// The steps that it shows, in their usual order.
+    pub steps: Vec<String>,
+    /// Of its arguments.
+    pub arguments: Schema,
+    /// Of its result.
+    pub result: Schema,
+}
+
+/// What flows' endpoints may refuse with, besides what all operations may.
+pub(super) const CODES: &[&ErrorInfo] = &[
+    &codes::BAD_JSON,
+    &codes::BAD_PARAMETER,
+    &codes::BAD_CLIENT_ID,
+    &codes::BODY_TOO_LARGE,
+    &codes::BODY_TIMEOUT,
+    &codes::RATE_LIMITED,
+    &codes::NODE_DRAINING,
+    &codes::NODE_STARTING,
+    &codes::UNKNOWN_FLOW,
+];
+
+const QUERY: &[Parameter] = &[
+    WAIT,
+    TIMEOUT,
+    named(
+        "client_id",
+        Kind::Text(128),
+        "Makes the start exactly once: the same id again names the same flow and gives its outcome.",
+    ),
+    named("version", Kind::Count, "A version; the newest if left out."),
+    named(
+        "Idempotency-Key",
+        Kind::HeaderText("^[!-~]{1,128}$"),
+        "The same as `client_id`, for clients that send this header.",
+    ),
+];
+
+/// Adds the flows' operations to the paths and their schemas to the definitions. Gives the tags that they belong to.
+pub(super) fn describe(
+    flows: &[FlowFacts],
+    paths: &mut Map<String, Value>,
+    generator: &mut SchemaGenerator,
+) -> Vec<Value> {
+    let mut tags: Vec<String> = Vec::new();
+    for (flow, name) in flows.iter().zip(names(flows)) {
+        let arguments = arguments_of(&name);
+        let outcome = format!("{name}Outcome");
+        let mut schema = flow.arguments.clone();
+        describe_as(&mut schema, &flow.name, "What it is started with.");
+        let ended = outcome_of(flow, generator);
+        let definitions = generator.definitions_mut();
+        definitions.insert(arguments.clone(), schema.to_value());
+        definitions.insert(outcome.clone(), ended);
+        let tag = tag(&flow.name);
+        if !tags.contains(&tag) {
+            tags.push(tag.clone());
+        }
+        let operation = operation(flow, (&name, &tag), (&arguments, &outcome), generator);
+        let path = paths::with(paths::FLOW, &flow.name);
+        paths.insert(path, json!({ "post": operation }));
+    }
+    let text = "An endpoint for each flow of this kind: the body is its arguments, the answer its outcome.";
+    tags.iter()
+        .map(|tag| json!({ "name": tag, "description": text }))
+        .collect()
+}
+
+/// What operations and schemas are named after: each flow's name in the way of types, told apart where that is the same.
+pub(super) fn names(flows: &[FlowFacts]) -> Vec<String> {
+    let mut taken = BTreeSet::new();
+    let mut names = Vec::with_capacity(flows.len());
+    for flow in flows {
+        let mut name = pascal(&flow.name);
+        while !taken.insert(name.clone()) {
+            name.push('_');
+        }
+        names.push(name);
+    }
+    names
+}
+
+/// The name of the schema of a flow's arguments.
+pub(super) fn arguments_of(name: &str) -> String {
+    format!("{name}Arguments")
+}
+
+/// Whether a flow may be started without arguments.
+pub(super) fn needs_nothing(flow: &FlowFacts) -> bool {
+    let required = flow.arguments.get("required").and_then(Value::as_array);
+    let is_object = match flow.arguments.get("type") {
+        Some(Value::String(kind)) => kind == "object",
+        Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "object"),
+        _ => false,
+    };
+    is_object && required.is_none_or(Vec::is_empty)
+}
+
+fn operation(
+    flow: &FlowFacts,
+    (name, tag): (&str, &str),
+    (arguments, outcome): (&str, &str),
+    generator: &mut SchemaGenerator,
+) -> Value {
+    let parameters: Vec<Value> = QUERY
+        .iter()
+        .map(|query| parameter(query, query.kind.place(), generator))
+        .collect();
+    let answer = |help: &str, headers: Value| {
+        json!({
+            "description": help,
+            "headers": headers,
+            "content": { "application/json": { "schema": reference(outcome) } },
+            "links": { "outcome": {
+                "operationId": "getFlow",
+                "parameters": { "flow_id": "$response.body#/flow_id" },
+                "description": "Where the flow stands.",
+            } },
+        })
+    };
+    let mut responses = Map::new();
+    responses.insert(
+        "200".to_owned(),
+        answer("The flow has ended; one that failed says why.", json!({})),
+    );
+    let text = |help: &str| json!({ "description": help, "schema": { "type": "string" } });
+    responses.insert(
+        "202".to_owned(),
+        answer(
+            "The flow goes on: the time to wait is over, or nothing was to be waited for.",
+            json!({
+                "Location": text("Where to ask for the flow."),
+                "Link": text("Its events, as the relation `monitor`, and what cancels it, as `cancel`."),
+            }),
+        ),
+    );
+    let problems = Operation {
+        method: "post",
+        path: paths::FLOW,
+        codes: CODES,
+        others: true,
+        ..READ
+    };
+    problems_of(&problems, &mut responses);
+    let versions = match flow.versions.as_slice() {
+        [] | [_] => String::new(),
+        all => {
+            let all: Vec<String> = all.iter().map(ToString::to_string).collect();
+            format!(
+                " Versions: {}; the schemas are of the last.",
+                all.join(", ")
+            )
+        }
+    };
+    json!({
+        "operationId": format!("start{name}"),
+        "tags": [tag],
+        "summary": format!("Starts {}.", flow.name),
+        "description": format!("Starts the flow `{}` with the body as its arguments, and waits as asked. A flow that fails is an answer, not a problem.{versions}", flow.name),
+        "parameters": parameters,
+        "requestBody": {
+            "required": !needs_nothing(flow),
+            "content": { "application/json": { "schema": reference(arguments) } },
+        },
+        "responses": responses,
+        "x-flow": flow.name,
+        "x-permission": format!("flow.start:{}", flow.name),
+        "x-progress-steps": flow.steps,
+    })
+}
+
+/// What becomes of a flow, with its own result.
+fn outcome_of(flow: &FlowFacts, generator: &mut SchemaGenerator) -> Value {
+    let mut outcome = Outcome::json_schema(generator);
+    if let Some(properties) = outcome.get_mut("properties").and_then(Value::as_object_mut) {
+        let mut result = flow.result.clone();
+        // Beside a reference a description stands alone in every version of JSON schemas that tools know.
+        if result.get("$ref").is_none() {
+            describe_as(&mut result, "", "Its output, if it ended well.");
+        }
+        properties.insert("result".to_owned(), result.to_value());
+    }
+    describe_as(&mut outcome, &flow.name, "What became of it.");
+    outcome.to_value()
+}
+
+fn describe_as(schema: &mut Schema, flow: &str, otherwise: &str) {
+    let said = schema.get("description").and_then(Value::as_str);
+    let text = match (flow, said) {
+        ("", Some(said)) => said.to_owned(),
+        ("", None) => otherwise.to_owned(),
+        (flow, _) => format!("`{flow}`: {otherwise}"),
+    };
+    schema.insert("description".to_owned(), text.into());
+}
+
+pub(super) fn reference(name: &str) -> Value {
+    json!({ "$ref": format!("#/components/schemas/{name}") })
+}
+
+/// What a flow's operation belongs to: its application.
+fn tag(name: &str) -> String {
+    let application = name.split('.').next().unwrap_or(name);
+    format!("{application} flows")
+}
+
+/// `cash.issue_and_pay` as `CashIssueAndPay`.
+fn pascal(name: &str) -> String {
+    let words = name.split(|c: char| !c.is_ascii_alphanumeric());
+    words
+        .flat_map(|word| {
+            let mut letters = word.chars();
+            let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+            first.into_iter().chain(letters)
+        })
+        .collect()
+}

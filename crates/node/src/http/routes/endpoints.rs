@@ -1,0 +1,119 @@
+//! An endpoint for each flow: the path names it, the body is its arguments, the answer its outcome.
+
+use std::sync::Arc;
+
+use api::codes::{BAD_CLIENT_ID, BAD_PARAMETER};
+use api::{StartFlow, Wait};
+use axum::Extension;
+use axum::body::{Body, HttpBody};
+use axum::extract::rejection::{PathRejection, QueryRejection};
+use axum::extract::{Path, Query, State};
+use axum::http::HeaderMap;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::Answered;
+use super::flows::started;
+use super::parameters::{checked_client_id, from_json, query, segment, whole};
+use crate::http::connection::ClientAddress;
+use crate::http::refusal::Refusal;
+use crate::http::router::ApiState;
+use crate::http::unread::discard;
+use crate::users::Caller;
+
+/// The header that means what `client_id` means.
+const IDEMPOTENCY_KEY: &str = "idempotency-key";
+/// What an empty body stands for: no arguments.
+const NOTHING: &[u8] = b"{}";
+
+/// `?wait=&timeout_ms=&client_id=&version=`
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::http) struct StartQuery {
+    wait: Option<Wait>,
+    timeout_ms: Option<u64>,
+    client_id: Option<String>,
+    version: Option<u32>,
+}
+
+/// `POST /v1/flows/{name}`. Whether the user may is looked at before the body is read.
+pub(in crate::http) async fn start(
+    State(state): State<Arc<ApiState>>,
+    Extension(caller): Extension<Caller>,
+    Extension(address): Extension<ClientAddress>,
+    headers: HeaderMap,
+    name: Result<Path<String>, PathRejection>,
+    parameters: Result<Query<StartQuery>, QueryRejection>,
+    body: Body,
+) -> Answered {
+    let wish = match wish(&headers, name, parameters) {
+        Ok(wish) => wish,
+        Err(refusal) => {
+            discard(body).await;
+            return Err(refusal);
+        }
+    };
+    let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+    let admitted = caller
+        .check_start(&wish.flow)
+        .and_then(|()| state.admit(&caller, announced));
+    if admitted.is_err() {
+        discard(body).await;
+        return started(&state, (&caller, address), &wish, admitted).await;
+    }
+    let (body, _place) = whole(body, &state).await?;
+    let fits = state.fits(&caller, body.len());
+    let args = match body.trim_ascii() {
+        [] => NOTHING,
+        body => body,
+    };
+    let args: &RawValue = from_json(args)?;
+    let wish = StartFlow {
+        args: args.to_owned(),
+        ..wish
+    };
+    drop(body);
+    started(&state, (&caller, address), &wish, fits).await
+}
+
+/// What the head of a request asks for.
+fn wish(
+    headers: &HeaderMap,
+    name: Result<Path<String>, PathRejection>,
+    parameters: Result<Query<StartQuery>, QueryRejection>,
+) -> Result<StartFlow, Refusal> {
+    let flow = segment(name)?;
+    let parameters = query(parameters)?;
+    let client_id = client_id(headers, parameters.client_id)?;
+    checked_client_id(client_id.as_deref())?;
+    Ok(StartFlow {
+        flow,
+        version: parameters.version,
+        args: RawValue::NULL.to_owned(),
+        client_id,
+        wait: parameters.wait.unwrap_or_default(),
+        timeout_ms: parameters.timeout_ms,
+    })
+}
+
+/// The client id: of the query or of the header, which may put it in quotes; where there are both they are the same.
+fn client_id(headers: &HeaderMap, of_query: Option<String>) -> Result<Option<String>, Refusal> {
+    let mut keys = headers.get_all(IDEMPOTENCY_KEY).into_iter();
+    let Some(key) = keys.next() else {
+        return Ok(of_query);
+    };
+    let bad = |text: &str| Refusal::listed(&BAD_CLIENT_ID, text);
+    let key = std::str::from_utf8(key.as_bytes())
+        .map_err(|_| bad("the header Idempotency-Key is not UTF-8"))?
+        .trim();
+    let unquoted = key
+        .strip_prefix('"')
+        .and_then(|rest| rest.strip_suffix('"'))
+        .unwrap_or(key);
+    let is_other = of_query.as_deref().is_some_and(|id| id != unquoted);
+    if is_other || keys.next().is_some() {
+        let text = "client_id and Idempotency-Key name different starts; send one of them";
+        return Err(Refusal::listed(&BAD_PARAMETER, text));
+    }
+    Ok(Some(unquoted.to_owned()))
+}

@@ -1,0 +1,195 @@
+//! `tally flow describe`: the flows that a node can start, from its own description.
+
+use api::FlowFailure;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::failure::Failure;
+use crate::output::{Output, Table, pairs, stdout_ink};
+use crate::target::Target;
+
+/// Schemas that are looked into on the way to a type's name, at most.
+const DEPTH_MAX: usize = 8;
+
+/// Arguments of `tally flow describe`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A flow, such as cash.issue; all of them if left out
+    flow: Option<String>,
+    #[command(flatten)]
+    target: Target,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// A flow that can be started.
+#[derive(Debug, Serialize)]
+struct Described {
+    flow: String,
+    endpoint: String,
+    permission: String,
+    steps: Vec<String>,
+    arguments: Value,
+    result: Value,
+}
+
+impl Args {
+    pub fn run(self) -> Result<(), Failure> {
+        let (wanted, output) = (self.flow, self.output);
+        self.target.with_client(async |client| {
+            let document = client.openapi().await?;
+            let mut flows = described(&document);
+            let Some(wanted) = wanted else {
+                return output.show(&flows, |flows| list(flows));
+            };
+            flows.retain(|flow| flow.flow == wanted);
+            let Some(flow) = flows.pop() else {
+                return Err(Failure::from(FlowFailure {
+                    code: "flow.unknown".to_owned(),
+                    message: format!("the node can start no flow '{wanted}'"),
+                    hint: "List the flows with 'tally flow describe'.".to_owned(),
+                    retry_after_ms: None,
+                }));
+            };
+            output.show(&flow, |flow| one(&document, flow))
+        })
+    }
+}
+
+/// Every operation that starts one flow.
+fn described(document: &Value) -> Vec<Described> {
+    let paths = document["paths"].as_object().into_iter().flatten();
+    let flows = paths.filter_map(|(path, methods)| {
+        let operation = &methods["post"];
+        let flow = operation["x-flow"].as_str()?;
+        let json = |place: &Value| {
+            let schema = &place["content"]["application/json"]["schema"];
+            resolved(document, schema).clone()
+        };
+        let outcome = json(&operation["responses"]["200"]);
+        let steps = operation["x-progress-steps"].as_array().into_iter();
+        let steps = steps.flatten().filter_map(Value::as_str);
+        Some(Described {
+            flow: flow.to_owned(),
+            endpoint: format!("POST {path}"),
+            permission: text(&operation["x-permission"]),
+            steps: steps.map(str::to_owned).collect(),
+            arguments: json(&operation["requestBody"]),
+            result: resolved(document, &outcome["properties"]["result"]).clone(),
+        })
+    });
+    let mut flows: Vec<Described> = flows.collect();
+    flows.sort_by(|a, b| a.flow.cmp(&b.flow));
+    flows
+}
+
+fn list(flows: &[Described]) -> String {
+    let mut table = Table::new(&["flow", "permission", "arguments"]);
+    for flow in flows {
+        let fields = flow.arguments["properties"].as_object().into_iter();
+        let fields: Vec<&str> = fields.flatten().map(|(name, _)| name.as_str()).collect();
+        table.row([flow.flow.clone(), flow.permission.clone(), fields.join(" ")]);
+    }
+    table.render(stdout_ink())
+}
+
+fn one(document: &Value, flow: &Described) -> String {
+    let head = pairs(&[
+        ("flow", flow.flow.clone()),
+        ("endpoint", flow.endpoint.clone()),
+        ("permission", flow.permission.clone()),
+        ("steps", flow.steps.join(", ")),
+    ]);
+    let arguments = fields(document, "argument", &flow.arguments);
+    let result = fields(document, "result", &flow.result);
+    format!("{head}\n\n{arguments}\n\n{result}")
+}
+
+/// The fields of an object; what is no object is one nameless field.
+fn fields(document: &Value, what: &str, schema: &Value) -> String {
+    let mut table = Table::new(&[what, "type", "required", "meaning"]);
+    let required = |name: &str| {
+        let required = schema["required"].as_array();
+        required.is_some_and(|all| all.iter().any(|field| field == name))
+    };
+    match schema["properties"].as_object() {
+        Some(properties) => {
+            for (name, field) in properties {
+                let needed = if required(name) { "yes" } else { "" };
+                table.row([
+                    name.clone(),
+                    kind(document, field, DEPTH_MAX),
+                    needed.to_owned(),
+                    meaning(document, field),
+                ]);
+            }
+        }
+        None => table.row([
+            "(itself)".to_owned(),
+            kind(document, schema, DEPTH_MAX),
+            "yes".to_owned(),
+            meaning(document, schema),
+        ]),
+    }
+    table.render(stdout_ink())
+}
+
+/// The first sentence of what is said of a field, on one line.
+fn meaning(document: &Value, field: &Value) -> String {
+    let said = match field["description"].as_str() {
+        Some(said) => said.to_owned(),
+        None => text(&resolved(document, field)["description"]),
+    };
+    let line = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    line.split_once(". ")
+        .map_or(line.clone(), |(first, _)| format!("{first}."))
+}
+
+/// What a schema is, in a word or two.
+fn kind(document: &Value, schema: &Value, depth: usize) -> String {
+    if let Some(place) = schema["$ref"].as_str() {
+        let name = place.rsplit('/').next().unwrap_or_default();
+        return name.to_owned();
+    }
+    if let Some(alternatives) = schema["anyOf"].as_array().or(schema["oneOf"].as_array())
+        && depth > 0
+    {
+        let kinds = alternatives
+            .iter()
+            .filter(|alternative| alternative["type"] != "null")
+            .map(|alternative| kind(document, alternative, depth - 1));
+        let mut kinds: Vec<String> = kinds.collect();
+        kinds.dedup();
+        return kinds.join(" or ");
+    }
+    let named = match &schema["type"] {
+        Value::Array(kinds) => kinds
+            .iter()
+            .filter_map(Value::as_str)
+            .find(|kind| *kind != "null"),
+        kind => kind.as_str(),
+    };
+    match named {
+        Some("array") if depth > 0 => {
+            format!("list of {}", kind(document, &schema["items"], depth - 1))
+        }
+        Some("string") => "text".to_owned(),
+        Some("boolean") => "true or false".to_owned(),
+        Some("integer") => "whole number".to_owned(),
+        Some(other) => other.to_owned(),
+        None => "any".to_owned(),
+    }
+}
+
+fn resolved<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
+    let place = schema["$ref"]
+        .as_str()
+        .and_then(|text| text.strip_prefix('#'));
+    place
+        .and_then(|place| document.pointer(place))
+        .unwrap_or(schema)
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
