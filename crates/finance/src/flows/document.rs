@@ -4,6 +4,7 @@ use flow::library::{build_and_sign, finality};
 use flow::{Flow, FlowContext, FlowError};
 use ledger::{LegalName, TransactionBuilder};
 use primitives::{Encode, Hash};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::agreed::{StateResult, output_of};
@@ -13,7 +14,7 @@ use crate::document::{
 };
 
 /// Arguments of `document.share`. Encoded as an array of the fields in their order, absent ones null.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ShareArgs {
     /// With whom.
     pub to: LegalName,
@@ -42,6 +43,7 @@ impl Flow for ShareDocument {
     const VERSION: u32 = 1;
     type Args = ShareArgs;
     type Output = StateResult;
+    const STEPS: &'static [&'static str] = &["building", "verifying", "recording"];
 
     async fn run(ctx: FlowContext, args: ShareArgs) -> Result<StateResult, FlowError> {
         ctx.progress("building");
