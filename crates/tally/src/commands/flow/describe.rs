@@ -118,7 +118,7 @@ fn fields(document: &Value, what: &str, schema: &Value) -> String {
                 let needed = if required(name) { "yes" } else { "" };
                 table.row([
                     name.clone(),
-                    kind(document, field, DEPTH_MAX),
+                    kind(field, DEPTH_MAX),
                     needed.to_owned(),
                     meaning(document, field),
                 ]);
@@ -126,7 +126,7 @@ fn fields(document: &Value, what: &str, schema: &Value) -> String {
         }
         None => table.row([
             "(itself)".to_owned(),
-            kind(document, schema, DEPTH_MAX),
+            kind(schema, DEPTH_MAX),
             "yes".to_owned(),
             meaning(document, schema),
         ]),
@@ -146,7 +146,7 @@ fn meaning(document: &Value, field: &Value) -> String {
 }
 
 /// What a schema is, in a word or two.
-fn kind(document: &Value, schema: &Value, depth: usize) -> String {
+fn kind(schema: &Value, depth: usize) -> String {
     if let Some(place) = schema["$ref"].as_str() {
         let name = place.rsplit('/').next().unwrap_or_default();
         return name.to_owned();
@@ -157,7 +157,7 @@ fn kind(document: &Value, schema: &Value, depth: usize) -> String {
         let kinds = alternatives
             .iter()
             .filter(|alternative| alternative["type"] != "null")
-            .map(|alternative| kind(document, alternative, depth - 1));
+            .map(|alternative| kind(alternative, depth - 1));
         let mut kinds: Vec<String> = kinds.collect();
         kinds.dedup();
         return kinds.join(" or ");
@@ -171,7 +171,7 @@ fn kind(document: &Value, schema: &Value, depth: usize) -> String {
     };
     match named {
         Some("array") if depth > 0 => {
-            format!("list of {}", kind(document, &schema["items"], depth - 1))
+            format!("list of {}", kind(&schema["items"], depth - 1))
         }
         Some("string") => "text".to_owned(),
         Some("boolean") => "true or false".to_owned(),
