@@ -7,12 +7,13 @@ use flow::library::{
 use flow::{Flow, FlowContext, FlowError, Responder, Session};
 use ledger::{TransactionBuilder, TxId};
 use primitives::{Encode, Hash};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::flows;
 
 /// Arguments of [`Cosign`].
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct CosignArgs {
     /// The number of the other node.
     pub with: u64,
