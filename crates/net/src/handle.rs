@@ -139,6 +139,12 @@ impl Handle {
         gone.values().for_each(|peer| peer.retire());
     }
 
+    /// Bytes that wait for the peer, with 64 for each message.
+    pub fn queued_bytes(&self, peer: &PartyId) -> usize {
+        let peers = self.shared.peers();
+        peers.get(peer).map_or(0, |peer| peer.outbox().bytes())
+    }
+
     /// The peers, in order of their ids.
     pub fn peers(&self) -> Vec<PeerStatus> {
         let peers = self.shared.peers();

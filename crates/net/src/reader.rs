@@ -224,7 +224,9 @@ impl LinkState {
                 frames += 1;
                 let body = unpacker.unpack(&header, body)?;
                 let peer = link.peer.id;
-                let mut message = |bytes| batch.push(Inbound::Message { peer, bytes });
+                // A header's stream is below 16.
+                let lane = u8::try_from(header.stream).unwrap_or(u8::MAX);
+                let mut message = |bytes| batch.push(Inbound::Message { peer, lane, bytes });
                 match header.kind {
                     Kind::Batch => assembly.batch(&header, body, message)?,
                     Kind::Chunk => {

@@ -21,6 +21,8 @@ pub enum Inbound {
     Message {
         /// The peer, authenticated.
         peer: PartyId,
+        /// The stream that it came in, below 16: for messages of this program the priority that its sender gave it.
+        lane: u8,
         /// The message; anything can be in it.
         bytes: Vec<u8>,
     },

@@ -10,6 +10,7 @@ pub mod uploads;
 pub mod users;
 
 pub(crate) mod core;
+pub(crate) mod files;
 
 pub use core::{Apps, Node, Rebuilt, StartError, described_flows, rebuild_view};
 
@@ -19,6 +20,7 @@ pub const ERRORS: &[&[primitives::ErrorInfo]] = &[
     chain::ERRORS,
     config::ERRORS,
     core::ERRORS,
+    files::ERRORS,
     http::ERRORS,
     users::ERRORS,
 ];

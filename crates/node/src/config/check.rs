@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::attachments::TRUSTED_PEERS_MAX;
 use super::transitions::UPGRADES_MAX;
 use super::{ConfigError, NodeConfig, TokenEntry};
 
@@ -20,6 +21,13 @@ const BYTES_MAX: u64 = 1 << 40;
 /// The longest time that may be set, in seconds: a year.
 const SECONDS_MAX: u64 = 365 * 24 * 3_600;
 
+/// Least budgets for files that move: a few of their parts.
+const FILES_BYTES_MIN: u64 = 1 << 20;
+/// The most files fetched at once: each is open, and has a writer.
+const FILES_MAX: u64 = 1_000;
+/// The longest that files are kept, in days: a century.
+const DAYS_MAX: u64 = 36_500;
+
 /// The most retries of one failure in a row.
 const RETRIES_MAX: u64 = 1_000;
 /// The longest wait before a retry, in milliseconds: a day.
@@ -37,7 +45,7 @@ impl NodeConfig {
     /// Every number with its range.
     #[rustfmt::skip]
     pub(super) fn ranged(&self) -> Vec<Ranged> {
-        let Self { p2p, api, users, limits, hospital, cache, store, .. } = self;
+        let Self { p2p, api, users, limits, attachments, hospital, cache, store, .. } = self;
         let of = |field, value: u64, least, most| Ranged { field, value, least, most };
         let count = |field, value: usize, least| of(field, value as u64, least, COUNT_MAX);
         let bytes = |field, value: usize, least| of(field, value as u64, least, BYTES_MAX);
@@ -79,6 +87,15 @@ impl NodeConfig {
             // A selection of one coin may need a second to swap for it.
             count("limits.coins_per_token", limits.coins_per_token, 2),
             bytes("limits.inbound_bytes", limits.inbound_bytes, ROOM_BYTES_MIN),
+            bytes("attachments.memory_bytes", attachments.memory_bytes, FILES_BYTES_MIN),
+            bytes("attachments.peer_memory_bytes", attachments.peer_memory_bytes, FILES_BYTES_MIN),
+            of("attachments.at_once", attachments.at_once as u64, 1, FILES_MAX),
+            of("attachments.at_once_per_peer", attachments.at_once_per_peer as u64, 1, FILES_MAX),
+            of("attachments.down_bytes_per_s", attachments.down_bytes_per_s, 0, BYTES_MAX),
+            of("attachments.up_bytes_per_s", attachments.up_bytes_per_s, 0, BYTES_MAX),
+            of("attachments.keep_free_bytes", attachments.keep_free_bytes, 0, BYTES_MAX),
+            of("attachments.keep_unreferenced_days", attachments.keep_unreferenced_days, 0, DAYS_MAX),
+            of("attachments.keep_parts_hours", attachments.keep_parts_hours, 1, 24 * DAYS_MAX),
             of("hospital.busy_retries", hospital.busy_retries.into(), 0, RETRIES_MAX),
             of("hospital.busy_wait_first_ms", hospital.busy_wait_first_ms, 1, RETRY_WAIT_MS_MAX),
             of("hospital.busy_wait_most_ms", hospital.busy_wait_most_ms, 1, RETRY_WAIT_MS_MAX),
@@ -158,6 +175,11 @@ impl NodeConfig {
             let message = format!("{upgrades} entries are too many; at most {UPGRADES_MAX}");
             return Err(out_of_range("transitions.accept_upgrades", message));
         }
+        let trusted = self.attachments.trust_peers.len();
+        if trusted > TRUSTED_PEERS_MAX {
+            let message = format!("{trusted} names are too many; at most {TRUSTED_PEERS_MAX}");
+            return Err(out_of_range("attachments.trust_peers", message));
+        }
         for address in &self.p2p.advertised {
             if !ledger::is_address(address) {
                 let message = format!("'{address}' is not of the form host:port");
@@ -221,6 +243,10 @@ mod tests {
             (
                 "[hospital]\nbusy_wait_most_ms = 100",
                 "x.toml: hospital.busy_wait_first_ms: 250 is too large; it is at most hospital.busy_wait_most_ms, 100",
+            ),
+            (
+                "[attachments]\nmemory_bytes = 1000",
+                "x.toml: attachments.memory_bytes: 1000 is too small; it is at least 1048576",
             ),
             (
                 "[users]\npassword_checks = 1000",

@@ -1,5 +1,6 @@
 //! `node.toml`: everything an operator can set, with defaults and units. `docs/reference/config.md` lists the fields.
 
+mod attachments;
 mod check;
 mod error;
 mod hospital;
@@ -11,6 +12,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+pub use attachments::AttachmentsSection;
 pub use error::{ConfigError, ERRORS};
 pub(crate) use error::{parse_toml, read_toml};
 pub use hospital::HospitalSection;
@@ -43,6 +45,9 @@ pub struct NodeConfig {
     /// Bounds of work and memory.
     #[serde(default)]
     pub limits: LimitsSection,
+    /// Files that transactions refer to.
+    #[serde(default)]
+    pub attachments: AttachmentsSection,
     /// Failures of flows.
     #[serde(default)]
     pub hospital: HospitalSection,

@@ -76,6 +76,16 @@ pub const FIELDS: &[Field] = fields! {
     "limits.coin_bytes" ["bytes"] "Coins kept in memory for selection.";
     "limits.coins_per_token" [""] "Coins of one token kept in memory.";
     "limits.inbound_bytes" ["bytes"] "Peers' messages that wait to be handled; beyond, connections are not read.";
+    "attachments.memory_bytes" ["bytes"] "Files in memory while they move: what is fetched may take so much, what is served as much again.";
+    "attachments.peer_memory_bytes" ["bytes"] "The same, for one peer.";
+    "attachments.at_once" [""] "Files fetched at once; further ones wait, small ones go first.";
+    "attachments.at_once_per_peer" [""] "Files fetched at once from one peer.";
+    "attachments.down_bytes_per_s" ["bytes"] "Bytes of files fetched in a second; 0 for as many as come.";
+    "attachments.up_bytes_per_s" ["bytes"] "Bytes of files served to other nodes in a second; 0 for as many as go.";
+    "attachments.keep_free_bytes" ["bytes"] "What files leave free on their disk, so that the ledger can go on writing." => "files.disk_full";
+    "attachments.keep_unreferenced_days" ["days"] "After so long a file that no recorded transaction refers to is taken away; 0 keeps them for ever.";
+    "attachments.keep_parts_hours" ["hours"] "What came of a file that was not fetched to its end is kept for so long, to go on from.";
+    "attachments.trust_peers" [""] "Legal names of nodes whose files are trusted as they come; at most 1000. Files of others are data until an operator trusts them.";
     "hospital.busy_retries" [""] "Retries in a row of a flow that met `notary.busy` or `vault.selection_busy`; then it is kept. 0 keeps it at once." => "flow.parked";
     "hospital.busy_wait_first_ms" ["milliseconds"] "Before the first of them; each further one waits twice as long.";
     "hospital.busy_wait_most_ms" ["milliseconds"] "Before any of them.";

@@ -11,6 +11,7 @@ use primitives::Hash;
 use store::{FileReader, Files, Published};
 
 use super::service::{Service, joined, stopping, store_refusal};
+use crate::files::remove_without_row;
 use crate::http::{AttachmentService, Pending, Refusal};
 use crate::uploads::Uploads;
 
@@ -92,19 +93,6 @@ async fn drop_file(files: &Files, store: &store::Embedded, hash: Hash) {
     let removed = tokio::task::spawn_blocking(move || remove_without_row(&files, &store, &hash));
     if let Err(error) = removed.await {
         tracing::warn!(%error, "a file without a row stays until the next start");
-    }
-}
-
-/// Removes a file from the disk unless it has a row, or somebody is about to give it one. Blocks.
-pub(super) fn remove_without_row(files: &Files, store: &store::Embedded, hash: &Hash) {
-    // A row that cannot be read is no reason to lose a file.
-    let has_row = || file_row(store, hash).map_or(true, |row| row.is_some());
-    if let Err(error) = files.remove_unless(hash, has_row) {
-        let code = primitives::Coded::code(&error);
-        tracing::warn!(
-            code,
-            "a file without a row stays until the next start: {error}"
-        );
     }
 }
 

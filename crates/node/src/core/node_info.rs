@@ -124,6 +124,7 @@ impl Service {
             self.shared.gate.turned_away(),
         );
         figures::show_net(metrics, &self.net.figures());
+        crate::files::show(metrics, &self.shared.files);
         metrics.blocks.set_blocks(self.store.block_cache());
         metrics.view_seq.set_count(self.progress.upto());
         let connected = self.connected_peers().len();

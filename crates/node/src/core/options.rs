@@ -51,6 +51,7 @@ pub(super) fn kernel_options(config: &NodeConfig) -> Result<KernelOptions, Start
         sent_along_bytes: config.cache.sent_along_bytes,
         ..KernelOptions::default()
     };
+    options.trust_peers = config.attachments.trusted();
     options.kept_flows_max = config.hospital.kept_flows;
     options.flow.kept_responders_max = config.hospital.kept_responders;
     options.flow.retries = config.hospital.retries();

@@ -44,11 +44,14 @@ impl Node {
             http,
             committer,
             threads,
+            upkeep,
             ..
         } = self;
         http.stop().await;
         shared.mailbox.close();
         shared.view.stop();
+        shared.files.close();
+        drop(upkeep);
         let ended = tokio::task::spawn_blocking(move || {
             for thread in threads {
                 if thread.join().is_err() {

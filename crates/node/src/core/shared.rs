@@ -8,13 +8,13 @@ use flow::FlowId;
 use kernel::port::StoreFailure;
 use kernel::{Figures, Kernel, Priority};
 use ledger::{PartyId, Rejection, StateRef};
-use primitives::Hash;
 
 use super::clock::Clock;
 use super::gate::Gate;
 use super::mailbox::Mailbox;
 use super::replies::Replies;
 use super::view_feed::ViewFeed;
+use crate::files::Desk;
 use crate::http::Followers;
 use crate::metrics::NodeMetrics;
 use crate::users::{AuditLine, AuditLog};
@@ -30,9 +30,9 @@ pub(super) struct Shared {
     pub(super) replies: Replies,
     pub(super) followers: Arc<Followers>,
     pub(super) view: Arc<ViewFeed>,
+    /// Files that move between nodes.
+    pub(super) files: Arc<Desk>,
     pub(super) send: SendMessages,
-    /// Removes a file that has no row any more; never blocks.
-    pub(super) drop_file: Box<dyn Fn(Hash) + Send + Sync>,
     pub(super) metrics: Arc<NodeMetrics>,
     pub(super) audit: Arc<AuditLog>,
     pub(super) committed: AtomicU64,

@@ -29,6 +29,7 @@ use super::view::ViewThread;
 use super::view_feed::ViewFeed;
 use super::view_fill::Filler;
 use crate::bootstrap::NodeFiles;
+use crate::files::{Desk, FILES_LANE};
 use crate::http::{HttpHandle, HttpServer, server_config};
 use crate::metrics::NodeMetrics;
 use crate::uploads::{UploadLimits, Uploads};
@@ -48,6 +49,8 @@ pub struct Node {
     pub(super) http: HttpHandle,
     pub(super) committer: Committer,
     pub(super) threads: Vec<JoinHandle<()>>,
+    /// While it is there, the upkeep of files goes on.
+    pub(super) upkeep: std::sync::mpsc::Sender<()>,
     pub(super) drained: watch::Receiver<bool>,
     pub(super) failed: watch::Receiver<Option<Rejection>>,
 }
@@ -81,8 +84,12 @@ impl Node {
         let committer = Committer::start(store.clone(), committer_options)
             .map_err(|error| StartError::System(format!("the commit thread: {error}")))?;
         let epoch = epoch(&store, &committer)?;
+        let files_options = FilesOptions {
+            keep_free_bytes: config.attachments.keep_free_bytes,
+            ..FilesOptions::default()
+        };
+        let files = Files::open(&data.join(ATTACHMENTS), files_options)?;
 
-        let files = Files::open(&data.join(ATTACHMENTS), FilesOptions::default())?;
         let limits = UploadLimits {
             bytes_max: network.parameters().max_attachment_bytes,
             ..UploadLimits::default()
@@ -129,6 +136,8 @@ impl Node {
         });
         let message_bytes_max = network.parameters().max_message_bytes;
         let message_bytes_max = u32::try_from(message_bytes_max).unwrap_or(u32::MAX);
+        let queue_bytes_max = config.p2p.queue_bytes.max(2 * message_bytes_max as usize);
+        let desk = Arc::new(Desk::new(config.attachments.memory_bytes));
         let transport = Transport::start(
             net::Options {
                 me,
@@ -148,12 +157,13 @@ impl Node {
                 linger_us: config.p2p.linger_us,
                 limits: NetLimits {
                     message_bytes_max,
-                    queue_bytes_max: config.p2p.queue_bytes.max(2 * message_bytes_max as usize),
+                    queue_bytes_max,
                     ..NetLimits::default()
                 },
             },
             Arc::new(FromPeers {
                 mailbox: Arc::clone(&mailbox),
+                desk: Arc::clone(&desk),
             }),
         )?;
 
@@ -161,24 +171,14 @@ impl Node {
         let (drained_sender, drained) = watch::channel(false);
         let (failed_sender, failed) = watch::channel(None);
         let audit = Arc::new(AuditLog::open(&dir)?);
-        let drop_file = {
-            let (files, store) = (files.clone(), store.clone());
-            let runtime = tokio::runtime::Handle::current();
-            move |hash| {
-                let (files, store) = (files.clone(), store.clone());
-                let drop_it = move || super::attachments::remove_without_row(&files, &store, &hash);
-                // Nobody waits for it.
-                drop(runtime.spawn_blocking(drop_it));
-            }
-        };
         let shared = Arc::new(Shared {
-            drop_file: Box::new(drop_file),
             clock,
             mailbox: Arc::clone(&mailbox),
             gate: Gate::new(kernel.room()),
             replies: Replies::default(),
             followers: Arc::default(),
             view: Arc::clone(&feed),
+            files: Arc::clone(&desk),
             send: Box::new(move |messages| {
                 let lane = |priority| match priority {
                     Priority::Normal => 0,
@@ -199,6 +199,7 @@ impl Node {
             figures,
         });
 
+        let mailbox_of_files = Arc::clone(&mailbox);
         let view_thread = ViewThread {
             view,
             reader,
@@ -221,10 +222,29 @@ impl Node {
             committer: committer.handle(),
             shared: Arc::clone(&shared),
         };
-        let threads = vec![
+        let transfers = crate::files::start(
+            crate::files::Shell {
+                desk,
+                files: files.clone(),
+                store: store.clone(),
+                kernel: Arc::clone(&mailbox_of_files),
+                net: transport.handle().clone(),
+                network: Arc::clone(&network),
+                metrics: Arc::clone(&metrics),
+            },
+            config
+                .attachments
+                .transfers(message_bytes_max, queue_bytes_max),
+            config.attachments.upkeep(),
+        );
+        let crate::files::Running {
+            mut threads,
+            upkeep,
+        } = transfers.map_err(|error| StartError::System(format!("a thread of files: {error}")))?;
+        threads.extend([
             thread("view", move || view_thread.run())?,
             thread("kernel", move || core_thread.run(first))?,
-        ];
+        ]);
 
         let reader_cache = view_options.reader_cache_bytes;
         let service = Service {
@@ -259,23 +279,37 @@ impl Node {
             http,
             committer,
             threads,
+            upkeep,
             drained,
             failed,
         })
     }
 }
 
-/// What comes from peers goes to the kernel.
+/// What comes from peers goes to the kernel, but for files.
 struct FromPeers {
     mailbox: Arc<Mailbox>,
+    desk: Arc<Desk>,
 }
 
 impl Sink for FromPeers {
     fn deliver(&self, batch: &mut Vec<Inbound>) {
-        let events = batch.drain(..).map(|inbound| match inbound {
-            Inbound::PeerUp { peer, epoch } => Event::PeerUp { peer, epoch },
-            Inbound::PeerDown { peer } => Event::PeerDown { peer },
-            Inbound::Message { peer, bytes } => Event::Message { peer, bytes },
+        let events = batch.drain(..).filter_map(|inbound| {
+            Some(match inbound {
+                Inbound::PeerUp { peer, epoch } => {
+                    self.desk.peer_up(peer);
+                    Event::PeerUp { peer, epoch }
+                }
+                Inbound::PeerDown { peer } => {
+                    self.desk.peer_down(peer);
+                    Event::PeerDown { peer }
+                }
+                Inbound::Message { peer, lane, bytes } if lane >= FILES_LANE => {
+                    self.desk.message(peer, bytes);
+                    return None;
+                }
+                Inbound::Message { peer, bytes, .. } => Event::Message { peer, bytes },
+            })
         });
         self.mailbox.push_all(events);
     }

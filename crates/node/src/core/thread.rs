@@ -160,17 +160,10 @@ fn perform_now(shared: &Shared, actions: Vec<Action>) {
                 state,
                 refusal,
             } => shared.note_scheduled(flow, name, &state, refusal.as_ref()),
-            // Nothing fetches or serves files yet: peers are told that there are none, and nobody waits for one for ever.
-            Action::FetchFile { hash, peer, .. } => {
-                let failure = kernel::files::FileFailure::Gone;
-                shared.mailbox.push(Event::FileFailed {
-                    hash,
-                    peer,
-                    failure,
-                });
-            }
-            Action::DropFile { hash } => (shared.drop_file)(hash),
-            Action::AbandonFile { .. } | Action::PermitFile { .. } => {}
+            Action::FetchFile { .. }
+            | Action::AbandonFile { .. }
+            | Action::PermitFile { .. }
+            | Action::DropFile { .. } => shared.files.take(action),
             Action::Drained => shared.drained(),
             Action::Log {
                 warning: true,

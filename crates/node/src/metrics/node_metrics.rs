@@ -94,6 +94,25 @@ node_metrics! {
     deliveries_pending: Gauge = "tally_deliveries_pending", "Deliveries of recorded transactions that a participant has not answered.";
     deliveries_refused: Counter = "tally_deliveries_refused_total", "Deliveries that a participant refused.";
 
+    files_here: Gauge = "tally_files_here", "Attachments that the ledger says are here, when it was last looked.";
+    files_lost: Gauge = "tally_files_lost", "Of these, attachments whose file was missing.";
+    files_fetches: Gauge = "tally_files_fetches", "Files that are to be fetched from other nodes, moving or not.";
+    files_moving: Gauge = "tally_files_moving", "Files whose bytes are coming; at most `attachments.at_once`.";
+    files_served: Gauge = "tally_files_served", "Files of which other nodes are fetching parts.";
+    files_memory_in: Gauge = "tally_files_memory_bytes" ["direction" "in"], "Memory promised to files that move; at most `attachments.memory_bytes` in each direction.";
+    files_memory_out: Gauge = "tally_files_memory_bytes" ["direction" "out"], "Memory promised to files that move; at most `attachments.memory_bytes` in each direction.";
+    files_bytes_received: Counter = "tally_files_received_bytes_total", "Bytes of files that came from other nodes and were taken.";
+    files_bytes_sent: Counter = "tally_files_sent_bytes_total", "Bytes of files sent to other nodes.";
+    files_arrived: Counter = "tally_files_arrived_total", "Files fetched from other nodes to their end.";
+    files_resumed: Counter = "tally_files_resumed_total", "Of these, files that went on from what an earlier try had left.";
+    files_failed: Counter = "tally_files_failed_total", "Fetches that ended without the file, for now or for good.";
+    files_mismatched: Counter = "tally_files_mismatched_total", "Files that came with another hash than the one asked for; they were thrown away.";
+    files_asked_again: Counter = "tally_files_asked_again_total", "Times that a silent peer was asked for a file again.";
+    files_unasked_bytes: Counter = "tally_files_unasked_bytes_total", "Bytes of files that nobody had asked for, or that came twice; they were dropped.";
+    files_malformed: Counter = "tally_files_messages_bad_total", "Messages about files that made no sense.";
+    files_refused: Counter = "tally_files_refused_total", "Wishes of other nodes for files that were refused, for now or for good.";
+    files_dropped: Counter = "tally_files_messages_dropped_total", "Messages about files dropped because too many waited; they are asked for again.";
+
     peers_connected: Gauge = "tally_peers_connected", "Nodes connected now.";
     messages_sent: Counter = "tally_messages_sent_total", "Messages sent to other nodes.";
     messages_received: Counter = "tally_messages_received_total", "Messages received from other nodes.";

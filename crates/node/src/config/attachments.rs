@@ -1,0 +1,97 @@
+//! `[attachments]`: files that transactions refer to.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use ledger::{LegalName, PartyId};
+use serde::{Deserialize, Serialize};
+
+/// Most peers whose files are trusted by a rule.
+pub(super) const TRUSTED_PEERS_MAX: usize = 1_000;
+
+/// `[attachments]`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct AttachmentsSection {
+    /// Bytes of files in memory, for what is fetched and for what is served each.
+    pub memory_bytes: usize,
+    /// The same for one peer.
+    pub peer_memory_bytes: usize,
+    /// Files fetched at once.
+    pub at_once: usize,
+    /// Files fetched at once from one peer.
+    pub at_once_per_peer: usize,
+    /// Bytes fetched in a second.
+    pub down_bytes_per_s: u64,
+    /// Bytes served in a second.
+    pub up_bytes_per_s: u64,
+    /// Bytes of the disk left free.
+    pub keep_free_bytes: u64,
+    /// How long files without references are kept, in days.
+    pub keep_unreferenced_days: u64,
+    /// How long parts of files are kept, in hours.
+    pub keep_parts_hours: u64,
+    /// Peers whose files are trusted.
+    pub trust_peers: Vec<LegalName>,
+}
+
+impl Default for AttachmentsSection {
+    fn default() -> Self {
+        let transfers = transfer::Options::default();
+        Self {
+            memory_bytes: 32 << 20,
+            peer_memory_bytes: 8 << 20,
+            at_once: transfers.at_once,
+            at_once_per_peer: transfers.at_once_per_peer,
+            down_bytes_per_s: transfers.down_bytes_per_s,
+            up_bytes_per_s: transfers.up_bytes_per_s,
+            keep_free_bytes: 256 << 20,
+            keep_unreferenced_days: 0,
+            keep_parts_hours: 7 * 24,
+            trust_peers: Vec::new(),
+        }
+    }
+}
+
+/// Seconds of an hour.
+const HOUR_S: u64 = 3_600;
+
+impl AttachmentsSection {
+    /// For the transfers, in a network whose messages have so many bytes at most. Files take half of what may wait for a peer,
+    /// so that they leave room for everything else.
+    pub(crate) fn transfers(
+        &self,
+        message_bytes_max: u32,
+        queue_bytes_max: usize,
+    ) -> transfer::Options {
+        let defaults = transfer::Options::default();
+        let head = u32::try_from(transfer::MESSAGE_HEAD_BYTES_MAX).unwrap_or(u32::MAX);
+        transfer::Options {
+            memory_bytes: self.memory_bytes as u64,
+            peer_bytes: self.peer_memory_bytes.min(queue_bytes_max / 2) as u64,
+            at_once: self.at_once,
+            at_once_per_peer: self.at_once_per_peer,
+            down_bytes_per_s: self.down_bytes_per_s,
+            up_bytes_per_s: self.up_bytes_per_s,
+            chunk_bytes: defaults
+                .chunk_bytes
+                .min(message_bytes_max.saturating_sub(head)),
+            ..defaults
+        }
+    }
+
+    /// For the upkeep.
+    pub(crate) fn upkeep(&self) -> crate::files::UpkeepOptions {
+        let hours = |hours: u64| Duration::from_secs(hours.saturating_mul(HOUR_S));
+        let days = self.keep_unreferenced_days;
+        crate::files::UpkeepOptions {
+            unreferenced: (days > 0).then(|| hours(days.saturating_mul(24))),
+            parts: hours(self.keep_parts_hours),
+        }
+    }
+
+    /// Whose files are trusted.
+    pub(crate) fn trusted(&self) -> BTreeSet<PartyId> {
+        self.trust_peers.iter().map(LegalName::party_id).collect()
+    }
+}

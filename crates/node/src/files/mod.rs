@@ -1,0 +1,45 @@
+//! Files that nodes fetch of each other: the shell around [`transfer`], beside the kernel and never through it.
+//!
+//! ```text
+//!  peers ──net, lane 3──► desk ──► transfer thread ──► disk workers ──► store::Files
+//!  kernel ──FetchFile …──►  ▲            │    ▲             │
+//!     ▲                     └────────────┼────┴── answers ──┘
+//!     └── FileArrived, FilePermit … ◄────┴──► net, lane 3
+//! ```
+//! One thread decides what is asked for next, within budgets; workers read, write and hash. Everything about one file is done
+//! by one worker, so it is done in order. Nothing here decides who may have a file: that is the kernel's.
+
+mod claims;
+mod desk;
+mod figures;
+mod start;
+mod thread;
+mod upkeep;
+mod workers;
+
+pub(crate) use desk::{Desk, FILES_LANE};
+pub(crate) use figures::show;
+pub(crate) use start::{Running, Shell, start};
+pub(crate) use upkeep::UpkeepOptions;
+pub(crate) use workers::remove_without_row;
+
+use primitives::ErrorInfo;
+
+/// A row without its file.
+const LOST: &str = "file.lost";
+/// A peer that misbehaves about files.
+const PEER_FAULT: &str = "file.peer_fault";
+
+/// The codes of this module.
+pub const ERRORS: &[ErrorInfo] = &[
+    ErrorInfo {
+        code: "file.lost",
+        cause: "The ledger says that an attachment is here, but its file is not in the folder of attachments.",
+        action: "Put the file back from a backup: its name is its SHA-256, in a folder named by the first two digits.",
+    },
+    ErrorInfo {
+        code: "file.peer_fault",
+        cause: "Another node sent messages about files that make no sense, or bytes that nobody had asked it for; they were dropped.",
+        action: "Ask the operator of that node which software it runs; the log names it.",
+    },
+];

@@ -1,0 +1,79 @@
+//! Bringing the transfers up.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
+
+use ledger::NetworkMap;
+use store::{Embedded, Files};
+use transfer::{Options, Transfers};
+
+use super::desk::Desk;
+use super::thread::TransferThread;
+use super::upkeep::{Upkeep, UpkeepOptions};
+use super::workers::Workers;
+use crate::core::mailbox::Mailbox;
+use crate::metrics::NodeMetrics;
+
+/// What the transfers stand on.
+pub(crate) struct Shell {
+    pub(crate) desk: Arc<Desk>,
+    pub(crate) files: Files,
+    pub(crate) store: Embedded,
+    pub(crate) kernel: Arc<Mailbox>,
+    pub(crate) net: net::Handle,
+    pub(crate) network: Arc<NetworkMap>,
+    pub(crate) metrics: Arc<NodeMetrics>,
+}
+
+/// Transfers that run. They end once the desk is closed and this is dropped.
+pub(crate) struct Running {
+    pub(crate) threads: Vec<JoinHandle<()>>,
+    /// While it is there, the upkeep goes on.
+    pub(crate) upkeep: Sender<()>,
+}
+
+/// Starts the threads.
+///
+/// # Errors
+/// The system refuses a thread.
+pub(crate) fn start(
+    shell: Shell,
+    options: Options,
+    upkeep: UpkeepOptions,
+) -> std::io::Result<Running> {
+    let Shell {
+        desk,
+        files,
+        store,
+        kernel,
+        net,
+        network,
+        metrics,
+    } = shell;
+    let (workers, mut threads) = Workers::start(&files, &store, &desk)?;
+    let thread = TransferThread {
+        machine: Transfers::new(options),
+        desk,
+        workers,
+        kernel: Arc::clone(&kernel),
+        net,
+        network,
+        store: store.clone(),
+    };
+    let named = |name: &str| std::thread::Builder::new().name(name.to_owned());
+    threads.push(named("files").spawn(move || thread.run())?);
+    let keeper = Upkeep {
+        files,
+        store,
+        kernel,
+        metrics,
+        options: upkeep,
+    };
+    let (sender, stopped) = channel();
+    threads.push(named("files-upkeep").spawn(move || keeper.run(&stopped))?);
+    Ok(Running {
+        threads,
+        upkeep: sender,
+    })
+}

@@ -1,0 +1,167 @@
+//! What nobody needs goes, and what should be here and is not is said: at the start, and every hour.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, SystemTime};
+
+use kernel::files::{FILE_PAGE_MAX, FileFilter, FileRecord, file_page, file_row};
+use kernel::port::StoreFailure;
+use kernel::{Event, Token};
+use primitives::{Coded, Hash};
+use store::{Embedded, Files, FilesError, PartId, Removed};
+
+use super::LOST;
+use crate::core::mailbox::Mailbox;
+use crate::http::Ticket;
+use crate::metrics::NodeMetrics;
+
+/// Between two rounds.
+const EVERY: Duration = Duration::from_secs(3_600);
+/// A file without a row that is younger may still get one.
+const ORPHAN_AGE: Duration = Duration::from_secs(3_600);
+/// Missing files that the log names.
+const NAMED_MAX: u64 = 5;
+/// Files that one round takes away for their age; the next round goes on.
+const RETIRED_MAX: usize = 10_000;
+
+/// How long what is kept.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct UpkeepOptions {
+    /// Files that no transaction refers to, since they came; for ever if there is none.
+    pub(crate) unreferenced: Option<Duration>,
+    /// What came of a file that was not fetched to its end, since it was last written to.
+    pub(crate) parts: Duration,
+}
+
+/// See the module.
+pub(super) struct Upkeep {
+    pub(super) files: Files,
+    pub(super) store: Embedded,
+    pub(super) kernel: Arc<Mailbox>,
+    pub(super) metrics: Arc<NodeMetrics>,
+    pub(super) options: UpkeepOptions,
+}
+
+impl Upkeep {
+    /// Runs until the other end of the channel is gone.
+    pub(super) fn run(self, stopped: &Receiver<()>) {
+        loop {
+            self.round();
+            match stopped.recv_timeout(EVERY) {
+                Err(RecvTimeoutError::Timeout) => {}
+                Ok(()) | Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+
+    fn round(&self) {
+        let done = [
+            ("files without a row", self.take_orphans()),
+            ("parts of files", self.take_parts()),
+        ];
+        for (what, done) in done {
+            match done {
+                Ok(0) => {}
+                Ok(count) => tracing::info!(count, "{what} were taken away"),
+                Err(error) => {
+                    let (code, hint) = (error.code(), error.hint());
+                    tracing::warn!(code, hint, "{what} could not be looked through: {error}");
+                }
+            }
+        }
+        if let Err(failure) = self.look_at_rows() {
+            let (code, hint) = (failure.code, failure.hint);
+            tracing::warn!(code, hint, "rows of files: {}", failure.message);
+        }
+    }
+
+    /// Files that no row speaks of and that nobody is about to write one for.
+    fn take_orphans(&self) -> Result<u64, FilesError> {
+        let mut taken = 0;
+        for found in self.files.list() {
+            let found = found?;
+            if !is_older(found.modified, ORPHAN_AGE) || self.has_row(&found.hash) {
+                continue;
+            }
+            let has_row = || self.has_row(&found.hash);
+            if self.files.remove_unless(&found.hash, has_row)? == Removed::Gone {
+                taken += 1;
+            }
+        }
+        Ok(taken)
+    }
+
+    /// A row that cannot be read is no reason to lose a file.
+    fn has_row(&self, hash: &Hash) -> bool {
+        file_row(&self.store, hash).map_or(true, |row| row.is_some())
+    }
+
+    /// What came of files that nobody has gone on with for long. Uploads have their own upkeep.
+    fn take_parts(&self) -> Result<u64, FilesError> {
+        let mut taken = 0;
+        for part in self.files.parts()? {
+            let is_fetched = matches!(part.id, PartId::Fetch(_));
+            if !is_fetched || part.open || !is_older(part.modified, self.options.parts) {
+                continue;
+            }
+            match self.files.remove_part(part.id) {
+                Ok(gone) => taken += u64::from(gone),
+                // Somebody goes on with it after all.
+                Err(FilesError::Busy { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(taken)
+    }
+
+    /// Rows whose file is not here, and rows whose time is over.
+    fn look_at_rows(&self) -> Result<(), StoreFailure> {
+        let (mut after, mut count, mut lost) = (None, 0, 0);
+        let mut retired = Vec::new();
+        loop {
+            let filter = FileFilter::default();
+            let page = file_page(&self.store, after.as_ref(), FILE_PAGE_MAX, &filter)?;
+            for FileRecord { hash, row } in page.files {
+                count += 1;
+                // Removed since it was listed: no loss. A disk that says nothing says so elsewhere.
+                if matches!(self.files.size(&hash), Ok(None))
+                    && file_row(&self.store, &hash)?.is_some()
+                {
+                    lost += 1;
+                    if lost <= NAMED_MAX {
+                        tracing::error!(code = LOST, file = %hash, name = row.name, "the file of an attachment is missing");
+                    }
+                }
+                let stored = Duration::from_millis(row.stored_at.as_ms());
+                let stored = SystemTime::UNIX_EPOCH.checked_add(stored);
+                let over = |age| stored.is_some_and(|stored| is_older(stored, age));
+                let over = row.refs == 0 && self.options.unreferenced.is_some_and(over);
+                if over && retired.len() < RETIRED_MAX {
+                    retired.push(hash);
+                }
+            }
+            let Some(next) = page.next else { break };
+            after = Some(next);
+        }
+        self.metrics.files_here.set_count(count);
+        self.metrics.files_lost.set_count(lost);
+        if !retired.is_empty() {
+            tracing::info!(
+                count = retired.len(),
+                "files that no transaction refers to have been here long enough"
+            );
+        }
+        // The kernel refuses those that something refers to by now. Nobody waits for its answers.
+        let removals = retired.into_iter().map(|hash| Event::FileRemove {
+            hash,
+            token: Token(Ticket::next_id()),
+        });
+        self.kernel.push_all(removals);
+        Ok(())
+    }
+}
+
+/// A time in the future is not old.
+fn is_older(than: SystemTime, age: Duration) -> bool {
+    than.elapsed().is_ok_and(|elapsed| elapsed > age)
+}
