@@ -231,8 +231,11 @@ def test_operations_are_those_of_the_description(network: Network) -> None:
             for methods in served["paths"].values()
             for operation in methods.values()
             if "application/json" in operation["responses"].get("200", {}).get("content", {})
+            # What takes bytes is written by hand; flows' own endpoints are as many as a node has applications.
+            and "application/json" in operation.get("requestBody", {}).get("content", {"application/json": None})
+            and "x-flow" not in operation
         }
-        spelled = {tallystick_name(name) for name in wanted - {"stream"}}
+        spelled = {tallystick_name(name) for name in wanted}
         assert spelled <= set(dir(bank.api))
         assert bank.api.list_flows(limit=1).flows == []
         assert "tally_" in bank.metrics()
