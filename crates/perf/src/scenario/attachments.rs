@@ -11,7 +11,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 use crate::audit::Verdict;
 use crate::plan::Work;
 use crate::topology::{Network, NetworkError, Who};
-use crate::workload::{Failed, Mix, Site, SiteNode, Workloads, attachments};
+use crate::workload::{Failed, Mix, Site, SiteNode, Workloads};
 
 /// Payments outstanding beside the files at most; one that is due beyond is not made, and counted.
 const PAYMENTS_MAX: usize = 1_000;
@@ -56,8 +56,7 @@ pub async fn send_large_files(
     seed: u64,
 ) -> Result<LargeFilesSent, Failed> {
     let site = Arc::new(site(network, seed).map_err(|error| failed(&error))?);
-    let mut workloads = Workloads::shipped();
-    attachments::register(&mut workloads);
+    let workloads = Workloads::shipped();
     let files = work(
         "transfer-attachment",
         &[("size", whole(asked.size)), ("temperature", "cold".into())],

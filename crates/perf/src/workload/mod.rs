@@ -41,7 +41,7 @@
 //!
 //! Modules in reading order: `traits`, `knobs`, `registry`; `site` with its `books`; `mix`; the shipped kinds.
 
-pub mod attachments;
+mod attachments;
 mod auditing;
 mod books;
 mod cash;
@@ -62,6 +62,7 @@ mod swap;
 mod traits;
 mod transfer;
 
+pub use attachments::{MockFile, MockReader, MockSizes};
 pub use books::{FileNote, SiteBooks, Token};
 pub use codes::ERRORS;
 pub use knobs::{KnobError, Knobs};

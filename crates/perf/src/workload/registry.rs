@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{KnobError, Knobs, Workload};
-use super::{empty, fake, issue, issue_and_pay, pay, swap, transfer};
+use super::{attachments, empty, fake, issue, issue_and_pay, pay, swap, transfer};
 
 /// Makes a workload from its knobs. It asks for every knob that it has; what is left over is refused by the registry.
 pub type Make = fn(&mut Knobs) -> Result<Arc<dyn Workload>, KnobError>;
@@ -42,6 +42,7 @@ impl Workloads {
         ] {
             all.register(kind, about, make);
         }
+        attachments::register(&mut all);
         all
     }
 

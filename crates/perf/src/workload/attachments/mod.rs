@@ -32,8 +32,8 @@ const SIZE: u64 = 1_000_000;
 /// What numbers of mock files are counted under.
 const NUMBERS: &str = "mock files";
 
-/// Makes the kinds of work with attachments known, to nodes that have attachments.
-pub fn register(workloads: &mut Workloads) {
+/// Makes the kinds of work with attachments known.
+pub(super) fn register(workloads: &mut Workloads) {
     for (kind, about, make) in [make::REGISTERED, transfer::REGISTERED] {
         workloads.register(kind, about, make);
     }
