@@ -20,7 +20,7 @@ async fn a_node_runs_on_a_history_and_another_takes_it_over() {
 
     (0..2).for_each(|at| chain.start(at));
     let refused = chain.tally(0, "history % --transactions 10");
-    assert_eq!(refused.code, 1, "a node runs there: {}", refused.err);
+    assert!(refused.err.contains("store.locked"), "{}", refused.err);
     let clients = chain.clients();
     eventually("the other node has the chain", async || {
         let status = clients[1].status().await.ok()?;
