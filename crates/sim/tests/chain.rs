@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use sim::chain::{ChainOptions, ChainReport, ChainTally, run_chain};
+use sim::chain::{ChainBug, ChainOptions, ChainReport, ChainTally, run_chain};
 
 /// Runs so many seeds on all processors; the reports in the order of the seeds.
 fn reports(first: u64, runs: u64, nodes: usize) -> Vec<ChainReport> {
@@ -63,6 +63,22 @@ fn small_networks_converge_and_lose_nothing() {
     assert!(all.crashes > 100 && all.batches_lost > 20, "{all:?}");
     assert!(all.attacks > 1_000 && all.bans > 10, "{all:?}");
     assert!(all.messages_lost > 100, "{all:?}");
+    assert!(all.resigned > 100, "{all:?}");
+}
+
+#[test]
+fn the_audit_finds_planted_bugs() {
+    for bug in ChainBug::ALL {
+        let found = (1..40).find(|seed| {
+            let options = ChainOptions {
+                bug: Some(bug),
+                ..ChainOptions::new(*seed)
+            };
+            !run_chain(&options).is_clean()
+        });
+        assert!(found.is_some(), "{bug:?}");
+        println!("{bug:?}: found by seed {found:?}");
+    }
 }
 
 #[test]

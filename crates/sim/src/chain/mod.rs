@@ -9,13 +9,16 @@
 
 mod adversary;
 mod audit;
+mod bug;
 mod network;
 mod node;
 mod plan;
 mod report;
+mod resign;
 mod traffic;
 mod world;
 
+pub use bug::ChainBug;
 pub use plan::ChainOptions;
 pub use report::{ChainReport, ChainTally};
 pub use world::run_chain;

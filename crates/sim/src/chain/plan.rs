@@ -9,6 +9,7 @@ use chain::pool::PoolSettings;
 use chain::{AccountId, ChainId, Genesis, key_of_passphrase};
 use primitives::{KeyPair, PublicKey};
 
+use super::bug::ChainBug;
 use crate::chance::Chance;
 
 /// Accounts that have everything and forge, the last of them on the adversary's side.
@@ -33,6 +34,8 @@ pub struct ChainOptions {
     pub nodes: usize,
     /// Keep what happens as text.
     pub keep_trace: bool,
+    /// What every node does wrong, to see whether the audit finds it.
+    pub bug: Option<ChainBug>,
 }
 
 impl ChainOptions {
@@ -43,6 +46,7 @@ impl ChainOptions {
             seed,
             nodes: 0,
             keep_trace: false,
+            bug: None,
         }
     }
 }

@@ -15,6 +15,8 @@ pub struct ChainTally {
     pub accepted: u64,
     /// And refused.
     pub refused: u64,
+    /// Copies of earlier ones with another signature that clients have sent.
+    pub resigned: u64,
     /// Accepted ones that left with a reason.
     pub left: u64,
     /// Changes of branch, over all nodes.
@@ -39,6 +41,7 @@ impl AddAssign for ChainTally {
         self.transactions += other.transactions;
         self.accepted += other.accepted;
         self.refused += other.refused;
+        self.resigned += other.resigned;
         self.left += other.left;
         self.forks += other.forks;
         self.deepest_fork = self.deepest_fork.max(other.deepest_fork);

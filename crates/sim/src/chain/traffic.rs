@@ -3,6 +3,7 @@
 use chain::{Anchor, Body, ChainId, Transaction};
 
 use super::plan::{ACCOUNTS, CHILDREN, LITTLE, POOR, account, key, public};
+use super::resign::resign;
 use super::world::{Coming, World};
 
 /// Payments that are sent again are taken from so many of the last ones.
@@ -71,13 +72,24 @@ impl Traffic {
         }
     }
 
-    /// An earlier payment comes again.
+    /// An earlier payment comes again, at any node.
     fn again(&mut self, world: &mut World, n: usize) {
         if self.sent.is_empty() {
             return;
         }
         let at = world.chance.below(self.sent.len());
-        world.submit(n, vec![self.sent[at].clone()]);
+        let mut copy = self.sent[at].clone();
+        // As it was, or signed anew: it is the same transaction.
+        let signer = (0..=POOR).find(|n| public(&key(*n)) == copy.sender);
+        if let Some(signer) = signer
+            && world.chance.per_mille(500)
+        {
+            let nonce = world.chance.between(0, 1_000);
+            let genesis = world.plan.genesis.hash;
+            resign(&mut copy, &genesis, &signer.to_string(), nonce);
+            world.tally.resigned += 1;
+        }
+        world.submit(n, vec![copy]);
     }
 
     fn invalid(world: &mut World, n: usize) {

@@ -17,7 +17,7 @@ use super::node::Node;
 use super::plan::{Plan, key};
 use super::report::{ChainReport, ChainTally};
 use super::traffic::Traffic;
-use super::{ChainOptions, audit};
+use super::{ChainBug, ChainOptions, audit};
 use crate::chance::Chance;
 
 /// Something to come.
@@ -75,6 +75,7 @@ pub(super) struct World {
     points: BTreeMap<(usize, usize), u32>,
     trace: DefaultHasher,
     text: Option<String>,
+    bug: Option<ChainBug>,
 }
 
 /// Violations that one run tells of at most.
@@ -105,6 +106,7 @@ pub fn run_chain(options: &ChainOptions) -> ChainReport {
         points: BTreeMap::new(),
         trace: DefaultHasher::new(),
         text: options.keep_trace.then(String::new),
+        bug: options.bug,
         plan,
     };
     world.begin();
@@ -277,7 +279,11 @@ impl World {
             }
         };
         let wake = core.next_wake();
-        node.store.submit(round.batch);
+        let batch = match self.bug {
+            Some(bug) => bug.spoil(round.batch),
+            None => round.batch,
+        };
+        node.store.submit(batch);
         node.flying.push_back(round.actions);
         let disk_ms = self.chance.between(1, self.plan.disk_ms_max);
         let node = &mut self.nodes[n];

@@ -1,0 +1,50 @@
+//! Bugs that can be planted in every node: the audit must find them.
+
+use chain::port::{Table, WriteBatch};
+use primitives::storage::Write;
+
+/// What a node does wrong with what it writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChainBug {
+    /// A block that is taken back leaves one balance as the block had made it.
+    UndoForgetsABalance,
+    /// What leaves the pool without a block leaves no reason.
+    LeavesWithoutReason,
+    /// One transaction of a block is not found by its id, and might come again.
+    IndexForgetsAnId,
+}
+
+impl ChainBug {
+    /// All of them.
+    pub const ALL: [Self; 3] = [
+        Self::UndoForgetsABalance,
+        Self::LeavesWithoutReason,
+        Self::IndexForgetsAnId,
+    ];
+
+    /// The batch as a node with this bug writes it.
+    pub(super) fn spoil(self, mut batch: WriteBatch) -> WriteBatch {
+        match self {
+            Self::UndoForgetsABalance => {
+                let undone =
+                    |write: &Write<Table>| write.table == Table::Undo && write.value.is_none();
+                if batch.writes.iter().any(undone) {
+                    forget(&mut batch, Table::Balances, false);
+                }
+            }
+            Self::LeavesWithoutReason => forget(&mut batch, Table::Left, true),
+            Self::IndexForgetsAnId => forget(&mut batch, Table::TxIndex, false),
+        }
+        batch
+    }
+}
+
+/// Drops the first row that is put into a table, or all of them.
+fn forget(batch: &mut WriteBatch, table: Table, all: bool) {
+    let mut forgotten = false;
+    batch.writes.retain(|write| {
+        let it = write.table == table && write.value.is_some() && (all || !forgotten);
+        forgotten |= it;
+        !it
+    });
+}
