@@ -20,7 +20,7 @@ pub const ERRORS: &[ErrorInfo] = &[
     ErrorInfo {
         code: "lab.bootstrap",
         cause: "The folders of a network for a run could not be made.",
-        action: "Read the message of 'tally network bootstrap' that stands with it.",
+        action: "Read the message that stands with it: it is that of the command that makes them.",
     },
     ErrorInfo {
         code: "lab.node_not_ready",

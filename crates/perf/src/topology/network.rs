@@ -86,8 +86,8 @@ pub enum NetworkError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// Bootstrapping failed.
-    #[error("tally network bootstrap failed:\n{0}")]
+    /// The command that makes the folders failed, or they are gone.
+    #[error("the network's folders could not be made: {0}")]
     Bootstrap(String),
     /// A setting of a node, or a file of them.
     #[error("{name}: {message}")]

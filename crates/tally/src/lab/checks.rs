@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use node::chain::ChainConfig;
 use node::config::{FIELDS, NodeConfig};
 use perf::plan::{Checks, KnobError, Network, Work, nearest};
 use perf::workload::Workloads;
@@ -9,6 +10,19 @@ use toml::{Table, Value};
 
 /// What every configuration has; the rest has defaults.
 const SMALLEST: &str = "node = { name = 'O=X, L=X, C=XX' }\np2p = { listen = '[::1]:1' }\napi = { listen = '[::1]:2' }\n";
+/// The same of a chain's node.
+const SMALLEST_CHAIN: &str =
+    "node = { name = 'x' }\np2p = { listen = '[::1]:1' }\napi = { listen = '[::1]:2' }\n";
+/// What the laboratory sets itself in every node of a chain.
+const CHAIN_FIXED: [&str; 7] = [
+    "node.name",
+    "node.genesis",
+    "node.data_dir",
+    "p2p.listen",
+    "p2p.seeds",
+    "api.listen",
+    "api.tokens",
+];
 /// The section that makes a node a notary.
 const NOTARY: &str = "notary";
 
@@ -89,6 +103,40 @@ impl Checks for Known {
             }
         }
     }
+
+    fn chain_setting(&self, name: &str, value: &Value) -> Result<(), String> {
+        if CHAIN_FIXED.contains(&name) {
+            return Err(format!(
+                "`{name}` is what the network stands on and can't be set"
+            ));
+        }
+        let mut table: Table = SMALLEST_CHAIN.parse().map_err(|error| format!("{error}"))?;
+        let mut inner = &mut table;
+        let mut parts = name.split('.').peekable();
+        while let Some(part) = parts.next() {
+            if parts.peek().is_none() {
+                inner.insert(part.to_owned(), value.clone());
+                break;
+            }
+            let section = inner
+                .entry(part)
+                .or_insert_with(|| Value::Table(Table::new()));
+            let Value::Table(section) = section else {
+                return Err(format!("`{part}` of `{name}` is no section"));
+            };
+            inner = section;
+        }
+        match ChainConfig::parse(&table.to_string(), Path::new("chain.toml")) {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                let message = error.to_string();
+                let plain = message.strip_prefix("chain.toml: ").unwrap_or(&message);
+                Err(format!(
+                    "`{name}`: {plain} (docs/reference/chain-config.md lists all)"
+                ))
+            }
+        }
+    }
 }
 
 fn unknown(name: &str) -> String {
@@ -128,6 +176,49 @@ mod tests {
             let error = error.expect_err(&text).to_string();
             assert!(error.contains(wanted), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn a_chain_nodes_settings_are_checked_as_the_node_does() {
+        for (name, value, wanted) in [
+            ("pool.transactions_max", "500", Ok(())),
+            ("store.check_blocks", "0", Ok(())),
+            ("node.keep_blocks", "2000", Ok(())),
+            (
+                "pool.transactions_mx",
+                "5",
+                Err("did you mean `transactions_max`?"),
+            ),
+            (
+                "pool.transactions_max",
+                "0",
+                Err("0 is not between 1 and 100000000"),
+            ),
+            (
+                "pool.transactions_max",
+                "'x'",
+                Err("`pool.transactions_max`:"),
+            ),
+            ("pool", "5", Err("`pool`:")),
+            ("p2p.listen.x", "5", Err("is no section")),
+            ("node.data_dir", "'x'", Err("can't be set")),
+        ] {
+            let table: Table = format!("x = {value}").parse().expect("TOML");
+            let found = Known::new().chain_setting(name, &table["x"]);
+            match (found, wanted) {
+                (Ok(()), Ok(())) => {}
+                (Err(found), Err(wanted)) => assert!(found.contains(wanted), "{name}: {found}"),
+                (found, _) => panic!("{name} = {value}: {found:?}"),
+            }
+        }
+        let text = "[chain]\nnodes = 1\n[chain.settings]\npool.transactions_mx = 5\n";
+        let options = Options::default();
+        let error = parse("x", "x.toml", text.as_bytes(), &options, &Known::new());
+        let error = error.expect_err(text).to_string();
+        assert!(
+            error.contains(":4") && error.contains("transactions_max"),
+            "{error}"
+        );
     }
 
     #[test]
