@@ -10,6 +10,18 @@ pub fn page(generated: &str) -> String {
     for metric in NodeMetrics::new().registry.list() {
         page.push_str(&row(&metric));
     }
+    page.push_str("\n## A chain node\nWhat [a chain node](../guides/chain.md) shows. The metrics of HTTP and of the process are the same as above.\n\n| name | type | unit | labels | meaning |\n|---|---|---|---|---|\n");
+    let common: Vec<&str> = NodeMetrics::new()
+        .registry
+        .list()
+        .iter()
+        .map(|metric| metric.name)
+        .collect();
+    for metric in node::chain::chain_metrics() {
+        if !common.contains(&metric.name) {
+            page.push_str(&row(&metric));
+        }
+    }
     page
 }
 
@@ -40,5 +52,8 @@ mod tests {
         let labelled =
             "| `tally_notary_requests_total` | counter | count | `verdict=\"signed\"`<br>`";
         assert!(page.contains(labelled), "{page}");
+        assert!(
+            page.contains("\n| `tally_chain_left_total` | counter | count | `reason=\"CODE\"` |")
+        );
     }
 }

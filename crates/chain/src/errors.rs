@@ -39,7 +39,8 @@ pub fn action_of(code: &str) -> &'static str {
 
 /// The codes of this crate, sorted.
 pub const ERRORS: &[ErrorInfo] = catalogue! {
-    "chain.store_damaged": "A row of the chain's store makes no sense." => "run 'tally chain check' on the store; restore a snapshot or let the node sync anew";
+    "chain.store_beyond_repair": "The chain's store is damaged, and what is whole of it is not enough to mend it." => "restore a snapshot with 'tally chain restore', or let the node sync anew with an empty data folder; look for the cause in the machine's disk and memory";
+    "chain.store_damaged": "Rows of the chain's store do not fit together." => "run 'tally chain check --repair' on the folder of the stopped node; if that does not mend it, restore a snapshot or let the node sync anew";
     "chain.wrong_network": "The store belongs to another network: its genesis is not this one." => "use the genesis file that the store was made with, or an empty folder";
     "chain_block.base_target": "A block's base target is not what follows from the blocks before it." => "upgrade whichever side computes it wrongly; docs/formats/chain.md has the rule";
     "chain_block.body_mismatch": "A block's body is not the one that its header commits to." => "fetch the body from another peer";

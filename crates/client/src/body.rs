@@ -13,6 +13,8 @@ use hyper::body::{Body, Frame, SizeHint};
 pub(crate) enum RequestBody {
     /// All of it; taken once.
     Whole(Option<Bytes>),
+    /// All of it, as plain bytes.
+    Octets(Option<Bytes>),
     /// Whatever is written meanwhile.
     Lines(Arc<Outgoing>),
     /// A file that is read meanwhile.
@@ -37,6 +39,16 @@ impl Pieces {
             self.progress.add(length);
         }
         Poll::Ready(piece)
+    }
+}
+
+impl RequestBody {
+    /// Its media type.
+    pub(crate) fn media(&self) -> &'static str {
+        match self {
+            RequestBody::Whole(_) | RequestBody::Lines(_) => "application/json",
+            RequestBody::Octets(_) | RequestBody::Pieces(_) => "application/octet-stream",
+        }
     }
 }
 
@@ -102,7 +114,7 @@ impl Body for RequestBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         match &mut *self {
-            RequestBody::Whole(bytes) => {
+            RequestBody::Whole(bytes) | RequestBody::Octets(bytes) => {
                 Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes))))
             }
             RequestBody::Lines(outgoing) => outgoing
@@ -115,12 +127,12 @@ impl Body for RequestBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self, RequestBody::Whole(None))
+        matches!(self, RequestBody::Whole(None) | RequestBody::Octets(None))
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
-            RequestBody::Whole(bytes) => {
+            RequestBody::Whole(bytes) | RequestBody::Octets(bytes) => {
                 SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64))
             }
             RequestBody::Pieces(Pieces {

@@ -3,15 +3,16 @@
 use api::chain::{
     AccountView, BalancesView, BlockPage, BlockView, BundlerList, BundlerView, ChainPeers,
     ChainStatus, Constants, Done, ForgersView, ForgingAccount, ForgingView, NewBan, PopOff,
-    RatesView, Snapshot, StartBundler, StartForging, StateHash, Submit, SubmitAnswer, SubmitBatch,
-    SubmitBatchAnswer, Submitted, TransactionAnswer, TransactionPage, Trust, UnconfirmedPage,
-    paths,
+    Prepare, Prepared, Prune, RatesView, SignAndSend, Snapshot, StartBundler, StartForging,
+    StateHash, Submit, SubmitAnswer, SubmitBatch, SubmitBatchAnswer, Submitted, TransactionAnswer,
+    TransactionPage, Trust, UnconfirmedPage, paths,
 };
 use api::paths::with;
 use hyper::Method;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::body::RequestBody;
 use crate::client::Client;
 use crate::endpoint::{Endpoint, Limits};
 use crate::error::ClientError;
@@ -111,6 +112,29 @@ impl ChainClient {
         Ok(answer.answers)
     }
 
+    /// The same as their bytes, one after another: half as long on the wire. What follows bytes that do not decode is not answered.
+    pub async fn submit_bytes(
+        &self,
+        transactions: Vec<u8>,
+    ) -> Result<Vec<SubmitAnswer>, ClientError> {
+        let body = RequestBody::Octets(Some(transactions.into()));
+        let path = paths::TRANSACTION_BATCH;
+        let answer = self.client.raw_of(Method::POST, path, body, None).await?;
+        let answer: SubmitBatchAnswer = serde_json::from_slice(&answer)
+            .map_err(|error| ClientError::BadAnswer(error.to_string()))?;
+        Ok(answer.answers)
+    }
+
+    /// The bytes of a payment or a lease to be signed, with everything filled in.
+    pub async fn prepare(&self, prepare: &Prepare) -> Result<Prepared, ClientError> {
+        self.post(paths::PREPARE, prepare).await
+    }
+
+    /// Prepared, signed and submitted by the node, where it does that: it sees the secret. For test networks.
+    pub async fn sign_and_send(&self, send: &SignAndSend) -> Result<Submitted, ClientError> {
+        self.post(paths::SIGN_AND_SEND, send).await
+    }
+
     /// What is known of a transaction.
     pub async fn transaction(&self, id: &str) -> Result<TransactionAnswer, ClientError> {
         self.client.get(&with(paths::TRANSACTION, id)).await
@@ -192,6 +216,17 @@ impl ChainClient {
     /// Rolls the chain back to a height.
     pub async fn pop_off(&self, height: u32) -> Result<Done, ClientError> {
         self.post(paths::POP_OFF, &PopOff { height }).await
+    }
+
+    /// Empties the pool.
+    pub async fn clear_pool(&self) -> Result<Done, ClientError> {
+        let path = paths::CLEAR_POOL;
+        self.client.call(Method::POST, path, Vec::new(), None).await
+    }
+
+    /// Lets the bodies of all but the newest blocks go.
+    pub async fn prune(&self, keep_blocks: u32) -> Result<Done, ClientError> {
+        self.post(paths::PRUNE, &Prune { keep_blocks }).await
     }
 
     /// Makes a copy of the node's store while it runs.

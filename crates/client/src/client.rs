@@ -419,7 +419,7 @@ impl Client {
     /// Whether the node is up and takes work; a node that does not is no error here.
     pub async fn health(&self) -> Result<Health, ClientError> {
         let (_, bytes) = self
-            .exchange(Method::GET, paths::HEALTH, Vec::new(), None)
+            .exchange(Method::GET, paths::HEALTH, RequestBody::Whole(None), None)
             .await?;
         parse(&bytes)
     }
@@ -472,6 +472,18 @@ impl Client {
         body: Vec<u8>,
         wait_ms: Option<u64>,
     ) -> Result<Bytes, ClientError> {
+        let body = RequestBody::Whole((!body.is_empty()).then(|| Bytes::from(body)));
+        self.raw_of(method, path, body, wait_ms).await
+    }
+
+    /// The same with a body of any kind.
+    pub(crate) async fn raw_of(
+        &self,
+        method: Method,
+        path: &str,
+        body: RequestBody,
+        wait_ms: Option<u64>,
+    ) -> Result<Bytes, ClientError> {
         let (status, bytes) = self.exchange(method, path, body, wait_ms).await?;
         if status.is_success() {
             return Ok(bytes);
@@ -483,7 +495,7 @@ impl Client {
         &self,
         method: Method,
         path: &str,
-        body: Vec<u8>,
+        body: RequestBody,
         wait_ms: Option<u64>,
     ) -> Result<(StatusCode, Bytes), ClientError> {
         let limits = self.connection.limits;
@@ -491,7 +503,6 @@ impl Client {
             .call_timeout
             .saturating_add(Duration::from_millis(wait_ms.unwrap_or(0)));
         let exchange = async {
-            let body = RequestBody::Whole((!body.is_empty()).then(|| Bytes::from(body)));
             let response = self.connection.send(method, path, body).await?;
             let status = response.status();
             let answer = Limited::new(response.into_body(), limits.answer_bytes_max)

@@ -68,10 +68,7 @@ impl Connection {
         header: Option<(HeaderName, HeaderValue)>,
         body: RequestBody,
     ) -> Result<Response<Incoming>, ClientError> {
-        let media = HeaderValue::from_static(match &body {
-            RequestBody::Pieces(_) => "application/octet-stream",
-            _ => "application/json",
-        });
+        let media = HeaderValue::from_static(body.media());
         let mut request = Request::builder()
             .method(method)
             .uri(format!("https://{}{path}", self.address))

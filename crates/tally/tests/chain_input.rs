@@ -4,16 +4,8 @@ mod chain_stage;
 
 use api::chain::{StartForging, codes};
 use chain::{AccountId, Anchor, Body, ChainId, Transaction, key_of_passphrase};
-use chain_stage::{Chain, reaches};
-use client::ClientError;
+use chain_stage::{Chain, code, reaches};
 use primitives::{Hash, PublicKey, hex};
-
-fn code<T>(answer: Result<T, ClientError>) -> String {
-    match answer {
-        Ok(_) => "taken".to_owned(),
-        Err(error) => error.code().to_owned(),
-    }
-}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bad_input_is_refused_with_a_code() {

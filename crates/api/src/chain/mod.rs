@@ -33,7 +33,7 @@ pub use network::{
     ChainHealth, ChainInfo, ChainPeer, ChainPeers, ChainStatus, Constants, NewBan, SyncState,
 };
 pub use openapi::{document, operations};
-pub use orders::{Done, PopOff, Snapshot, StateHash, Trust};
+pub use orders::{Done, PopOff, Prune, Snapshot, StateHash, Trust};
 pub use transactions::{
     ItemRefusal, PlacedTransaction, Prepare, Prepared, SUBMIT_BATCH_MAX, SignAndSend, Submit,
     SubmitAnswer, SubmitBatch, SubmitBatchAnswer, Submitted, TransactionAnswer, TransactionKind,

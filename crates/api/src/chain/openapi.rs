@@ -16,7 +16,7 @@ use super::forging::{
     StartForging,
 };
 use super::network::{ChainHealth, ChainPeers, ChainStatus, Constants, NewBan};
-use super::orders::{Done, PopOff, Snapshot, StateHash, Trust};
+use super::orders::{Done, PopOff, Prune, Snapshot, StateHash, Trust};
 use super::transactions::{
     Prepare, Prepared, SignAndSend, Submit, SubmitBatch, SubmitBatchAnswer, Submitted,
     TransactionAnswer, TransactionPage, UnconfirmedPage,

@@ -18,6 +18,14 @@ pub struct PopOff {
     pub height: u32,
 }
 
+/// Lets the bodies of all but the newest blocks go, once; the setting `node.keep_blocks` does it all the time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Prune {
+    /// The newest blocks whose bodies stay; never fewer than consensus needs.
+    pub keep_blocks: u32,
+}
+
 /// Accepts a branch that forks deeper than the node may follow by itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

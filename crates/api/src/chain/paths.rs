@@ -52,6 +52,8 @@ pub const STATE_HASH: &str = "/v1/chain/state-hash";
 pub const POP_OFF: &str = "/v1/chain/orders/pop-off";
 /// `POST`: empty the pool.
 pub const CLEAR_POOL: &str = "/v1/chain/orders/clear-pool";
+/// `POST`: let the bodies of old blocks go.
+pub const PRUNE: &str = "/v1/chain/orders/prune";
 /// `POST`: accept a branch beyond the rollback limit.
 pub const TRUST: &str = "/v1/chain/orders/trust";
 /// `POST`: a copy of the store, while it runs.

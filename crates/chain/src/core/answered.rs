@@ -61,7 +61,7 @@ impl<R: Reads<Table>> Core<R> {
             }
         };
         match Answer::read(&bytes) {
-            Ok(Answer::Busy) => self.unanswered(question),
+            Ok(Answer::Busy) => self.peer_is_busy(question),
             Ok(answer) => self.answer_came(question, answer),
             Err(rejection) => {
                 self.penalise(peer, points::GARBAGE, rejection.code);
@@ -144,6 +144,20 @@ impl<R: Reads<Table>> Core<R> {
                 self.part_failed(peer, &hash)
             }
         }
+    }
+
+    /// A peer has answered more than it can for now: bodies are asked of others, or of it in a moment.
+    fn peer_is_busy(&mut self, question: UnderWay) -> Result<(), StoreFailure> {
+        let Purpose::Bodies {
+            download,
+            first,
+            count,
+        } = question.purpose
+        else {
+            return self.unanswered(question);
+        };
+        self.bodies_put_off(question.peer, download, first, count);
+        Ok(())
     }
 
     /// Gives up what was waited for long enough, should the transport have forgotten it.

@@ -61,6 +61,8 @@ pub struct Core<R> {
     pub(super) rates: Rates,
     pub(super) trusted: BTreeMap<u32, Hash>,
     pub(super) stuck: Option<Stuck>,
+    /// An operator lets the bodies of blocks up to this height go.
+    pub(super) pruning: Option<u32>,
     /// Ids of peers' pools to ask for, and of whom.
     pub(super) wanted: super::compare::Wanted,
     pub(super) counters: Counters,
@@ -110,6 +112,7 @@ impl<R: Reads<Table>> Core<R> {
             rates: Rates::default(),
             trusted,
             stuck: None,
+            pruning: None,
             wanted: super::compare::Wanted::default(),
             counters: Counters::default(),
             more: false,
@@ -174,6 +177,7 @@ impl<R: Reads<Table>> Core<R> {
             }
             Event::PopOff { ticket, height } => self.pop_off(ticket, height),
             Event::ClearPool { ticket } => self.clear_pool(ticket),
+            Event::Prune { ticket, keep } => self.prune_bodies(ticket, keep),
             Event::Trust {
                 ticket,
                 height,
@@ -202,6 +206,7 @@ impl<R: Reads<Table>> Core<R> {
         self.compare_pools();
         self.gossip_anew();
         self.relay_if_due();
+        self.prune_on()?;
         self.settle_pool()?;
         self.write_left()?;
         Ok(Round {

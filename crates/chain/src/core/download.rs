@@ -10,7 +10,8 @@ use primitives::Hash;
 use super::chain_end::BodyFault;
 use super::follow::State;
 use super::limits::{
-    ANSWER_BYTES, DOWNLOAD_BYTES_MAX, DOWNLOADS_MAX, PATIENCE_BODIES_MS, ROUND_BYTES, points,
+    ANSWER_BYTES, BUSY_MS, DOWNLOAD_BYTES_MAX, DOWNLOADS_MAX, PATIENCE_BODIES_MS, ROUND_BYTES,
+    points,
 };
 use super::questions::Purpose;
 use super::switch::Step;
@@ -298,7 +299,7 @@ impl<R: Reads<Table>> Core<R> {
                 return true;
             };
             let Some(peer) = self.who_has(download) else {
-                return under_way > 0;
+                return under_way > 0 || self.somebody_is_busy(download);
             };
             let part = &mut download.blocks[first..first + count];
             for block in part.iter_mut() {
@@ -326,10 +327,19 @@ impl<R: Reads<Table>> Core<R> {
                     .is_some_and(|status| status.difficulty >= difficulty);
                 (far_enough || **id == download.peer)
                     && !download.lacking.contains(id)
+                    && peer.busy_until_ms <= self.now_ms
                     && self.may_ask(id)
             })
             .min_by_key(|(_, peer)| peer.asked)
             .map(|(id, _)| *id)
+    }
+
+    /// Somebody who may have the branch will have room again soon; not waited for where nothing has come for long.
+    fn somebody_is_busy(&self, download: &Download) -> bool {
+        self.now_ms.saturating_sub(download.progress_ms) < PROGRESS_MS
+            && self.peers.iter().any(|(id, peer)| {
+                peer.busy_until_ms > self.now_ms && !download.lacking.contains(id)
+            })
     }
 
     fn take_download(&mut self, number: u64) -> Option<Box<Download>> {
@@ -385,6 +395,19 @@ impl<R: Reads<Table>> Core<R> {
         }
         self.following.state = State::Bodies(download);
         self.step_download()
+    }
+
+    /// A peer has no room for the answer just now: what was asked of it is asked again, and it counts against nobody.
+    pub(super) fn bodies_put_off(&mut self, peer: PeerId, number: u64, first: usize, count: usize) {
+        let until = self.now_ms.saturating_add(BUSY_MS);
+        if let Some(peer) = self.peers.get_mut(&peer) {
+            peer.busy_until_ms = until;
+        }
+        let Some(mut download) = self.take_download(number) else {
+            return;
+        };
+        give_back(&mut download, first, count);
+        self.following.state = State::Bodies(download);
     }
 
     pub(super) fn bodies_failed(&mut self, peer: PeerId, number: u64, first: usize, count: usize) {

@@ -102,6 +102,13 @@ pub enum Event {
         /// For [`super::Action::Done`].
         ticket: Ticket,
     },
+    /// An operator lets the bodies of all but the newest blocks go, once.
+    Prune {
+        /// For [`super::Action::Done`].
+        ticket: Ticket,
+        /// The newest blocks whose bodies stay; never fewer than consensus needs.
+        keep: u32,
+    },
     /// An operator accepts a branch beyond the rollback limit (after a stop): the block that must be on the chain.
     Trust {
         /// For [`super::Action::Done`].

@@ -110,8 +110,16 @@ impl<R: Reads<Table>> Core<R> {
 
     /// When somebody may be followed again who may not now.
     pub(super) fn following_due_ms(&self) -> Option<u64> {
-        if self.stuck.is_some() || !matches!(self.following.state, State::Idle) {
+        if self.stuck.is_some() {
             return None;
+        }
+        match self.following.state {
+            State::Idle => {}
+            State::Headers(_) => return None,
+            State::Bodies(_) => {
+                let busy = self.peers.iter().map(|(_, peer)| peer.busy_until_ms);
+                return busy.filter(|until| *until > self.now_ms).min();
+            }
         }
         self.peers
             .iter()

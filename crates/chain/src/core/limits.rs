@@ -22,6 +22,8 @@ pub const SERVED_BYTES_BURST: u64 = 64 << 20;
 pub const SERVED_BYTES_LEAST: u64 = 4 << 10;
 /// Rows that are looked at after each block for what is no longer asked for.
 pub const PRUNE_ROWS: usize = 256;
+/// The same in each round while an operator's order to let bodies go is carried out.
+pub const PRUNE_ROUND_ROWS: usize = 8_192;
 /// Announced blocks that are being put together.
 pub const ASSEMBLIES_MAX: usize = 8;
 /// Peers that a block's missing parts are asked of, one after the other.
@@ -62,6 +64,8 @@ pub const REPEAT_SECONDS: u32 = 20;
 pub const REPEAT_STEP: usize = 1_000;
 /// A peer whose branch led nowhere is not followed for so long.
 pub const COOL_DOWN_MS: u64 = 5_000;
+/// A peer that has no room for more answers is asked for no bodies for so long: it is no fault of its.
+pub const BUSY_MS: u64 = 500;
 /// Rows of reasons why transactions left that are kept.
 pub const LEFT_ROWS_MAX: u64 = 1_000_000;
 /// Refused transactions that a peer may bring before it is held against it.

@@ -35,6 +35,7 @@ pub mod limits;
 mod open;
 mod orders;
 mod peers;
+mod prune;
 mod questions;
 mod rates;
 mod relay;

@@ -15,6 +15,8 @@ pub(super) struct Peer {
     pub(super) status_due_ms: u64,
     /// It is not followed before this.
     pub(super) cool_until_ms: u64,
+    /// It said that it has no room for more answers: it is asked for no bodies before this.
+    pub(super) busy_until_ms: u64,
     /// Questions under way to it.
     pub(super) asked: usize,
     /// Refused transactions that it brought since the last count.
@@ -47,6 +49,7 @@ impl Peers {
             status: None,
             status_due_ms: now_ms,
             cool_until_ms: 0,
+            busy_until_ms: 0,
             asked: 0,
             useless: 0,
             budget: Budget {

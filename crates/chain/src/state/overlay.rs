@@ -57,6 +57,21 @@ pub struct Overlay<R> {
 }
 
 impl<R: Reads<Table>> Overlay<R> {
+    /// Rows in front of a store's, nothing more: no tip is known.
+    pub(super) fn bare(reads: R, genesis: &Genesis) -> Self {
+        Self {
+            reads,
+            fresh: Layer::new(),
+            flying: VecDeque::new(),
+            balances: RefCell::default(),
+            held: RefCell::new(HeldCache::new(0)),
+            recent: RecentIds::default(),
+            window: Window::new(1),
+            tip: Point::genesis(genesis),
+            genesis: genesis.hash,
+        }
+    }
+
     /// Opens a store. An empty one gets the rows of the genesis, in the first batch.
     pub fn open(reads: R, genesis: &Genesis) -> Result<Self, Fault> {
         let params = &genesis.params;
@@ -64,15 +79,8 @@ impl<R: Reads<Table>> Overlay<R> {
             .effective_age_blocks
             .saturating_add(params.rollback_blocks_max);
         let mut overlay = Self {
-            reads,
-            fresh: Layer::new(),
-            flying: VecDeque::new(),
-            balances: RefCell::default(),
             held: RefCell::new(HeldCache::new(depth)),
-            recent: RecentIds::default(),
-            window: Window::new(1),
-            tip: Point::genesis(genesis),
-            genesis: genesis.hash,
+            ..Self::bare(reads, genesis)
         };
         let Some(stored) = overlay.get(Table::Meta, rows::META_GENESIS)? else {
             if overlay.get(Table::Meta, rows::META_TIP)?.is_some() {
@@ -335,6 +343,27 @@ impl<R: Reads<Table>> Reads<Table> for Overlay<R> {
             }
         }
         Ok(stored)
+    }
+}
+
+/// An overlay over an overlay: what is put in front is in memory alone.
+impl<R: Reads<Table>> Reads<Table> for &Overlay<R> {
+    fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StoreFailure> {
+        (**self).get(table, key)
+    }
+
+    fn scan(
+        &self,
+        table: Table,
+        from: &[u8],
+        to: Option<&[u8]>,
+        limit: usize,
+    ) -> Result<Vec<Row>, StoreFailure> {
+        (**self).scan(table, from, to, limit)
+    }
+
+    fn last(&self, table: Table) -> Result<Option<Row>, StoreFailure> {
+        (**self).last(table)
     }
 }
 

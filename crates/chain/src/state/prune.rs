@@ -35,7 +35,7 @@ impl Pruned {
         })
     }
 
-    fn to_bytes(&self) -> Vec<u8> {
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(9 + self.cursor.len());
         out.extend_from_slice(&self.undo.to_be_bytes());
         out.extend_from_slice(&self.bodies.to_be_bytes());
@@ -87,6 +87,41 @@ pub fn prune<R: Reads<Table>>(
     Ok(pruned)
 }
 
+/// The height up to which bodies may go where `bodies_kept` of the newest blocks are to be kept: no block within what can be taken back, and
+/// none whose transactions' deadlines might not be over then.
+pub fn prunable<R: Reads<Table>>(
+    overlay: &Overlay<R>,
+    genesis: &Genesis,
+    bodies_kept: u32,
+) -> Result<u32, StoreFailure> {
+    let tip = overlay.tip().height;
+    let fixed = tip.saturating_sub(reach(genesis));
+    let mut until = fixed.min(tip.saturating_sub(bodies_kept));
+    let Some(fixed_time) = overlay.time_at(fixed)? else {
+        return Ok(0);
+    };
+    // Times ascend: the last block that is old enough, by halving.
+    let (mut old, remembered) = (0, remembered(genesis));
+    while old < until {
+        let middle = old + (until - old).div_ceil(2);
+        let time = overlay.time_at(middle)?.unwrap_or(u32::MAX);
+        if time.saturating_add(remembered) < fixed_time {
+            old = middle;
+        } else {
+            until = middle - 1;
+        }
+    }
+    Ok(old)
+}
+
+/// For so many seconds a transaction might come again.
+fn remembered(genesis: &Genesis) -> u32 {
+    let params = &genesis.params;
+    params
+        .clock_drift_seconds
+        .saturating_add(u32::from(params.deadline_minutes_max) * 60)
+}
+
 /// How many blocks can be taken back: twice what the node does by itself, so that a branch beyond the rollback limit can be judged, and an
 /// operator can let the node go over to it.
 fn reach(genesis: &Genesis) -> u32 {
@@ -104,14 +139,11 @@ fn prune_bodies<R: Reads<Table>>(
     until: u32,
     rows_max: usize,
 ) -> Result<(), StoreFailure> {
-    let params = &genesis.params;
     let fixed = overlay.tip().height.saturating_sub(reach(genesis));
     let Some(fixed_time) = overlay.time_at(fixed)? else {
         return Ok(());
     };
-    let remembered = params
-        .clock_drift_seconds
-        .saturating_add(u32::from(params.deadline_minutes_max) * 60);
+    let remembered = remembered(genesis);
     let mut rows_seen = 0;
     while pruned.bodies < until && rows_seen < rows_max {
         let height = pruned.bodies + 1;

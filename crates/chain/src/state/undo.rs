@@ -55,7 +55,7 @@ pub fn undo_block<R: Reads<Table>>(
 }
 
 /// The account of a balance on the parent chain.
-fn on_parent(table: Table, key: &[u8]) -> Option<AccountId> {
+pub(super) fn on_parent(table: Table, key: &[u8]) -> Option<AccountId> {
     let (account, chain) = key.split_first_chunk::<16>()?;
     (table == Table::Balances && chain == [ChainId::PARENT.0]).then_some(AccountId(*account))
 }

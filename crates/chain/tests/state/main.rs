@@ -3,6 +3,7 @@
 mod apply;
 mod kit;
 mod leases;
+mod mend;
 mod random;
 mod reads;
 mod refusals;

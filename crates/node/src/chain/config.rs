@@ -165,6 +165,10 @@ pub struct StoreSection {
     pub log_bytes: u64,
     /// Bytes of blocks of table files that are cached.
     pub cache_bytes: u64,
+    /// The newest blocks that are looked at when the node starts; 0 for none.
+    pub check_blocks: u32,
+    /// Whether damage that is found then is mended, where it can be.
+    pub repair: bool,
 }
 
 impl Default for StoreSection {
@@ -175,9 +179,14 @@ impl Default for StoreSection {
             memory_bytes: options.memtable_bytes,
             log_bytes: options.log_bytes,
             cache_bytes: options.cache_bytes,
+            check_blocks: CHECK_BLOCKS,
+            repair: true,
         }
     }
 }
+
+/// Blocks that a start looks at: more than a fork among healthy nodes takes back.
+const CHECK_BLOCKS: u32 = 100;
 
 fn genesis() -> PathBuf {
     PathBuf::from("genesis.toml")
@@ -242,6 +251,16 @@ impl ChainConfig {
         Ok(config)
     }
 
+    /// The same of a file's text; `path` is for messages.
+    ///
+    /// # Errors
+    /// As for [`ChainConfig::read`].
+    pub fn parse(text: &str, path: &Path) -> Result<Self, ConfigError> {
+        let config: Self = crate::config::parse_toml(text, path)?;
+        config.check(path)?;
+        Ok(config)
+    }
+
     fn check(&self, path: &Path) -> Result<(), ConfigError> {
         const TIB: u64 = 1 << 40;
         let ranges: &[(&'static str, u64, u64, u64)] = &[
@@ -302,6 +321,12 @@ impl ChainConfig {
             ),
             ("store.log_bytes", self.store.log_bytes, 1 << 20, TIB),
             ("store.cache_bytes", self.store.cache_bytes, 0, TIB),
+            (
+                "store.check_blocks",
+                u64::from(self.store.check_blocks),
+                0,
+                1_000_000,
+            ),
             ("store.linger_us", self.store.linger_us, 0, 1_000_000),
         ];
         for (field, value, least, most) in ranges {
@@ -325,11 +350,8 @@ mod tests {
         "[node]\nname = \"a\"\n[p2p]\nlisten = \"127.0.0.1:1\"\n[api]\nlisten = \"127.0.0.1:2\"\n";
 
     fn check(more: &str) -> Result<ChainConfig, String> {
-        let path = Path::new("chain.toml");
-        let config: ChainConfig = crate::config::parse_toml(&format!("{SMALLEST}{more}"), path)
-            .map_err(|e| e.to_string())?;
-        config.check(path).map_err(|error| error.to_string())?;
-        Ok(config)
+        ChainConfig::parse(&format!("{SMALLEST}{more}"), Path::new("chain.toml"))
+            .map_err(|error| error.to_string())
     }
 
     #[test]

@@ -85,7 +85,7 @@ pub fn make_network(plan: &NetworkPlan, out: &Path) -> Result<Vec<MadeServer>, C
     }
     let genesis_path = out.join(GENESIS);
     if genesis_path.exists() {
-        return Err(BootstrapError::Occupied { path: genesis_path }.into());
+        return Err(ChainStartError::Exists(genesis_path));
     }
     let passphrases: Vec<String> = (0..ACCOUNTS.max(plan.servers))
         .map(|n| n.to_string())

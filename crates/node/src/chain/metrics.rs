@@ -1,7 +1,7 @@
 //! What a chain node counts.
 
 use crate::http::front::HttpCounters;
-use crate::metrics::{Counter, Gauge, Histogram, Process, Registry, Unit};
+use crate::metrics::{Counter, Gauge, Histogram, Listed, Process, Registry, Unit};
 
 /// A family of counters that differ in a reason: a code, of which there are few.
 #[derive(Clone, Copy, Debug)]
@@ -92,6 +92,24 @@ chain_metrics! {
     bans: Counter = "tally_chain_bans_total", "Peers banned.";
 }
 
+/// What a chain node counts, for the documentation.
+#[must_use]
+pub fn chain_metrics() -> Vec<Listed> {
+    let metrics = ChainMetrics::new();
+    let mut listed = metrics.registry.list();
+    // They begin to be shown with their first reason.
+    for family in [metrics.refused, metrics.left, metrics.penalties] {
+        listed.push(Listed {
+            name: family.name,
+            kind: "counter",
+            unit: "count",
+            help: family.help,
+            labels: vec!["reason=\"CODE\"".to_owned()],
+        });
+    }
+    listed
+}
+
 impl ChainMetrics {
     /// Counts one with this code.
     pub(super) fn count_reason(&self, family: &ByReason, code: &str) {
@@ -104,5 +122,28 @@ impl ChainMetrics {
     pub(super) fn render(&self) -> String {
         self.process.refresh();
         self.registry.render()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_well_formed_and_none_is_listed_twice() {
+        let listed = chain_metrics();
+        for metric in &listed {
+            let (name, kind, unit) = (metric.name, metric.kind, metric.unit);
+            let lower = |c: char| c.is_ascii_lowercase() || c == '_';
+            assert!(name.chars().all(lower), "{name}");
+            assert_eq!(name.ends_with("_total"), kind == "counter", "{name} {kind}");
+            let stem = name.trim_end_matches("_total");
+            assert!(unit == "count" || stem.ends_with(unit), "{name} in {unit}");
+            assert!(metric.help.ends_with('.') && !metric.help.contains(['|', '\n', '\\']));
+        }
+        let mut names: Vec<&str> = listed.iter().map(|metric| metric.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), listed.len());
     }
 }

@@ -9,6 +9,7 @@
 //! Nothing here decides anything about the chain: that is the core's. Reads of blocks, transactions and balances go to the
 //! store on the API's own threads and never wait for the core.
 
+mod bans;
 mod clock;
 mod config;
 mod figures;
@@ -23,6 +24,7 @@ mod perform;
 mod reads;
 mod shared;
 mod start;
+mod start_check;
 mod start_error;
 mod submit;
 mod thread;
@@ -36,6 +38,7 @@ pub use config::{
 pub use files::{CONFIG, ChainFiles, GENESIS, is_chain_dir, load_chain_dir, read_genesis};
 pub use history::{HistoryMade, HistoryPlan, make_history};
 pub use make::{MadeServer, NetworkPlan, SERVERS_MAX, make_network};
+pub use metrics::chain_metrics;
 pub use start::{ChainNode, STORE};
 pub use start_error::{ChainStartError, ERRORS};
 pub use upkeep::{ChainChecked, check_store, restore_store};

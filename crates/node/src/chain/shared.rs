@@ -165,6 +165,13 @@ impl Shared {
         self.lock_waiting().clear();
     }
 
+    /// Waits for so long, or until the node stops.
+    pub(super) async fn stopped_within(&self, time: std::time::Duration) {
+        let mut ended = self.ended.subscribe();
+        // Either way the caller looks.
+        let _ = tokio::time::timeout(time, ended.wait_for(|ended| *ended)).await;
+    }
+
     pub(super) fn is_stopping(&self) -> bool {
         *self.ended.borrow()
     }

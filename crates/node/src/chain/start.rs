@@ -11,12 +11,14 @@ use chain::state::Fault;
 use net::gossip::{GossipLimits, GossipOptions};
 use store::{Committer, CommitterOptions, Embedded};
 
+use super::bans::Bans;
 use super::clock::ChainClock;
 use super::figures::Shown;
 use super::files::ChainFiles;
 use super::gossip::{Peers, pump};
 use super::http;
 use super::shared::Shared;
+use super::start_check::check_at_start;
 use super::start_error::ChainStartError;
 use super::thread::CoreThread;
 use crate::http::{ApiToken, HttpHandle, HttpOptions, Tokens, server_config};
@@ -51,6 +53,7 @@ impl ChainNode {
         })?;
         let config = &files.config;
         let store = open_store(&data, &files)?;
+        check_at_start(&store, &files)?;
         let committer_options = CommitterOptions {
             linger_us: config.store.linger_us,
             ..CommitterOptions::default()
@@ -74,6 +77,7 @@ impl ChainNode {
             },
         })
         .await?;
+        let bans = Bans::restore(&data, &handle);
         let shared = Arc::new(Shared::new(
             Arc::clone(&files.genesis),
             store,
@@ -102,6 +106,7 @@ impl ChainNode {
             }
         };
         tokio::spawn(pump(Arc::clone(&shared), events));
+        tokio::spawn(bans.keep(Arc::clone(&shared)));
         Ok(Self {
             shared,
             http,

@@ -25,6 +25,9 @@ pub enum ChainStartError {
         /// What is wrong.
         rejection: Rejection,
     },
+    /// A network is where another is to be made.
+    #[error("{0} is there already: a network has been made here")]
+    Exists(PathBuf),
     /// A key or passphrase of its configuration.
     #[error("{field}: {message}")]
     Key {
@@ -74,11 +77,18 @@ impl From<ConfigError> for ChainStartError {
 }
 
 /// The codes of this module.
-pub const ERRORS: &[ErrorInfo] = &[ErrorInfo {
-    code: "chain_node.bad_key",
-    cause: "A key, passphrase or checkpoint in a chain node's configuration makes no sense.",
-    action: "Give each forger and bundler either a key_file of 64 hexadecimal digits or a passphrase, and each checkpoint a hash.",
-}];
+pub const ERRORS: &[ErrorInfo] = &[
+    ErrorInfo {
+        code: "chain_node.bad_key",
+        cause: "A key, passphrase or checkpoint in a chain node's configuration makes no sense.",
+        action: "Give each forger and bundler either a key_file of 64 hexadecimal digits or a passphrase, and each checkpoint a hash.",
+    },
+    ErrorInfo {
+        code: "chain_node.network_exists",
+        cause: "A test network was to be made where one is already: another genesis would make its chain worthless.",
+        action: "Give another folder with --out, run the network that is there, or remove it.",
+    },
+];
 
 impl Coded for ChainStartError {
     fn code(&self) -> &'static str {
@@ -86,6 +96,7 @@ impl Coded for ChainStartError {
             Self::Files(error) => error.code(),
             Self::Genesis { rejection, .. } | Self::Chain(rejection) => rejection.code,
             Self::Key { .. } => ERRORS[0].code,
+            Self::Exists(_) => ERRORS[1].code,
             Self::Folder { .. } => "node.data_folder",
             Self::Store(error) => error.code(),
             Self::StoreFailed(failure) => failure.code,
@@ -104,6 +115,7 @@ impl Coded for ChainStartError {
                 chain::errors::action_of(rejection.code)
             }
             Self::Key { .. } => ERRORS[0].action,
+            Self::Exists(_) => ERRORS[1].action,
             Self::Store(error) => error.hint(),
             Self::StoreFailed(failure) => failure.hint,
             Self::Gossip(error) => error.hint(),

@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 
 use chain::core::Core;
 use chain::port::Table;
-use chain::state::{read, state_hash, verify_store};
+use chain::state::{Depth, Examined, examine, read, state_hash, verify_store};
 use primitives::Hash;
 use store::{Damage, Embedded};
 
 use super::files::{ChainFiles, load_chain_dir};
 use super::start::{STORE, core_of, open_store};
+use super::start_check::mend;
 use super::start_error::ChainStartError;
 use crate::chain::clock::ChainClock;
 
@@ -26,18 +27,23 @@ pub struct ChainChecked {
     pub damage: Vec<Damage>,
     /// All damages, also those not named.
     pub damaged: u64,
+    /// What was found of the chain's rows, before anything was mended.
+    pub chain: Examined,
+    /// What was done to mend them.
+    pub did: Vec<String>,
     /// The tip.
     pub tip: Option<(u32, Hash)>,
     /// The hash of the state there.
     pub state_hash: Option<Hash>,
 }
 
-/// Checks the store of a node that does not run: every byte against its checksum; then that the chain opens, that all rows
-/// fit together (blocks, indexes, balances, leases), and what the state's hash is. Changes nothing.
+/// Checks the store of a node that does not run: every byte against its checksum; then that all rows fit together (blocks, indexes,
+/// undo rows, balances, leases), that the chain opens, and what the state's hash is. With `repair`, damaged rows are mended where that can
+/// be done; else nothing is changed.
 ///
 /// # Errors
-/// The folder makes no node, the store is in use, or its rows make no sense.
-pub fn check_store(dir: &Path) -> Result<ChainChecked, ChainStartError> {
+/// The folder makes no node, the store is in use, or its balances or leases make no sense though all blocks are whole.
+pub fn check_store(dir: &Path, repair: bool) -> Result<ChainChecked, ChainStartError> {
     let files = load_chain_dir(dir)?;
     let data = files.dir.join(&files.config.node.data_dir);
     let path = data.join(STORE);
@@ -48,23 +54,32 @@ pub fn check_store(dir: &Path) -> Result<ChainChecked, ChainStartError> {
         bytes: checked.bytes,
         damaged: checked.damaged,
         damage: checked.damage,
+        chain: Examined::default(),
+        did: Vec::new(),
         tip: None,
         state_hash: None,
     };
-    if found.damaged > 0 {
-        return Ok(found);
+    if found.damaged == 0 {
+        look_at_chain(&files, &data, repair, &mut found)?;
     }
-    look_at_chain(&files, &data, &mut found)?;
     Ok(found)
 }
 
 fn look_at_chain(
     files: &ChainFiles,
     data: &Path,
+    repair: bool,
     found: &mut ChainChecked,
 ) -> Result<(), ChainStartError> {
     let failed = ChainStartError::StoreFailed;
     let store = open_store(data, files)?;
+    found.chain = examine(store.clone(), &files.genesis, Depth::ALL).map_err(failed)?;
+    if !found.chain.is_sound() {
+        if !repair || found.chain.mending.is_none() {
+            return Ok(());
+        }
+        found.did = mend(&store, &found.chain)?;
+    }
     let now_ms = ChainClock::new(files.genesis.time_ms).now_ms();
     // Whatever opening would write is never committed.
     drop::<Core<_>>(core_of(files, store.clone(), now_ms)?);
@@ -72,7 +87,8 @@ fn look_at_chain(
     if read::tip(&store).is_err() {
         return Ok(());
     }
-    verify_store(&store, &files.genesis, u32::MAX).map_err(failed)?;
+    // Its blocks have been looked at.
+    verify_store(&store, &files.genesis, 0).map_err(failed)?;
     if let Some(state) = state_hash(&store, &files.genesis).map_err(failed)? {
         found.tip = Some((state.height, state.block));
         found.state_hash = Some(state.state);

@@ -102,17 +102,37 @@ impl Chain {
     }
 
     pub fn client(&self, at: usize) -> ChainClient {
+        ChainClient::new(self.endpoint(at)).expect("a client")
+    }
+
+    fn endpoint(&self, at: usize) -> Endpoint {
         let dir = self.dir(at);
         let read = |file: &str| std::fs::read_to_string(dir.join(file)).expect(file);
         let config: toml::Table = read("chain.toml").parse().expect("TOML");
         let listen = config["api"]["listen"].as_str().expect("an address");
-        ChainClient::new(Endpoint {
+        Endpoint {
             address: listen.to_owned(),
             server_name: "localhost".into(),
             root_pem: read("root.pem"),
             token: read("api-token"),
+        }
+    }
+
+    /// A client without a token that counts.
+    pub fn stranger(&self, at: usize) -> ChainClient {
+        ChainClient::new(Endpoint {
+            token: "0".repeat(64),
+            ..self.endpoint(at)
         })
         .expect("a client")
+    }
+
+    /// Changes the settings of a node that does not run.
+    pub fn edit(&self, at: usize, from: &str, to: &str) {
+        let path = self.dir(at).join("chain.toml");
+        let text = std::fs::read_to_string(&path).expect("settings");
+        assert!(text.contains(from), "{text}");
+        std::fs::write(&path, text.replace(from, to)).expect("written");
     }
 
     pub fn clients(&self) -> Vec<ChainClient> {
@@ -212,6 +232,45 @@ pub async fn agree(clients: &[ChainClient], below: u32) -> u32 {
         (hashes.len() == 1).then_some(height)
     })
     .await
+}
+
+/// The code of a refusal, or that it was none.
+pub fn code<T>(answer: Result<T, client::ClientError>) -> String {
+    match answer {
+        Ok(_) => "taken".to_owned(),
+        Err(error) => error.code().to_owned(),
+    }
+}
+
+/// What a broken disk or memory might do to the store of a node that does not run.
+pub enum Spoil {
+    /// The row that finds one transaction by its id.
+    Index,
+    /// The body of the last block but one that has any.
+    Body,
+    /// The same, and what undoes it.
+    BodyAndUndo,
+}
+
+/// See [`Spoil`].
+pub fn spoil(dir: &Path, what: Spoil) {
+    use chain::port::{Reads, Table, WriteBatch};
+    let path = dir.join("data/chain");
+    let store = store::Embedded::<Table>::open(&path, &store::Options::default());
+    let store = store.expect("nobody has it open");
+    let rows = |table| store.scan(table, &[], None, 100_000).expect("rows");
+    let mut batch = WriteBatch::default();
+    let bodies = rows(Table::Bodies);
+    let body = bodies[bodies.len().saturating_sub(2)].0.clone();
+    match what {
+        Spoil::Index => batch.delete(Table::TxIndex, rows(Table::TxIndex)[0].0.clone()),
+        Spoil::Body => batch.delete(Table::Bodies, body),
+        Spoil::BodyAndUndo => {
+            batch.delete(Table::Undo, body[..4].to_vec());
+            batch.delete(Table::Bodies, body);
+        }
+    }
+    store.write(vec![batch]).expect("written");
 }
 
 /// The files of a folder that a test may look at when it fails.

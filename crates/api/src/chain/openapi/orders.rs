@@ -60,6 +60,14 @@ pub(super) const OPERATIONS: &[Operation] = &[
         ..ORDER
     },
     Operation {
+        path: paths::PRUNE,
+        id: "prune",
+        summary: "Lets the bodies of all but the newest blocks go, a little at a time; headers stay.",
+        body: json::<Prune>(r#"{"keep_blocks":10000}"#),
+        answers: &[answer(200, "Begun.", json::<Done>(""))],
+        ..ORDER
+    },
+    Operation {
         path: paths::TRUST,
         id: "trust",
         summary: "Accepts a branch beyond the rollback limit, by a block that must be on the chain.",

@@ -88,6 +88,7 @@ fn router(api: Arc<Api>) -> Router {
         .route(paths::PEER_BAN, post(orders::ban).delete(orders::unban))
         .route(paths::POP_OFF, post(orders::pop_off))
         .route(paths::CLEAR_POOL, post(orders::clear_pool))
+        .route(paths::PRUNE, post(orders::prune))
         .route(paths::TRUST, post(orders::trust))
         .route(paths::SNAPSHOT, post(orders::snapshot))
         .route_layer(from_fn_with_state(Arc::clone(&api), operator));

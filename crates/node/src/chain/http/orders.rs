@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use api::chain::{ChainPeer, ChainPeers, Done, NewBan, PopOff, Snapshot, Trust, codes};
+use api::chain::{ChainPeer, ChainPeers, Done, NewBan, PopOff, Prune, Snapshot, Trust, codes};
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
@@ -101,6 +101,16 @@ pub(super) async fn clear_pool(State(api): State<Arc<Api>>) -> Answered {
             .order(|ticket| Event::ClearPool { ticket })
             .await?,
     )
+}
+
+/// `POST /v1/chain/orders/prune`
+pub(super) async fn prune(State(api): State<Arc<Api>>, body: Body) -> Answered {
+    let Prune { keep_blocks } = api.body(body).await?;
+    let order = api.shared.order(|ticket| Event::Prune {
+        ticket,
+        keep: keep_blocks,
+    });
+    done(order.await?)
 }
 
 /// `POST /v1/chain/orders/trust`

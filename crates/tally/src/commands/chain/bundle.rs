@@ -24,6 +24,15 @@ pub struct Args {
     /// Stop after so much in parent fees, in minor units
     #[arg(long, value_name = "MINOR")]
     total: Option<u64>,
+    /// Carry only transactions of this account; may be given again
+    #[arg(long, value_name = "ACCOUNT", requires = "start")]
+    sender: Vec<String>,
+    /// Carry only transactions to this account; may be given again
+    #[arg(long, value_name = "ACCOUNT", requires = "start")]
+    recipient: Vec<String>,
+    /// Carry only transactions whose message begins with this
+    #[arg(long, value_name = "TEXT", requires = "start", default_value = "")]
+    purpose: String,
     #[command(flatten)]
     secret: Secret,
     /// Let an account bundle no longer: ACCOUNT/CHAIN
@@ -42,6 +51,9 @@ impl Args {
                 rate_min,
                 overpay_percent: self.overpay,
                 total_fee_max: self.total,
+                senders: accounts(&self.sender)?,
+                recipients: accounts(&self.recipient)?,
+                purpose: self.purpose.clone(),
                 ..StartBundler::default()
             }),
             _ => None,
@@ -57,6 +69,10 @@ impl Args {
             self.output.show(&client.bundlers().await?, people)
         })
     }
+}
+
+fn accounts(texts: &[String]) -> Result<Vec<String>, Failure> {
+    texts.iter().map(|text| super::account(text)).collect()
 }
 
 fn of_text(text: &str) -> Result<(String, u8), Failure> {

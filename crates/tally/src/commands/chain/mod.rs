@@ -6,6 +6,7 @@ mod bundle;
 mod forge;
 mod genesis;
 mod history;
+mod orders;
 mod peers;
 mod run;
 mod secret;
@@ -41,6 +42,14 @@ pub enum Command {
     Bundle(bundle::Args),
     /// The peers of a node
     Peers(peers::Args),
+    /// Take blocks back, to the last that is to stay
+    PopOff(orders::PopOffArgs),
+    /// Say which branch is right, by one of its blocks, after a fork beyond the rollback limit
+    Trust(orders::TrustArgs),
+    /// Empty a node's pool
+    ClearPool(orders::ClearPoolArgs),
+    /// Let the bodies of old blocks go while the node runs
+    Prune(orders::PruneArgs),
     /// Whether the store of a node that does not run is whole
     Check(upkeep::CheckArgs),
     /// Make a copy of a running node's store, in its data folder
@@ -62,6 +71,10 @@ impl Command {
             Command::Forge(arguments) => arguments.run(),
             Command::Bundle(arguments) => arguments.run(),
             Command::Peers(arguments) => arguments.run(),
+            Command::PopOff(arguments) => arguments.run(),
+            Command::Trust(arguments) => arguments.run(),
+            Command::ClearPool(arguments) => arguments.run(),
+            Command::Prune(arguments) => arguments.run(),
             Command::Check(arguments) => arguments.run(),
             Command::Snapshot(arguments) => arguments.run(),
             Command::Restore(arguments) => arguments.run(),
@@ -80,6 +93,10 @@ impl Command {
             Command::Forge(arguments) => arguments.output.json,
             Command::Bundle(arguments) => arguments.output.json,
             Command::Peers(arguments) => arguments.output.json,
+            Command::PopOff(arguments) => arguments.output.json,
+            Command::Trust(arguments) => arguments.output.json,
+            Command::ClearPool(arguments) => arguments.output.json,
+            Command::Prune(arguments) => arguments.output.json,
             Command::Check(arguments) => arguments.output.json,
             Command::Snapshot(arguments) => arguments.output.json,
             Command::Restore(arguments) => arguments.output.json,

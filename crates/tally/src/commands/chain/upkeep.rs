@@ -15,6 +15,9 @@ pub struct CheckArgs {
     /// The folder of a node that does not run
     #[arg(value_name = "DIR")]
     folder: PathBuf,
+    /// Mend what can be mended; a snapshot is the way for the rest
+    #[arg(long)]
+    repair: bool,
     #[command(flatten)]
     pub output: Output,
 }
@@ -27,6 +30,13 @@ struct Found {
     bytes: u64,
     damaged: u64,
     damage: Vec<String>,
+    blocks: u32,
+    transactions: u64,
+    replayed: u32,
+    rows_damaged: u64,
+    rows_damage: Vec<String>,
+    beyond_repair: Option<String>,
+    repaired: Vec<String>,
     height: Option<u32>,
     tip: Option<String>,
     state_hash: Option<String>,
@@ -43,6 +53,13 @@ impl From<ChainChecked> for Found {
             damage: damage
                 .map(|damage| format!("{}: {}", damage.path.display(), damage.reason))
                 .collect(),
+            blocks: checked.chain.blocks,
+            transactions: checked.chain.transactions,
+            replayed: checked.chain.replayed,
+            rows_damaged: checked.chain.damaged,
+            rows_damage: checked.chain.damage,
+            beyond_repair: checked.chain.beyond,
+            repaired: checked.did,
             height: checked.tip.map(|(height, _)| height),
             tip: checked.tip.map(|(_, hash)| hash.to_string()),
             state_hash: checked.state_hash.map(|hash| hash.to_string()),
@@ -53,9 +70,15 @@ impl From<ChainChecked> for Found {
 impl CheckArgs {
     pub fn run(self) -> Result<(), Failure> {
         eprintln!("reads every byte of the store");
-        let found = check_store(&self.folder).map_err(|error| Failure::coded(&error))?;
+        let found =
+            check_store(&self.folder, self.repair).map_err(|error| Failure::coded(&error))?;
+        let failure =
+            (!found.chain.is_sound() && found.did.is_empty()).then(|| found.chain.failure());
         let found = Found::from(found);
         self.output.show(&found, people)?;
+        if let Some(failure) = failure {
+            return Err(Failure::local(failure.code, failure.message, failure.hint));
+        }
         if found.damaged == 0 {
             return Ok(());
         }
@@ -81,6 +104,22 @@ fn people(found: &Found) -> String {
         ),
         ("damaged", grouped(found.damaged)),
         ("", found.damage.join("\n")),
+        (
+            "looked at",
+            format!(
+                "{} blocks with {} transactions; the last {} applied again",
+                grouped(found.blocks),
+                grouped(found.transactions),
+                grouped(found.replayed)
+            ),
+        ),
+        ("rows that do not fit", grouped(found.rows_damaged)),
+        ("", found.rows_damage.join("\n")),
+        (
+            "beyond repair",
+            found.beyond_repair.clone().unwrap_or_default(),
+        ),
+        ("repaired", found.repaired.join("\n")),
         ("height", found.height.map(grouped).unwrap_or_default()),
         ("tip", found.tip.clone().unwrap_or_default()),
         ("state hash", state),

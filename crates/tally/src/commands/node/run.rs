@@ -21,6 +21,9 @@ const BLOCKING_THREADS_MAX: usize = 64;
 /// As a shell shows an end by a signal.
 const ENDED_BY_SIGNAL: i32 = 128;
 
+/// What a stranger can make a library say is not worth a line, unless the filter asks for it.
+const QUIET: &str = "libp2p=error,yamux=error,multistream_select=error";
+
 /// Arguments of `tally node run`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -129,7 +132,7 @@ impl LogArgs {
     /// Starts the log; what is not said here the section says.
     pub fn start(&self, section: &LogSection) -> Result<(), Failure> {
         let filter = self.log.as_deref().unwrap_or(&section.level);
-        let filter = EnvFilter::try_new(filter).map_err(|error| {
+        let filter = EnvFilter::try_new(format!("{QUIET},{filter}")).map_err(|error| {
             let hint = "Give a level (error, warn, info, debug, trace) or a filter such as info,node::http=debug.";
             Failure::local("tally.bad_log_filter", format!("'{filter}': {error}"), hint)
         })?;

@@ -1,0 +1,43 @@
+//! An operator's order to let bodies of old blocks go: a little in each round, until it is done.
+
+use super::limits::PRUNE_ROUND_ROWS;
+use super::{Action, Core, Ticket};
+use crate::port::{Reads, StoreFailure, Table};
+use crate::state::{Pruned, prunable, prune};
+
+impl<R: Reads<Table>> Core<R> {
+    pub(super) fn prune_bodies(&mut self, ticket: Ticket, keep: u32) -> Result<(), StoreFailure> {
+        let until = prunable(&self.rows, &self.genesis, keep)?;
+        let gone = Pruned::load(&self.rows)?.bodies;
+        let outcome = if until > gone {
+            self.pruning = Some(until);
+            format!(
+                "the bodies of {} blocks go, up to block {until}",
+                until - gone
+            )
+        } else {
+            "there is nothing to drop: younger blocks may still be asked for".to_owned()
+        };
+        self.actions.push(Action::Done {
+            ticket,
+            outcome: Ok(outcome),
+        });
+        Ok(())
+    }
+
+    /// Goes on with what was ordered.
+    pub(super) fn prune_on(&mut self) -> Result<(), StoreFailure> {
+        let Some(until) = self.pruning else {
+            return Ok(());
+        };
+        let kept = self.rows.tip().height.saturating_sub(until);
+        let before = Pruned::load(&self.rows)?.bodies;
+        let after = prune(&mut self.rows, &self.genesis, Some(kept), PRUNE_ROUND_ROWS)?.bodies;
+        if after >= until || after == before {
+            self.pruning = None;
+        } else {
+            self.more = true;
+        }
+        Ok(())
+    }
+}

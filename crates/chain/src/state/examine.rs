@@ -1,0 +1,405 @@
+//! What is wrong with a store's newest blocks, and what would mend it: asked at every start, and by operators.
+//!
+//! ```text
+//!   tip ─► walk down: header, links, body, indexes, undo ─► cut off what is lost ─► take back and apply again, in memory ─► compare
+//!                          │ indexes are written anew            │ by the undo rows            │ rows that differ are written anew
+//!                          └───────────────────────── a patch of rows, which `verify_store` judges as a whole ───────────┘
+//! ```
+//! Nothing is written here: what would mend the store is one batch, and only where all of the store is sound with it.
+
+use primitives::Hash;
+use primitives::storage::TableSet;
+
+use super::apply::account_places;
+use super::rows::{self, Place};
+use super::undo::carried_block;
+use super::{Overlay, Pruned, check_shape, read, verify_store};
+use crate::Genesis;
+use crate::block::{CarriedBlock, HEADER_BYTES, read_carried_body, read_header};
+use crate::port::{Reads, StoreFailure, Table, WriteBatch, damaged};
+use crate::transaction::Carried;
+
+/// Damages that are named; all are counted.
+const NAMED_MAX: usize = 20;
+/// Rows that a mending changes at most: it is one batch, in memory.
+pub(super) const MENDED_ROWS_MAX: usize = 2_000_000;
+/// Rows that are read at once.
+pub(super) const PAGE: usize = 1_024;
+
+/// How far down a store is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Depth {
+    /// Blocks below the tip at most.
+    pub blocks: u32,
+    /// No further block once so many transactions have been seen.
+    pub transactions: u64,
+}
+
+impl Depth {
+    /// Everything.
+    pub const ALL: Self = Self {
+        blocks: u32::MAX,
+        transactions: u64::MAX,
+    };
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default)]
+pub struct Examined {
+    /// The tip's height, as the headers have it.
+    pub height: u32,
+    /// Blocks that were looked at.
+    pub blocks: u32,
+    /// Transactions in them.
+    pub transactions: u64,
+    /// The newest of those blocks that were taken back and applied again, to compare balances and all other rows.
+    pub replayed: u32,
+    /// What does not fit, in words; the first ones.
+    pub damage: Vec<String>,
+    /// How much there is of it.
+    pub damaged: u64,
+    /// What would mend it, if anything can.
+    pub mending: Option<Mending>,
+    /// Why nothing can.
+    pub beyond: Option<String>,
+}
+
+impl Examined {
+    /// Nothing is wrong with what was looked at.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        self.damaged == 0
+    }
+
+    /// The damage as a failure, with the code that says so.
+    #[must_use]
+    pub fn failure(&self) -> StoreFailure {
+        let first = self.damage.first().map_or("", String::as_str);
+        let more = match self.damaged {
+            0 | 1 => String::new(),
+            count => format!(", and {} more", count - 1),
+        };
+        match &self.beyond {
+            Some(why) => StoreFailure {
+                code: "chain.store_beyond_repair",
+                message: format!("{first}{more}; it cannot be repaired: {why}"),
+                hint: crate::errors::action_of("chain.store_beyond_repair"),
+            },
+            None => damaged(format!("{first}{more}")),
+        }
+    }
+}
+
+/// What mends a store: one batch, and what it does.
+#[derive(Clone, Debug)]
+pub struct Mending {
+    /// The rows.
+    pub batch: WriteBatch,
+    /// The height of the tip after it.
+    pub height: u32,
+    /// What it does, in words.
+    pub did: Vec<String>,
+}
+
+/// Looks at the newest blocks of a store that nobody writes to meanwhile: headers with their links, bodies, indexes, undo rows; takes the
+/// newest of them back and applies them again, in memory, and compares every row; looks at the rows of the pool and of blocks beside the chain.
+///
+/// An empty store, or one of another network, is no damage: opening says what it is.
+///
+/// # Errors
+/// The store fails to read. What makes no sense is no error, but found.
+pub fn examine<R: Reads<Table>>(
+    reads: R,
+    genesis: &Genesis,
+    depth: Depth,
+) -> Result<Examined, StoreFailure> {
+    if reads.get(Table::Meta, rows::META_GENESIS)? != Some(genesis.to_bytes()) {
+        return Ok(Examined::default());
+    }
+    let mut examination = Examination {
+        genesis,
+        patch: Overlay::bare(reads, genesis),
+        pruned: Pruned::default(),
+        found: Examined::default(),
+        did: Vec::new(),
+        patched: 0,
+        lost: None,
+        not_undone: None,
+    };
+    let done = examination.run(depth);
+    let Examination {
+        mut patch,
+        mut found,
+        did,
+        ..
+    } = examination;
+    match done {
+        Ok(()) if found.is_sound() => return Ok(found),
+        Ok(()) => {}
+        Err(failure) => {
+            found.beyond = Some(sense(failure)?);
+            // What cannot even be read through is damage.
+            found.damaged = found.damaged.max(1);
+        }
+    }
+    if found.beyond.is_none() {
+        match verify_store(&patch, genesis, found.blocks) {
+            Ok(verified) => {
+                found.mending = Some(Mending {
+                    batch: patch.take_batch(),
+                    height: verified.height,
+                    did,
+                });
+            }
+            Err(failure) => found.beyond = Some(sense(failure)?),
+        }
+    }
+    if found.damage.is_empty() {
+        found.damage.extend(found.beyond.clone());
+    }
+    Ok(found)
+}
+
+/// Damage is something to be found, in words; a store that cannot be read is a failure.
+fn sense(failure: StoreFailure) -> Result<String, StoreFailure> {
+    match failure.code {
+        "chain.store_damaged" => Ok(failure.message),
+        _ => Err(failure),
+    }
+}
+
+pub(super) struct Examination<'a, R> {
+    pub(super) genesis: &'a Genesis,
+    /// The store with what has been mended so far.
+    pub(super) patch: Overlay<R>,
+    pub(super) pruned: Pruned,
+    pub(super) found: Examined,
+    pub(super) did: Vec<String>,
+    pub(super) patched: usize,
+    /// The lowest block that is not whole.
+    lost: Option<u32>,
+    /// The highest block without what undoes it.
+    not_undone: Option<u32>,
+}
+
+impl<R: Reads<Table>> Examination<'_, R> {
+    fn run(&mut self, depth: Depth) -> Result<(), StoreFailure> {
+        self.pruned = Pruned::load(&self.patch)?;
+        let top = match self.patch.last(Table::Headers)? {
+            Some((key, _)) => rows::read_u32(&key)?,
+            None => 0,
+        };
+        self.found.height = top;
+        self.walk(top, depth)?;
+        self.look_at_tip(top)?;
+        let top = match self.lost {
+            Some(lost) => {
+                let undone = self.not_undone.is_none_or(|height| height < lost);
+                if lost <= self.pruned.undo || !undone {
+                    return Err(damaged(format!("block {lost} can't be taken back")));
+                }
+                self.cut_off(top, lost - 1)?;
+                lost - 1
+            }
+            None => top,
+        };
+        if let Some(height) = self.not_undone {
+            self.give_up_undo(height);
+        }
+        if let Err(height) = self.replay(top, depth)? {
+            self.cut_off(top, height - 1)?;
+        }
+        self.look_at_waiting()
+    }
+
+    pub(super) fn damage(&mut self, what: String) {
+        self.found.damaged += 1;
+        if self.found.damage.len() < NAMED_MAX {
+            self.found.damage.push(what);
+        }
+    }
+
+    /// Puts or deletes a row of the patch, within the bound.
+    pub(super) fn mend(
+        &mut self,
+        table: Table,
+        key: Vec<u8>,
+        value: Option<Vec<u8>>,
+    ) -> Result<(), StoreFailure> {
+        self.patched += 1;
+        if self.patched > MENDED_ROWS_MAX {
+            let text = format!("more than {MENDED_ROWS_MAX} rows would have to change");
+            return Err(damaged(text));
+        }
+        self.patch.write(table, key, value);
+        Ok(())
+    }
+
+    /// Notes a row that differs from what it must be, and mends it.
+    pub(super) fn expect(
+        &mut self,
+        table: Table,
+        key: &[u8],
+        value: Option<&[u8]>,
+        what: impl FnOnce() -> String,
+    ) -> Result<(), StoreFailure> {
+        if self.patch.get(table, key)?.as_deref() == value {
+            return Ok(());
+        }
+        self.damage(what());
+        self.mend(table, key.to_vec(), value.map(<[u8]>::to_vec))
+    }
+
+    fn walk(&mut self, top: u32, depth: Depth) -> Result<(), StoreFailure> {
+        let mut above: Option<Hash> = None;
+        for height in (1..=top).rev().take(depth.blocks as usize) {
+            if self.found.blocks > 0 && self.found.transactions >= depth.transactions {
+                return Ok(());
+            }
+            self.found.blocks += 1;
+            if height > self.pruned.undo {
+                let undo = self.patch.get(Table::Undo, &height.to_be_bytes())?;
+                if undo.is_none_or(|undo| rows::read_undo(&undo).is_err()) {
+                    self.damage(format!("block {height}: what undoes it is missing"));
+                    self.not_undone = self.not_undone.max(Some(height));
+                }
+            }
+            above = match self.block(height, above) {
+                Ok(previous) => Some(previous),
+                Err(failure) => {
+                    let what = sense(failure)?;
+                    self.damage(format!("block {height}: {what}"));
+                    self.lost = Some(height);
+                    None
+                }
+            };
+        }
+        let whole = self.found.blocks == top;
+        if whole && above.is_some_and(|above| above != self.genesis.hash) {
+            return Err(damaged("the first block does not follow genesis"));
+        }
+        Ok(())
+    }
+
+    /// Looks at a block, and mends its indexes; gives the hash of the one before it.
+    fn block(&mut self, height: u32, above: Option<Hash>) -> Result<Hash, StoreFailure> {
+        let row = read::header(&self.patch, height)?;
+        let row = row.ok_or_else(|| damaged("there is no header"))?;
+        if row.header.hash(&self.genesis.hash) != row.hash
+            || above.is_some_and(|above| above != row.hash)
+        {
+            return Err(damaged(
+                "the hash is not the one that the block after it names",
+            ));
+        }
+        let block = match height > self.pruned.bodies {
+            true => Some(self.body(height)?),
+            false => None,
+        };
+        let value = height.to_be_bytes();
+        self.expect(Table::ByHash, row.hash.as_bytes(), Some(&value), || {
+            format!("block {height} is not found by its hash")
+        })?;
+        if let Some(block) = block {
+            self.indexes(&block)?;
+        }
+        Ok(row.header.previous)
+    }
+
+    fn body(&self, height: u32) -> Result<CarriedBlock, StoreFailure> {
+        let block = carried_block(&self.patch, self.genesis, height)?;
+        let block = block.ok_or_else(|| damaged("the body is missing"))?;
+        match check_shape(self.genesis, &block) {
+            Ok(()) => Ok(block),
+            Err(fault) => Err(damaged(fault.to_string())),
+        }
+    }
+
+    fn indexes(&mut self, block: &CarriedBlock) -> Result<(), StoreFailure> {
+        let height = block.header.height;
+        let mut offset = 0;
+        for carried in block.transactions() {
+            let place = Place { height, offset }.to_bytes();
+            self.expect(Table::TxIndex, &carried.id.0, Some(&place), || {
+                format!("block {height}: {} is not found by its id", carried.id)
+            })?;
+            offset += carried.bytes;
+            self.found.transactions += 1;
+        }
+        for (account, mut places) in account_places(block) {
+            let key = rows::held_key(&account, height);
+            let value = rows::account_txs_value(&mut places);
+            self.expect(Table::AccountTxs, &key, Some(&value), || {
+                format!("block {height}: it is not found by the account {account}")
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The row of the tip names the last header.
+    fn look_at_tip(&mut self, top: u32) -> Result<(), StoreFailure> {
+        if self.lost == Some(top) {
+            return Ok(());
+        }
+        let hash = match read::header(&self.patch, top)? {
+            Some(row) => row.hash,
+            None if top == 0 => self.genesis.hash,
+            None => return Ok(()),
+        };
+        let value = rows::tip_value(top, &hash);
+        self.expect(Table::Meta, rows::META_TIP, Some(&value), || {
+            format!("the tip is not the last block, {top}")
+        })
+    }
+
+    /// Rows of accepted transactions and of blocks beside the chain that make no sense go.
+    fn look_at_waiting(&mut self) -> Result<(), StoreFailure> {
+        let genesis = self.genesis;
+        self.sift(Table::Pool, |key, value| {
+            let carried = Carried::read(&genesis.hash, value).ok()?;
+            (carried.1 == value.len() && key == carried.0.id.0).then_some(())
+        })?;
+        self.sift(Table::Side, |key, value| {
+            let (header, body) = value.split_at_checked(HEADER_BYTES)?;
+            let header = read_header(header).ok()?;
+            read_carried_body(&genesis.hash, body, genesis.transactions_max()).ok()?;
+            (key == header.hash(&genesis.hash).as_bytes()).then_some(())
+        })
+    }
+
+    fn sift(
+        &mut self,
+        table: Table,
+        good: impl Fn(&[u8], &[u8]) -> Option<()>,
+    ) -> Result<(), StoreFailure> {
+        let mut from = Vec::new();
+        let mut bad = Vec::new();
+        loop {
+            // Blocks are large.
+            let page = self.patch.scan(table, &from, None, 64)?;
+            for (key, value) in &page {
+                if good(key, value).is_none() && bad.len() < PAGE {
+                    bad.push(key.clone());
+                }
+            }
+            match page.last() {
+                Some((last, _)) if page.len() == 64 => from = [last, &[0][..]].concat(),
+                _ => break,
+            }
+        }
+        if !bad.is_empty() {
+            let text = format!(
+                "{} rows of table {} that made no sense were dropped",
+                bad.len(),
+                table.name()
+            );
+            self.did.push(text);
+        }
+        for key in bad {
+            let text = format!("a row of table {} makes no sense", table.name());
+            self.damage(text);
+            self.mend(table, key, None)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,229 @@
+//! What mends a store: blocks cut off the end of the chain, and rows written anew.
+
+use primitives::storage::TableSet;
+
+use super::apply::account_places;
+use super::examine::{Depth, Examination, PAGE};
+use super::rows::{self, Place};
+use super::undo::{carried_block, on_parent};
+use super::{Fault, Overlay, apply_block, check_shape, read, undo_block};
+use crate::block::CarriedBlock;
+use crate::core::limits::{SIDE_BLOCKS_MAX, SIDE_BYTES_MAX};
+use crate::port::{Reads, StoreFailure, Table, damaged};
+use crate::transaction::Body;
+
+/// Transactions of blocks that are applied again: they are all in memory at once.
+const REPLAYED_TRANSACTIONS_MAX: u64 = 50_000;
+
+/// The height of a block that cannot be applied again.
+type Broken = u32;
+
+impl<R: Reads<Table>> Examination<'_, R> {
+    /// Blocks up to a height are not to be taken back any more.
+    pub(super) fn give_up_undo(&mut self, height: u32) {
+        for old in self.pruned.undo.saturating_add(1)..=height {
+            self.patch.delete(Table::Undo, old.to_be_bytes());
+        }
+        self.pruned.undo = height;
+        let value = self.pruned.to_bytes();
+        self.patch.put(Table::Meta, rows::META_PRUNED, value);
+        let text = format!("blocks up to {height} cannot be taken back any more");
+        self.did.push(text);
+    }
+
+    /// Takes blocks back by what undoes them alone: their bodies may be gone. What can be read of them lies beside the chain
+    /// and in the pool's table then, and joins again when the node starts.
+    pub(super) fn cut_off(&mut self, top: u32, to: u32) -> Result<(), StoreFailure> {
+        let (mut blocks, mut bytes, mut unread) = (0, 0, false);
+        for height in (to.saturating_add(1)..=top).rev() {
+            let undo = self.patch.get(Table::Undo, &height.to_be_bytes())?;
+            let undo =
+                undo.ok_or_else(|| damaged(format!("block {height} can't be taken back")))?;
+            let former = rows::read_undo(&undo)?;
+            let block = self.readable(height)?;
+            if let Ok(Some(row)) = read::header(&self.patch, height) {
+                self.mend(Table::ByHash, row.hash.as_bytes().to_vec(), None)?;
+            }
+            match &block {
+                Some(block) => {
+                    self.drop_indexes(block)?;
+                    bytes += block.header.body_bytes as usize;
+                    blocks += 1;
+                    if blocks <= SIDE_BLOCKS_MAX && bytes <= SIDE_BYTES_MAX {
+                        self.keep_aside(block)?;
+                    }
+                }
+                None => unread = true,
+            }
+            for (table, key, value) in former.into_iter().rev() {
+                if let Some(account) = on_parent(table, &key) {
+                    let held = rows::held_key(&account, height).to_vec();
+                    self.mend(Table::Held, held, None)?;
+                }
+                self.mend(table, key, value)?;
+            }
+            self.mend(Table::Headers, height.to_be_bytes().to_vec(), None)?;
+            self.mend(Table::Undo, height.to_be_bytes().to_vec(), None)?;
+        }
+        self.drop_bodies(to)?;
+        if unread {
+            self.drop_rows_above(to)?;
+        }
+        let hash = match to {
+            0 => self.genesis.hash,
+            to => {
+                let row = read::header(&self.patch, to)?;
+                row.ok_or_else(|| damaged(format!("block {to}: there is no header")))?
+                    .hash
+            }
+        };
+        let tip = rows::tip_value(to, &hash);
+        self.mend(Table::Meta, rows::META_TIP.to_vec(), Some(tip))?;
+        let text = format!("{} blocks were taken back, to block {to}", top - to);
+        self.did.push(text);
+        Ok(())
+    }
+
+    /// A block, if there is nothing wrong with it.
+    fn readable(&self, height: u32) -> Result<Option<CarriedBlock>, StoreFailure> {
+        match carried_block(&self.patch, self.genesis, height) {
+            Ok(Some(block))
+                if check_shape(self.genesis, &block).is_ok()
+                    && block.header.hash(&self.genesis.hash) == block.hash =>
+            {
+                Ok(Some(block))
+            }
+            Ok(_) => Ok(None),
+            Err(failure) if failure.code == "chain.store_damaged" => Ok(None),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    fn drop_indexes(&mut self, block: &CarriedBlock) -> Result<(), StoreFailure> {
+        for carried in block.transactions() {
+            self.mend(Table::TxIndex, carried.id.0.to_vec(), None)?;
+        }
+        for account in account_places(block).into_keys() {
+            let key = rows::held_key(&account, block.header.height).to_vec();
+            self.mend(Table::AccountTxs, key, None)?;
+        }
+        Ok(())
+    }
+
+    fn keep_aside(&mut self, block: &CarriedBlock) -> Result<(), StoreFailure> {
+        let mut value = block.header.to_bytes().to_vec();
+        value.extend_from_slice(&block.body_bytes());
+        self.mend(Table::Side, block.hash.as_bytes().to_vec(), Some(value))?;
+        for carried in block.transactions() {
+            if !matches!(carried.transaction.body, Body::ChildBlock { .. }) {
+                let bytes = carried.transaction.to_bytes();
+                self.mend(Table::Pool, carried.id.0.to_vec(), Some(bytes))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn drop_bodies(&mut self, to: u32) -> Result<(), StoreFailure> {
+        let from = rows::body_key(to.saturating_add(1), 0);
+        loop {
+            // Pieces are large.
+            let page = self.patch.scan(Table::Bodies, &from, None, 64)?;
+            if page.is_empty() {
+                return Ok(());
+            }
+            for (key, _) in page {
+                self.mend(Table::Bodies, key, None)?;
+            }
+        }
+    }
+
+    /// Goes through the indexes for rows of blocks that are no more.
+    fn drop_rows_above(&mut self, to: u32) -> Result<(), StoreFailure> {
+        type HeightOf = fn(&[u8], &[u8]) -> Result<u32, StoreFailure>;
+        let tables: [(Table, HeightOf); 4] = [
+            (Table::ByHash, |_, value| rows::read_u32(value)),
+            (Table::TxIndex, |_, value| Ok(Place::read(value)?.height)),
+            (Table::AccountTxs, |key, _| Ok(rows::read_held_key(key)?.1)),
+            (Table::Held, |key, _| Ok(rows::read_held_key(key)?.1)),
+        ];
+        for (table, height_of) in tables {
+            let mut from = Vec::new();
+            loop {
+                let page = self.patch.scan(table, &from, None, PAGE)?;
+                for (key, value) in &page {
+                    if height_of(key, value)? > to {
+                        self.mend(table, key.clone(), None)?;
+                    }
+                }
+                match page.last() {
+                    Some((last, _)) if page.len() == PAGE => from = [last, &[0][..]].concat(),
+                    _ => break,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the newest blocks back and applies them again, in memory: every row must be what it was. `Err` names a block that
+    /// does not apply.
+    pub(super) fn replay(
+        &mut self,
+        top: u32,
+        depth: Depth,
+    ) -> Result<Result<(), Broken>, StoreFailure> {
+        let floor = self.pruned.undo.max(self.pruned.bodies);
+        let blocks_max = top.saturating_sub(floor).min(depth.blocks);
+        let transactions_max = depth.transactions.min(REPLAYED_TRANSACTIONS_MAX);
+        let mut scratch = Overlay::open(&self.patch, self.genesis).map_err(failure)?;
+        let (mut blocks, mut transactions) = (Vec::new(), 0);
+        while (blocks.len() as u32) < blocks_max
+            && (blocks.is_empty() || transactions < transactions_max)
+        {
+            let block = undo_block(&mut scratch, self.genesis).map_err(failure)?;
+            transactions += block.transactions().count() as u64;
+            blocks.push(block);
+        }
+        let replayed = blocks.len() as u32;
+        let mut broken = None;
+        for block in blocks.iter().rev() {
+            match apply_block(&mut scratch, self.genesis, block) {
+                Ok(_) => {}
+                Err(super::BlockFault::Store(failure)) if failure.code != "chain.store_damaged" => {
+                    return Err(failure);
+                }
+                Err(fault) => {
+                    broken = Some((block.header.height, fault.to_string()));
+                    break;
+                }
+            }
+        }
+        let batch = scratch.take_batch();
+        drop(scratch);
+        self.found.replayed = replayed;
+        if let Some((height, why)) = broken {
+            self.damage(format!("block {height} cannot be applied again: {why}"));
+            return Ok(Err(height));
+        }
+        let before = self.found.damaged;
+        for write in batch.writes {
+            let table = write.table;
+            self.expect(table, &write.key, write.value.as_deref(), || {
+                let key = primitives::hex::encode(&write.key);
+                format!("the row {key} of table {} is another after the last {replayed} blocks are applied again", table.name())
+            })?;
+        }
+        let differ = self.found.damaged - before;
+        if differ > 0 {
+            let text = format!("{differ} rows of the last {replayed} blocks were written anew");
+            self.did.push(text);
+        }
+        Ok(Ok(()))
+    }
+}
+
+fn failure(fault: Fault) -> StoreFailure {
+    match fault {
+        Fault::Store(failure) => failure,
+        Fault::Refused(rejection) => damaged(rejection.to_string()),
+    }
+}

@@ -1,0 +1,75 @@
+//! The look at a store's newest blocks before a node goes to work, and the repair of what can be repaired.
+
+use std::time::Instant;
+
+use chain::port::Table;
+use chain::state::{Depth, Examined, examine};
+use store::Embedded;
+
+use super::files::ChainFiles;
+use super::start_error::ChainStartError;
+
+/// A start looks at no further block once it has seen so many transactions: about a second.
+const CHECKED_TRANSACTIONS: u64 = 50_000;
+
+/// Looks at the newest blocks, as many as the settings say, and mends what can be mended.
+///
+/// # Errors
+/// The store cannot be read; or it is damaged, and cannot be mended or the settings forbid it.
+pub(super) fn check_at_start(
+    store: &Embedded<Table>,
+    files: &ChainFiles,
+) -> Result<(), ChainStartError> {
+    let section = files.config.store;
+    if section.check_blocks == 0 {
+        return Ok(());
+    }
+    let began = Instant::now();
+    let depth = Depth {
+        blocks: section.check_blocks,
+        transactions: CHECKED_TRANSACTIONS,
+    };
+    let found =
+        examine(store.clone(), &files.genesis, depth).map_err(ChainStartError::StoreFailed)?;
+    let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    if found.is_sound() {
+        tracing::info!(
+            height = found.height,
+            blocks = found.blocks,
+            transactions = found.transactions,
+            replayed = found.replayed,
+            ms,
+            "the store's newest blocks are whole"
+        );
+        return Ok(());
+    }
+    for damage in &found.damage {
+        tracing::error!(code = "chain.store_damaged", "the store: {damage}");
+    }
+    if !section.repair {
+        return Err(ChainStartError::StoreFailed(found.failure()));
+    }
+    for did in mend(store, &found)? {
+        tracing::warn!("the store: {did}");
+    }
+    Ok(())
+}
+
+/// Writes what mends a store; what it did, in words.
+///
+/// # Errors
+/// Nothing mends it, or it cannot be written.
+pub(super) fn mend(
+    store: &Embedded<Table>,
+    found: &Examined,
+) -> Result<Vec<String>, ChainStartError> {
+    let Some(mending) = &found.mending else {
+        return Err(ChainStartError::StoreFailed(found.failure()));
+    };
+    store
+        .write(vec![mending.batch.clone()])
+        .map_err(ChainStartError::StoreFailed)?;
+    let mut did = mending.did.clone();
+    did.push(format!("repaired; the tip is block {}", mending.height));
+    Ok(did)
+}
