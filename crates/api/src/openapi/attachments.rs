@@ -214,7 +214,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: paths::UPLOADS,
         id: "beginUpload",
         tag: "attachments",
-        summary: "Begins an upload that can be interrupted: by lost connections, and by restarts of the node. It is forgotten when nothing is sent for a day (attachments.upload_idle_hours).",
+        summary: "Begins an upload that can be interrupted: by lost connections, and by restarts of the node. It is forgotten when nothing is sent for a day.",
         body: json::<NewUpload>(r#"{"size":52428800,"name":"contract.pdf"}"#),
         answers: &[answer(201, "Send the bytes.", json::<UploadView>(UPLOAD))],
         codes: &[
