@@ -7,7 +7,7 @@ BENCHES := ledger
 # Seconds for each pure crate's properties and each fuzz target.
 FUZZ_SECONDS ?= 60
 
-.PHONY: help setup demo demo-chain test slow bench bench-ledger bench-load bench-node bench-chain lab lab-json check fmt-check clippy doc layering deps docs docs-check fuzz api-check client-check interop test-python python-generate python-check clean
+.PHONY: help setup demo demo-chain test slow bench bench-ledger bench-load bench-node bench-chain bench-attachments lab lab-json check fmt-check clippy doc layering deps docs docs-check fuzz api-check client-check interop test-python python-generate python-check clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ bench-node: setup ## queries of a vault with a million states, and the cost of a
 
 bench-chain: setup ## payments in blocks of one chain node and of four, and a new node that catches up; one line of JSON
 	@$(CARGO) xtask bench chain
+
+bench-attachments: setup ## transactions that refer to files, 1 to 50 MB, present, warm and cold; 12 GB of disk for a while; one line of JSON
+	@$(CARGO) xtask bench attachments
 
 lab: setup ## the ledger's shipped scenarios of the laboratory, small, into one report in target/lab; SCENARIOS="a b", FULL=1
 	@$(CARGO) xtask lab $(if $(FULL),--full) $(SCENARIOS)

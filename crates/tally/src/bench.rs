@@ -1,5 +1,6 @@
 //! `tally bench NAME`: a benchmark; one line of JSON, last on standard output, everything for people on standard error.
 
+mod attachments;
 mod chain;
 mod ledger;
 mod load;
@@ -48,6 +49,9 @@ pub struct BenchArgs {
     /// How often each query is asked (`node`).
     #[arg(long, default_value_t = 101, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     repeats: u32,
+    /// Files of 50 MB sent all at once (`attachments`); they take twice their size on the disk under TMPDIR.
+    #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    large_files: u32,
 }
 
 /// The benchmarks there are.
@@ -59,6 +63,8 @@ enum Benchmark {
     Load,
     /// Queries of a vault with a million states, and what a start over the API costs.
     Node,
+    /// Transactions that refer to files, by size and by where the bytes are, and many large files at once.
+    Attachments,
     /// Payments in blocks of a chain, on one node and on four, and how fast a new node catches up.
     Chain,
 }
@@ -70,6 +76,7 @@ pub fn run(arguments: BenchArgs) -> Result<()> {
             Benchmark::Ledger => ledger::run(&arguments).await,
             Benchmark::Load => load::run(&arguments).await,
             Benchmark::Node => node::run(&arguments).await,
+            Benchmark::Attachments => attachments::run(&arguments).await,
             Benchmark::Chain => chain::run(&arguments).await,
         }
     })
