@@ -110,6 +110,7 @@ pub(crate) fn assemble(parts: &Parts<'_>) -> Value {
     }
     let mut schemas = generator.take_definitions(true);
     schemas.values_mut().for_each(without_links);
+    schemas.values_mut().for_each(without_riddles);
     let codes = error_code(parts.errors, parts.others);
     schemas.insert("ErrorCode".to_owned(), codes);
     if let Some(code) = schemas
@@ -214,6 +215,30 @@ fn error_code(own: &[&ErrorInfo], others: &[(&str, &str)]) -> Value {
         "description": "Stable; its meaning never changes. `x-codes` lists those that the node knows; applications bring their own.",
         "x-codes": known,
     })
+}
+
+/// Words that a text may be are an `enum`, which generators of clients understand; and what may be left out has no default
+/// of null, which some take for a field that is always there.
+fn without_riddles(schema: &mut Value) {
+    match schema {
+        Value::Object(members) => {
+            if members.get("default").is_some_and(Value::is_null) {
+                members.remove("default");
+            }
+            let words = members.get("oneOf").and_then(Value::as_array).map(|all| {
+                let word = |one: &Value| one.get("const").filter(|word| word.is_string()).cloned();
+                all.iter().map(word).collect::<Option<Vec<Value>>>()
+            });
+            if let Some(Some(words)) = words {
+                members.remove("oneOf");
+                members.insert("type".to_owned(), "string".into());
+                members.insert("enum".to_owned(), words.into());
+            }
+            members.values_mut().for_each(without_riddles);
+        }
+        Value::Array(members) => members.iter_mut().for_each(without_riddles),
+        _ => {}
+    }
 }
 
 /// Comments of the code link to types; here they name them.
