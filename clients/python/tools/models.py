@@ -37,7 +37,10 @@ def alias(name: str, schema: dict[str, Any]) -> str:
     """A type that is no object: one of several words, or of several kinds."""
     lines = text(schema.get("description", ""), "#: ")
     options = schema.get("oneOf") or schema.get("anyOf") or []
-    if options and all("const" in option for option in options):
+    if schema.get("enum"):
+        words = ", ".join(f'"{word}"' for word in schema["enum"])
+        form = f"Literal[{words}]"
+    elif options and all("const" in option for option in options):
         words = ", ".join(f'"{option["const"]}"' for option in options)
         form = f"Literal[{words}]"
     elif options and all(option.get("type") in ("string", "integer", "boolean") for option in options):
