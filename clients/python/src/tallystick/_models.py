@@ -19,6 +19,21 @@ __all__ = [
     "BatchAnswer",
     "BatchAnswers",
     "Between",
+    "CashExitArguments",
+    "CashExitOutcome",
+    "CashIssueAndPayArguments",
+    "CashIssueAndPayOutcome",
+    "CashIssueArguments",
+    "CashIssueOutcome",
+    "CashLockArguments",
+    "CashLockOutcome",
+    "CashPayArguments",
+    "CashPayOutcome",
+    "CashReissueArguments",
+    "CashReissueOutcome",
+    "CashResult",
+    "CashUnlockArguments",
+    "CashUnlockOutcome",
     "ChainEntry",
     "ChainPage",
     "CommandView",
@@ -32,8 +47,12 @@ __all__ = [
     "Criterion",
     "Datum",
     "DeliveryRefusal",
+    "DocumentShareArguments",
+    "DocumentShareOutcome",
     "Drain",
     "ErrorCode",
+    "Exchange",
+    "ExchangeResult",
     "FlowCause",
     "FlowFailure",
     "FlowInfo",
@@ -53,11 +72,22 @@ __all__ = [
     "Health",
     "In",
     "Is",
+    "IssueAndPayResult",
     "JournalEntry",
+    "LedgerChangeNotaryArguments",
+    "LedgerChangeNotaryOutcome",
+    "LedgerEmptyArguments",
+    "LedgerEmptyOutcome",
     "LedgerEntry",
     "LedgerPage",
+    "LedgerProveKeyArguments",
+    "LedgerProveKeyOutcome",
+    "LedgerUpgradeArguments",
+    "LedgerUpgradeOutcome",
     "LoggedIn",
     "Login",
+    "Moved",
+    "NetResult",
     "NetworkView",
     "NewNote",
     "NewToken",
@@ -71,29 +101,77 @@ __all__ = [
     "NotaryView",
     "NoteList",
     "NoteView",
+    "ObligationDefaultArguments",
+    "ObligationDefaultOutcome",
+    "ObligationExitArguments",
+    "ObligationExitOutcome",
+    "ObligationIssueArguments",
+    "ObligationIssueOutcome",
+    "ObligationMoveArguments",
+    "ObligationMoveOutcome",
+    "ObligationNetArguments",
+    "ObligationNetOutcome",
+    "ObligationResult",
+    "ObligationSettleArguments",
+    "ObligationSettleOutcome",
     "Outcome",
+    "PaperIssueArguments",
+    "PaperIssueOutcome",
+    "PaperMoveArguments",
+    "PaperMoveOutcome",
+    "PaperRedeemArguments",
+    "PaperRedeemOutcome",
+    "PaperTerms",
     "PartyView",
+    "Payment",
     "PeerView",
     "PeersView",
     "Problem",
     "ProducedState",
+    "Reissued",
     "RequestEntry",
     "RequestPage",
+    "Resolve",
     "ScheduleEntry",
     "SchedulePage",
     "ScheduleStatus",
+    "Side",
     "SignatureView",
     "SortBy",
     "StartBatch",
     "StartFlow",
     "StateEntry",
+    "StateRef",
+    "StateResult",
     "StateView",
     "StatesPage",
     "Status",
+    "StockArgs",
+    "StockExitArguments",
+    "StockExitOutcome",
+    "StockIssueArguments",
+    "StockIssueOutcome",
+    "StockTransferArguments",
+    "StockTransferOutcome",
     "StreamAnswer",
     "StreamStart",
+    "SwapMandateArguments",
+    "SwapMandateOutcome",
+    "SwapResult",
+    "SwapRevokeArguments",
+    "SwapRevokeOutcome",
+    "SwapRunArguments",
+    "SwapRunOutcome",
     "TimeWindowView",
+    "TokenArgs",
+    "TradeBidArguments",
+    "TradeBidOutcome",
+    "TradeSellArguments",
+    "TradeSellOutcome",
+    "TradeWithdrawArguments",
+    "TradeWithdrawOutcome",
     "TransactionView",
+    "Turns",
     "UpgradeConsent",
     "UploadView",
     "UserChange",
@@ -127,11 +205,20 @@ NodeState = Literal["starting", "ready", "draining", "drained", "failed"]
 #: What to do with changes of notary that others propose.
 NotaryChanges = Literal["accept", "refuse", "configured"]
 
+#: How the parties' back chains are fetched. Encoded as `[0]` or `[1]`.
+Resolve = Literal["bulk", "single"]
+
 #: Where a scheduled flow stands.
 ScheduleStatus = Literal["waiting", "due", "refused"]
 
+#: Which side of a pair a party is on. Encoded as `[0]` or `[1]`.
+Side = Literal["buy", "sell"]
+
 #: Spent or not.
 Status = Literal["unconsumed", "consumed", "all"]
+
+#: In which order the parties of a flow are spoken with. Encoded as `[0]` or `[1]`.
+Turns = Literal["parallel", "sequential"]
 
 #: How long a caller waits for a flow.
 Wait = Literal["none", "finalised", "delivered"]
@@ -304,6 +391,484 @@ class Between:
         if self.to is not None:
             value["to"] = self.to
         return value
+
+
+@dataclass(frozen=True)
+class CashExitArguments:
+    """`cash.exit`: What it is started with."""
+
+    #: The currency.
+    currency: str
+    #: How much, in minor units.
+    quantity: int
+    #: Whether the change goes to a fresh key of this node; to the one that the network map lists, if left out.
+    anonymous: bool | None = None
+    #: How long to wait for cash that other flows have locked, in milliseconds; 30000 if left out.
+    deadline_ms: int | None = None
+    #: Who issued the cash: this node, or the flow is refused.
+    issuer: str | None = None
+    #: The notary whose states to exit; the network's default, if left out.
+    notary: str | None = None
+    #: The issuer's reference in hexadecimal; empty if left out.
+    reference: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        value["currency"] = self.currency
+        value["quantity"] = self.quantity
+        if self.anonymous is not None:
+            value["anonymous"] = self.anonymous
+        if self.deadline_ms is not None:
+            value["deadline_ms"] = self.deadline_ms
+        if self.issuer is not None:
+            value["issuer"] = self.issuer
+        if self.notary is not None:
+            value["notary"] = self.notary
+        if self.reference is not None:
+            value["reference"] = self.reference
+        return value
+
+
+@dataclass(frozen=True)
+class CashExitOutcome:
+    """`cash.exit`: What became of it."""
+
+    #: The flow; 32 hexadecimal digits.
+    flow_id: str
+    #: Where it stands.
+    status: FlowStatus
+    #: Why it failed.
+    error: FlowFailure | None = None
+    #: What participants refused to record of them, for good: it will not be `delivered`.
+    refused: list[DeliveryRefusal] = field(default_factory=list)
+    result: CashResult | None = None
+    #: Its last step, while it runs, or why it is parked.
+    step: str | None = None
+    #: The transactions it recorded, in order.
+    transactions: list[str] = field(default_factory=list)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> CashExitOutcome:
+        return cls(
+            flow_id=value["flow_id"],
+            status=value["status"],
+            error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
+            result=None if value.get("result") is None else CashResult.from_json(value["result"]),
+            step=value.get("step"),
+            transactions=list(value.get("transactions", ())),
+        )
+
+
+@dataclass(frozen=True)
+class CashIssueAndPayArguments:
+    """`cash.issue_and_pay`: What it is started with."""
+
+    #: The currency, such as `GBP`.
+    currency: str
+    #: How much, in minor units.
+    quantity: int
+    #: Who is paid.
+    recipient: str
+    #: Whether both go to fresh keys: the cash that is made to one of this node's own, and the payment to one that the recipient proves to
+    #: this node alone; to the keys that the network map lists, if left out.
+    anonymous: bool | None = None
+    #: The notary; the network's default, if left out.
+    notary: str | None = None
+    #: The issuer's mark in hexadecimal; empty if left out.
+    reference: str | None = None
+    #: In how many states the recipient gets it; 1 if left out.
+    states: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        value["currency"] = self.currency
+        value["quantity"] = self.quantity
+        value["recipient"] = self.recipient
+        if self.anonymous is not None:
+            value["anonymous"] = self.anonymous
+        if self.notary is not None:
+            value["notary"] = self.notary
+        if self.reference is not None:
+            value["reference"] = self.reference
+        if self.states is not None:
+            value["states"] = self.states
+        return value
+
+
+@dataclass(frozen=True)
+class CashIssueAndPayOutcome:
+    """`cash.issue_and_pay`: What became of it."""
+
+    #: The flow; 32 hexadecimal digits.
+    flow_id: str
+    #: Where it stands.
+    status: FlowStatus
+    #: Why it failed.
+    error: FlowFailure | None = None
+    #: What participants refused to record of them, for good: it will not be `delivered`.
+    refused: list[DeliveryRefusal] = field(default_factory=list)
+    result: IssueAndPayResult | None = None
+    #: Its last step, while it runs, or why it is parked.
+    step: str | None = None
+    #: The transactions it recorded, in order.
+    transactions: list[str] = field(default_factory=list)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> CashIssueAndPayOutcome:
+        return cls(
+            flow_id=value["flow_id"],
+            status=value["status"],
+            error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
+            result=None if value.get("result") is None else IssueAndPayResult.from_json(value["result"]),
+            step=value.get("step"),
+            transactions=list(value.get("transactions", ())),
+        )
+
+
+@dataclass(frozen=True)
+class CashIssueArguments:
+    """`cash.issue`: What it is started with."""
+
+    #: The currency, such as `GBP`.
+    currency: str
+    #: How much, in minor units.
+    quantity: int
+    #: Whether it goes to a fresh key, which its owner proves to this node alone; to the key that the network map lists, if left out.
+    anonymous: bool | None = None
+    #: The notary of the new states; the network's default, if left out.
+    notary: str | None = None
+    #: In how many states, as equal as can be; 1 if left out.
+    outputs: int | None = None
+    #: Who gets it; this node, if left out.
+    recipient: str | None = None
+    #: The issuer's mark in hexadecimal; empty if left out.
+    reference: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        value["currency"] = self.currency
+        value["quantity"] = self.quantity
+        if self.anonymous is not None:
+            value["anonymous"] = self.anonymous
+        if self.notary is not None:
+            value["notary"] = self.notary
+        if self.outputs is not None:
+            value["outputs"] = self.outputs
+        if self.recipient is not None:
+            value["recipient"] = self.recipient
+        if self.reference is not None:
+            value["reference"] = self.reference
+        return value
+
+
+@dataclass(frozen=True)
+class CashIssueOutcome:
+    """`cash.issue`: What became of it."""
+
+    #: The flow; 32 hexadecimal digits.
+    flow_id: str
+    #: Where it stands.
+    status: FlowStatus
+    #: Why it failed.
+    error: FlowFailure | None = None
+    #: What participants refused to record of them, for good: it will not be `delivered`.
+    refused: list[DeliveryRefusal] = field(default_factory=list)
+    result: CashResult | None = None
+    #: Its last step, while it runs, or why it is parked.
+    step: str | None = None
+    #: The transactions it recorded, in order.
+    transactions: list[str] = field(default_factory=list)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> CashIssueOutcome:
+        return cls(
+            flow_id=value["flow_id"],
+            status=value["status"],
+            error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
+            result=None if value.get("result") is None else CashResult.from_json(value["result"]),
+            step=value.get("step"),
+            transactions=list(value.get("transactions", ())),
+        )
+
+
+@dataclass(frozen=True)
+class CashLockArguments:
+    """`cash.lock`: What it is started with."""
+
+    #: The currency.
+    currency: str
+    #: How much, in minor units.
+    quantity: int
+    #: Until when, in milliseconds since the Unix epoch.
+    until: int
+    #: Whether the locked cash goes to a fresh key, which its owner proves to this node alone, and the change to a fresh key of this node;
+    #: to the keys that the network map lists, if left out.
+    anonymous: bool | None = None
+    #: Who issued the cash; this node, if left out.
+    issuer: str | None = None
+    #: The notary whose states to lock; the network's default, if left out.
+    notary: str | None = None
+    #: The issuer's reference in hexadecimal; empty if left out.
+    reference: str | None = None
+    #: Who gets it, and can spend it from then on; this node, if left out.
+    to: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        value["currency"] = self.currency
+        value["quantity"] = self.quantity
+        value["until"] = self.until
+        if self.anonymous is not None:
+            value["anonymous"] = self.anonymous
+        if self.issuer is not None:
+            value["issuer"] = self.issuer
+        if self.notary is not None:
+            value["notary"] = self.notary
+        if self.reference is not None:
+            value["reference"] = self.reference
+        if self.to is not None:
+            value["to"] = self.to
+        return value
+
+
+@dataclass(frozen=True)
+class CashLockOutcome:
+    """`cash.lock`: What became of it."""
+
+    #: The flow; 32 hexadecimal digits.
+    flow_id: str
+    #: Where it stands.
+    status: FlowStatus
+    #: Why it failed.
+    error: FlowFailure | None = None
+    #: What participants refused to record of them, for good: it will not be `delivered`.
+    refused: list[DeliveryRefusal] = field(default_factory=list)
+    result: CashResult | None = None
+    #: Its last step, while it runs, or why it is parked.
+    step: str | None = None
+    #: The transactions it recorded, in order.
+    transactions: list[str] = field(default_factory=list)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> CashLockOutcome:
+        return cls(
+            flow_id=value["flow_id"],
+            status=value["status"],
+            error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
+            result=None if value.get("result") is None else CashResult.from_json(value["result"]),
+            step=value.get("step"),
+            transactions=list(value.get("transactions", ())),
+        )
+
+
+@dataclass(frozen=True)
+class CashPayArguments:
+    """`cash.pay`: What it is started with."""
+
+    #: Whom to pay how much; at least one payment, at most 1000.
+    payments: list[Payment]
+    #: Whether every payment goes to a fresh key, which its payee proves to this node alone, and the change to a fresh key of this node; to
+    #: the keys that the network map lists, if left out.
+    anonymous: bool | None = None
+    #: The currency.
+    currency: str | None = None
+    #: How long to wait for cash that other flows have locked, in milliseconds; 30000 if left out.
+    deadline_ms: int | None = None
+    #: Who issued the cash; this node, if left out.
+    issuer: str | None = None
+    #: The notary whose states to spend; the network's default, if left out.
+    notary: str | None = None
+    #: The issuer's reference in hexadecimal; empty if left out.
+    reference: str | None = None
+    #: The id of the token.
+    token: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        value["payments"] = [item.to_json() for item in self.payments]
+        if self.anonymous is not None:
+            value["anonymous"] = self.anonymous
+        if self.currency is not None:
+            value["currency"] = self.currency
+        if self.deadline_ms is not None:
+            value["deadline_ms"] = self.deadline_ms
+        if self.issuer is not None:
+            value["issuer"] = self.issuer
+        if self.notary is not None:
+            value["notary"] = self.notary
+        if self.reference is not None:
+            value["reference"] = self.reference
+        if self.token is not None:
+            value["token"] = self.token
+        return value
+
+
+@dataclass(frozen=True)
+class CashPayOutcome:
+    """`cash.pay`: What became of it."""
+
+    #: The flow; 32 hexadecimal digits.
+    flow_id: str
+    #: Where it stands.
+    status: FlowStatus
+    #: Why it failed.
+    error: FlowFailure | None = None
+    #: What participants refused to record of them, for good: it will not be `delivered`.
+    refused: list[DeliveryRefusal] = field(default_factory=list)
+    result: CashResult | None = None
+    #: Its last step, while it runs, or why it is parked.
+    step: str | None = None
+    #: The transactions it recorded, in order.
+    transactions: list[str] = field(default_factory=list)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> CashPayOutcome:
+        return cls(
+            flow_id=value["flow_id"],
+            status=value["status"],
+            error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
+            result=None if value.get("result") is None else CashResult.from_json(value["result"]),
+            step=value.get("step"),
+            transactions=list(value.get("transactions", ())),
+        )
+
+
+@dataclass(frozen=True)
+class CashReissueArguments:
+    """`cash.reissue`: What it is started with."""
+
+    #: The currency.
+    currency: str
+    #: How much, in minor units. What is left of the states consumed comes back as it is, with its past.
+    quantity: int
+    #: Whether the new cash and the change go to fresh keys of this node, the first proved to the issuer alone; to the key that the network
+    #: map lists, if left out.
+    anonymous: bool | None = None
+    #: How long to wait for cash that other flows have locked, in milliseconds; 30000 if left out.
+    deadline_ms: int | None = None
+    #: Who issued the cash; this node, if left out.
+    issuer: str | None = None
+    #: The notary whose states to exchange; the network's default, if left out.
+    notary: str | None = None
+    #: In how many states, as equal as can be; 1 if left out.
+    outputs: int | None = None
+    #: The issuer's reference in hexadecimal; empty if left out.
+    reference: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        value["currency"] = self.currency
+        value["quantity"] = self.quantity
+        if self.anonymous is not None:
+            value["anonymous"] = self.anonymous
+        if self.deadline_ms is not None:
+            value["deadline_ms"] = self.deadline_ms
+        if self.issuer is not None:
+            value["issuer"] = self.issuer
+        if self.notary is not None:
+            value["notary"] = self.notary
+        if self.outputs is not None:
+            value["outputs"] = self.outputs
+        if self.reference is not None:
+            value["reference"] = self.reference
+        return value
+
+
+@dataclass(frozen=True)
+class CashReissueOutcome:
+    """`cash.reissue`: What became of it."""
+
+    #: The flow; 32 hexadecimal digits.
+    flow_id: str
+    #: Where it stands.
+    status: FlowStatus
+    #: Why it failed.
+    error: FlowFailure | None = None
+    #: What participants refused to record of them, for good: it will not be `delivered`.
+    refused: list[DeliveryRefusal] = field(default_factory=list)
+    result: Reissued | None = None
+    #: Its last step, while it runs, or why it is parked.
+    step: str | None = None
+    #: The transactions it recorded, in order.
+    transactions: list[str] = field(default_factory=list)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> CashReissueOutcome:
+        return cls(
+            flow_id=value["flow_id"],
+            status=value["status"],
+            error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
+            result=None if value.get("result") is None else Reissued.from_json(value["result"]),
+            step=value.get("step"),
+            transactions=list(value.get("transactions", ())),
+        )
+
+
+@dataclass(frozen=True)
+class CashResult:
+    """What a cash flow returns. Encoded as `[transaction id]`."""
+
+    #: The transaction.
+    transaction: str
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> CashResult:
+        return cls(
+            transaction=value["transaction"],
+        )
+
+
+@dataclass(frozen=True)
+class CashUnlockArguments:
+    """`cash.unlock`: What it is started with."""
+
+    #: The index of the output, from 0.
+    index: int
+    #: The transaction.
+    tx: str
+
+    def to_json(self) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        value["index"] = self.index
+        value["tx"] = self.tx
+        return value
+
+
+@dataclass(frozen=True)
+class CashUnlockOutcome:
+    """`cash.unlock`: What became of it."""
+
+    #: The flow; 32 hexadecimal digits.
+    flow_id: str
+    #: Where it stands.
+    status: FlowStatus
+    #: Why it failed.
+    error: FlowFailure | None = None
+    #: What participants refused to record of them, for good: it will not be `delivered`.
+    refused: list[DeliveryRefusal] = field(default_factory=list)
+    result: CashResult | None = None
+    #: Its last step, while it runs, or why it is parked.
+    step: str | None = None
+    #: The transactions it recorded, in order.
+    transactions: list[str] = field(default_factory=list)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> CashUnlockOutcome:
+        return cls(
+            flow_id=value["flow_id"],
+            status=value["status"],
+            error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
+            result=None if value.get("result") is None else CashResult.from_json(value["result"]),
+            step=value.get("step"),
+            transactions=list(value.get("transactions", ())),
+        )
 
 
 @dataclass(frozen=True)
@@ -497,6 +1062,60 @@ class DeliveryRefusal:
 
 
 @dataclass(frozen=True)
+class DocumentShareArguments:
+    """`document.share`: What it is started with."""
+
+    #: The file's SHA-256, in hexadecimal; it has to be uploaded before.
+    attachment: str
+    #: What it is called, for people: 1 to 256 bytes without control characters.
+    title: str
+    #: With whom.
+    to: str
+    #: The notary that the state names; the network's default, if left out. It signs nothing, for nothing is consumed.
+    notary: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        value["attachment"] = self.attachment
+        value["title"] = self.title
+        value["to"] = self.to
+        if self.notary is not None:
+            value["notary"] = self.notary
+        return value
+
+
+@dataclass(frozen=True)
+class DocumentShareOutcome:
+    """`document.share`: What became of it."""
+
+    #: The flow; 32 hexadecimal digits.
+    flow_id: str
+    #: Where it stands.
+    status: FlowStatus
+    #: Why it failed.
+    error: FlowFailure | None = None
+    #: What participants refused to record of them, for good: it will not be `delivered`.
+    refused: list[DeliveryRefusal] = field(default_factory=list)
+    result: StateResult | None = None
+    #: Its last step, while it runs, or why it is parked.
+    step: str | None = None
+    #: The transactions it recorded, in order.
+    transactions: list[str] = field(default_factory=list)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> DocumentShareOutcome:
+        return cls(
+            flow_id=value["flow_id"],
+            status=value["status"],
+            error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
+            result=None if value.get("result") is None else StateResult.from_json(value["result"]),
+            step=value.get("step"),
+            transactions=list(value.get("transactions", ())),
+        )
+
+
+@dataclass(frozen=True)
 class Drain:
     """The answer of `POST /v1/drain`."""
 
@@ -519,6 +1138,65 @@ class Drain:
             flows_paused=value["flows_paused"],
             flows_retrying=value["flows_retrying"],
             state=value["state"],
+        )
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A pair: one pays, the other gives stock. Encoded as an array of the fields in their order."""
+
+    #: Who pays, and gets the stock.
+    buyer: str
+    #: The cash.
+    cash: TokenArgs
+    #: How much of it, for all of the stock, in minor units.
+    price: int
+    #: How much of it, in whole units.
+    quantity: int
+    #: Who gives the stock, and is paid.
+    seller: str
+    #: The stock.
+    stock: StockArgs
+    #: The states that the buyer gives, at most 64; it selects some itself, if left out or empty.
+    cash_states: list[StateRef] | None = None
+    #: The states that the seller gives, at most 64; it selects some itself, if left out or empty.
+    stock_states: list[StateRef] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        value["buyer"] = self.buyer
+        value["cash"] = self.cash.to_json()
+        value["price"] = self.price
+        value["quantity"] = self.quantity
+        value["seller"] = self.seller
+        value["stock"] = self.stock.to_json()
+        if self.cash_states is not None:
+            value["cash_states"] = [item.to_json() for item in self.cash_states]
+        if self.stock_states is not None:
+            value["stock_states"] = [item.to_json() for item in self.stock_states]
+        return value
+
+
+@dataclass(frozen=True)
+class ExchangeResult:
+    """The new states of a pair. Encoded as an array of the fields in their order, absent ones null."""
+
+    #: The cash, now the seller's.
+    cash: StateRef
+    #: The stock, now the buyer's.
+    stock: StateRef
+    #: What is over of the buyer's cash.
+    cash_change: StateRef | None = None
+    #: What is over of the seller's stock.
+    stock_change: StateRef | None = None
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> ExchangeResult:
+        return cls(
+            cash=StateRef.from_json(value["cash"]),
+            stock=StateRef.from_json(value["stock"]),
+            cash_change=None if value.get("cash_change") is None else StateRef.from_json(value["cash_change"]),
+            stock_change=None if value.get("stock_change") is None else StateRef.from_json(value["stock_change"]),
         )
 
 
@@ -976,6 +1654,23 @@ class Is:
 
 
 @dataclass(frozen=True)
+class IssueAndPayResult:
+    """What `cash.issue_and_pay` returns. Encoded as `[issue, payment]`."""
+
+    #: The transaction that made cash.
+    issue: str
+    #: The transaction that paid it.
+    payment: str
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> IssueAndPayResult:
+        return cls(
+            issue=value["issue"],
+            payment=value["payment"],
+        )
+
+
+@dataclass(frozen=True)
 class JournalEntry:
     """An entry of a flow's journal."""
 
@@ -1027,6 +1722,95 @@ class JournalEntry:
 
 
 @dataclass(frozen=True)
+class LedgerChangeNotaryArguments:
+    """`ledger.change_notary`: What it is started with."""
+
+    #: The states, all of one notary: `{"tx": ..., "index": ...}`. Those that encumber them move along.
+    states: list[StateRef]
+    #: The new notary.
+    to: str
+
+    def to_json(self) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        value["states"] = [item.to_json() for item in self.states]
+        value["to"] = self.to
+        return value
+
+
+@dataclass(frozen=True)
+class LedgerChangeNotaryOutcome:
+    """`ledger.change_notary`: What became of it."""
+
+    #: The flow; 32 hexadecimal digits.
+    flow_id: str
+    #: Where it stands.
+    status: FlowStatus
+    #: Why it failed.
+    error: FlowFailure | None = None
+    #: What participants refused to record of them, for good: it will not be `delivered`.
+    refused: list[DeliveryRefusal] = field(default_factory=list)
+    result: Moved | None = None
+    #: Its last step, while it runs, or why it is parked.
+    step: str | None = None
+    #: The transactions it recorded, in order.
+    transactions: list[str] = field(default_factory=list)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> LedgerChangeNotaryOutcome:
+        return cls(
+            flow_id=value["flow_id"],
+            status=value["status"],
+            error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
+            result=None if value.get("result") is None else Moved.from_json(value["result"]),
+            step=value.get("step"),
+            transactions=list(value.get("transactions", ())),
+        )
+
+
+@dataclass(frozen=True)
+class LedgerEmptyArguments:
+    """`ledger.empty`: What it is started with."""
+
+
+    def to_json(self) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        return value
+
+
+@dataclass(frozen=True)
+class LedgerEmptyOutcome:
+    """`ledger.empty`: What became of it."""
+
+    #: The flow; 32 hexadecimal digits.
+    flow_id: str
+    #: Where it stands.
+    status: FlowStatus
+    #: Why it failed.
+    error: FlowFailure | None = None
+    #: What participants refused to record of them, for good: it will not be `delivered`.
+    refused: list[DeliveryRefusal] = field(default_factory=list)
+    #: Its output, if it ended well.
+    result: dict[str, Any] | None = field(default_factory=dict)
+    #: Its last step, while it runs, or why it is parked.
+    step: str | None = None
+    #: The transactions it recorded, in order.
+    transactions: list[str] = field(default_factory=list)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> LedgerEmptyOutcome:
+        return cls(
+            flow_id=value["flow_id"],
+            status=value["status"],
+            error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
+            result=None if value.get("result") is None else dict(value["result"]),
+            step=value.get("step"),
+            transactions=list(value.get("transactions", ())),
+        )
+
+
+@dataclass(frozen=True)
 class LedgerEntry:
     """A recorded transaction's place."""
 
@@ -1057,6 +1841,102 @@ class LedgerPage:
         return cls(
             entries=[LedgerEntry.from_json(item) for item in value["entries"]],
             next=value.get("next"),
+        )
+
+
+@dataclass(frozen=True)
+class LedgerProveKeyArguments:
+    """`ledger.prove_key`: What it is started with."""
+
+    #: The fresh key, such as `ed25519:` and its digits.
+    key: str
+    #: Who learns that it is this node's.
+    to: str
+
+    def to_json(self) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        value["key"] = self.key
+        value["to"] = self.to
+        return value
+
+
+@dataclass(frozen=True)
+class LedgerProveKeyOutcome:
+    """`ledger.prove_key`: What became of it."""
+
+    #: The flow; 32 hexadecimal digits.
+    flow_id: str
+    #: Where it stands.
+    status: FlowStatus
+    #: Why it failed.
+    error: FlowFailure | None = None
+    #: What participants refused to record of them, for good: it will not be `delivered`.
+    refused: list[DeliveryRefusal] = field(default_factory=list)
+    #: A public key: its scheme, a colon, hexadecimal digits.
+    result: str | None = None
+    #: Its last step, while it runs, or why it is parked.
+    step: str | None = None
+    #: The transactions it recorded, in order.
+    transactions: list[str] = field(default_factory=list)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> LedgerProveKeyOutcome:
+        return cls(
+            flow_id=value["flow_id"],
+            status=value["status"],
+            error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
+            result=value.get("result"),
+            step=value.get("step"),
+            transactions=list(value.get("transactions", ())),
+        )
+
+
+@dataclass(frozen=True)
+class LedgerUpgradeArguments:
+    """`ledger.upgrade`: What it is started with."""
+
+    #: The states, all of one notary: `{"tx": ..., "index": ...}`. The first says which code they are under; those that encumber them move
+    #: along.
+    states: list[StateRef]
+    #: The hash of the new code's descriptor.
+    to: str
+
+    def to_json(self) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        value["states"] = [item.to_json() for item in self.states]
+        value["to"] = self.to
+        return value
+
+
+@dataclass(frozen=True)
+class LedgerUpgradeOutcome:
+    """`ledger.upgrade`: What became of it."""
+
+    #: The flow; 32 hexadecimal digits.
+    flow_id: str
+    #: Where it stands.
+    status: FlowStatus
+    #: Why it failed.
+    error: FlowFailure | None = None
+    #: What participants refused to record of them, for good: it will not be `delivered`.
+    refused: list[DeliveryRefusal] = field(default_factory=list)
+    result: Moved | None = None
+    #: Its last step, while it runs, or why it is parked.
+    step: str | None = None
+    #: The transactions it recorded, in order.
+    transactions: list[str] = field(default_factory=list)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> LedgerUpgradeOutcome:
+        return cls(
+            flow_id=value["flow_id"],
+            status=value["status"],
+            error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
+            result=None if value.get("result") is None else Moved.from_json(value["result"]),
+            step=value.get("step"),
+            transactions=list(value.get("transactions", ())),
         )
 
 
@@ -1095,6 +1975,43 @@ class Login:
         if self.ttl_s is not None:
             value["ttl_s"] = self.ttl_s
         return value
+
+
+@dataclass(frozen=True)
+class Moved:
+    """What a transition came to. Encoded as `[transaction id, [state reference, ...]]`."""
+
+    #: The new states, in the order asked; those that had to move along with them come after.
+    states: list[StateRef]
+    #: The transaction.
+    transaction: str
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Moved:
+        return cls(
+            states=[StateRef.from_json(item) for item in value["states"]],
+            transaction=value["transaction"],
+        )
+
+
+@dataclass(frozen=True)
+class NetResult:
+    """What `obligation.net` returns. Encoded as `[transaction, netted, states]`."""
+
+    #: By how much the obligations shrank, all in all, in minor units; at most 18446744073709551615 is told.
+    netted: int
+    #: What is left of the obligations that shrank; those of which nothing is left have ended.
+    states: list[StateRef]
+    #: The transaction.
+    transaction: str
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> NetResult:
+        return cls(
+            netted=value["netted"],
+            states=[StateRef.from_json(item) for item in value["states"]],
+            transaction=value["transaction"],
+        )
 
 
 @dataclass(frozen=True)
@@ -1210,6 +2127,10 @@ class NewUser:
     password: str | None = None
     #: What the user may do: `flow.start:cash.*`, `vault.query`, ... None means nothing.
     permissions: list[str] | None = None
+    #: The largest start of a flow, in bytes; 0 is no bound, and without it the node's settings say.
+    start_bytes_max: int | None = None
+    #: Flows that the user may start in a second; 0 is no bound, and without it the node's settings say.
+    starts_per_s: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         value: dict[str, Any] = {}
@@ -1218,6 +2139,10 @@ class NewUser:
             value["password"] = self.password
         if self.permissions is not None:
             value["permissions"] = list(self.permissions)
+        if self.start_bytes_max is not None:
+            value["start_bytes_max"] = self.start_bytes_max
+        if self.starts_per_s is not None:
+            value["starts_per_s"] = self.starts_per_s
         return value
 
 
@@ -1361,6 +2286,339 @@ class NoteView:
 
 
 @dataclass(frozen=True)
+class ObligationDefaultArguments:
+    """`obligation.default`: What it is started with."""
+
+    #: The newest state of the obligation.
+    obligation: StateRef
+    #: Whether to take an earlier declaration back; if left out, no.
+    restore: bool | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        value["obligation"] = self.obligation.to_json()
+        if self.restore is not None:
+            value["restore"] = self.restore
+        return value
+
+
+@dataclass(frozen=True)
+class ObligationDefaultOutcome:
+    """`obligation.default`: What became of it."""
+
+    #: The flow; 32 hexadecimal digits.
+    flow_id: str
+    #: Where it stands.
+    status: FlowStatus
+    #: Why it failed.
+    error: FlowFailure | None = None
+    #: What participants refused to record of them, for good: it will not be `delivered`.
+    refused: list[DeliveryRefusal] = field(default_factory=list)
+    result: ObligationResult | None = None
+    #: Its last step, while it runs, or why it is parked.
+    step: str | None = None
+    #: The transactions it recorded, in order.
+    transactions: list[str] = field(default_factory=list)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> ObligationDefaultOutcome:
+        return cls(
+            flow_id=value["flow_id"],
+            status=value["status"],
+            error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
+            result=None if value.get("result") is None else ObligationResult.from_json(value["result"]),
+            step=value.get("step"),
+            transactions=list(value.get("transactions", ())),
+        )
+
+
+@dataclass(frozen=True)
+class ObligationExitArguments:
+    """`obligation.exit`: What it is started with."""
+
+    #: The newest state of the obligation.
+    obligation: StateRef
+
+    def to_json(self) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        value["obligation"] = self.obligation.to_json()
+        return value
+
+
+@dataclass(frozen=True)
+class ObligationExitOutcome:
+    """`obligation.exit`: What became of it."""
+
+    #: The flow; 32 hexadecimal digits.
+    flow_id: str
+    #: Where it stands.
+    status: FlowStatus
+    #: Why it failed.
+    error: FlowFailure | None = None
+    #: What participants refused to record of them, for good: it will not be `delivered`.
+    refused: list[DeliveryRefusal] = field(default_factory=list)
+    result: ObligationResult | None = None
+    #: Its last step, while it runs, or why it is parked.
+    step: str | None = None
+    #: The transactions it recorded, in order.
+    transactions: list[str] = field(default_factory=list)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> ObligationExitOutcome:
+        return cls(
+            flow_id=value["flow_id"],
+            status=value["status"],
+            error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
+            result=None if value.get("result") is None else ObligationResult.from_json(value["result"]),
+            step=value.get("step"),
+            transactions=list(value.get("transactions", ())),
+        )
+
+
+@dataclass(frozen=True)
+class ObligationIssueArguments:
+    """`obligation.issue`: What it is started with."""
+
+    #: When it is due, in milliseconds since 1970.
+    due: int
+    #: How much, in minor units.
+    quantity: int
+    #: Who is owed.
+    to: str
+    #: The cash that settles it, any of these; 1 to 16.
+    tokens: list[TokenArgs]
+    #: Whether it is owed to a fresh key, which the one who is owed proves to this node alone; to the key that the network map lists, if
+    #: left out.
+    anonymous: bool | None = None
+    #: The notary of the obligation; the network's default, if left out.
+    notary: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        value["due"] = self.due
+        value["quantity"] = self.quantity
+        value["to"] = self.to
+        value["tokens"] = [item.to_json() for item in self.tokens]
+        if self.anonymous is not None:
+            value["anonymous"] = self.anonymous
+        if self.notary is not None:
+            value["notary"] = self.notary
+        return value
+
+
+@dataclass(frozen=True)
+class ObligationIssueOutcome:
+    """`obligation.issue`: What became of it."""
+
+    #: The flow; 32 hexadecimal digits.
+    flow_id: str
+    #: Where it stands.
+    status: FlowStatus
+    #: Why it failed.
+    error: FlowFailure | None = None
+    #: What participants refused to record of them, for good: it will not be `delivered`.
+    refused: list[DeliveryRefusal] = field(default_factory=list)
+    result: ObligationResult | None = None
+    #: Its last step, while it runs, or why it is parked.
+    step: str | None = None
+    #: The transactions it recorded, in order.
+    transactions: list[str] = field(default_factory=list)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> ObligationIssueOutcome:
+        return cls(
+            flow_id=value["flow_id"],
+            status=value["status"],
+            error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
+            result=None if value.get("result") is None else ObligationResult.from_json(value["result"]),
+            step=value.get("step"),
+            transactions=list(value.get("transactions", ())),
+        )
+
+
+@dataclass(frozen=True)
+class ObligationMoveArguments:
+    """`obligation.move`: What it is started with."""
+
+    #: The newest state of the obligation.
+    obligation: StateRef
+    #: Who is owed from now on.
+    to: str
+    #: Whether it is owed to a fresh key from now on, which the new obligee proves to this node alone; to the key that the network map
+    #: lists, if left out. The obligor pays it once the obligee has proved the key to it as well, with `ledger.prove_key`.
+    anonymous: bool | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        value["obligation"] = self.obligation.to_json()
+        value["to"] = self.to
+        if self.anonymous is not None:
+            value["anonymous"] = self.anonymous
+        return value
+
+
+@dataclass(frozen=True)
+class ObligationMoveOutcome:
+    """`obligation.move`: What became of it."""
+
+    #: The flow; 32 hexadecimal digits.
+    flow_id: str
+    #: Where it stands.
+    status: FlowStatus
+    #: Why it failed.
+    error: FlowFailure | None = None
+    #: What participants refused to record of them, for good: it will not be `delivered`.
+    refused: list[DeliveryRefusal] = field(default_factory=list)
+    result: ObligationResult | None = None
+    #: Its last step, while it runs, or why it is parked.
+    step: str | None = None
+    #: The transactions it recorded, in order.
+    transactions: list[str] = field(default_factory=list)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> ObligationMoveOutcome:
+        return cls(
+            flow_id=value["flow_id"],
+            status=value["status"],
+            error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
+            result=None if value.get("result") is None else ObligationResult.from_json(value["result"]),
+            step=value.get("step"),
+            transactions=list(value.get("transactions", ())),
+        )
+
+
+@dataclass(frozen=True)
+class ObligationNetArguments:
+    """`obligation.net`: What it is started with."""
+
+    #: The newest states of the obligations: 2 to 256, of the same cash, due time and notary.
+    obligations: list[StateRef]
+    #: Who has those of the obligations that do not concern this node; nobody, if left out.
+    parties: list[str] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        value["obligations"] = [item.to_json() for item in self.obligations]
+        if self.parties is not None:
+            value["parties"] = list(self.parties)
+        return value
+
+
+@dataclass(frozen=True)
+class ObligationNetOutcome:
+    """`obligation.net`: What became of it."""
+
+    #: The flow; 32 hexadecimal digits.
+    flow_id: str
+    #: Where it stands.
+    status: FlowStatus
+    #: Why it failed.
+    error: FlowFailure | None = None
+    #: What participants refused to record of them, for good: it will not be `delivered`.
+    refused: list[DeliveryRefusal] = field(default_factory=list)
+    result: NetResult | None = None
+    #: Its last step, while it runs, or why it is parked.
+    step: str | None = None
+    #: The transactions it recorded, in order.
+    transactions: list[str] = field(default_factory=list)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> ObligationNetOutcome:
+        return cls(
+            flow_id=value["flow_id"],
+            status=value["status"],
+            error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
+            result=None if value.get("result") is None else NetResult.from_json(value["result"]),
+            step=value.get("step"),
+            transactions=list(value.get("transactions", ())),
+        )
+
+
+@dataclass(frozen=True)
+class ObligationResult:
+    """What a flow returns that changes one obligation. Encoded as `[obligation, transaction, state, owed]`."""
+
+    #: The obligation, the same in all its versions.
+    obligation: str
+    #: How much is owed now, in minor units.
+    owed: int
+    #: The transaction.
+    transaction: str
+    #: The newest version; null if the obligation has ended.
+    state: StateRef | None = None
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> ObligationResult:
+        return cls(
+            obligation=value["obligation"],
+            owed=value["owed"],
+            transaction=value["transaction"],
+            state=None if value.get("state") is None else StateRef.from_json(value["state"]),
+        )
+
+
+@dataclass(frozen=True)
+class ObligationSettleArguments:
+    """`obligation.settle`: What it is started with."""
+
+    #: The newest state of the obligation.
+    obligation: StateRef
+    #: How long to wait for cash that other flows have locked, in milliseconds; 30000 if left out.
+    deadline_ms: int | None = None
+    #: How much to pay, in minor units; all that is owed, if left out.
+    quantity: int | None = None
+    #: In which of the tokens that the obligation accepts; the first, if left out.
+    token: TokenArgs | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        value["obligation"] = self.obligation.to_json()
+        if self.deadline_ms is not None:
+            value["deadline_ms"] = self.deadline_ms
+        if self.quantity is not None:
+            value["quantity"] = self.quantity
+        if self.token is not None:
+            value["token"] = self.token.to_json()
+        return value
+
+
+@dataclass(frozen=True)
+class ObligationSettleOutcome:
+    """`obligation.settle`: What became of it."""
+
+    #: The flow; 32 hexadecimal digits.
+    flow_id: str
+    #: Where it stands.
+    status: FlowStatus
+    #: Why it failed.
+    error: FlowFailure | None = None
+    #: What participants refused to record of them, for good: it will not be `delivered`.
+    refused: list[DeliveryRefusal] = field(default_factory=list)
+    result: ObligationResult | None = None
+    #: Its last step, while it runs, or why it is parked.
+    step: str | None = None
+    #: The transactions it recorded, in order.
+    transactions: list[str] = field(default_factory=list)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> ObligationSettleOutcome:
+        return cls(
+            flow_id=value["flow_id"],
+            status=value["status"],
+            error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
+            result=None if value.get("result") is None else ObligationResult.from_json(value["result"]),
+            step=value.get("step"),
+            transactions=list(value.get("transactions", ())),
+        )
+
+
+@dataclass(frozen=True)
 class Outcome:
     """What became of a flow: the answer to a start, to a question for it, and (with `n`) of the stream form."""
 
@@ -1393,6 +2651,198 @@ class Outcome:
 
 
 @dataclass(frozen=True)
+class PaperIssueArguments:
+    """`paper.issue`: What it is started with."""
+
+    #: What it is redeemed for, in minor units.
+    face: int
+    #: From when on it can be redeemed, in milliseconds since 1970.
+    maturity: int
+    #: The cash that it is redeemed in.
+    token: TokenArgs
+    #: Whether it goes to a fresh key, which its owner proves to this node alone; to the key that the network map lists, if left out.
+    anonymous: bool | None = None
+    #: The notary of the paper; the network's default, if left out.
+    notary: str | None = None
+    #: Who gets it; this node, if left out.
+    recipient: str | None = None
+    #: The issuer's own mark in hexadecimal; empty if left out.
+    reference: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        value["face"] = self.face
+        value["maturity"] = self.maturity
+        value["token"] = self.token.to_json()
+        if self.anonymous is not None:
+            value["anonymous"] = self.anonymous
+        if self.notary is not None:
+            value["notary"] = self.notary
+        if self.recipient is not None:
+            value["recipient"] = self.recipient
+        if self.reference is not None:
+            value["reference"] = self.reference
+        return value
+
+
+@dataclass(frozen=True)
+class PaperIssueOutcome:
+    """`paper.issue`: What became of it."""
+
+    #: The flow; 32 hexadecimal digits.
+    flow_id: str
+    #: Where it stands.
+    status: FlowStatus
+    #: Why it failed.
+    error: FlowFailure | None = None
+    #: What participants refused to record of them, for good: it will not be `delivered`.
+    refused: list[DeliveryRefusal] = field(default_factory=list)
+    result: StateResult | None = None
+    #: Its last step, while it runs, or why it is parked.
+    step: str | None = None
+    #: The transactions it recorded, in order.
+    transactions: list[str] = field(default_factory=list)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> PaperIssueOutcome:
+        return cls(
+            flow_id=value["flow_id"],
+            status=value["status"],
+            error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
+            result=None if value.get("result") is None else StateResult.from_json(value["result"]),
+            step=value.get("step"),
+            transactions=list(value.get("transactions", ())),
+        )
+
+
+@dataclass(frozen=True)
+class PaperMoveArguments:
+    """`paper.move`: What it is started with."""
+
+    #: The paper's state.
+    paper: StateRef
+    #: Who gets it.
+    to: str
+    #: Whether it goes to a fresh key, which the new owner proves to this node alone; to the key that the network map lists, if left out.
+    #: The issuer redeems it once the owner has proved the key to it as well, with `ledger.prove_key`.
+    anonymous: bool | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        value["paper"] = self.paper.to_json()
+        value["to"] = self.to
+        if self.anonymous is not None:
+            value["anonymous"] = self.anonymous
+        return value
+
+
+@dataclass(frozen=True)
+class PaperMoveOutcome:
+    """`paper.move`: What became of it."""
+
+    #: The flow; 32 hexadecimal digits.
+    flow_id: str
+    #: Where it stands.
+    status: FlowStatus
+    #: Why it failed.
+    error: FlowFailure | None = None
+    #: What participants refused to record of them, for good: it will not be `delivered`.
+    refused: list[DeliveryRefusal] = field(default_factory=list)
+    result: StateResult | None = None
+    #: Its last step, while it runs, or why it is parked.
+    step: str | None = None
+    #: The transactions it recorded, in order.
+    transactions: list[str] = field(default_factory=list)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> PaperMoveOutcome:
+        return cls(
+            flow_id=value["flow_id"],
+            status=value["status"],
+            error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
+            result=None if value.get("result") is None else StateResult.from_json(value["result"]),
+            step=value.get("step"),
+            transactions=list(value.get("transactions", ())),
+        )
+
+
+@dataclass(frozen=True)
+class PaperRedeemArguments:
+    """`paper.redeem`: What it is started with."""
+
+    #: The paper's state.
+    paper: StateRef
+    #: How long to wait for cash that other flows have locked, in milliseconds; 30000 if left out.
+    deadline_ms: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        value["paper"] = self.paper.to_json()
+        if self.deadline_ms is not None:
+            value["deadline_ms"] = self.deadline_ms
+        return value
+
+
+@dataclass(frozen=True)
+class PaperRedeemOutcome:
+    """`paper.redeem`: What became of it."""
+
+    #: The flow; 32 hexadecimal digits.
+    flow_id: str
+    #: Where it stands.
+    status: FlowStatus
+    #: Why it failed.
+    error: FlowFailure | None = None
+    #: What participants refused to record of them, for good: it will not be `delivered`.
+    refused: list[DeliveryRefusal] = field(default_factory=list)
+    result: CashResult | None = None
+    #: Its last step, while it runs, or why it is parked.
+    step: str | None = None
+    #: The transactions it recorded, in order.
+    transactions: list[str] = field(default_factory=list)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> PaperRedeemOutcome:
+        return cls(
+            flow_id=value["flow_id"],
+            status=value["status"],
+            error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
+            result=None if value.get("result") is None else CashResult.from_json(value["result"]),
+            step=value.get("step"),
+            transactions=list(value.get("transactions", ())),
+        )
+
+
+@dataclass(frozen=True)
+class PaperTerms:
+    """A commercial paper that is wanted."""
+
+    #: What it is redeemed for, in minor units.
+    face: int
+    #: Who owes the face value.
+    issuer: str
+    #: From when on it can be redeemed, in milliseconds since 1970.
+    maturity: int
+    #: The cash that it is redeemed in.
+    token: TokenArgs
+    #: The issuer's own mark in hexadecimal; empty if left out.
+    reference: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        value["face"] = self.face
+        value["issuer"] = self.issuer
+        value["maturity"] = self.maturity
+        value["token"] = self.token.to_json()
+        if self.reference is not None:
+            value["reference"] = self.reference
+        return value
+
+
+@dataclass(frozen=True)
 class PartyView:
     """A party and its node."""
 
@@ -1416,6 +2866,26 @@ class PartyView:
             party_id=value["party_id"],
             notary=None if value.get("notary") is None else NotaryView.from_json(value["notary"]),
         )
+
+
+@dataclass(frozen=True)
+class Payment:
+    """One payment."""
+
+    #: How much, in minor units.
+    quantity: int
+    #: Who gets it.
+    to: str
+    #: In how many states, as equal as can be; 1 if left out.
+    states: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        value["quantity"] = self.quantity
+        value["to"] = self.to
+        if self.states is not None:
+            value["states"] = self.states
+        return value
 
 
 @dataclass(frozen=True)
@@ -1524,6 +2994,23 @@ class ProducedState:
             columns=dict(value.get("columns", {})),
             fungible=None if value.get("fungible") is None else Fungible.from_json(value["fungible"]),
             linear_id=value.get("linear_id"),
+        )
+
+
+@dataclass(frozen=True)
+class Reissued:
+    """What `cash.reissue` returns. Encoded as `[exit, issue]`."""
+
+    #: The transaction that took the cash out of the world.
+    exit: str
+    #: The transaction that made it anew.
+    issue: str
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Reissued:
+        return cls(
+            exit=value["exit"],
+            issue=value["issue"],
         )
 
 
@@ -1736,6 +3223,46 @@ class StateEntry:
 
 
 @dataclass(frozen=True)
+class StateRef:
+    """Names a state: the transaction that made it and its place among that transaction's outputs. Encoded as `[transaction id, index]`."""
+
+    #: The index of the output, from 0.
+    index: int
+    #: The transaction.
+    tx: str
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> StateRef:
+        return cls(
+            index=value["index"],
+            tx=value["tx"],
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        value["index"] = self.index
+        value["tx"] = self.tx
+        return value
+
+
+@dataclass(frozen=True)
+class StateResult:
+    """What a flow returns that makes or passes on a state. Encoded as `[state, transaction]`."""
+
+    #: The new state.
+    state: StateRef
+    #: The transaction.
+    transaction: str
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> StateResult:
+        return cls(
+            state=StateRef.from_json(value["state"]),
+            transaction=value["transaction"],
+        )
+
+
+@dataclass(frozen=True)
 class StateView:
     """An output."""
 
@@ -1797,6 +3324,216 @@ class StatesPage:
             states=[StateEntry.from_json(item) for item in value["states"]],
             view_seq=value["view_seq"],
             next=value.get("next"),
+        )
+
+
+@dataclass(frozen=True)
+class StockArgs:
+    """A stock in arguments: its symbol with its issuer (this node, if left out)."""
+
+    #: The symbol.
+    symbol: str
+    #: Who issued it; this node, if left out.
+    issuer: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        value["symbol"] = self.symbol
+        if self.issuer is not None:
+            value["issuer"] = self.issuer
+        return value
+
+
+@dataclass(frozen=True)
+class StockExitArguments:
+    """`stock.exit`: What it is started with."""
+
+    #: How much, in whole units.
+    quantity: int
+    #: The symbol, of this issuer.
+    symbol: str
+    #: Whether the change goes to a fresh key of this node; to the one that the network map lists, if left out.
+    anonymous: bool | None = None
+    #: How long to wait for stock that other flows have locked, in milliseconds; 30000 if left out.
+    deadline_ms: int | None = None
+    #: The notary whose states to exit; the network's default, if left out.
+    notary: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        value["quantity"] = self.quantity
+        value["symbol"] = self.symbol
+        if self.anonymous is not None:
+            value["anonymous"] = self.anonymous
+        if self.deadline_ms is not None:
+            value["deadline_ms"] = self.deadline_ms
+        if self.notary is not None:
+            value["notary"] = self.notary
+        return value
+
+
+@dataclass(frozen=True)
+class StockExitOutcome:
+    """`stock.exit`: What became of it."""
+
+    #: The flow; 32 hexadecimal digits.
+    flow_id: str
+    #: Where it stands.
+    status: FlowStatus
+    #: Why it failed.
+    error: FlowFailure | None = None
+    #: What participants refused to record of them, for good: it will not be `delivered`.
+    refused: list[DeliveryRefusal] = field(default_factory=list)
+    result: CashResult | None = None
+    #: Its last step, while it runs, or why it is parked.
+    step: str | None = None
+    #: The transactions it recorded, in order.
+    transactions: list[str] = field(default_factory=list)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> StockExitOutcome:
+        return cls(
+            flow_id=value["flow_id"],
+            status=value["status"],
+            error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
+            result=None if value.get("result") is None else CashResult.from_json(value["result"]),
+            step=value.get("step"),
+            transactions=list(value.get("transactions", ())),
+        )
+
+
+@dataclass(frozen=True)
+class StockIssueArguments:
+    """`stock.issue`: What it is started with."""
+
+    #: How much, in whole units.
+    quantity: int
+    #: The symbol: 1 to 16 capital letters, digits, dots and hyphens, a letter first.
+    symbol: str
+    #: Whether it goes to a fresh key, which its owner proves to this node alone; to the key that the network map lists, if left out.
+    anonymous: bool | None = None
+    #: The notary of the new states; the network's default, if left out.
+    notary: str | None = None
+    #: In how many states, as equal as can be, at most 1000; 1 if left out.
+    outputs: int | None = None
+    #: Who gets it; this node, if left out.
+    recipient: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        value["quantity"] = self.quantity
+        value["symbol"] = self.symbol
+        if self.anonymous is not None:
+            value["anonymous"] = self.anonymous
+        if self.notary is not None:
+            value["notary"] = self.notary
+        if self.outputs is not None:
+            value["outputs"] = self.outputs
+        if self.recipient is not None:
+            value["recipient"] = self.recipient
+        return value
+
+
+@dataclass(frozen=True)
+class StockIssueOutcome:
+    """`stock.issue`: What became of it."""
+
+    #: The flow; 32 hexadecimal digits.
+    flow_id: str
+    #: Where it stands.
+    status: FlowStatus
+    #: Why it failed.
+    error: FlowFailure | None = None
+    #: What participants refused to record of them, for good: it will not be `delivered`.
+    refused: list[DeliveryRefusal] = field(default_factory=list)
+    result: CashResult | None = None
+    #: Its last step, while it runs, or why it is parked.
+    step: str | None = None
+    #: The transactions it recorded, in order.
+    transactions: list[str] = field(default_factory=list)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> StockIssueOutcome:
+        return cls(
+            flow_id=value["flow_id"],
+            status=value["status"],
+            error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
+            result=None if value.get("result") is None else CashResult.from_json(value["result"]),
+            step=value.get("step"),
+            transactions=list(value.get("transactions", ())),
+        )
+
+
+@dataclass(frozen=True)
+class StockTransferArguments:
+    """`stock.transfer`: What it is started with."""
+
+    #: How much, in whole units.
+    quantity: int
+    #: The symbol.
+    symbol: str
+    #: Who gets it.
+    to: str
+    #: Whether it goes to a fresh key, which its owner proves to this node alone, and the change to a fresh key of this node; to the keys
+    #: that the network map lists, if left out.
+    anonymous: bool | None = None
+    #: How long to wait for stock that other flows have locked, in milliseconds; 30000 if left out.
+    deadline_ms: int | None = None
+    #: Who issued it; this node, if left out.
+    issuer: str | None = None
+    #: The notary whose states to pass on; the network's default, if left out.
+    notary: str | None = None
+    #: In how many states, as equal as can be, at most 1000; 1 if left out.
+    states: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        value["quantity"] = self.quantity
+        value["symbol"] = self.symbol
+        value["to"] = self.to
+        if self.anonymous is not None:
+            value["anonymous"] = self.anonymous
+        if self.deadline_ms is not None:
+            value["deadline_ms"] = self.deadline_ms
+        if self.issuer is not None:
+            value["issuer"] = self.issuer
+        if self.notary is not None:
+            value["notary"] = self.notary
+        if self.states is not None:
+            value["states"] = self.states
+        return value
+
+
+@dataclass(frozen=True)
+class StockTransferOutcome:
+    """`stock.transfer`: What became of it."""
+
+    #: The flow; 32 hexadecimal digits.
+    flow_id: str
+    #: Where it stands.
+    status: FlowStatus
+    #: Why it failed.
+    error: FlowFailure | None = None
+    #: What participants refused to record of them, for good: it will not be `delivered`.
+    refused: list[DeliveryRefusal] = field(default_factory=list)
+    result: CashResult | None = None
+    #: Its last step, while it runs, or why it is parked.
+    step: str | None = None
+    #: The transactions it recorded, in order.
+    transactions: list[str] = field(default_factory=list)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> StockTransferOutcome:
+        return cls(
+            flow_id=value["flow_id"],
+            status=value["status"],
+            error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
+            result=None if value.get("result") is None else CashResult.from_json(value["result"]),
+            step=value.get("step"),
+            transactions=list(value.get("transactions", ())),
         )
 
 
@@ -1865,6 +3602,199 @@ class StreamStart:
 
 
 @dataclass(frozen=True)
+class SwapMandateArguments:
+    """`swap.mandate`: What it is started with."""
+
+    #: The cash.
+    cash: TokenArgs
+    #: Who may have swaps proposed.
+    coordinator: str
+    #: Minor units of cash for each unit of stock: at most so much is paid, or at least so much taken.
+    price: int
+    #: Units of stock in one swap, at most.
+    quantity_max: int
+    #: `buy`: this node gives cash for stock. `sell`: it gives stock for cash.
+    side: Side
+    #: The stock.
+    stock: StockArgs
+    #: The notary of the mandate; the network's default, if left out.
+    notary: str | None = None
+    #: Until when, in milliseconds since 1970; until it is taken back, if left out.
+    until: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        value["cash"] = self.cash.to_json()
+        value["coordinator"] = self.coordinator
+        value["price"] = self.price
+        value["quantity_max"] = self.quantity_max
+        value["side"] = self.side
+        value["stock"] = self.stock.to_json()
+        if self.notary is not None:
+            value["notary"] = self.notary
+        if self.until is not None:
+            value["until"] = self.until
+        return value
+
+
+@dataclass(frozen=True)
+class SwapMandateOutcome:
+    """`swap.mandate`: What became of it."""
+
+    #: The flow; 32 hexadecimal digits.
+    flow_id: str
+    #: Where it stands.
+    status: FlowStatus
+    #: Why it failed.
+    error: FlowFailure | None = None
+    #: What participants refused to record of them, for good: it will not be `delivered`.
+    refused: list[DeliveryRefusal] = field(default_factory=list)
+    result: StateResult | None = None
+    #: Its last step, while it runs, or why it is parked.
+    step: str | None = None
+    #: The transactions it recorded, in order.
+    transactions: list[str] = field(default_factory=list)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> SwapMandateOutcome:
+        return cls(
+            flow_id=value["flow_id"],
+            status=value["status"],
+            error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
+            result=None if value.get("result") is None else StateResult.from_json(value["result"]),
+            step=value.get("step"),
+            transactions=list(value.get("transactions", ())),
+        )
+
+
+@dataclass(frozen=True)
+class SwapResult:
+    """What `swap.run` returns. Encoded as `[transaction, pairs]`."""
+
+    #: The new states, pair by pair in the order of the arguments.
+    pairs: list[ExchangeResult]
+    #: The transaction.
+    transaction: str
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> SwapResult:
+        return cls(
+            pairs=[ExchangeResult.from_json(item) for item in value["pairs"]],
+            transaction=value["transaction"],
+        )
+
+
+@dataclass(frozen=True)
+class SwapRevokeArguments:
+    """`swap.revoke`: What it is started with."""
+
+    #: The mandate's state.
+    mandate: StateRef
+
+    def to_json(self) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        value["mandate"] = self.mandate.to_json()
+        return value
+
+
+@dataclass(frozen=True)
+class SwapRevokeOutcome:
+    """`swap.revoke`: What became of it."""
+
+    #: The flow; 32 hexadecimal digits.
+    flow_id: str
+    #: Where it stands.
+    status: FlowStatus
+    #: Why it failed.
+    error: FlowFailure | None = None
+    #: What participants refused to record of them, for good: it will not be `delivered`.
+    refused: list[DeliveryRefusal] = field(default_factory=list)
+    result: CashResult | None = None
+    #: Its last step, while it runs, or why it is parked.
+    step: str | None = None
+    #: The transactions it recorded, in order.
+    transactions: list[str] = field(default_factory=list)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> SwapRevokeOutcome:
+        return cls(
+            flow_id=value["flow_id"],
+            status=value["status"],
+            error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
+            result=None if value.get("result") is None else CashResult.from_json(value["result"]),
+            step=value.get("step"),
+            transactions=list(value.get("transactions", ())),
+        )
+
+
+@dataclass(frozen=True)
+class SwapRunArguments:
+    """`swap.run`: What it is started with."""
+
+    #: 1 to 5 pairs, no party twice.
+    pairs: list[Exchange]
+    #: Whether what changes hands goes to fresh keys, which their owners prove to this node alone, and what is over to fresh keys of those
+    #: who gave it; to the keys that the network map lists, if left out.
+    anonymous: bool | None = None
+    #: How long a party waits for states that its other flows have locked, in milliseconds; 30000 if left out.
+    deadline_ms: int | None = None
+    #: The notary of all that is exchanged; the network's default, if left out.
+    notary: str | None = None
+    #: Whether missing transactions are fetched in `bulk` (the default) or each by itself (`single`).
+    resolution: Resolve | None = None
+    #: Whether the parties are spoken with all at once (`parallel`, the default) or one after the other (`sequential`).
+    sessions: Turns | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        value["pairs"] = [item.to_json() for item in self.pairs]
+        if self.anonymous is not None:
+            value["anonymous"] = self.anonymous
+        if self.deadline_ms is not None:
+            value["deadline_ms"] = self.deadline_ms
+        if self.notary is not None:
+            value["notary"] = self.notary
+        if self.resolution is not None:
+            value["resolution"] = self.resolution
+        if self.sessions is not None:
+            value["sessions"] = self.sessions
+        return value
+
+
+@dataclass(frozen=True)
+class SwapRunOutcome:
+    """`swap.run`: What became of it."""
+
+    #: The flow; 32 hexadecimal digits.
+    flow_id: str
+    #: Where it stands.
+    status: FlowStatus
+    #: Why it failed.
+    error: FlowFailure | None = None
+    #: What participants refused to record of them, for good: it will not be `delivered`.
+    refused: list[DeliveryRefusal] = field(default_factory=list)
+    result: SwapResult | None = None
+    #: Its last step, while it runs, or why it is parked.
+    step: str | None = None
+    #: The transactions it recorded, in order.
+    transactions: list[str] = field(default_factory=list)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> SwapRunOutcome:
+        return cls(
+            flow_id=value["flow_id"],
+            status=value["status"],
+            error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
+            result=None if value.get("result") is None else SwapResult.from_json(value["result"]),
+            step=value.get("step"),
+            transactions=list(value.get("transactions", ())),
+        )
+
+
+@dataclass(frozen=True)
 class TimeWindowView:
     """`[from, until)`, at least one of them given."""
 
@@ -1878,6 +3808,191 @@ class TimeWindowView:
         return cls(
             from_ms=value.get("from_ms"),
             until_ms=value.get("until_ms"),
+        )
+
+
+@dataclass(frozen=True)
+class TokenArgs:
+    """A token in arguments: a currency with its issuer (this node, if left out) and reference (none, if left out)."""
+
+    #: The currency, such as `GBP`.
+    currency: str
+    #: Who issued the cash; this node, if left out.
+    issuer: str | None = None
+    #: The issuer's reference in hexadecimal; empty if left out.
+    reference: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        value["currency"] = self.currency
+        if self.issuer is not None:
+            value["issuer"] = self.issuer
+        if self.reference is not None:
+            value["reference"] = self.reference
+        return value
+
+
+@dataclass(frozen=True)
+class TradeBidArguments:
+    """`trade.bid`: What it is started with."""
+
+    #: How much is paid at most, in minor units. The seller sees it.
+    price_max: int
+    #: Who may take the bid.
+    seller: str
+    #: The cash that is paid.
+    token: TokenArgs
+    #: Until when the bid stands, in milliseconds since 1970.
+    until: int
+    #: The contract of the state that is wanted.
+    contract: str | None = None
+    #: The data of the state that is wanted in hexadecimal, whoever owns it there.
+    data: str | None = None
+    #: The notary of the bid, of the asset and of the cash; the network's default, if left out.
+    notary: str | None = None
+    #: The paper that is wanted.
+    paper: PaperTerms | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        value["price_max"] = self.price_max
+        value["seller"] = self.seller
+        value["token"] = self.token.to_json()
+        value["until"] = self.until
+        if self.contract is not None:
+            value["contract"] = self.contract
+        if self.data is not None:
+            value["data"] = self.data
+        if self.notary is not None:
+            value["notary"] = self.notary
+        if self.paper is not None:
+            value["paper"] = self.paper.to_json()
+        return value
+
+
+@dataclass(frozen=True)
+class TradeBidOutcome:
+    """`trade.bid`: What became of it."""
+
+    #: The flow; 32 hexadecimal digits.
+    flow_id: str
+    #: Where it stands.
+    status: FlowStatus
+    #: Why it failed.
+    error: FlowFailure | None = None
+    #: What participants refused to record of them, for good: it will not be `delivered`.
+    refused: list[DeliveryRefusal] = field(default_factory=list)
+    result: StateResult | None = None
+    #: Its last step, while it runs, or why it is parked.
+    step: str | None = None
+    #: The transactions it recorded, in order.
+    transactions: list[str] = field(default_factory=list)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> TradeBidOutcome:
+        return cls(
+            flow_id=value["flow_id"],
+            status=value["status"],
+            error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
+            result=None if value.get("result") is None else StateResult.from_json(value["result"]),
+            step=value.get("step"),
+            transactions=list(value.get("transactions", ())),
+        )
+
+
+@dataclass(frozen=True)
+class TradeSellArguments:
+    """`trade.sell`: What it is started with."""
+
+    #: The state that is sold.
+    asset: StateRef
+    #: The buyer's bid for it.
+    bid: StateRef
+    #: The price in minor units, at most what is bid; as much as that, if left out.
+    price: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        value["asset"] = self.asset.to_json()
+        value["bid"] = self.bid.to_json()
+        if self.price is not None:
+            value["price"] = self.price
+        return value
+
+
+@dataclass(frozen=True)
+class TradeSellOutcome:
+    """`trade.sell`: What became of it."""
+
+    #: The flow; 32 hexadecimal digits.
+    flow_id: str
+    #: Where it stands.
+    status: FlowStatus
+    #: Why it failed.
+    error: FlowFailure | None = None
+    #: What participants refused to record of them, for good: it will not be `delivered`.
+    refused: list[DeliveryRefusal] = field(default_factory=list)
+    result: CashResult | None = None
+    #: Its last step, while it runs, or why it is parked.
+    step: str | None = None
+    #: The transactions it recorded, in order.
+    transactions: list[str] = field(default_factory=list)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> TradeSellOutcome:
+        return cls(
+            flow_id=value["flow_id"],
+            status=value["status"],
+            error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
+            result=None if value.get("result") is None else CashResult.from_json(value["result"]),
+            step=value.get("step"),
+            transactions=list(value.get("transactions", ())),
+        )
+
+
+@dataclass(frozen=True)
+class TradeWithdrawArguments:
+    """`trade.withdraw`: What it is started with."""
+
+    #: The bid's state.
+    bid: StateRef
+
+    def to_json(self) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        value["bid"] = self.bid.to_json()
+        return value
+
+
+@dataclass(frozen=True)
+class TradeWithdrawOutcome:
+    """`trade.withdraw`: What became of it."""
+
+    #: The flow; 32 hexadecimal digits.
+    flow_id: str
+    #: Where it stands.
+    status: FlowStatus
+    #: Why it failed.
+    error: FlowFailure | None = None
+    #: What participants refused to record of them, for good: it will not be `delivered`.
+    refused: list[DeliveryRefusal] = field(default_factory=list)
+    result: CashResult | None = None
+    #: Its last step, while it runs, or why it is parked.
+    step: str | None = None
+    #: The transactions it recorded, in order.
+    transactions: list[str] = field(default_factory=list)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> TradeWithdrawOutcome:
+        return cls(
+            flow_id=value["flow_id"],
+            status=value["status"],
+            error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
+            result=None if value.get("result") is None else CashResult.from_json(value["result"]),
+            step=value.get("step"),
+            transactions=list(value.get("transactions", ())),
         )
 
 
@@ -2005,6 +4120,10 @@ class UserChange:
     password: str | None = None
     #: All that the user may do from now on.
     permissions: list[str] | None = None
+    #: The largest start of a flow from now on, in bytes; 0 is no bound.
+    start_bytes_max: int | None = None
+    #: Flows that the user may start in a second from now on; 0 is no bound.
+    starts_per_s: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         value: dict[str, Any] = {}
@@ -2014,6 +4133,10 @@ class UserChange:
             value["password"] = self.password
         if self.permissions is not None:
             value["permissions"] = list(self.permissions)
+        if self.start_bytes_max is not None:
+            value["start_bytes_max"] = self.start_bytes_max
+        if self.starts_per_s is not None:
+            value["starts_per_s"] = self.starts_per_s
         return value
 
 
@@ -2048,6 +4171,10 @@ class UserView:
     permissions: list[str]
     #: When each long-lived token ends, in milliseconds since the Unix epoch.
     tokens_expire_ms: list[int]
+    #: The largest start of a flow, in bytes; 0 is no bound, and without it the node's settings say.
+    start_bytes_max: int | None = None
+    #: Flows that the user may start in a second; 0 is no bound, and without it the node's settings say.
+    starts_per_s: int | None = None
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> UserView:
@@ -2057,6 +4184,8 @@ class UserView:
             password=value["password"],
             permissions=list(value["permissions"]),
             tokens_expire_ms=list(value["tokens_expire_ms"]),
+            start_bytes_max=value.get("start_bytes_max"),
+            starts_per_s=value.get("starts_per_s"),
         )
 
 

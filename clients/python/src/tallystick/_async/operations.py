@@ -113,9 +113,324 @@ class AsyncOperations:
         `POST /v1/flows/batch`"""
         return self._session.decoded(models.BatchAnswers.from_json, await self._session.json("POST", "/v1/flows/batch", body=body.to_json(), repeatable=False))
 
+    async def start_cash_exit(
+        self,
+        body: models.CashExitArguments,
+        *,
+        wait: models.Wait | None = "finalised",
+        timeout_ms: int | None = None,
+        client_id: str | None = None,
+        version: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> models.CashExitOutcome:
+        """Starts cash.exit. `POST /v1/flows/cash.exit`"""
+        query = {"wait": wait, "timeout_ms": timeout_ms, "client_id": client_id, "version": version}
+        headers = {"Idempotency-Key": idempotency_key}
+        return self._session.decoded(models.CashExitOutcome.from_json, await self._session.json("POST", "/v1/flows/cash.exit", body=body.to_json(), query=query, headers=headers, repeatable=client_id is not None or idempotency_key is not None))
+
+    async def start_cash_issue(
+        self,
+        body: models.CashIssueArguments,
+        *,
+        wait: models.Wait | None = "finalised",
+        timeout_ms: int | None = None,
+        client_id: str | None = None,
+        version: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> models.CashIssueOutcome:
+        """Starts cash.issue. `POST /v1/flows/cash.issue`"""
+        query = {"wait": wait, "timeout_ms": timeout_ms, "client_id": client_id, "version": version}
+        headers = {"Idempotency-Key": idempotency_key}
+        return self._session.decoded(models.CashIssueOutcome.from_json, await self._session.json("POST", "/v1/flows/cash.issue", body=body.to_json(), query=query, headers=headers, repeatable=client_id is not None or idempotency_key is not None))
+
+    async def start_cash_issue_and_pay(
+        self,
+        body: models.CashIssueAndPayArguments,
+        *,
+        wait: models.Wait | None = "finalised",
+        timeout_ms: int | None = None,
+        client_id: str | None = None,
+        version: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> models.CashIssueAndPayOutcome:
+        """Starts cash.issue_and_pay. `POST /v1/flows/cash.issue_and_pay`"""
+        query = {"wait": wait, "timeout_ms": timeout_ms, "client_id": client_id, "version": version}
+        headers = {"Idempotency-Key": idempotency_key}
+        return self._session.decoded(models.CashIssueAndPayOutcome.from_json, await self._session.json("POST", "/v1/flows/cash.issue_and_pay", body=body.to_json(), query=query, headers=headers, repeatable=client_id is not None or idempotency_key is not None))
+
+    async def start_cash_lock(
+        self,
+        body: models.CashLockArguments,
+        *,
+        wait: models.Wait | None = "finalised",
+        timeout_ms: int | None = None,
+        client_id: str | None = None,
+        version: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> models.CashLockOutcome:
+        """Starts cash.lock. `POST /v1/flows/cash.lock`"""
+        query = {"wait": wait, "timeout_ms": timeout_ms, "client_id": client_id, "version": version}
+        headers = {"Idempotency-Key": idempotency_key}
+        return self._session.decoded(models.CashLockOutcome.from_json, await self._session.json("POST", "/v1/flows/cash.lock", body=body.to_json(), query=query, headers=headers, repeatable=client_id is not None or idempotency_key is not None))
+
+    async def start_cash_pay(
+        self,
+        body: models.CashPayArguments,
+        *,
+        wait: models.Wait | None = "finalised",
+        timeout_ms: int | None = None,
+        client_id: str | None = None,
+        version: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> models.CashPayOutcome:
+        """Starts cash.pay. `POST /v1/flows/cash.pay`"""
+        query = {"wait": wait, "timeout_ms": timeout_ms, "client_id": client_id, "version": version}
+        headers = {"Idempotency-Key": idempotency_key}
+        return self._session.decoded(models.CashPayOutcome.from_json, await self._session.json("POST", "/v1/flows/cash.pay", body=body.to_json(), query=query, headers=headers, repeatable=client_id is not None or idempotency_key is not None))
+
+    async def start_cash_reissue(
+        self,
+        body: models.CashReissueArguments,
+        *,
+        wait: models.Wait | None = "finalised",
+        timeout_ms: int | None = None,
+        client_id: str | None = None,
+        version: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> models.CashReissueOutcome:
+        """Starts cash.reissue. `POST /v1/flows/cash.reissue`"""
+        query = {"wait": wait, "timeout_ms": timeout_ms, "client_id": client_id, "version": version}
+        headers = {"Idempotency-Key": idempotency_key}
+        return self._session.decoded(models.CashReissueOutcome.from_json, await self._session.json("POST", "/v1/flows/cash.reissue", body=body.to_json(), query=query, headers=headers, repeatable=client_id is not None or idempotency_key is not None))
+
+    async def start_cash_unlock(
+        self,
+        body: models.CashUnlockArguments,
+        *,
+        wait: models.Wait | None = "finalised",
+        timeout_ms: int | None = None,
+        client_id: str | None = None,
+        version: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> models.CashUnlockOutcome:
+        """Starts cash.unlock. `POST /v1/flows/cash.unlock`"""
+        query = {"wait": wait, "timeout_ms": timeout_ms, "client_id": client_id, "version": version}
+        headers = {"Idempotency-Key": idempotency_key}
+        return self._session.decoded(models.CashUnlockOutcome.from_json, await self._session.json("POST", "/v1/flows/cash.unlock", body=body.to_json(), query=query, headers=headers, repeatable=client_id is not None or idempotency_key is not None))
+
+    async def start_document_share(
+        self,
+        body: models.DocumentShareArguments,
+        *,
+        wait: models.Wait | None = "finalised",
+        timeout_ms: int | None = None,
+        client_id: str | None = None,
+        version: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> models.DocumentShareOutcome:
+        """Starts document.share. `POST /v1/flows/document.share`"""
+        query = {"wait": wait, "timeout_ms": timeout_ms, "client_id": client_id, "version": version}
+        headers = {"Idempotency-Key": idempotency_key}
+        return self._session.decoded(models.DocumentShareOutcome.from_json, await self._session.json("POST", "/v1/flows/document.share", body=body.to_json(), query=query, headers=headers, repeatable=client_id is not None or idempotency_key is not None))
+
     async def kill_flows(self, body: models.FlowOrder) -> models.FlowOrdered:
         """Kills flows that meet a query, or counts them. At most 1,000 in one request; `next` says where to go on. `POST /v1/flows/kill`"""
         return self._session.decoded(models.FlowOrdered.from_json, await self._session.json("POST", "/v1/flows/kill", body=body.to_json(), repeatable=False))
+
+    async def start_ledger_change_notary(
+        self,
+        body: models.LedgerChangeNotaryArguments,
+        *,
+        wait: models.Wait | None = "finalised",
+        timeout_ms: int | None = None,
+        client_id: str | None = None,
+        version: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> models.LedgerChangeNotaryOutcome:
+        """Starts ledger.change_notary. `POST /v1/flows/ledger.change_notary`"""
+        query = {"wait": wait, "timeout_ms": timeout_ms, "client_id": client_id, "version": version}
+        headers = {"Idempotency-Key": idempotency_key}
+        return self._session.decoded(models.LedgerChangeNotaryOutcome.from_json, await self._session.json("POST", "/v1/flows/ledger.change_notary", body=body.to_json(), query=query, headers=headers, repeatable=client_id is not None or idempotency_key is not None))
+
+    async def start_ledger_empty(
+        self,
+        body: models.LedgerEmptyArguments,
+        *,
+        wait: models.Wait | None = "finalised",
+        timeout_ms: int | None = None,
+        client_id: str | None = None,
+        version: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> models.LedgerEmptyOutcome:
+        """Starts ledger.empty. `POST /v1/flows/ledger.empty`"""
+        query = {"wait": wait, "timeout_ms": timeout_ms, "client_id": client_id, "version": version}
+        headers = {"Idempotency-Key": idempotency_key}
+        return self._session.decoded(models.LedgerEmptyOutcome.from_json, await self._session.json("POST", "/v1/flows/ledger.empty", body=body.to_json(), query=query, headers=headers, repeatable=client_id is not None or idempotency_key is not None))
+
+    async def start_ledger_prove_key(
+        self,
+        body: models.LedgerProveKeyArguments,
+        *,
+        wait: models.Wait | None = "finalised",
+        timeout_ms: int | None = None,
+        client_id: str | None = None,
+        version: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> models.LedgerProveKeyOutcome:
+        """Starts ledger.prove_key. `POST /v1/flows/ledger.prove_key`"""
+        query = {"wait": wait, "timeout_ms": timeout_ms, "client_id": client_id, "version": version}
+        headers = {"Idempotency-Key": idempotency_key}
+        return self._session.decoded(models.LedgerProveKeyOutcome.from_json, await self._session.json("POST", "/v1/flows/ledger.prove_key", body=body.to_json(), query=query, headers=headers, repeatable=client_id is not None or idempotency_key is not None))
+
+    async def start_ledger_upgrade(
+        self,
+        body: models.LedgerUpgradeArguments,
+        *,
+        wait: models.Wait | None = "finalised",
+        timeout_ms: int | None = None,
+        client_id: str | None = None,
+        version: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> models.LedgerUpgradeOutcome:
+        """Starts ledger.upgrade. `POST /v1/flows/ledger.upgrade`"""
+        query = {"wait": wait, "timeout_ms": timeout_ms, "client_id": client_id, "version": version}
+        headers = {"Idempotency-Key": idempotency_key}
+        return self._session.decoded(models.LedgerUpgradeOutcome.from_json, await self._session.json("POST", "/v1/flows/ledger.upgrade", body=body.to_json(), query=query, headers=headers, repeatable=client_id is not None or idempotency_key is not None))
+
+    async def start_obligation_default(
+        self,
+        body: models.ObligationDefaultArguments,
+        *,
+        wait: models.Wait | None = "finalised",
+        timeout_ms: int | None = None,
+        client_id: str | None = None,
+        version: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> models.ObligationDefaultOutcome:
+        """Starts obligation.default. `POST /v1/flows/obligation.default`"""
+        query = {"wait": wait, "timeout_ms": timeout_ms, "client_id": client_id, "version": version}
+        headers = {"Idempotency-Key": idempotency_key}
+        return self._session.decoded(models.ObligationDefaultOutcome.from_json, await self._session.json("POST", "/v1/flows/obligation.default", body=body.to_json(), query=query, headers=headers, repeatable=client_id is not None or idempotency_key is not None))
+
+    async def start_obligation_exit(
+        self,
+        body: models.ObligationExitArguments,
+        *,
+        wait: models.Wait | None = "finalised",
+        timeout_ms: int | None = None,
+        client_id: str | None = None,
+        version: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> models.ObligationExitOutcome:
+        """Starts obligation.exit. `POST /v1/flows/obligation.exit`"""
+        query = {"wait": wait, "timeout_ms": timeout_ms, "client_id": client_id, "version": version}
+        headers = {"Idempotency-Key": idempotency_key}
+        return self._session.decoded(models.ObligationExitOutcome.from_json, await self._session.json("POST", "/v1/flows/obligation.exit", body=body.to_json(), query=query, headers=headers, repeatable=client_id is not None or idempotency_key is not None))
+
+    async def start_obligation_issue(
+        self,
+        body: models.ObligationIssueArguments,
+        *,
+        wait: models.Wait | None = "finalised",
+        timeout_ms: int | None = None,
+        client_id: str | None = None,
+        version: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> models.ObligationIssueOutcome:
+        """Starts obligation.issue. `POST /v1/flows/obligation.issue`"""
+        query = {"wait": wait, "timeout_ms": timeout_ms, "client_id": client_id, "version": version}
+        headers = {"Idempotency-Key": idempotency_key}
+        return self._session.decoded(models.ObligationIssueOutcome.from_json, await self._session.json("POST", "/v1/flows/obligation.issue", body=body.to_json(), query=query, headers=headers, repeatable=client_id is not None or idempotency_key is not None))
+
+    async def start_obligation_move(
+        self,
+        body: models.ObligationMoveArguments,
+        *,
+        wait: models.Wait | None = "finalised",
+        timeout_ms: int | None = None,
+        client_id: str | None = None,
+        version: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> models.ObligationMoveOutcome:
+        """Starts obligation.move. `POST /v1/flows/obligation.move`"""
+        query = {"wait": wait, "timeout_ms": timeout_ms, "client_id": client_id, "version": version}
+        headers = {"Idempotency-Key": idempotency_key}
+        return self._session.decoded(models.ObligationMoveOutcome.from_json, await self._session.json("POST", "/v1/flows/obligation.move", body=body.to_json(), query=query, headers=headers, repeatable=client_id is not None or idempotency_key is not None))
+
+    async def start_obligation_net(
+        self,
+        body: models.ObligationNetArguments,
+        *,
+        wait: models.Wait | None = "finalised",
+        timeout_ms: int | None = None,
+        client_id: str | None = None,
+        version: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> models.ObligationNetOutcome:
+        """Starts obligation.net. `POST /v1/flows/obligation.net`"""
+        query = {"wait": wait, "timeout_ms": timeout_ms, "client_id": client_id, "version": version}
+        headers = {"Idempotency-Key": idempotency_key}
+        return self._session.decoded(models.ObligationNetOutcome.from_json, await self._session.json("POST", "/v1/flows/obligation.net", body=body.to_json(), query=query, headers=headers, repeatable=client_id is not None or idempotency_key is not None))
+
+    async def start_obligation_settle(
+        self,
+        body: models.ObligationSettleArguments,
+        *,
+        wait: models.Wait | None = "finalised",
+        timeout_ms: int | None = None,
+        client_id: str | None = None,
+        version: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> models.ObligationSettleOutcome:
+        """Starts obligation.settle. `POST /v1/flows/obligation.settle`"""
+        query = {"wait": wait, "timeout_ms": timeout_ms, "client_id": client_id, "version": version}
+        headers = {"Idempotency-Key": idempotency_key}
+        return self._session.decoded(models.ObligationSettleOutcome.from_json, await self._session.json("POST", "/v1/flows/obligation.settle", body=body.to_json(), query=query, headers=headers, repeatable=client_id is not None or idempotency_key is not None))
+
+    async def start_paper_issue(
+        self,
+        body: models.PaperIssueArguments,
+        *,
+        wait: models.Wait | None = "finalised",
+        timeout_ms: int | None = None,
+        client_id: str | None = None,
+        version: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> models.PaperIssueOutcome:
+        """Starts paper.issue. `POST /v1/flows/paper.issue`"""
+        query = {"wait": wait, "timeout_ms": timeout_ms, "client_id": client_id, "version": version}
+        headers = {"Idempotency-Key": idempotency_key}
+        return self._session.decoded(models.PaperIssueOutcome.from_json, await self._session.json("POST", "/v1/flows/paper.issue", body=body.to_json(), query=query, headers=headers, repeatable=client_id is not None or idempotency_key is not None))
+
+    async def start_paper_move(
+        self,
+        body: models.PaperMoveArguments,
+        *,
+        wait: models.Wait | None = "finalised",
+        timeout_ms: int | None = None,
+        client_id: str | None = None,
+        version: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> models.PaperMoveOutcome:
+        """Starts paper.move. `POST /v1/flows/paper.move`"""
+        query = {"wait": wait, "timeout_ms": timeout_ms, "client_id": client_id, "version": version}
+        headers = {"Idempotency-Key": idempotency_key}
+        return self._session.decoded(models.PaperMoveOutcome.from_json, await self._session.json("POST", "/v1/flows/paper.move", body=body.to_json(), query=query, headers=headers, repeatable=client_id is not None or idempotency_key is not None))
+
+    async def start_paper_redeem(
+        self,
+        body: models.PaperRedeemArguments,
+        *,
+        wait: models.Wait | None = "finalised",
+        timeout_ms: int | None = None,
+        client_id: str | None = None,
+        version: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> models.PaperRedeemOutcome:
+        """Starts paper.redeem. `POST /v1/flows/paper.redeem`"""
+        query = {"wait": wait, "timeout_ms": timeout_ms, "client_id": client_id, "version": version}
+        headers = {"Idempotency-Key": idempotency_key}
+        return self._session.decoded(models.PaperRedeemOutcome.from_json, await self._session.json("POST", "/v1/flows/paper.redeem", body=body.to_json(), query=query, headers=headers, repeatable=client_id is not None or idempotency_key is not None))
 
     async def pause_flows(self, body: models.FlowOrder) -> models.FlowOrdered:
         """Pauses flows that meet a query, or counts them. At most 1,000 in one request; `next` says where to go on. `POST /v1/flows/pause`"""
@@ -130,6 +445,141 @@ class AsyncOperations:
         """Tries flows again that meet a query, or counts them. At most 1,000 in one request; `next` says where to go on. `POST
         /v1/flows/retry`"""
         return self._session.decoded(models.FlowOrdered.from_json, await self._session.json("POST", "/v1/flows/retry", body=body.to_json(), repeatable=False))
+
+    async def start_stock_exit(
+        self,
+        body: models.StockExitArguments,
+        *,
+        wait: models.Wait | None = "finalised",
+        timeout_ms: int | None = None,
+        client_id: str | None = None,
+        version: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> models.StockExitOutcome:
+        """Starts stock.exit. `POST /v1/flows/stock.exit`"""
+        query = {"wait": wait, "timeout_ms": timeout_ms, "client_id": client_id, "version": version}
+        headers = {"Idempotency-Key": idempotency_key}
+        return self._session.decoded(models.StockExitOutcome.from_json, await self._session.json("POST", "/v1/flows/stock.exit", body=body.to_json(), query=query, headers=headers, repeatable=client_id is not None or idempotency_key is not None))
+
+    async def start_stock_issue(
+        self,
+        body: models.StockIssueArguments,
+        *,
+        wait: models.Wait | None = "finalised",
+        timeout_ms: int | None = None,
+        client_id: str | None = None,
+        version: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> models.StockIssueOutcome:
+        """Starts stock.issue. `POST /v1/flows/stock.issue`"""
+        query = {"wait": wait, "timeout_ms": timeout_ms, "client_id": client_id, "version": version}
+        headers = {"Idempotency-Key": idempotency_key}
+        return self._session.decoded(models.StockIssueOutcome.from_json, await self._session.json("POST", "/v1/flows/stock.issue", body=body.to_json(), query=query, headers=headers, repeatable=client_id is not None or idempotency_key is not None))
+
+    async def start_stock_transfer(
+        self,
+        body: models.StockTransferArguments,
+        *,
+        wait: models.Wait | None = "finalised",
+        timeout_ms: int | None = None,
+        client_id: str | None = None,
+        version: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> models.StockTransferOutcome:
+        """Starts stock.transfer. `POST /v1/flows/stock.transfer`"""
+        query = {"wait": wait, "timeout_ms": timeout_ms, "client_id": client_id, "version": version}
+        headers = {"Idempotency-Key": idempotency_key}
+        return self._session.decoded(models.StockTransferOutcome.from_json, await self._session.json("POST", "/v1/flows/stock.transfer", body=body.to_json(), query=query, headers=headers, repeatable=client_id is not None or idempotency_key is not None))
+
+    async def start_swap_mandate(
+        self,
+        body: models.SwapMandateArguments,
+        *,
+        wait: models.Wait | None = "finalised",
+        timeout_ms: int | None = None,
+        client_id: str | None = None,
+        version: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> models.SwapMandateOutcome:
+        """Starts swap.mandate. `POST /v1/flows/swap.mandate`"""
+        query = {"wait": wait, "timeout_ms": timeout_ms, "client_id": client_id, "version": version}
+        headers = {"Idempotency-Key": idempotency_key}
+        return self._session.decoded(models.SwapMandateOutcome.from_json, await self._session.json("POST", "/v1/flows/swap.mandate", body=body.to_json(), query=query, headers=headers, repeatable=client_id is not None or idempotency_key is not None))
+
+    async def start_swap_revoke(
+        self,
+        body: models.SwapRevokeArguments,
+        *,
+        wait: models.Wait | None = "finalised",
+        timeout_ms: int | None = None,
+        client_id: str | None = None,
+        version: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> models.SwapRevokeOutcome:
+        """Starts swap.revoke. `POST /v1/flows/swap.revoke`"""
+        query = {"wait": wait, "timeout_ms": timeout_ms, "client_id": client_id, "version": version}
+        headers = {"Idempotency-Key": idempotency_key}
+        return self._session.decoded(models.SwapRevokeOutcome.from_json, await self._session.json("POST", "/v1/flows/swap.revoke", body=body.to_json(), query=query, headers=headers, repeatable=client_id is not None or idempotency_key is not None))
+
+    async def start_swap_run(
+        self,
+        body: models.SwapRunArguments,
+        *,
+        wait: models.Wait | None = "finalised",
+        timeout_ms: int | None = None,
+        client_id: str | None = None,
+        version: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> models.SwapRunOutcome:
+        """Starts swap.run. `POST /v1/flows/swap.run`"""
+        query = {"wait": wait, "timeout_ms": timeout_ms, "client_id": client_id, "version": version}
+        headers = {"Idempotency-Key": idempotency_key}
+        return self._session.decoded(models.SwapRunOutcome.from_json, await self._session.json("POST", "/v1/flows/swap.run", body=body.to_json(), query=query, headers=headers, repeatable=client_id is not None or idempotency_key is not None))
+
+    async def start_trade_bid(
+        self,
+        body: models.TradeBidArguments,
+        *,
+        wait: models.Wait | None = "finalised",
+        timeout_ms: int | None = None,
+        client_id: str | None = None,
+        version: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> models.TradeBidOutcome:
+        """Starts trade.bid. `POST /v1/flows/trade.bid`"""
+        query = {"wait": wait, "timeout_ms": timeout_ms, "client_id": client_id, "version": version}
+        headers = {"Idempotency-Key": idempotency_key}
+        return self._session.decoded(models.TradeBidOutcome.from_json, await self._session.json("POST", "/v1/flows/trade.bid", body=body.to_json(), query=query, headers=headers, repeatable=client_id is not None or idempotency_key is not None))
+
+    async def start_trade_sell(
+        self,
+        body: models.TradeSellArguments,
+        *,
+        wait: models.Wait | None = "finalised",
+        timeout_ms: int | None = None,
+        client_id: str | None = None,
+        version: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> models.TradeSellOutcome:
+        """Starts trade.sell. `POST /v1/flows/trade.sell`"""
+        query = {"wait": wait, "timeout_ms": timeout_ms, "client_id": client_id, "version": version}
+        headers = {"Idempotency-Key": idempotency_key}
+        return self._session.decoded(models.TradeSellOutcome.from_json, await self._session.json("POST", "/v1/flows/trade.sell", body=body.to_json(), query=query, headers=headers, repeatable=client_id is not None or idempotency_key is not None))
+
+    async def start_trade_withdraw(
+        self,
+        body: models.TradeWithdrawArguments,
+        *,
+        wait: models.Wait | None = "finalised",
+        timeout_ms: int | None = None,
+        client_id: str | None = None,
+        version: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> models.TradeWithdrawOutcome:
+        """Starts trade.withdraw. `POST /v1/flows/trade.withdraw`"""
+        query = {"wait": wait, "timeout_ms": timeout_ms, "client_id": client_id, "version": version}
+        headers = {"Idempotency-Key": idempotency_key}
+        return self._session.decoded(models.TradeWithdrawOutcome.from_json, await self._session.json("POST", "/v1/flows/trade.withdraw", body=body.to_json(), query=query, headers=headers, repeatable=client_id is not None or idempotency_key is not None))
 
     async def get_flow(self, flow_id: str, *, wait: models.Wait | None = None, timeout_ms: int | None = None) -> models.Outcome:
         """A flow's outcome or state. Does not wait unless told to. `GET /v1/flows/{flow_id}`"""
@@ -263,7 +713,7 @@ class AsyncOperations:
 
     async def begin_upload(self, body: models.NewUpload) -> models.UploadView:
         """Begins an upload that can be interrupted: by lost connections, and by restarts of the node. It is forgotten when nothing is sent for
-        a day (attachments.upload_idle_hours). `POST /v1/uploads`"""
+        a day. `POST /v1/uploads`"""
         return self._session.decoded(models.UploadView.from_json, await self._session.json("POST", "/v1/uploads", body=body.to_json(), repeatable=False))
 
     async def remove_upload(self, upload_id: str) -> None:
