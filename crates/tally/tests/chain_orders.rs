@@ -142,6 +142,9 @@ async fn a_damaged_store_is_mended_at_the_start_and_by_order() {
     chain.start(0);
     let client = chain.client(0);
     reaches(&client, height as u32 + 2).await;
+    // The body that was lost may have been the only one.
+    let again = chain.pay(0, "2", "3", "0.25", "TLY");
+    confirmed(std::slice::from_ref(&client), &again, 2).await;
     chain.kill(0);
 
     // What nothing mends is refused with a code that says so.
