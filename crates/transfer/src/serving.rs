@@ -14,8 +14,9 @@ use crate::receiving::Out;
 
 /// Wishes of one peer that wait for an answer; more are told to come again.
 const PENDING_PER_PEER_MAX: usize = 64;
-/// Files that one peer may ask parts of; the one that was asked for longest ago is forgotten for another.
-const SERVED_PER_PEER_MAX: usize = 64;
+/// Files that one peer may ask parts of; for another one, the one that was asked for longest ago is forgotten. More than a node of
+/// ours keeps offered (64), wanted (32) and moving, whatever its slots: what is forgotten costs it a pause.
+const SERVED_PER_PEER_MAX: usize = 256;
 /// How often the network is asked how much waits, in milliseconds.
 const GAUGE_MS: u64 = 5;
 
@@ -53,8 +54,31 @@ struct Served {
     next: u64,
     /// to here.
     until: u64,
+    /// Parts that are being read.
+    reading: u32,
     /// The choice at which it was last asked for.
     used: u64,
+}
+
+impl Served {
+    /// Whether the peer waits for parts of it.
+    fn is_awaited(&self) -> bool {
+        self.next < self.until || self.reading > 0
+    }
+}
+
+impl Outbound {
+    /// Forgets one file, one that nothing is awaited of if there is one. Returns it if the peer has to be told.
+    fn forget_one(&mut self) -> Option<Hash> {
+        let oldest = |(_, file): &(&Hash, &Served)| (file.is_awaited(), file.used);
+        let oldest = self
+            .files
+            .iter()
+            .min_by_key(oldest)
+            .map(|(hash, _)| *hash)?;
+        let file = self.files.remove(&oldest)?;
+        file.is_awaited().then_some(oldest)
+    }
 }
 
 impl Serving {
@@ -125,16 +149,18 @@ impl Serving {
         let Some(mut offer) = offer else {
             return refuse(peer, hash, Reason::Unknown, out);
         };
-        if outbound.files.len() >= SERVED_PER_PEER_MAX && !outbound.files.contains_key(&hash) {
-            let oldest = outbound.files.iter().min_by_key(|(_, file)| file.used);
-            if let Some(oldest) = oldest.map(|(hash, _)| *hash) {
-                outbound.files.remove(&oldest);
-            }
+        if outbound.files.len() >= SERVED_PER_PEER_MAX
+            && !outbound.files.contains_key(&hash)
+            && let Some(forgotten) = outbound.forget_one()
+        {
+            // Otherwise it would wait for what is on no way until it takes us for silent.
+            refuse(peer, forgotten, Reason::Again, out);
         }
         let served = Served {
             size: offer.size,
             next: 0,
             until: 0,
+            reading: 0,
             used,
         };
         outbound.files.insert(hash, served);
@@ -189,7 +215,10 @@ impl Serving {
             return;
         };
         outbound.reading = outbound.reading.saturating_sub(length);
-        if outbound.up && outbound.files.contains_key(&hash) {
+        if outbound.up
+            && let Some(file) = outbound.files.get_mut(&hash)
+        {
+            file.reading = file.reading.saturating_sub(1);
             outbound.queued = outbound.queued.saturating_add(message.len() as u64);
             out.figures.bytes_out += length;
             out.act(Action::Send {
@@ -269,6 +298,7 @@ impl Serving {
         outbound.reading += length;
         if let Some(file) = outbound.files.get_mut(&hash) {
             file.next = offset + length;
+            file.reading += 1;
             file.used = self.picks;
         }
         // A chunk's size at most.

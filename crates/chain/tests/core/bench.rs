@@ -21,7 +21,10 @@ pub struct Maker {
 
 impl Maker {
     pub fn new() -> Self {
-        let genesis = genesis();
+        Self::on(genesis())
+    }
+
+    pub fn on(genesis: Arc<Genesis>) -> Self {
         let overlay = Overlay::open(MemoryStore::new(), &genesis).unwrap();
         Self {
             genesis,
@@ -32,7 +35,7 @@ impl Maker {
 
     /// The same chain again, up to a height.
     pub fn fork(&self, height: usize) -> Self {
-        let mut maker = Self::new();
+        let mut maker = Self::on(self.genesis.clone());
         for block in &self.blocks[..height] {
             apply_block(&mut maker.overlay, &maker.genesis, block).unwrap();
             maker.blocks.push(block.clone());
@@ -85,6 +88,8 @@ pub enum Manner {
     Honest,
     /// Never answers a question for bodies; the transport gives up after its patience.
     WithholdsBodies,
+    /// Has no room for questions about bodies.
+    Busy,
     /// Nothing comes of any question, not even a failure.
     Silent,
 }
@@ -115,7 +120,10 @@ pub struct Bench {
 
 impl Bench {
     pub fn new(settings: Settings) -> Self {
-        let genesis = genesis();
+        Self::on(genesis(), settings)
+    }
+
+    pub fn on(genesis: Arc<Genesis>, settings: Settings) -> Self {
         let store = MemoryStore::new();
         let core = Core::open(store.clone(), genesis.clone(), settings.clone(), 0).unwrap();
         Self {
@@ -157,6 +165,11 @@ impl Bench {
         let chain = chain.to_vec();
         self.peers.insert(peer(n), Peer { chain, manner });
         self.tell(Event::PeerUp(peer(n)));
+    }
+
+    /// A peer behaves otherwise from now on.
+    pub fn behaves(&mut self, n: usize, manner: Manner) {
+        self.peers.get_mut(&peer(n)).expect("connected").manner = manner;
     }
 
     /// An event, and everything that follows from it at once.
@@ -323,6 +336,7 @@ fn answer_of(
             ("headers", Some(Answer::Headers { common, headers }))
         }
         Question::Bodies(_) if peer.manner == Manner::WithholdsBodies => ("bodies", None),
+        Question::Bodies(_) if peer.manner == Manner::Busy => ("bodies", Some(Answer::Busy)),
         Question::Bodies(hashes) => {
             let bodies = hashes.iter().map_while(find);
             let bodies = bodies.map(CarriedBlock::body_bytes).collect();

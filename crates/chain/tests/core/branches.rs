@@ -3,11 +3,12 @@
 use chain::block::CarriedBlock;
 use chain::core::{Event, Notice, Settings, Verdict, limits};
 use chain::message::{Answer, Question, Status};
+use chain::state::Pruned;
 use chain::{AccountId, Anchor, Body, ChainId, Transaction};
 use primitives::{Hash, KeyPair};
 
 use crate::bench::{Bench, Maker, Manner};
-use crate::kit::{EACH, account, genesis, key, public};
+use crate::kit::{EACH, account, forgetful, genesis, key, public};
 
 /// A payment on the parent chain by an account, made at genesis.
 fn payment(from: usize, amount: u64) -> Transaction {
@@ -178,6 +179,71 @@ fn what_one_peer_does_not_deliver_another_one_is_asked_for() {
             "{manner:?}: {waiting}"
         );
     }
+}
+
+#[test]
+fn a_busy_peer_is_asked_again_and_not_blamed() {
+    let mut maker = Maker::new();
+    for n in 0..6 {
+        maker.add(0, vec![payment(2, n + 1)]);
+    }
+    let mut bench = Bench::new(Settings::default());
+    bench.run_to(5_000);
+    bench.connect(0, &maker.blocks, Manner::Busy);
+    bench.run_to(5_060);
+    assert_eq!(bench.height(), 0, "nobody has room");
+    assert!(bench.asked.contains("bodies"));
+    bench.behaves(0, Manner::Honest);
+    bench.run_to(5_070);
+    assert_eq!(bench.tip(), maker.blocks[5].hash, "asked again by itself");
+    assert_eq!(bench.penalties, [""; 0]);
+}
+
+#[test]
+fn bodies_go_by_order_as_far_as_they_may() {
+    let genesis = forgetful();
+    let mut maker = Maker::on(genesis.clone());
+    let mut time = 1;
+    for _ in 0..400 {
+        let mut paid = payment(2, 1);
+        (paid.time, paid.deadline_minutes) = (time, 10);
+        paid.anchor = Anchor::at(0, &genesis.hash);
+        paid.sign(&genesis.hash, &key(2));
+        time = maker.add(0, vec![paid]).header.time;
+    }
+    let mut bench = Bench::on(genesis, Settings::default());
+    bench.run_to(5_000);
+    bench.connect(0, &maker.blocks, Manner::Honest);
+    bench.run_to(5_100);
+    assert_eq!(bench.height(), 400);
+    let has_body = |bench: &mut Bench, height: usize| {
+        let hash = maker.blocks[height - 1].hash;
+        let answer = bench.ask(0, Question::Bodies(vec![hash]).to_bytes());
+        matches!(answer, Answer::Bodies(found) if found.len() == 1)
+    };
+    assert!(has_body(&mut bench, 1));
+    bench.tell(Event::Prune {
+        ticket: 1,
+        keep: 100,
+    });
+    let ordered = bench.orders.pop().expect("an outcome");
+    assert!(ordered.as_ref().is_ok_and(|words| words.contains("go")));
+    let gone = |bench: &Bench| Pruned::load(bench.core.overlay()).unwrap().bodies;
+    let until = gone(&bench) as usize;
+    // Ten minutes of four seconds a block, and what can be taken back, are not given away.
+    assert!((100..300).contains(&until), "{until}");
+    for (height, there) in [(1, false), (until, false), (until + 1, true), (400, true)] {
+        assert_eq!(has_body(&mut bench, height), there, "block {height}");
+    }
+    bench.tell(Event::Prune {
+        ticket: 2,
+        keep: 100,
+    });
+    let again = bench.orders.pop().expect("an outcome");
+    assert!(again.is_ok_and(|words| words.contains("nothing to drop")));
+    bench.restart();
+    assert_eq!(gone(&bench) as usize, until);
+    assert_eq!(bench.tip(), maker.blocks[399].hash);
 }
 
 /// A chain, a branch of it that is worse, and a block that would make the branch better, but whose payment nobody can pay.

@@ -32,6 +32,18 @@ pub fn account(n: usize) -> AccountId {
 
 /// Four seconds a block, and rules small enough for forks of some dozen blocks.
 pub fn genesis() -> Arc<Genesis> {
+    genesis_of(ParamsOverrides::default())
+}
+
+/// The same, of transactions that are forgotten after ten minutes, so that bodies may go soon.
+pub fn forgetful() -> Arc<Genesis> {
+    genesis_of(ParamsOverrides {
+        deadline_minutes_max: Some(10),
+        ..ParamsOverrides::default()
+    })
+}
+
+fn genesis_of(others: ParamsOverrides) -> Arc<Genesis> {
     let symbols = ["TALLY", "ONE", "TWO"];
     let spec = GenesisSpec {
         network: "test".into(),
@@ -48,7 +60,7 @@ pub fn genesis() -> Arc<Genesis> {
             lease_blocks_min: Some(3),
             lease_blocks_max: Some(100),
             rollback_blocks_max: Some(12),
-            ..ParamsOverrides::default()
+            ..others
         },
         chains: (0..symbols.len())
             .map(|n| ChainSpec {

@@ -302,6 +302,12 @@ fn wish(hash: Hash, peer: PartyId) -> Event {
 
 /// Nodes 1 and 2 fetch everything from node 0. Returns the bytes that node 0 sent, and those of the files.
 fn play(plan: &Plan) -> (u64, u64) {
+    let bytes: u64 = plan.sizes.iter().map(|size| u64::from(*size)).sum();
+    (played(plan).nodes[0].sent_bytes, bytes)
+}
+
+/// The same; the world as it is when everything has ended.
+fn played(plan: &Plan) -> World {
     let mut world = World::new(plan);
     let mut wanted = BTreeMap::new();
     for (at, size) in plan.sizes.iter().enumerate() {
@@ -384,8 +390,7 @@ fn play(plan: &Plan) -> (u64, u64) {
         }
         assert_eq!(node.machine.figures().fetches, 0);
     }
-    let bytes: usize = wanted.values().map(Vec::len).sum();
-    (world.nodes[0].sent_bytes, bytes as u64)
+    world
 }
 
 fn plans() -> impl Strategy<Value = Plan> {
@@ -438,6 +443,24 @@ fn over_a_network_without_faults_every_byte_goes_once() {
         sent >= 2 * bytes && sent <= 2 * bytes + (chunks + 12) * 64,
         "{sent} of {bytes}"
     );
+}
+
+#[test]
+fn many_files_at_once_wait_for_no_timer() {
+    let plan = Plan {
+        sizes: (1..=200).collect(),
+        losses: 0,
+        cuts: Vec::new(),
+        crashes: Vec::new(),
+        lies: Vec::new(),
+        bandwidth: 0,
+        seed: 11,
+    };
+    let world = played(&plan);
+    for node in &world.nodes {
+        let figures = node.machine.figures();
+        assert_eq!((figures.asked_again, figures.refused), (0, 0));
+    }
 }
 
 #[test]

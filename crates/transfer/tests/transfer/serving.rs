@@ -4,7 +4,7 @@ use transfer::{Event, Message, Offer, Options};
 
 use crate::table::*;
 
-fn permitted(to: u8, of: u8, size: Option<u64>) -> Event {
+fn permitted(to: u8, of: u16, size: Option<u64>) -> Event {
     Event::Permitted {
         peer: peer(to),
         hash: file(of),
@@ -16,7 +16,7 @@ fn permitted(to: u8, of: u8, size: Option<u64>) -> Event {
     }
 }
 
-fn read(to: u8, of: u8, offset: u64, length: u64) -> Event {
+fn read(to: u8, of: u16, offset: u64, length: u64) -> Event {
     Event::Read {
         peer: peer(to),
         hash: file(of),
@@ -162,9 +162,31 @@ fn a_peer_asks_for_a_bounded_number_of_files() {
     let refused = said.iter().filter(|said| said.contains("Again")).count();
     assert_eq!((said.len(), refused), (70, 6));
     table.give((0..64).map(|of| permitted(1, of, Some(1))));
-    table.give((64..70).map(|of| says(1, &want(of))));
-    table.give((64..70).map(|of| permitted(1, of, Some(1))));
-    assert_eq!(table.machine.figures().served, 64);
+    offered(&mut table, 64..300);
+    assert_eq!(table.machine.figures().served, 256);
+}
+
+/// A peer wants files, each of which it may have.
+fn offered(table: &mut Table, files: std::ops::Range<u16>) -> Vec<String> {
+    let each = |of| table.give([says(1, &want(of)), permitted(1, of, Some(5))]);
+    files.flat_map(each).collect()
+}
+
+#[test]
+fn what_is_forgotten_for_another_is_idle_or_the_peer_is_told() {
+    for (asked, told) in [(255, vec![]), (256, vec!["1: refused 0 Again"])] {
+        let mut table = Table::new(options());
+        table.give([up(1)]);
+        offered(&mut table, 0..256);
+        // None of it is read yet.
+        for of in 0..asked {
+            table.give([says(1, &ask(of, 0, 5))]);
+        }
+        let said = offered(&mut table, 300..301);
+        let again: Vec<&String> = said.iter().filter(|said| said.contains("Again")).collect();
+        assert_eq!(again, told, "{asked} asked for");
+        assert_eq!(table.machine.figures().served, 256);
+    }
 }
 
 #[test]

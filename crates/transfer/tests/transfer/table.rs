@@ -26,8 +26,10 @@ pub fn peer(number: u8) -> PartyId {
     PartyId::from_array([number; 32])
 }
 
-pub fn file(number: u8) -> Hash {
-    Hash::from_bytes([number; 32])
+pub fn file(number: u16) -> Hash {
+    let mut bytes = [number.to_le_bytes()[0]; 32];
+    bytes[..2].copy_from_slice(&number.to_le_bytes());
+    Hash::from_bytes(bytes)
 }
 
 pub fn transaction() -> TxId {
@@ -72,7 +74,7 @@ pub fn down(number: u8) -> Event {
     Event::PeerDown { peer: peer(number) }
 }
 
-pub fn fetch(of: u8, from: u8) -> Event {
+pub fn fetch(of: u16, from: u8) -> Event {
     Event::Fetch {
         hash: file(of),
         peer: peer(from),
@@ -88,7 +90,7 @@ pub fn says(number: u8, message: &Message) -> Event {
     }
 }
 
-pub fn offer(of: u8, size: u64) -> Message {
+pub fn offer(of: u16, size: u64) -> Message {
     Message::Offer {
         hash: file(of),
         offer: Offer {
@@ -99,15 +101,15 @@ pub fn offer(of: u8, size: u64) -> Message {
     }
 }
 
-pub fn data(of: u8, offset: u64, length: usize) -> Message {
+pub fn data(of: u16, offset: u64, length: usize) -> Message {
     Message::Data {
         hash: file(of),
         offset,
-        bytes: Payload::new(vec![of; length]),
+        bytes: Payload::new(vec![of.to_le_bytes()[0]; length]),
     }
 }
 
-pub fn ask(of: u8, offset: u64, length: u64) -> Message {
+pub fn ask(of: u16, offset: u64, length: u64) -> Message {
     Message::Ask {
         hash: file(of),
         offset,
@@ -115,21 +117,21 @@ pub fn ask(of: u8, offset: u64, length: u64) -> Message {
     }
 }
 
-pub fn want(of: u8) -> Message {
+pub fn want(of: u16) -> Message {
     Message::Want {
         hash: file(of),
         transaction: transaction(),
     }
 }
 
-pub fn opened(of: u8, have: u64) -> Event {
+pub fn opened(of: u16, have: u64) -> Event {
     Event::Opened {
         hash: file(of),
         have,
     }
 }
 
-pub fn wrote(of: u8, upto: u64, bytes: u64) -> Event {
+pub fn wrote(of: u16, upto: u64, bytes: u64) -> Event {
     Event::Wrote {
         hash: file(of),
         upto,
@@ -137,8 +139,9 @@ pub fn wrote(of: u8, upto: u64, bytes: u64) -> Event {
     }
 }
 
-fn name(hash: &Hash) -> u8 {
-    hash.as_bytes()[0]
+fn name(hash: &Hash) -> u16 {
+    let bytes = hash.as_bytes();
+    u16::from_le_bytes([bytes[0], bytes[1]])
 }
 
 fn who(peer: &PartyId) -> u8 {
