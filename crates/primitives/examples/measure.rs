@@ -4,11 +4,9 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use aws_lc_rs::digest;
-use ed25519_zebra::{Signature as ZebraSignature, VerificationKey, VerificationKeyBytes, batch};
-use p256::elliptic_curve::rand_core;
 use primitives::{
-    Domain, Encode, Hash, KeyPair, PublicKey, Scheme, Signature, SignatureChecker,
-    SignatureContext, SignedMessage, merkle_proofs, merkle_root,
+    Domain, Encode, Hash, KeyPair, Scheme, SignatureChecker, SignatureContext, SignedMessage,
+    merkle_proofs, merkle_root,
 };
 use sha2::{Digest, Sha256};
 
@@ -88,13 +86,6 @@ fn main() {
                 assert!(fresh.check_batch(&signed).iter().all(|good| *good));
             },
         );
-        measure(
-            &format!("zebra's batch of {count}, {keys} keys"),
-            count,
-            || {
-                assert!(zebra(&signed));
-            },
-        );
     }
     let mut one_bad = messages(64, 3, Scheme::Ed25519);
     one_bad[17].message = Hash::ZERO;
@@ -149,51 +140,3 @@ fn hashing() {
         black_box(black_box(&leaves).to_bytes());
     });
 }
-
-/// The same signatures checked by `ed25519-zebra`'s own batch, for comparison.
-fn zebra(batch: &[SignedMessage]) -> bool {
-    let mut verifier = batch::Verifier::new();
-    for signed in batch {
-        let PublicKey::Ed25519(key) = signed.key else {
-            return false;
-        };
-        let hash = Signature::signed_hash(Scheme::Ed25519, signed.context, &signed.message);
-        verifier.queue((
-            VerificationKeyBytes::from(key),
-            ZebraSignature::from_bytes(signed.signature.bytes()),
-            hash.as_bytes(),
-        ));
-        if batch.len() == 1 {
-            return VerificationKey::try_from(key).is_ok();
-        }
-    }
-    verifier.verify(Counter(0)).is_ok()
-}
-
-/// Not random: good enough to be timed.
-struct Counter(u64);
-
-impl rand_core::TryRng for Counter {
-    type Error = std::convert::Infallible;
-
-    fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
-        self.try_next_u64().map(|number| number as u32)
-    }
-
-    fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
-        self.0 = self
-            .0
-            .wrapping_mul(6364136223846793005)
-            .wrapping_add(1442695040888963407);
-        Ok(self.0)
-    }
-
-    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Self::Error> {
-        for byte in bytes {
-            *byte = self.try_next_u32()? as u8;
-        }
-        Ok(())
-    }
-}
-
-impl rand_core::TryCryptoRng for Counter {}

@@ -32,6 +32,8 @@ pub(super) enum Arrival {
     Event(Event),
     /// A file was published; it must not be removed before its row is written.
     Claimed(Claim),
+    /// A worker no longer writes to a file that it opened.
+    Ended(Hash),
     /// A file has no row any more.
     Dropped(Hash),
 }
@@ -111,6 +113,11 @@ impl Desk {
     /// Keeps a file until its row is written.
     pub(super) fn claim(&self, claim: Claim) {
         self.arrivals.push(Arrival::Claimed(claim));
+    }
+
+    /// A worker no longer writes to a file that it opened.
+    pub(super) fn ended(&self, hash: Hash) {
+        self.arrivals.push(Arrival::Ended(hash));
     }
 
     pub(super) fn arrivals(&self) -> &Mailbox<Arrival> {

@@ -48,6 +48,7 @@ impl TransferThread {
             for arrival in arrivals.drain(..) {
                 match arrival {
                     Arrival::Event(event) => self.machine.handle(now, event, &mut actions),
+                    Arrival::Ended(hash) => self.workers.ended(&hash),
                     Arrival::Claimed(claim) => claims.hold(claim),
                     Arrival::Dropped(hash) => self.workers.give(Job::Drop { hash }),
                 }
@@ -59,7 +60,7 @@ impl TransferThread {
         }
     }
 
-    fn perform(&self, actions: &mut Vec<Action>) {
+    fn perform(&mut self, actions: &mut Vec<Action>) {
         let mut sends = Vec::new();
         let mut events = Vec::new();
         for action in actions.drain(..) {

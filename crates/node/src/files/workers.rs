@@ -14,8 +14,8 @@ use transfer::{Event, Payload};
 use super::LOST;
 use super::desk::Desk;
 
-/// Workers. Files wait for each other's disk, not for each other's processor: more than there are cores.
-const WORKERS: usize = 4;
+/// Workers. They wait for the disk far longer than they compute: as many as one peer's files move at once.
+const WORKERS: usize = 8;
 /// Files that a worker keeps open for reading.
 const READERS_MAX: usize = 32;
 
@@ -67,6 +67,8 @@ impl Job {
 #[derive(Debug)]
 pub(super) struct Workers {
     senders: Vec<Sender<Job>>,
+    /// The worker of each file that is written, and how often it was opened and not ended: everything about it is done in order.
+    writing: HashMap<Hash, (usize, u32)>,
 }
 
 impl Workers {
@@ -90,16 +92,42 @@ impl Workers {
             threads.push(thread.spawn(move || worker.run(&jobs))?);
             senders.push(sender);
         }
-        Ok((Self { senders }, threads))
+        let writing = HashMap::new();
+        Ok((Self { senders, writing }, threads))
     }
 
-    /// Gives a job to the worker of its file.
-    pub(super) fn give(&self, job: Job) {
-        let share = usize::from(job.hash().as_bytes()[0]) % self.senders.len().max(1);
-        if let Some(sender) = self.senders.get(share) {
+    /// Gives a job to the worker of its file: one that is written goes to whoever has the fewest of them, others by their hash.
+    pub(super) fn give(&mut self, job: Job) {
+        let hash = *job.hash();
+        if let Job::Open { .. } = job {
+            let idlest = self.idlest();
+            self.writing.entry(hash).or_insert((idlest, 0)).1 += 1;
+        }
+        let by_hash = usize::from(hash.as_bytes()[0]) % self.senders.len().max(1);
+        let worker = self
+            .writing
+            .get(&hash)
+            .map_or(by_hash, |(worker, _)| *worker);
+        if let Some(sender) = self.senders.get(worker) {
             // A worker that is gone has panicked: transfers of its files wait for the next start.
             drop(sender.send(job));
         }
+    }
+
+    /// A worker has ended what an [`Job::Open`] began.
+    pub(super) fn ended(&mut self, hash: &Hash) {
+        if let Some((_, opened)) = self.writing.get_mut(hash) {
+            *opened -= 1;
+            if *opened == 0 {
+                self.writing.remove(hash);
+            }
+        }
+    }
+
+    fn idlest(&self) -> usize {
+        let files = |number| self.writing.values().filter(move |(at, _)| *at == number);
+        let workers = 0..self.senders.len();
+        workers.min_by_key(|at| files(*at).count()).unwrap_or(0)
     }
 }
 
@@ -115,7 +143,15 @@ struct Worker {
 impl Worker {
     fn run(mut self, jobs: &Receiver<Job>) {
         while let Ok(job) = jobs.recv() {
-            if let Some(event) = self.perform(job) {
+            let hash = *job.hash();
+            let opens = matches!(job, Job::Open { .. });
+            let before = u8::from(self.parts.contains_key(&hash)) + u8::from(opens);
+            let event = self.perform(job);
+            // Whatever became of it: each time it is opened there is a part that is written to, until there is none.
+            for _ in u8::from(self.parts.contains_key(&hash))..before {
+                self.desk.ended(hash);
+            }
+            if let Some(event) = event {
                 self.desk.tell(event);
             }
         }
@@ -289,5 +325,52 @@ fn say_unreadable(hash: &Hash, error: Option<&FilesError>) {
         None => {
             tracing::warn!(code = LOST, file = %hash, "a file is not here, or shorter than it was")
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open(number: u8) -> Job {
+        Job::Open {
+            hash: Hash::from_bytes([number; 32]),
+        }
+    }
+
+    /// The numbers of the files of which each worker has jobs.
+    fn given(ends: &[Receiver<Job>]) -> Vec<Vec<u8>> {
+        let number = |job: Job| job.hash().as_bytes()[0];
+        ends.iter()
+            .map(|end| end.try_iter().map(number).collect())
+            .collect()
+    }
+
+    #[test]
+    fn files_that_are_written_are_spread_and_each_stays_where_it_is() {
+        let (senders, ends): (Vec<_>, Vec<_>) = (0..3).map(|_| channel()).unzip();
+        let mut workers = Workers {
+            senders,
+            writing: HashMap::new(),
+        };
+        // All of one remainder: their hashes alone would send them to one worker.
+        for number in [0, 3, 6, 9] {
+            workers.give(open(number));
+        }
+        assert_eq!(given(&ends), [vec![0, 9], vec![3], vec![6]]);
+        let hash = Hash::from_bytes([3; 32]);
+        // Closed and opened again before the worker came to it: the same one, or two would write to one part.
+        workers.give(Job::Close {
+            hash,
+            discard: false,
+        });
+        workers.give(open(3));
+        workers.ended(&hash);
+        workers.give(Job::Publish { hash, size: 1 });
+        assert_eq!(given(&ends), [vec![], vec![3, 3, 3], vec![]]);
+        workers.ended(&hash);
+        workers.ended(&hash);
+        workers.give(open(12));
+        assert_eq!(given(&ends), [vec![], vec![12], vec![]]);
     }
 }

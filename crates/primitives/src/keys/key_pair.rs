@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
 use p256::ecdsa::signature::Signer as _;
+use zeroize::ZeroizeOnDrop;
 
 use super::{PublicKey, Scheme, Signature, SignatureContext};
 use crate::{Domain, Hash};
@@ -16,10 +17,13 @@ pub struct KeyPair {
     public: PublicKey,
 }
 
+#[derive(ZeroizeOnDrop)]
 struct Secret {
+    /// Both kinds wipe themselves.
+    #[zeroize(skip)]
     signing: Signing,
     /// What [`KeyPair::derive`] starts from; never printed.
-    root: Hash,
+    root: [u8; 32],
 }
 
 enum Signing {
@@ -31,7 +35,7 @@ impl KeyPair {
     /// The key that a seed stands for: the seed itself in Ed25519 (RFC 8032), a scalar derived from it in P-256.
     #[must_use]
     pub fn from_seed(scheme: Scheme, seed: [u8; 32]) -> Self {
-        let root = Hash::of(Domain::Derive, &[b"fresh keys", &seed]);
+        let root = *Hash::of(Domain::Derive, &[b"fresh keys", &seed]).as_bytes();
         match scheme {
             Scheme::Ed25519 => {
                 let pair = Ed25519KeyPair::from_seed_unchecked(&seed)
@@ -72,11 +76,7 @@ impl KeyPair {
     /// `root = H(derive, "fresh keys" | seed)`.
     #[must_use]
     pub fn derive(&self, number: u64) -> Self {
-        let parts: [&[u8]; 3] = [
-            b"fresh key",
-            self.secret.root.as_bytes(),
-            &number.to_be_bytes(),
-        ];
+        let parts: [&[u8]; 3] = [b"fresh key", &self.secret.root, &number.to_be_bytes()];
         let seed = Hash::of(Domain::Derive, &parts);
         Self::from_seed(self.scheme(), *seed.as_bytes())
     }

@@ -185,12 +185,25 @@ impl Part {
             }
             return Err(io_error("syncing", &self.path)(error));
         }
+        self.let_go();
         self.synced = self.at.clone();
         if !self.named {
             sync_names(&self.files.inner.place.parts_folder())?;
             self.named = true;
         }
         Ok(())
+    }
+
+    /// Takes what was synced just now out of the page cache, if the file is fetched and large: it goes to no reader yet, and a stream
+    /// of large files takes its pages again and again instead of those of the ledger beside it.
+    fn let_go(&self) {
+        let length = std::num::NonZeroU64::new(self.at.len.saturating_sub(self.synced.len));
+        if let (PartId::Fetch(_), true, Some(length)) = (self.id, self.at.len >= SYNC_BYTES, length)
+        {
+            // What cannot be taken out stays: nothing depends on it.
+            let advice = rustix::fs::Advice::DontNeed;
+            let _ = rustix::fs::fadvise(&self.file, self.synced.len, Some(length), advice);
+        }
     }
 
     /// Ends it: a file under its hash, durable, or nothing.
