@@ -15,7 +15,7 @@ use crate::receiving::Out;
 /// Wishes of one peer that wait for an answer; more are told to come again.
 const PENDING_PER_PEER_MAX: usize = 64;
 /// Files that one peer may ask parts of; for another one, the one that was asked for longest ago is forgotten. More than a node of
-/// ours keeps offered (64), wanted (32) and moving, whatever its slots: what is forgotten costs it a pause.
+/// ours keeps offered (64), wanted (32) and moving, unless it is set to more than 160 slots for a peer: what is forgotten costs it a pause.
 const SERVED_PER_PEER_MAX: usize = 256;
 /// How often the network is asked how much waits, in milliseconds.
 const GAUGE_MS: u64 = 5;
