@@ -22,6 +22,7 @@ mod figures;
 mod inbound;
 mod message;
 mod options;
+mod out;
 mod pump;
 mod receiving;
 mod serving;

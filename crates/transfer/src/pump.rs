@@ -7,7 +7,8 @@ use crate::event::Action;
 use crate::fetch::{Fetch, State};
 use crate::inbound::{is_large, is_oldest_turn, large_max};
 use crate::message::Message;
-use crate::receiving::{Out, Receiving};
+use crate::out::Out;
+use crate::receiving::Receiving;
 
 /// Files that a peer is asked for at once without having answered.
 const WANTED_PER_PEER_MAX: usize = 32;

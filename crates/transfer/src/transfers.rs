@@ -7,7 +7,8 @@ use crate::fetch::{Source, State};
 use crate::figures::Figures;
 use crate::message::Message;
 use crate::options::Options;
-use crate::receiving::{Out, Receiving};
+use crate::out::Out;
+use crate::receiving::Receiving;
 use crate::serving::Serving;
 
 /// See the [crate](crate). Time is milliseconds of any clock that never steps back.

@@ -1,5 +1,7 @@
 //! What this node gives to others: only what it was told that they may have, within its own budgets.
 
+mod pump;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use ledger::{PartyId, TxId};
@@ -7,18 +9,15 @@ use primitives::Hash;
 
 use crate::bucket::Bucket;
 use crate::event::{Action, Fault, Offer};
-use crate::inbound::is_oldest_turn;
 use crate::message::{MEDIA_TYPE_BYTES_MAX, Message, NAME_BYTES_MAX, Reason, hint_is_good};
 use crate::options::Options;
-use crate::receiving::Out;
+use crate::out::Out;
 
 /// Wishes of one peer that wait for an answer; more are told to come again.
 const PENDING_PER_PEER_MAX: usize = 64;
 /// Files that one peer may ask parts of; for another one, the one that was asked for longest ago is forgotten. More than a node of
 /// ours keeps offered (64), wanted (32) and moving, unless it is set to more than 160 slots for a peer: what is forgotten costs it a pause.
 const SERVED_PER_PEER_MAX: usize = 256;
-/// How often the network is asked how much waits, in milliseconds.
-const GAUGE_MS: u64 = 5;
 
 /// See the module.
 #[derive(Debug)]
@@ -250,114 +249,6 @@ impl Serving {
         if let Some(outbound) = self.peers.get_mut(&peer) {
             outbound.queued = bytes;
         }
-    }
-
-    /// Has read what there is room for.
-    pub(crate) fn pump(&mut self, now: u64, out: &mut Out<'_>) {
-        self.wakeup = None;
-        let mut memory = self.memory();
-        let mut crowded = false;
-        let mut turns = self.in_turn();
-        'turns: while !turns.is_empty() {
-            let mut left = Vec::with_capacity(turns.len());
-            for peer in turns {
-                let Some((hash, offset, length)) = self.next_part(peer) else {
-                    continue;
-                };
-                if !self.has_room(peer, length, memory) {
-                    crowded = true;
-                    continue;
-                }
-                if !self.bucket.take(now, length) {
-                    self.wakeup = Some(self.bucket.ready_at(length).max(now + 1));
-                    break 'turns;
-                }
-                memory += length;
-                self.read_on(peer, hash, (offset, length), out);
-                left.push(peer);
-            }
-            turns = left;
-        }
-        if crowded {
-            self.gauge(now, out);
-        }
-    }
-
-    fn read_on(
-        &mut self,
-        peer: PartyId,
-        hash: Hash,
-        (offset, length): (u64, u64),
-        out: &mut Out<'_>,
-    ) {
-        self.picks += 1;
-        self.turn = Some(peer);
-        let Some(outbound) = self.peers.get_mut(&peer) else {
-            return;
-        };
-        outbound.reading += length;
-        if let Some(file) = outbound.files.get_mut(&hash) {
-            file.next = offset + length;
-            file.reading += 1;
-            file.used = self.picks;
-        }
-        // A chunk's size at most.
-        let length = u32::try_from(length).unwrap_or(u32::MAX);
-        out.act(Action::Read {
-            peer,
-            hash,
-            offset,
-            length,
-            head: Message::data_head(&hash, offset, length),
-        });
-    }
-
-    /// The next part that a peer asks for: of its smallest file, but every few times of the one that waits longest.
-    fn next_part(&self, peer: PartyId) -> Option<(Hash, u64, u64)> {
-        let waiting = self.peers.get(&peer)?.files.iter();
-        let waiting = waiting.filter(|(_, file)| file.next < file.until);
-        let (hash, file) = if is_oldest_turn(self.picks) {
-            waiting.min_by_key(|(_, file)| file.used)?
-        } else {
-            waiting.min_by_key(|(_, file)| file.size)?
-        };
-        let length = (file.until - file.next).min(self.options.chunk_bytes.into());
-        Some((*hash, file.next, length))
-    }
-
-    fn has_room(&self, peer: PartyId, length: u64, memory: u64) -> bool {
-        let Some(outbound) = self.peers.get(&peer) else {
-            return false;
-        };
-        let taken = outbound.reading.saturating_add(outbound.queued);
-        taken == 0
-            || (taken.saturating_add(length) <= self.options.peer_bytes
-                && memory.saturating_add(length) <= self.options.memory_bytes)
-    }
-
-    /// Has the network say how much waits in it, not more often than it changes.
-    fn gauge(&mut self, now: u64, out: &mut Out<'_>) {
-        let due = self.gauged_ms.map_or(now, |at| at.saturating_add(GAUGE_MS));
-        if due <= now {
-            self.gauged_ms = Some(now);
-            for (peer, outbound) in &self.peers {
-                if outbound.queued > 0 {
-                    out.act(Action::Gauge { peer: *peer });
-                }
-            }
-        }
-        let again = due.max(now.saturating_add(1));
-        self.wakeup = Some(self.wakeup.map_or(again, |at| at.min(again)));
-    }
-
-    fn in_turn(&self) -> Vec<PartyId> {
-        let asks = |(peer, outbound): (&PartyId, &Outbound)| {
-            (outbound.up && !outbound.files.is_empty()).then_some(*peer)
-        };
-        let mut peers: Vec<PartyId> = self.peers.iter().filter_map(asks).collect();
-        let first = peers.partition_point(|peer| Some(*peer) <= self.turn);
-        peers.rotate_left(first);
-        peers
     }
 
     fn connected(&mut self, peer: PartyId) -> Option<&mut Outbound> {

@@ -1,0 +1,134 @@
+//! What the disk says about files that are fetched.
+
+use primitives::Hash;
+
+use super::Receiving;
+use crate::event::{Action, Failure};
+use crate::fetch::State;
+use crate::message::Message;
+use crate::out::Out;
+
+impl Receiving {
+    pub(crate) fn opened(&mut self, now: u64, hash: Hash, have: u64, out: &mut Out<'_>) {
+        let silence_ms = self.options.silence_ms;
+        let Some(fetch) = self.fetches.get_mut(&hash) else {
+            return out.act(Action::Close {
+                hash,
+                discard: false,
+            });
+        };
+        if fetch.state != State::Opening {
+            return;
+        }
+        let size = fetch.size();
+        if have > size {
+            // Left by somebody who lied about the size.
+            out.act(Action::Close {
+                hash,
+                discard: true,
+            });
+            return out.act(Action::Open { hash });
+        }
+        fetch.state = State::Moving;
+        fetch.clean = have == 0;
+        fetch.resumed |= have > 0;
+        fetch.asked = have;
+        fetch.received = have;
+        fetch.written = have;
+        fetch.heard_ms = now;
+        self.arm(hash, now.saturating_add(silence_ms));
+        self.publish_if_whole(hash, out);
+    }
+
+    pub(crate) fn open_failed(&mut self, hash: Hash, code: &'static str, out: &mut Out<'_>) {
+        if self.is_in(&hash, State::Opening) {
+            self.fail(hash, Failure::Disk { code }, out);
+        }
+    }
+
+    pub(crate) fn wrote(&mut self, hash: Hash, (upto, bytes): (u64, u64), out: &mut Out<'_>) {
+        self.writing = self.writing.saturating_sub(bytes);
+        let Some(fetch) = self.fetches.get_mut(&hash) else {
+            return;
+        };
+        // In any other state it is a write from before the file was closed.
+        if fetch.state == State::Moving {
+            fetch.written = fetch.written.max(upto.min(fetch.received));
+            self.publish_if_whole(hash, out);
+        }
+    }
+
+    pub(crate) fn write_failed(
+        &mut self,
+        hash: Hash,
+        (bytes, code): (u64, &'static str),
+        out: &mut Out<'_>,
+    ) {
+        self.writing = self.writing.saturating_sub(bytes);
+        if self.is_in(&hash, State::Moving) {
+            self.fail(hash, Failure::Disk { code }, out);
+        }
+    }
+
+    /// The whole file is here.
+    pub(crate) fn published(&mut self, hash: Hash, size: u64, out: &mut Out<'_>) {
+        let Some(fetch) = self.fetches.get(&hash) else {
+            return;
+        };
+        let Some(source) = fetch.source() else { return };
+        if !matches!(fetch.state, State::Opening | State::Publishing) {
+            return;
+        }
+        let (name, media_type) = fetch
+            .offer
+            .clone()
+            .map_or((None, None), |offer| (offer.name, offer.media_type));
+        out.figures.arrived += 1;
+        out.figures.resumed += u64::from(fetch.resumed);
+        let peer = source.peer;
+        out.send(peer, &Message::Done { hash });
+        out.act(Action::Arrived {
+            hash,
+            size,
+            name,
+            media_type,
+            peer,
+        });
+        self.leave_silently(hash);
+        self.forget(hash);
+    }
+
+    pub(crate) fn mismatched(&mut self, hash: Hash, out: &mut Out<'_>) {
+        let Some(fetch) = self.fetches.get_mut(&hash) else {
+            return;
+        };
+        if fetch.state != State::Publishing {
+            return;
+        }
+        out.figures.mismatched += 1;
+        if fetch.clean {
+            self.fail(hash, Failure::Mismatch, out);
+        } else {
+            // Whose bytes were wrong is not known: all of them once more, from this peer alone.
+            fetch.state = State::Opening;
+            out.act(Action::Open { hash });
+        }
+    }
+
+    pub(crate) fn publish_failed(&mut self, hash: Hash, code: &'static str, out: &mut Out<'_>) {
+        if self.is_in(&hash, State::Publishing) {
+            self.fail(hash, Failure::Disk { code }, out);
+        }
+    }
+
+    pub(super) fn publish_if_whole(&mut self, hash: Hash, out: &mut Out<'_>) {
+        if let Some(fetch) = self.fetches.get_mut(&hash)
+            && fetch.written == fetch.size()
+        {
+            fetch.state = State::Publishing;
+            let size = fetch.size();
+            self.disarm(hash);
+            out.act(Action::Publish { hash, size });
+        }
+    }
+}

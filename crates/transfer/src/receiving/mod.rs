@@ -1,0 +1,284 @@
+//! What this node fetches. What is asked for next is decided in [`pump`](crate::pump).
+
+mod disk;
+mod standing;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use ledger::PartyId;
+use primitives::Hash;
+
+use crate::bucket::Bucket;
+use crate::event::{Action, Failure, Fault, Offer};
+use crate::fetch::{ASKED_AGAIN_MAX, Fetch, SOURCES_MAX, Source, State};
+use crate::inbound::Inbound;
+use crate::message::{Message, Payload, Reason};
+use crate::options::Options;
+use crate::out::Out;
+
+/// Most fetches that wait or move; more fail for now.
+pub(crate) const FETCHES_MAX: usize = 16_384;
+/// Pause before a peer that says "again" is asked again, in milliseconds; it doubles as silences do.
+const AGAIN_MS: u64 = 1_000;
+/// How often a peer is pointed out at most.
+const TOLD_MS: u64 = 60_000;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Receiving {
+    pub(crate) options: Options,
+    pub(crate) fetches: BTreeMap<Hash, Fetch>,
+    pub(crate) peers: BTreeMap<PartyId, Inbound>,
+    pub(crate) bucket: Bucket,
+    /// Bytes handed to the disk, without its answer.
+    pub(crate) writing: u64,
+    /// How many choices were made: every few of them go by age.
+    pub(crate) picks: u64,
+    /// The peer whose turn came last.
+    pub(crate) turn: Option<PartyId>,
+    /// When the budget of bandwidth allows the next question, if it is what they wait for.
+    pub(crate) bucket_at: Option<u64>,
+    orders: u64,
+    timers: BTreeSet<(u64, Hash)>,
+    ended: VecDeque<Hash>,
+}
+
+impl Receiving {
+    pub(crate) fn new(options: Options) -> Self {
+        let bucket = Bucket::new(options.down_bytes_per_s, options.chunk_bytes.into());
+        Self {
+            options,
+            fetches: BTreeMap::new(),
+            peers: BTreeMap::new(),
+            bucket,
+            writing: 0,
+            picks: 0,
+            turn: None,
+            bucket_at: None,
+            orders: 0,
+            timers: BTreeSet::new(),
+            ended: VecDeque::new(),
+        }
+    }
+
+    pub(crate) fn fetch(&mut self, now: u64, hash: Hash, source: Source, out: &mut Out<'_>) {
+        if let Some(fetch) = self.fetches.get_mut(&hash) {
+            if let Some(known) = fetch.sources.iter_mut().find(|s| s.peer == source.peer) {
+                *known = source;
+            } else if fetch.sources.len() < SOURCES_MAX {
+                fetch.sources.push(source);
+            } else {
+                out.failed(hash, source.peer, Failure::Gone);
+            }
+            // What waits for one that is away goes on with one that is not.
+            if fetch.state == State::Away {
+                self.leave_silently(hash);
+                self.next_source(hash);
+                self.enlist(now, hash);
+            }
+            return;
+        }
+        if self.fetches.len() >= FETCHES_MAX {
+            out.failed(hash, source.peer, Failure::Gone);
+            return;
+        }
+        self.orders += 1;
+        self.fetches.insert(hash, Fetch::new(source, self.orders));
+        self.enlist(now, hash);
+    }
+
+    pub(crate) fn abandon(&mut self, hash: Hash, out: &mut Out<'_>) {
+        let Some(source) = self.fetches.get(&hash).and_then(Fetch::source) else {
+            return;
+        };
+        self.leave(hash, out);
+        out.send(source.peer, &Message::Done { hash });
+        self.forget(hash);
+    }
+
+    pub(crate) fn peer_up(&mut self, now: u64, peer: PartyId, out: &mut Out<'_>) {
+        self.peer_down(now, peer, out);
+        let inbound = self.peers.entry(peer).or_default();
+        inbound.up = true;
+        for hash in inbound.own.clone() {
+            self.enlist(now, hash);
+        }
+    }
+
+    pub(crate) fn peer_down(&mut self, now: u64, peer: PartyId, out: &mut Out<'_>) {
+        let Some(inbound) = self.peers.get_mut(&peer) else {
+            return;
+        };
+        inbound.up = false;
+        for hash in inbound.own.clone() {
+            let state = self.fetches.get(&hash).map(|fetch| fetch.state);
+            // What is all here needs nobody.
+            if matches!(state, None | Some(State::Publishing | State::Away)) {
+                continue;
+            }
+            self.leave(hash, out);
+            self.next_source(hash);
+            self.enlist(now, hash);
+        }
+        self.tidy(peer);
+    }
+
+    /// A peer says what it has.
+    pub(crate) fn offered(&mut self, peer: PartyId, hash: Hash, offer: Offer, out: &mut Out<'_>) {
+        let Some(fetch) = self.of(&hash, peer, &[State::Wanted]) else {
+            return;
+        };
+        let size = offer.size;
+        let fits = fetch.source().is_some_and(|source| size <= source.size_max);
+        if !fits {
+            out.send(peer, &Message::Done { hash });
+            self.fail(hash, Failure::TooLarge { size }, out);
+            return;
+        }
+        fetch.offer = Some(offer);
+        fetch.state = State::Offered;
+        let order = fetch.order;
+        self.disarm(hash);
+        if let Some(inbound) = self.peers.get_mut(&peer) {
+            inbound.wanted -= 1;
+            inbound.offer(size, order, hash);
+        }
+        out.act(Action::Offered { hash, peer, size });
+    }
+
+    pub(crate) fn refused(
+        &mut self,
+        now: u64,
+        peer: PartyId,
+        hash: Hash,
+        reason: Reason,
+        out: &mut Out<'_>,
+    ) {
+        let states = [State::Wanted, State::Offered, State::Opening, State::Moving];
+        let Some(fetch) = self.of(&hash, peer, &states) else {
+            return;
+        };
+        match reason {
+            Reason::Unknown => self.fail(hash, Failure::Unknown, out),
+            Reason::Again if fetch.asked_again >= ASKED_AGAIN_MAX => {
+                self.fail(hash, Failure::Gone, out);
+            }
+            Reason::Again => {
+                let pause = fetch.patience_ms(AGAIN_MS);
+                fetch.asked_again += 1;
+                out.figures.asked_again += 1;
+                self.leave(hash, out);
+                if let Some(fetch) = self.fetches.get_mut(&hash) {
+                    fetch.state = State::Queued { pausing: true };
+                }
+                self.arm(hash, now.saturating_add(pause));
+            }
+        }
+    }
+
+    pub(crate) fn data(
+        &mut self,
+        now: u64,
+        peer: PartyId,
+        hash: Hash,
+        (offset, bytes): (u64, Payload),
+        out: &mut Out<'_>,
+    ) {
+        let length = bytes.len() as u64;
+        let known = self.fetches.contains_key(&hash) || self.ended.contains(&hash);
+        let fetch = self.of(&hash, peer, &[State::Moving]);
+        // The message's length is that of bytes in memory: the sum stays within 64 bits.
+        let fetch = fetch.filter(|f| offset == f.received && length <= f.on_the_way());
+        let Some(fetch) = fetch else {
+            out.figures.unasked_bytes += length;
+            if !known {
+                self.tell(now, peer, Fault::Unasked, out);
+            }
+            return;
+        };
+        fetch.received += length;
+        fetch.heard_ms = now;
+        fetch.asked_again = 0;
+        self.writing += length;
+        out.figures.bytes_in += length;
+        out.act(Action::Write {
+            hash,
+            offset,
+            bytes,
+        });
+    }
+
+    /// Timers that have run out.
+    pub(crate) fn on_time(&mut self, now: u64, out: &mut Out<'_>) {
+        while let Some((at, hash)) = self.timers.first().copied()
+            && at <= now
+        {
+            self.disarm(hash);
+            self.ran_out(now, hash, out);
+        }
+    }
+
+    fn ran_out(&mut self, now: u64, hash: Hash, out: &mut Out<'_>) {
+        let silence_ms = self.options.silence_ms;
+        let Some(fetch) = self.fetches.get_mut(&hash) else {
+            return;
+        };
+        match fetch.state {
+            State::Away => self.fail(hash, Failure::Gone, out),
+            State::Queued { .. } => self.enlist(now, hash),
+            State::Wanted | State::Moving => {
+                // Nothing on the way: a budget is what it waits for, or the disk.
+                let waits = fetch.state == State::Moving && fetch.on_the_way() == 0;
+                if waits {
+                    fetch.heard_ms = now;
+                }
+                let until = fetch.heard_ms.saturating_add(fetch.patience_ms(silence_ms));
+                if until > now {
+                    return self.arm(hash, until);
+                }
+                if fetch.asked_again >= ASKED_AGAIN_MAX {
+                    return self.fail(hash, Failure::Gone, out);
+                }
+                fetch.asked_again += 1;
+                fetch.heard_ms = now;
+                // What was on the way is lost, and asked for anew.
+                fetch.asked = fetch.received;
+                out.figures.asked_again += 1;
+                let patience = fetch.patience_ms(silence_ms);
+                if fetch.state == State::Wanted
+                    && let Some(source) = fetch.source()
+                {
+                    let transaction = source.transaction;
+                    out.send(source.peer, &Message::Want { hash, transaction });
+                }
+                self.arm(hash, now.saturating_add(patience));
+            }
+            State::Offered | State::Opening | State::Publishing => {}
+        }
+    }
+
+    /// Points a peer out, unless that was done lately.
+    pub(crate) fn tell(&mut self, now: u64, peer: PartyId, fault: Fault, out: &mut Out<'_>) {
+        let Some(inbound) = self.peers.get_mut(&peer) else {
+            return;
+        };
+        if inbound
+            .told_ms
+            .is_none_or(|at| now >= at.saturating_add(TOLD_MS))
+        {
+            inbound.told_ms = Some(now);
+            out.act(Action::Fault { peer, fault });
+        }
+    }
+
+    fn is_in(&self, hash: &Hash, state: State) -> bool {
+        self.fetches.get(hash).is_some_and(|f| f.state == state)
+    }
+
+    /// The fetch, if this peer is its source and it is in one of these states.
+    fn of(&mut self, hash: &Hash, peer: PartyId, states: &[State]) -> Option<&mut Fetch> {
+        let fetch = self.fetches.get_mut(hash)?;
+        let fits = fetch.source()?.peer == peer && states.contains(&fetch.state);
+        fits.then_some(fetch)
+    }
+}

@@ -1,0 +1,165 @@
+//! Where a fetch stands: with whom, in which line, until when; and how it leaves.
+
+use ledger::PartyId;
+use primitives::Hash;
+
+use super::Receiving;
+use crate::event::{Action, Failure};
+use crate::fetch::{Source, State};
+use crate::inbound::{Inbound, is_large};
+use crate::out::Out;
+
+/// Fetches that ended lately, whose bytes may still be on the way.
+const ENDED_MAX: usize = 256;
+
+impl Receiving {
+    /// The present source failed: the next one is tried, if there is one. A disk fails for all of them.
+    pub(super) fn fail(&mut self, hash: Hash, failure: Failure, out: &mut Out<'_>) {
+        self.leave(hash, out);
+        let Some(fetch) = self.fetches.get_mut(&hash) else {
+            return;
+        };
+        let all = matches!(failure, Failure::Disk { .. });
+        let count = if all { fetch.sources.len() } else { 1 };
+        let failed: Vec<Source> = fetch.sources.drain(..count).collect();
+        let left = !fetch.sources.is_empty();
+        for source in failed {
+            out.failed(hash, source.peer, failure);
+            if let Some(inbound) = self.peers.get_mut(&source.peer) {
+                inbound.own.remove(&hash);
+            }
+            self.tidy(source.peer);
+        }
+        if left {
+            if let Some(fetch) = self.fetches.get_mut(&hash) {
+                fetch.asked_again = 0;
+            }
+            self.enlist(out.now_ms, hash);
+        } else {
+            self.forget(hash);
+        }
+    }
+
+    /// Another source that is connected takes the place of the first, if there is one.
+    pub(super) fn next_source(&mut self, hash: Hash) {
+        if let Some(fetch) = self.fetches.get_mut(&hash)
+            && let Some(peer) = fetch.source().map(|source| source.peer)
+            && let Some(at) = fetch
+                .sources
+                .iter()
+                .position(|source| self.peers.get(&source.peer).is_some_and(|peer| peer.up))
+        {
+            fetch.sources.rotate_left(at);
+            if let Some(inbound) = self.peers.get_mut(&peer) {
+                inbound.own.remove(&hash);
+            }
+        }
+    }
+
+    /// Waits for its source, or for being asked.
+    pub(super) fn enlist(&mut self, now: u64, hash: Hash) {
+        let away_ms = self.options.away_ms;
+        let Some(fetch) = self.fetches.get_mut(&hash) else {
+            return;
+        };
+        let Some(source) = fetch.source() else { return };
+        let inbound = self.peers.entry(source.peer).or_default();
+        inbound.own.insert(hash);
+        if fetch.state == State::Publishing {
+            return;
+        }
+        fetch.offer = None;
+        if inbound.up {
+            fetch.state = State::Queued { pausing: false };
+            inbound.wanting.insert((fetch.order, hash));
+            self.disarm(hash);
+        } else {
+            fetch.state = State::Away;
+            self.arm(hash, now.saturating_add(away_ms));
+        }
+    }
+
+    /// Gives up the place that the fetch has, and closes what is open of it.
+    pub(super) fn leave(&mut self, hash: Hash, out: &mut Out<'_>) {
+        let state = self.fetches.get(&hash).map(|fetch| fetch.state);
+        if matches!(state, Some(State::Opening | State::Moving)) {
+            out.act(Action::Close {
+                hash,
+                discard: false,
+            });
+        }
+        self.leave_silently(hash);
+    }
+
+    pub(super) fn leave_silently(&mut self, hash: Hash) {
+        self.disarm(hash);
+        let chunk_bytes = self.options.chunk_bytes;
+        let Some(fetch) = self.fetches.get_mut(&hash) else {
+            return;
+        };
+        let Some(source) = fetch.source() else { return };
+        let (size, order) = (fetch.size(), fetch.order);
+        let Some(inbound) = self.peers.get_mut(&source.peer) else {
+            return;
+        };
+        match fetch.state {
+            State::Away => {}
+            State::Queued { .. } => {
+                inbound.wanting.remove(&(order, hash));
+            }
+            State::Wanted => inbound.wanted -= 1,
+            State::Offered => inbound.withdraw(size, order, hash),
+            State::Opening | State::Moving | State::Publishing => {
+                inbound.moving.remove(&hash);
+                inbound.large -= usize::from(is_large(size, chunk_bytes));
+            }
+        }
+        fetch.state = State::Away;
+        fetch.asked = 0;
+        fetch.received = 0;
+        fetch.written = 0;
+    }
+
+    pub(super) fn forget(&mut self, hash: Hash) {
+        let Some(fetch) = self.fetches.remove(&hash) else {
+            return;
+        };
+        for source in fetch.sources {
+            if let Some(inbound) = self.peers.get_mut(&source.peer) {
+                inbound.own.remove(&hash);
+            }
+            self.tidy(source.peer);
+        }
+        if self.ended.len() >= ENDED_MAX {
+            self.ended.pop_front();
+        }
+        self.ended.push_back(hash);
+    }
+
+    pub(super) fn tidy(&mut self, peer: PartyId) {
+        if self.peers.get(&peer).is_some_and(Inbound::is_idle) {
+            self.peers.remove(&peer);
+        }
+    }
+
+    pub(crate) fn arm(&mut self, hash: Hash, at: u64) {
+        self.disarm(hash);
+        if let Some(fetch) = self.fetches.get_mut(&hash) {
+            fetch.timer = Some(at);
+            self.timers.insert((at, hash));
+        }
+    }
+
+    pub(super) fn disarm(&mut self, hash: Hash) {
+        if let Some(fetch) = self.fetches.get_mut(&hash)
+            && let Some(at) = fetch.timer.take()
+        {
+            self.timers.remove(&(at, hash));
+        }
+    }
+
+    pub(crate) fn next_wakeup(&self) -> Option<u64> {
+        let timer = self.timers.first().map(|(at, _)| *at);
+        [timer, self.bucket_at].into_iter().flatten().min()
+    }
+}
