@@ -1,137 +1,25 @@
-//! Disk workers: each does everything about its share of the files, one thing after the other.
+//! What a worker does with a file.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::JoinHandle;
+use std::sync::mpsc::Receiver;
 
 use kernel::files::file_row;
-use ledger::PartyId;
 use primitives::{Coded, Hash};
 use store::{Embedded, FileReader, Files, FilesError, Part, PartId};
 use transfer::{Event, Payload};
 
-use super::LOST;
-use super::desk::Desk;
+use super::Job;
+use crate::files::LOST;
+use crate::files::desk::Desk;
 
-/// Workers. They wait for the disk far longer than they compute: as many as one peer's files move at once.
-const WORKERS: usize = 8;
+/// How far workers stand behind the node's other threads when there are fewer processors than work, as `nice` has it.
+const NICE: i32 = 10;
 /// Files that a worker keeps open for reading.
 const READERS_MAX: usize = 32;
 
-/// Something to be done with a file. What waits is bounded by the machine's budgets.
-#[derive(Debug)]
-pub(super) enum Job {
-    Open {
-        hash: Hash,
-    },
-    Write {
-        hash: Hash,
-        bytes: Payload,
-    },
-    Close {
-        hash: Hash,
-        discard: bool,
-    },
-    Publish {
-        hash: Hash,
-        size: u64,
-    },
-    Read {
-        peer: PartyId,
-        hash: Hash,
-        offset: u64,
-        length: u32,
-        head: Vec<u8>,
-    },
-    /// Take it from the disk, unless it has a row again.
-    Drop {
-        hash: Hash,
-    },
-}
-
-impl Job {
-    fn hash(&self) -> &Hash {
-        match self {
-            Job::Open { hash }
-            | Job::Write { hash, .. }
-            | Job::Close { hash, .. }
-            | Job::Publish { hash, .. }
-            | Job::Read { hash, .. }
-            | Job::Drop { hash } => hash,
-        }
-    }
-}
-
-/// The workers' end that gives them work. When it is gone they end what they have, and go.
-#[derive(Debug)]
-pub(super) struct Workers {
-    senders: Vec<Sender<Job>>,
-    /// The worker of each file that is written, and how often it was opened and not ended: everything about it is done in order.
-    writing: HashMap<Hash, (usize, u32)>,
-}
-
-impl Workers {
-    pub(super) fn start(
-        files: &Files,
-        store: &Embedded,
-        desk: &Arc<Desk>,
-    ) -> std::io::Result<(Self, Vec<JoinHandle<()>>)> {
-        let mut senders = Vec::with_capacity(WORKERS);
-        let mut threads = Vec::with_capacity(WORKERS);
-        for number in 0..WORKERS {
-            let (sender, jobs) = channel();
-            let worker = Worker {
-                files: files.clone(),
-                store: store.clone(),
-                desk: Arc::clone(desk),
-                parts: HashMap::new(),
-                readers: VecDeque::new(),
-            };
-            let thread = std::thread::Builder::new().name(format!("files-{number}"));
-            threads.push(thread.spawn(move || worker.run(&jobs))?);
-            senders.push(sender);
-        }
-        let writing = HashMap::new();
-        Ok((Self { senders, writing }, threads))
-    }
-
-    /// Gives a job to the worker of its file: one that is written goes to whoever has the fewest of them, others by their hash.
-    pub(super) fn give(&mut self, job: Job) {
-        let hash = *job.hash();
-        if let Job::Open { .. } = job {
-            let idlest = self.idlest();
-            self.writing.entry(hash).or_insert((idlest, 0)).1 += 1;
-        }
-        let by_hash = usize::from(hash.as_bytes()[0]) % self.senders.len().max(1);
-        let worker = self
-            .writing
-            .get(&hash)
-            .map_or(by_hash, |(worker, _)| *worker);
-        if let Some(sender) = self.senders.get(worker) {
-            // A worker that is gone has panicked: transfers of its files wait for the next start.
-            drop(sender.send(job));
-        }
-    }
-
-    /// A worker has ended what an [`Job::Open`] began.
-    pub(super) fn ended(&mut self, hash: &Hash) {
-        if let Some((_, opened)) = self.writing.get_mut(hash) {
-            *opened -= 1;
-            if *opened == 0 {
-                self.writing.remove(hash);
-            }
-        }
-    }
-
-    fn idlest(&self) -> usize {
-        let files = |number| self.writing.values().filter(move |(at, _)| *at == number);
-        let workers = 0..self.senders.len();
-        workers.min_by_key(|at| files(*at).count()).unwrap_or(0)
-    }
-}
-
-struct Worker {
+/// One of the workers.
+pub(super) struct Worker {
     files: Files,
     store: Embedded,
     desk: Arc<Desk>,
@@ -141,7 +29,22 @@ struct Worker {
 }
 
 impl Worker {
-    fn run(mut self, jobs: &Receiver<Job>) {
+    pub(super) fn new(files: Files, store: Embedded, desk: Arc<Desk>) -> Self {
+        Self {
+            files,
+            store,
+            desk,
+            parts: HashMap::new(),
+            readers: VecDeque::new(),
+        }
+    }
+
+    /// Works until nobody gives it anything more.
+    pub(super) fn run(mut self, jobs: &Receiver<Job>) {
+        // Of this thread alone, on Linux. Hashing large files takes processors for long; whoever pays meanwhile does not wait for it.
+        if let Err(error) = rustix::process::nice(NICE) {
+            tracing::debug!("files are written at the priority of everything else: {error}");
+        }
         while let Ok(job) = jobs.recv() {
             let hash = *job.hash();
             let opens = matches!(job, Job::Open { .. });
@@ -325,52 +228,5 @@ fn say_unreadable(hash: &Hash, error: Option<&FilesError>) {
         None => {
             tracing::warn!(code = LOST, file = %hash, "a file is not here, or shorter than it was")
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn open(number: u8) -> Job {
-        Job::Open {
-            hash: Hash::from_bytes([number; 32]),
-        }
-    }
-
-    /// The numbers of the files of which each worker has jobs.
-    fn given(ends: &[Receiver<Job>]) -> Vec<Vec<u8>> {
-        let number = |job: Job| job.hash().as_bytes()[0];
-        ends.iter()
-            .map(|end| end.try_iter().map(number).collect())
-            .collect()
-    }
-
-    #[test]
-    fn files_that_are_written_are_spread_and_each_stays_where_it_is() {
-        let (senders, ends): (Vec<_>, Vec<_>) = (0..3).map(|_| channel()).unzip();
-        let mut workers = Workers {
-            senders,
-            writing: HashMap::new(),
-        };
-        // All of one remainder: their hashes alone would send them to one worker.
-        for number in [0, 3, 6, 9] {
-            workers.give(open(number));
-        }
-        assert_eq!(given(&ends), [vec![0, 9], vec![3], vec![6]]);
-        let hash = Hash::from_bytes([3; 32]);
-        // Closed and opened again before the worker came to it: the same one, or two would write to one part.
-        workers.give(Job::Close {
-            hash,
-            discard: false,
-        });
-        workers.give(open(3));
-        workers.ended(&hash);
-        workers.give(Job::Publish { hash, size: 1 });
-        assert_eq!(given(&ends), [vec![], vec![3, 3, 3], vec![]]);
-        workers.ended(&hash);
-        workers.ended(&hash);
-        workers.give(open(12));
-        assert_eq!(given(&ends), [vec![], vec![12], vec![]]);
     }
 }
