@@ -99,7 +99,7 @@ impl Jtl {
     }
 
     /// The sink for one stretch: `labels` names its kinds of work, `threads` are its workers, or the units outstanding at most.
-    /// Drop the sink where the stretch ends. Rows after a failure of the disk are counted as lost.
+    /// What comes after the next one has begun, or the file ended, goes nowhere. Rows after a failure of the disk are counted as lost.
     pub fn stretch(&mut self, labels: &[String], threads: u32) -> SampleSink {
         let (sink, rows) = SampleSink::channel();
         let labels = labels.iter().map(|label| one_line(label)).collect();
@@ -117,14 +117,15 @@ impl Jtl {
         sink
     }
 
-    /// Lets the last stretch end: as long as its sink is held here, the writer waits for more of it.
+    /// Lets the last stretch end: the writer waits for no more of it, whoever still has its sink.
     fn forget(&mut self) {
         if let Some(sink) = self.sink.take() {
+            sink.close();
             self.lost = self.lost.saturating_add(sink.lost());
         }
     }
 
-    /// Ends the file and gives it its name. Every sink but ours must be gone, or this waits for it.
+    /// Ends the file and gives it its name.
     ///
     /// # Errors
     /// `lab.report_unwritten`; there is no file then.
@@ -384,10 +385,13 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("a.jtl");
         let mut jtl = Jtl::create(&path, JTL_BYTES_MAX).expect("begun");
-        drop(jtl.stretch(&["x".into()], 1));
+        // A worker that never ends keeps its sink: the file does not wait for it.
+        let kept = jtl.stretch(&["x".into()], 1);
         assert!(!path.exists());
         let written = jtl.end().expect("ended");
         assert_eq!((written.rows, written.every, written.lost), (0, 1, 0));
+        kept.send(vec![row(1)]);
+        assert_eq!(kept.lost(), 1);
         assert_eq!(
             fs::read_to_string(&path).expect("there"),
             format!("{JTL_HEAD}\n")

@@ -151,7 +151,11 @@ impl<'a> Course<'a> {
         }
         self.last = Some(turn);
         let measured = measured?;
-        self.results[turn.point].stretches.push(measured.stretch);
+        // One that was broken off is no repeat like the others: it counts only where there is nothing else.
+        let stretches = &mut self.results[turn.point].stretches;
+        if !self.options.stop.is_asked() || (stretches.is_empty() && measured.stretch.done > 0) {
+            stretches.push(measured.stretch);
+        }
         let died = match &mut self.grounds[self.here].1 {
             Ground::Ours(ours) => ours.died(),
             Ground::Nothing | Ground::Theirs(_) => None,

@@ -94,7 +94,9 @@ async fn part<C: Clock, D: Driven>(
     stage.over.store(true, Ordering::SeqCst);
     stage.drain(settings, around, &mut ticks, &mut gauge).await;
     let started = workers.started.load(Ordering::Acquire).min(workers.most);
-    stage.finish(settings, gauge, started, 0, end)
+    let stretch = stage.finish(settings, gauge, started, 0, end);
+    stage.abandon(&mut ticks).await;
+    stretch
 }
 
 async fn worker<C: Clock, D: Driven>(stage: Arc<Stage<C, D>>, workers: Arc<Workers>, slot: u32) {
@@ -121,7 +123,10 @@ async fn worker<C: Clock, D: Driven>(stage: Arc<Stage<C, D>>, workers: Arc<Worke
             if until >= workers.until {
                 return;
             }
-            stage.clock.sleep_until(until).await;
+            let rest = stage.clock.sleep_until(until);
+            if stage.unless_abandoned(rest).await.is_none() {
+                return;
+            }
         }
     }
 }

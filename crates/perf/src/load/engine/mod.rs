@@ -177,6 +177,9 @@ async fn search<C: Clock, D: Driven>(
             break;
         }
     }
-    last.tried = search.tried().to_vec();
+    // One that was broken off has found nothing.
+    if !around.stop.is_asked() {
+        last.tried = search.tried().to_vec();
+    }
     last
 }

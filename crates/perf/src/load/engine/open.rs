@@ -81,5 +81,7 @@ pub(super) async fn run<C: Clock, D: Driven>(
     };
     stage.over.store(true, Ordering::SeqCst);
     stage.drain(settings, around, &mut ticks, &mut gauge).await;
-    stage.finish(settings, gauge, due, dropped, end)
+    let stretch = stage.finish(settings, gauge, due, dropped, end);
+    stage.abandon(&mut ticks).await;
+    stretch
 }

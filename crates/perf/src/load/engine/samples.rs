@@ -1,7 +1,7 @@
 //! Rows for whoever wants every unit: handed over in batches, so that the hot path neither waits nor writes.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
@@ -31,14 +31,15 @@ pub struct SampleRow {
 /// Where rows go. Clones go to the same place.
 #[derive(Clone, Debug)]
 pub struct SampleSink {
-    to: mpsc::Sender<Vec<SampleRow>>,
+    to: Arc<Mutex<Option<mpsc::Sender<Vec<SampleRow>>>>>,
     lost: Arc<AtomicU64>,
 }
 
 impl SampleSink {
-    /// A sink and the batches that come out of it; the batches end when the last sink is dropped.
+    /// A sink and the batches that come out of it; the batches end when the last sink is dropped, or one of them closed.
     pub fn channel() -> (Self, mpsc::Receiver<Vec<SampleRow>>) {
         let (to, batches) = mpsc::channel(BATCHES_MAX);
+        let to = Arc::new(Mutex::new(Some(to)));
         let lost = Arc::default();
         (Self { to, lost }, batches)
     }
@@ -51,8 +52,15 @@ impl SampleSink {
     /// Hands a batch over, or counts it as lost.
     pub fn send(&self, batch: Vec<SampleRow>) {
         let rows = batch.len() as u64;
-        if rows > 0 && self.to.try_send(batch).is_err() {
+        let to = self.to.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = to.as_ref().is_some_and(|to| to.try_send(batch).is_ok());
+        if rows > 0 && !taken {
             self.lost.fetch_add(rows, Ordering::Relaxed);
         }
+    }
+
+    /// Ends the batches, whoever still has a clone of it: its rows are lost.
+    pub fn close(&self) {
+        *self.to.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }

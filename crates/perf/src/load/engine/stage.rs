@@ -1,8 +1,11 @@
 //! A load in progress: what its units share.
 
+use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
+
+use tokio::sync::Notify;
 
 use super::clock::{Clock, Ticks};
 use super::generator::Gauge;
@@ -13,6 +16,8 @@ use crate::results::Stretch;
 
 /// How long, once it was asked to stop, a load waits for what is outstanding.
 const STOPPED_WAIT_MAX: Duration = Duration::from_secs(15);
+/// How long units have to be dropped in: they are as soon as their tasks are run again.
+const ABANDONED_WAIT_MAX: Duration = Duration::from_secs(5);
 /// The code of units that had not ended when waiting ended.
 const UNFINISHED: &str = "lab.unfinished";
 /// The code of units whose code gave up.
@@ -31,6 +36,9 @@ pub(super) struct Stage<C, D> {
     pub outstanding: AtomicU64,
     /// Nothing starts any more.
     pub over: AtomicBool,
+    /// Nobody waits any more for what has not ended.
+    abandoned: AtomicBool,
+    abandoning: Notify,
 }
 
 impl<C: Clock, D: Driven> Stage<C, D> {
@@ -56,6 +64,8 @@ impl<C: Clock, D: Driven> Stage<C, D> {
             begin,
             outstanding: AtomicU64::new(0),
             over: AtomicBool::new(false),
+            abandoned: AtomicBool::new(false),
+            abandoning: Notify::new(),
         })
     }
 
@@ -69,9 +79,35 @@ impl<C: Clock, D: Driven> Stage<C, D> {
             ended: false,
         };
         let unit = self.units.fetch_add(1, Ordering::Relaxed);
-        let ended = self.driven.run_due(slot, unit, due).await;
+        let run = self.driven.run_due(slot, unit, due);
+        let ended = self.unless_abandoned(run).await;
         running.ended = true;
-        running.note(ended)
+        // What was abandoned is counted already, as unfinished.
+        ended.is_some_and(|ended| running.note(ended))
+    }
+
+    /// Waits for this, but no longer than anybody wants to know.
+    pub async fn unless_abandoned<T>(&self, future: impl Future<Output = T>) -> Option<T> {
+        // From here on it is told.
+        let abandoning = self.abandoning.notified();
+        if self.abandoned.load(Ordering::SeqCst) {
+            return None;
+        }
+        tokio::select! {
+            biased;
+            ended = future => Some(ended),
+            () = abandoning => None,
+        }
+    }
+
+    /// Drops what has not ended, so that whoever keeps books knows that its end is unknown, and nothing of the stretch is left.
+    pub async fn abandon(&self, ticks: &mut C::Ticks) {
+        self.abandoned.store(true, Ordering::SeqCst);
+        self.abandoning.notify_waiters();
+        let until = self.clock.now().saturating_add(ABANDONED_WAIT_MAX);
+        while self.outstanding.load(Ordering::SeqCst) > 0 && self.clock.now() < until {
+            ticks.next().await;
+        }
     }
 
     /// Waits until nothing is outstanding, or for too long.
