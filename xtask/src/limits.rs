@@ -73,6 +73,7 @@ const SET: &[&str] = &[
     "Options.up_bytes_per_s",
     "SelectionOptions.coins_bytes_max",
     "SelectionOptions.coins_per_pool_max",
+    "UploadLimits.idle",
     "ViewOptions.cache_bytes",
     "ViewOptions.reader_cache_bytes",
 ];

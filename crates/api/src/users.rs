@@ -67,6 +67,9 @@ pub struct UserChange {
     /// All that the user may do from now on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permissions: Option<Vec<String>>,
+    /// `true`: what bounds the user's starts is what the node's settings say again, but for what is said below.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reset_bounds: Option<bool>,
     /// Flows that the user may start in a second from now on; 0 is no bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub starts_per_s: Option<u32>,

@@ -146,6 +146,19 @@ fn an_operator_looks_at_the_network_and_lets_users_in() {
         let ran = tally(a, &line);
         assert_eq!(ran.code, code, "{line}: {} {}", ran.out, ran.err);
     }
+    for (line, bounds) in [
+        ("limit % ann --starts-per-s 5 --start-bytes-max 64", "5 64"),
+        ("limit % ann --default --starts-per-s 7", "7 null"),
+        ("limit % ann --default", "null null"),
+    ] {
+        // Over the API and in the folder alike.
+        for place in [at.as_str(), "--node %"] {
+            let line = format!("user {} --json", line.replace('%', place));
+            let ran = tally(a, &line).json();
+            let shown = format!("{} {}", ran["starts_per_s"], ran["start_bytes_max"]);
+            assert_eq!(shown, bounds, "{line}");
+        }
+    }
     let shown = tally(a, "user show --node % ann --json").json();
     let permissions = shown["permissions"].as_array().expect("a list");
     assert_eq!(permissions.len(), 2, "{shown}");

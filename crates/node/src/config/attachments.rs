@@ -31,6 +31,8 @@ pub struct AttachmentsSection {
     pub keep_unreferenced_days: u64,
     /// How long parts of files are kept, in hours.
     pub keep_parts_hours: u64,
+    /// How long uploads that nothing is sent to are kept, in hours.
+    pub keep_uploads_hours: u64,
     /// Peers whose files are trusted.
     pub trust_peers: Vec<LegalName>,
 }
@@ -48,13 +50,15 @@ impl Default for AttachmentsSection {
             keep_free_bytes: 256 << 20,
             keep_unreferenced_days: 0,
             keep_parts_hours: 7 * 24,
+            keep_uploads_hours: 24,
             trust_peers: Vec::new(),
         }
     }
 }
 
-/// Seconds of an hour.
-const HOUR_S: u64 = 3_600;
+fn hours(count: u64) -> Duration {
+    Duration::from_secs(count.saturating_mul(3_600))
+}
 
 impl AttachmentsSection {
     /// For the transfers, in a network whose messages have so many bytes at most. Files take half of what may wait for a peer,
@@ -82,12 +86,16 @@ impl AttachmentsSection {
 
     /// For the upkeep.
     pub(crate) fn upkeep(&self) -> crate::files::UpkeepOptions {
-        let hours = |hours: u64| Duration::from_secs(hours.saturating_mul(HOUR_S));
         let days = self.keep_unreferenced_days;
         crate::files::UpkeepOptions {
             unreferenced: (days > 0).then(|| hours(days.saturating_mul(24))),
             parts: hours(self.keep_parts_hours),
         }
+    }
+
+    /// For the uploads of users: how long one that nothing is sent to is kept.
+    pub(crate) fn uploads(&self) -> Duration {
+        hours(self.keep_uploads_hours)
     }
 
     /// Whose files are trusted.

@@ -96,6 +96,7 @@ impl NodeConfig {
             of("attachments.keep_free_bytes", attachments.keep_free_bytes, 0, BYTES_MAX),
             of("attachments.keep_unreferenced_days", attachments.keep_unreferenced_days, 0, DAYS_MAX),
             of("attachments.keep_parts_hours", attachments.keep_parts_hours, 1, 24 * DAYS_MAX),
+            of("attachments.keep_uploads_hours", attachments.keep_uploads_hours, 1, 24 * DAYS_MAX),
             of("hospital.busy_retries", hospital.busy_retries.into(), 0, RETRIES_MAX),
             of("hospital.busy_wait_first_ms", hospital.busy_wait_first_ms, 1, RETRY_WAIT_MS_MAX),
             of("hospital.busy_wait_most_ms", hospital.busy_wait_most_ms, 1, RETRY_WAIT_MS_MAX),
@@ -247,6 +248,10 @@ mod tests {
             (
                 "[attachments]\nmemory_bytes = 1000",
                 "x.toml: attachments.memory_bytes: 1000 is too small; it is at least 1048576",
+            ),
+            (
+                "[attachments]\nkeep_uploads_hours = 0",
+                "x.toml: attachments.keep_uploads_hours: 0 is too small; it is at least 1",
             ),
             (
                 "[users]\npassword_checks = 1000",

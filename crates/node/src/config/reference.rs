@@ -85,6 +85,7 @@ pub const FIELDS: &[Field] = fields! {
     "attachments.keep_free_bytes" ["bytes"] "What files leave free on their disk, so that the ledger can go on writing." => "files.disk_full";
     "attachments.keep_unreferenced_days" ["days"] "After so long a file that no recorded transaction refers to is taken away; 0 keeps them for ever.";
     "attachments.keep_parts_hours" ["hours"] "What came of a file that was not fetched to its end is kept for so long, to go on from.";
+    "attachments.keep_uploads_hours" ["hours"] "An upload of a user that is not complete is kept for so long after the last bytes came.";
     "attachments.trust_peers" [""] "Legal names of nodes whose files are trusted as they come; at most 1000. Files of others are data until an operator trusts them.";
     "hospital.busy_retries" [""] "Retries in a row of a flow that met `notary.busy` or `vault.selection_busy`; then it is kept. 0 keeps it at once." => "flow.parked";
     "hospital.busy_wait_first_ms" ["milliseconds"] "Before the first of them; each further one waits twice as long.";

@@ -4,6 +4,7 @@ use kernel::Figures;
 use net::NetFigures;
 
 use crate::metrics::NodeMetrics;
+use crate::uploads::Uploads;
 
 /// The kernel's; `turned_away` starts never came to it.
 pub(super) fn show_kernel(metrics: &NodeMetrics, figures: &Figures, turned_away: u64) {
@@ -81,4 +82,14 @@ pub(super) fn show_net(metrics: &NodeMetrics, figures: &NetFigures) {
     metrics.dropped_full.set(figures.dropped_full);
     metrics.dropped_down.set(figures.dropped_down);
     metrics.dropped_too_large.set(figures.dropped_too_large);
+}
+
+/// What users move.
+pub(super) fn show_uploads(metrics: &NodeMetrics, uploads: &Uploads) {
+    let figures = uploads.figures();
+    metrics.uploads_open.set_count(uploads.count() as u64);
+    metrics.transfers_running.set_count(figures.running);
+    metrics.transfers_received.set(figures.received);
+    metrics.transfers_sent.set(figures.sent);
+    metrics.transfers_refused.set(figures.refused);
 }

@@ -125,6 +125,7 @@ impl Service {
         );
         figures::show_net(metrics, &self.net.figures());
         crate::files::show(metrics, &self.shared.files);
+        figures::show_uploads(metrics, &self.uploads);
         metrics.blocks.set_blocks(self.store.block_cache());
         metrics.view_seq.set_count(self.progress.upto());
         let connected = self.connected_peers().len();

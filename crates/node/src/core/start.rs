@@ -92,6 +92,7 @@ impl Node {
 
         let limits = UploadLimits {
             bytes_max: network.parameters().max_attachment_bytes,
+            idle: config.attachments.uploads(),
             ..UploadLimits::default()
         };
         let uploads = Arc::new(Uploads::open(files.clone(), limits)?);

@@ -24,7 +24,7 @@ pub(super) struct FileBody {
     left: u64,
     reading: Option<JoinHandle<Result<Bytes, FilesError>>>,
     /// Held until the body is dropped.
-    _place: Place,
+    place: Place,
 }
 
 impl FileBody {
@@ -35,7 +35,7 @@ impl FileBody {
             end: to,
             left: to - from,
             reading: None,
-            _place: place,
+            place,
         }
     }
 
@@ -81,6 +81,7 @@ impl HttpBody for FileBody {
         match read {
             Ok(Ok(piece)) => {
                 self.left = self.left.saturating_sub(piece.len() as u64);
+                self.place.sent(piece.len());
                 self.read_on();
                 Poll::Ready(Some(Ok(Frame::data(piece))))
             }

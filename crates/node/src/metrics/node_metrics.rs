@@ -112,6 +112,11 @@ node_metrics! {
     files_malformed: Counter = "tally_files_messages_bad_total", "Messages about files that made no sense.";
     files_refused: Counter = "tally_files_refused_total", "Wishes of other nodes for files that were refused, for now or for good.";
     files_dropped: Counter = "tally_files_messages_dropped_total", "Messages about files dropped because too many waited; they are asked for again.";
+    uploads_open: Gauge = "tally_uploads_open", "Uploads of users that were begun and are not complete.";
+    transfers_running: Gauge = "tally_user_transfers_running", "Uploads that send and downloads, of all users.";
+    transfers_received: Counter = "tally_user_transfer_bytes_total" ["direction" "in"], "Bytes of files that users uploaded and downloaded, whatever became of them.";
+    transfers_sent: Counter = "tally_user_transfer_bytes_total" ["direction" "out"], "Bytes of files that users uploaded and downloaded, whatever became of them.";
+    transfers_refused: Counter = "tally_user_transfers_refused_total", "Uploads and downloads refused because as many were open as the node takes.";
 
     peers_connected: Gauge = "tally_peers_connected", "Nodes connected now.";
     messages_sent: Counter = "tally_messages_sent_total", "Messages sent to other nodes.";

@@ -26,8 +26,8 @@ use store::{Files, FilesError, PartId};
 use crate::http::Refusal;
 pub use incoming::{Incoming, PIECE_BYTES};
 pub use options::UploadLimits;
-pub use places::Place;
 use places::Places;
+pub use places::{Place, TransferFigures};
 pub use upload::Upload;
 use upload::{Note, Slot};
 
@@ -153,6 +153,7 @@ impl Uploads {
             let mut open = self.lock();
             let own = open.values().filter(|upload| upload.is_of(user)).count();
             if open.len() >= self.limits.open_max || own >= self.limits.open_per_user_max {
+                self.places.refused();
                 return Err(limited("uploads"));
             }
             open.insert(id, Arc::clone(&upload));
@@ -262,6 +263,11 @@ impl Uploads {
             }
         }
         gone
+    }
+
+    /// What users move, and have moved.
+    pub fn figures(&self) -> TransferFigures {
+        self.places.figures()
     }
 
     /// How many are open.

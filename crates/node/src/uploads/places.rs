@@ -1,6 +1,7 @@
-//! How many transfers run at once, of everybody and of each user.
+//! How many transfers run at once, of everybody and of each user, and what they have moved.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// See the module.
@@ -9,12 +10,28 @@ pub(super) struct Places {
     all_max: usize,
     per_user_max: usize,
     taken: Mutex<Taken>,
+    received: AtomicU64,
+    sent: AtomicU64,
+    refused: AtomicU64,
 }
 
 #[derive(Debug, Default)]
 struct Taken {
     all: usize,
     by_user: HashMap<Arc<str>, usize>,
+}
+
+/// What users have moved since the start, and what moves now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TransferFigures {
+    /// Transfers that run.
+    pub running: u64,
+    /// Bytes of uploads that came.
+    pub received: u64,
+    /// Bytes of downloads given to connections.
+    pub sent: u64,
+    /// Transfers and uploads that found no place.
+    pub refused: u64,
 }
 
 /// A place, given back when dropped.
@@ -30,6 +47,9 @@ impl Places {
             all_max,
             per_user_max,
             taken: Mutex::default(),
+            received: AtomicU64::new(0),
+            sent: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
         }
     }
 
@@ -37,6 +57,7 @@ impl Places {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let own = taken.by_user.get(user).copied().unwrap_or(0);
         if taken.all >= self.all_max || own >= self.per_user_max {
+            self.refused();
             return None;
         }
         taken.all += 1;
@@ -45,6 +66,39 @@ impl Places {
             places: Arc::clone(self),
             user: Arc::clone(user),
         })
+    }
+
+    /// Somebody found no place.
+    pub(super) fn refused(&self) {
+        self.refused.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn figures(&self) -> TransferFigures {
+        let running = self
+            .taken
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .all;
+        TransferFigures {
+            running: running as u64,
+            received: self.received.load(Ordering::Relaxed),
+            sent: self.sent.load(Ordering::Relaxed),
+            refused: self.refused.load(Ordering::Relaxed),
+        }
+    }
+}
+
+impl Place {
+    /// So many bytes came.
+    pub(crate) fn received(&self, bytes: usize) {
+        self.places
+            .received
+            .fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// So many bytes went.
+    pub(crate) fn sent(&self, bytes: usize) {
+        self.places.sent.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 }
 
@@ -79,8 +133,18 @@ mod tests {
         let third = places.take(&bob);
         assert!(third.is_some() && places.take(&bob).is_none());
         drop(first);
-        assert!(places.take(&bob).is_some());
+        let fourth = places.take(&bob).expect("one is free");
+        fourth.received(3);
+        fourth.sent(4);
+        drop(fourth);
         drop((second, third));
+        let figures = TransferFigures {
+            running: 0,
+            received: 3,
+            sent: 4,
+            refused: 2,
+        };
+        assert_eq!(places.figures(), figures);
         let taken = places.taken.lock().expect("whole");
         assert_eq!((taken.all, taken.by_user.len()), (0, 0));
     }

@@ -224,6 +224,15 @@ impl UserRecord {
         }
     }
 
+    /// Changes what bounds the user's starts, as asked.
+    pub fn bound(&mut self, asked: &api::UserChange) {
+        if asked.reset_bounds == Some(true) {
+            (self.starts_per_s, self.start_bytes_max) = (None, None);
+        }
+        self.starts_per_s = asked.starts_per_s.or(self.starts_per_s);
+        self.start_bytes_max = asked.start_bytes_max.or(self.start_bytes_max);
+    }
+
     fn fault(&self) -> Option<String> {
         let good = |byte: u8| byte.is_ascii_alphanumeric() || b"._-@".contains(&byte);
         if self.name.is_empty() || self.name.len() > NAME_BYTES_MAX || !self.name.bytes().all(good)

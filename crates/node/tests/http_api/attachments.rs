@@ -355,6 +355,7 @@ async fn uploads_are_bounded_private_and_can_be_given_up() {
         let refused = ann.begin_upload(&NewUpload::default()).await;
         assert_eq!(code(refused), "api.uploads_limited");
     }
+    assert_eq!(fixture.fake.files.uploads.figures().refused, 3);
     bob.begin_upload(&NewUpload::default())
         .await
         .expect("others have their own");

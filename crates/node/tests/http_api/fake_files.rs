@@ -17,7 +17,7 @@ use crate::fake::Fake;
 pub struct FakeFiles {
     pub folder: tempfile::TempDir,
     pub files: Files,
-    uploads: Arc<Uploads>,
+    pub uploads: Arc<Uploads>,
     rows: Mutex<BTreeMap<Hash, AttachmentView>>,
 }
 

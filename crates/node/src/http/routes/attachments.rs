@@ -87,14 +87,14 @@ pub(in crate::http) async fn upload(
 ) -> Answered {
     // What the client says of the length is a promise like the others.
     let size = body.size_hint().exact();
-    let (_place, promise, mut incoming) = match begin(&state, &caller, parameters, size).await {
+    let (place, promise, mut incoming) = match begin(&state, &caller, parameters, size).await {
         Ok(begun) => begun,
         Err(refusal) => {
             discard(body).await;
             return Err(refusal);
         }
     };
-    receive(body, &mut incoming, &state.options).await?;
+    receive(body, &mut incoming, &place, &state.options).await?;
     let (state, user) = (Arc::clone(&state), caller.name);
     // Goes on when the client does not wait for it: a file on the disk gets its row.
     let stored = tokio::spawn(async move {

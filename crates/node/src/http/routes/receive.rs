@@ -10,7 +10,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::http::options::HttpOptions;
 use crate::http::refusal::Refusal;
 use crate::http::unread::discard;
-use crate::uploads::Incoming;
+use crate::uploads::{Incoming, Place};
 
 /// So many bytes have to come in the time that a whole ordinary body has: whoever sends less is no slow client but a stalled one.
 const PROGRESS_BYTES: u64 = 64 << 10;
@@ -20,6 +20,7 @@ const PROGRESS_BYTES: u64 = 64 << 10;
 pub(super) async fn receive(
     mut body: Body,
     incoming: &mut Incoming,
+    place: &Place,
     options: &HttpOptions,
 ) -> Result<(), Refusal> {
     if let Err(refusal) = incoming.check_more(body.size_hint().lower()) {
@@ -46,6 +47,7 @@ pub(super) async fn receive(
         let Ok(bytes) = frame.into_data() else {
             continue;
         };
+        place.received(bytes.len());
         incoming.add(&bytes).await?;
         since += bytes.len() as u64;
         if since >= PROGRESS_BYTES {

@@ -74,7 +74,7 @@ pub(in crate::http) async fn add(
         let place = uploads.place(&caller.name)?;
         Ok::<_, Refusal>((place, uploads.take(&upload).await?))
     };
-    let (_place, mut incoming) = match taken.await {
+    let (place, mut incoming) = match taken.await {
         Ok(taken) => taken,
         Err(refusal) => {
             discard(body).await;
@@ -86,7 +86,7 @@ pub(in crate::http) async fn add(
         discard(body).await;
         return Ok(wrong_offset(&upload));
     }
-    let received = receive(body, &mut incoming, &state.options).await;
+    let received = receive(body, &mut incoming, &place, &state.options).await;
     drop(incoming);
     received?;
     let mut response = json(StatusCode::OK, &uploads.view(&upload))?;

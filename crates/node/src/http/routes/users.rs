@@ -102,24 +102,23 @@ pub(in crate::http) async fn change(
     body: Body,
 ) -> Answered {
     let name = segment(name)?;
-    let asked: UserChange = {
+    let mut asked: UserChange = {
         let (body, _place) = whole(body, &state).await?;
         from_json(&body)?
     };
-    let permissions = match asked.permissions {
+    let permissions = match asked.permissions.take() {
         Some(permissions) => Some(granted(&caller, permissions)?),
         None => None,
     };
     let users = users(&state)?;
-    let password = match asked.password {
+    let password = match asked.password.take() {
         Some(password) => Some(users.hash(password).await.map_err(refusal)?),
         None => None,
     };
     let changed = users
         .change(&caller, name, move |user| {
             user.enabled = asked.enabled.unwrap_or(user.enabled);
-            user.starts_per_s = asked.starts_per_s.or(user.starts_per_s);
-            user.start_bytes_max = asked.start_bytes_max.or(user.start_bytes_max);
+            user.bound(&asked);
             if let Some(permissions) = permissions {
                 user.permissions = permissions;
             }

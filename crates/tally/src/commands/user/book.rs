@@ -111,8 +111,7 @@ impl<'a> Book<'a> {
                 let permissions = change.permissions.as_deref().map(parsed).transpose()?;
                 change_record(folder, name, |user| {
                     user.enabled = change.enabled.unwrap_or(user.enabled);
-                    user.starts_per_s = change.starts_per_s.or(user.starts_per_s);
-                    user.start_bytes_max = change.start_bytes_max.or(user.start_bytes_max);
+                    user.bound(&change);
                     if let Some(permissions) = permissions {
                         user.permissions = permissions;
                     }

@@ -84,10 +84,13 @@ pub struct Add {
 
 /// Arguments of `tally user limit`.
 #[derive(Debug, clap::Args)]
-#[group(id = "bounds", required = true, multiple = true, args = ["starts_per_s", "start_bytes_max"])]
+#[group(id = "bounds", required = true, multiple = true, args = ["default", "starts_per_s", "start_bytes_max"])]
 pub struct Limit {
     #[command(flatten)]
     named: Named,
+    /// What the node's settings say again, but for what is said beside it
+    #[arg(long)]
+    default: bool,
     /// Flows in a second; 0 is no bound
     #[arg(long, value_name = "N")]
     starts_per_s: Option<u32>,
@@ -179,6 +182,7 @@ impl Command {
                 held.retain(|permission| !revoked.contains(permission));
             }),
             Command::Limit(limit) => limit.named.change(UserChange {
+                reset_bounds: limit.default.then_some(true),
                 starts_per_s: limit.starts_per_s,
                 start_bytes_max: limit.start_bytes_max,
                 ..UserChange::default()
