@@ -40,6 +40,9 @@ const CHAINS: [(&str, &str, u8); 5] = [
     ("Dolomite", "DOL", 8),
 ];
 
+/// The profile of load tests, whose nodes are set as the published load test's were.
+const LOADTEST: &str = "loadtest";
+
 /// What a test network is to be.
 #[derive(Clone, Debug)]
 pub struct NetworkPlan {
@@ -132,7 +135,7 @@ pub fn make_network(plan: &NetworkPlan, out: &Path) -> Result<Vec<MadeServer>, C
             .step_by(plan.servers)
             .cloned()
             .collect();
-        let config = config_of(&name, (p2p, api), &seeds, &own, &token)?;
+        let config = config_of(&name, (p2p, api), &seeds, &own, (&plan.profile, &token))?;
         let text = text_of("Every field: docs/reference/chain-config.md", &config)?;
         // It holds passphrases that forge.
         write_secret(&dir.join(CONFIG), text.as_bytes())?;
@@ -203,13 +206,18 @@ fn config_of(
     (p2p, api): (SocketAddr, SocketAddr),
     seeds: &[SocketAddr],
     own: &[String],
-    token: &str,
+    (profile, token): (&str, &str),
 ) -> Result<ChainConfig, ChainStartError> {
     let text = format!(
         "[node]\nname = \"{name}\"\n[p2p]\nlisten = \"{p2p}\"\n[api]\nlisten = \"{api}\"\n"
     );
     let mut config: ChainConfig = parse_toml(&text, Path::new(CONFIG))?;
     config.p2p.seeds = seeds.iter().filter(|seed| **seed != p2p).copied().collect();
+    if profile == LOADTEST {
+        // As in the published load test.
+        config.pool.transactions_max = 36_000;
+        config.p2p.ban_s = 60;
+    }
     config.api = ApiSection {
         tokens: vec![TokenEntry {
             user: "operator".into(),
