@@ -186,7 +186,8 @@ struct Flow {
     credit: u64,
 }
 
-/// Adds up who pays and who receives; every account must have before the block what it pays in it.
+/// Adds up who pays and who receives; every account must have before the block what it pays in it. All debits are looked at before
+/// any credit is: what a block promises is bounded by what there is only once everybody is found to have what he pays.
 fn settle<R: Reads<Table>>(
     overlay: &Overlay<R>,
     block: &CarriedBlock,
@@ -197,25 +198,30 @@ fn settle<R: Reads<Table>>(
     })?;
     let mut places: Vec<_> = flows.into_iter().collect();
     places.sort_unstable_by_key(|(place, _)| *place);
-    let mut touched = Vec::with_capacity(places.len());
-    for ((account, chain), Flow { debit, credit }) in places {
+    let mut rests = Vec::with_capacity(places.len());
+    for ((account, chain), flow) in places {
         let before = overlay.balance(&account, chain)?;
+        let debit = flow.debit;
         let rest = before.checked_sub(debit).ok_or_else(|| {
             BlockFault::invalid(
                 "chain_block.overdrawn",
                 format!("{account} pays {debit} of {before} on chain {chain}"),
             )
         })?;
-        // The supply is within half of the range, so only a damaged row gets here.
+        rests.push((account, chain, before, rest, flow));
+    }
+    let mut touched = Vec::with_capacity(rests.len());
+    for (account, chain, before, rest, flow) in rests {
+        // What comes in went out elsewhere, and the supply is within half of the range: only a damaged row gets here.
         let after = rest
-            .checked_add(credit)
+            .checked_add(flow.credit)
             .ok_or_else(|| damaged(format!("{account} has more than there is on chain {chain}")))?;
         touched.push(Touched {
             account,
             chain,
             before,
             after,
-            debit,
+            debit: flow.debit,
         });
     }
     Ok((touched, fees))

@@ -12,7 +12,7 @@ use chain::state::{
 use chain::{Anchor, Body, Carried, ChainId, Genesis, Transaction};
 use primitives::Hash;
 
-use crate::kit::{EACH, Net, account, small, spec};
+use crate::kit::{ACCOUNTS, EACH, Net, account, small, spec};
 
 fn pay(to: usize, amount: u64) -> Body {
     Body::Payment {
@@ -238,6 +238,19 @@ fn a_block_that_breaks_a_rule_is_refused_with_its_code_and_leaves_no_trace() {
         (0..count).map(payment).collect()
     };
     let foreign = net.payment(3, 4, 3, 70, 5);
+    // The lowest account is promised twice what can be, without a fee, by the highest.
+    let by_account = |n: &usize| account(*n);
+    let lowest = (0..ACCOUNTS).min_by_key(by_account).unwrap();
+    let highest = (0..ACCOUNTS).max_by_key(by_account).unwrap();
+    let promises: Vec<_> = (0..2)
+        .map(|n| {
+            let time = net.transaction(highest, 2, 0, pay(lowest, SUPPLY_MAX)).time - n;
+            net.carry(Transaction {
+                time,
+                ..net.transaction(highest, 2, 0, pay(lowest, SUPPLY_MAX))
+            })
+        })
+        .collect();
     let carrier_place = good
         .body
         .iter()
@@ -409,6 +422,12 @@ fn a_block_that_breaks_a_rule_is_refused_with_its_code_and_leaves_no_trace() {
             of((2..6)
                 .map(|to| Net::entry(net.payment(1, to, 1, SUPPLY_MAX - 100, 100)))
                 .collect()),
+        ),
+        // What is promised to an account that comes before its payer is more than 64 bits hold.
+        (
+            "invalid",
+            "chain_block.overdrawn",
+            of(vec![net.bundle(5, promises)]),
         ),
         // What comes in within the block does not pay what goes out.
         (
