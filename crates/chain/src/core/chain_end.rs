@@ -4,7 +4,7 @@
 use primitives::Hash;
 
 use super::limits::{PRUNE_ROWS, points};
-use super::switch::{Step, Switch};
+use super::switch::{Cause, Step, Switch};
 use super::{Action, Core, Notice};
 use crate::TxId;
 use crate::block::{CarriedBlock, read_carried_body};
@@ -94,7 +94,8 @@ impl<R: Reads<Table>> Core<R> {
         }
         let common = tip.height - 1;
         if self.hash_at(common)? == Some(block.header.previous) {
-            self.begin_switch(common, vec![Step::Here(Box::new(block))], None);
+            let step = Step::Here(Box::new(block));
+            self.begin_switch(common, vec![step], Cause::Better(None));
             self.step_switch()?;
         }
         Ok(())
@@ -196,14 +197,9 @@ impl<R: Reads<Table>> Core<R> {
         }
     }
 
-    pub(super) fn begin_switch(
-        &mut self,
-        common: u32,
-        branch: Vec<Step>,
-        from: Option<super::PeerId>,
-    ) {
+    pub(super) fn begin_switch(&mut self, common: u32, branch: Vec<Step>, cause: Cause) {
         let tip = self.rows.tip();
-        self.switch = Some(Switch::new(common, tip.difficulty, tip.hash, branch, from));
+        self.switch = Some(Switch::new(common, tip.difficulty, tip.hash, branch, cause));
     }
 
     /// A block breaks a rule, whoever brings it.

@@ -22,7 +22,7 @@ use super::remembered::Remembered;
 use super::side::Side;
 use super::stuck::Stuck;
 use super::switch::Switch;
-use super::{Action, Event, Round, Settings};
+use super::{Action, Event, Notice, Round, Settings};
 use crate::TxId;
 use crate::genesis::Genesis;
 use crate::pool::Pool;
@@ -72,7 +72,7 @@ pub struct Core<R> {
 
 impl<R: Reads<Table>> Core<R> {
     /// Opens the chain of a store, at its beginning if the store is empty. What was accepted here and is in no block yet is in
-    /// the pool again.
+    /// the pool again; if a crash has left more beside the chain than one round may join, rounds do so first.
     ///
     /// # Errors
     /// The store fails, is damaged, or is of another network.
@@ -122,7 +122,9 @@ impl<R: Reads<Table>> Core<R> {
         };
         core.restore_trusted()?;
         core.restore_side()?;
-        core.restore_pool()?;
+        core.step_switch()?;
+        // Nobody was there to follow what joined again.
+        core.actions.retain(|action| !is_of_a_block(action));
         Ok(core)
     }
 
@@ -265,4 +267,8 @@ impl<R: Reads<Table>> Core<R> {
     pub fn genesis(&self) -> &Arc<Genesis> {
         &self.genesis
     }
+}
+
+fn is_of_a_block(action: &Action) -> bool {
+    matches!(action, Action::Notice(notice) if matches!(**notice, Notice::Added { .. }))
 }

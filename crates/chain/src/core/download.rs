@@ -14,7 +14,7 @@ use super::limits::{
     points,
 };
 use super::questions::Purpose;
-use super::switch::Step;
+use super::switch::{Cause, Step};
 use super::{Core, PeerId};
 use crate::Header;
 use crate::block::CarriedBlock;
@@ -264,7 +264,7 @@ impl<R: Reads<Table>> Core<R> {
                 _ => steps.push(Step::Side(wanted.hash)),
             }
         }
-        self.begin_switch(common, steps, Some(download.peer));
+        self.begin_switch(common, steps, Cause::Better(Some(download.peer)));
         self.step_switch()?;
         // What did not join after all is bad, and found so next time.
         Ok(true)

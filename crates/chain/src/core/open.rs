@@ -1,8 +1,13 @@
 //! What a core takes up again when its store is opened.
 
+use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::sync::Arc;
 
+use primitives::Hash;
+
 use super::Core;
+use super::switch::{Cause, Step};
 use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::state::{Fault, When, check_transaction};
 use crate::transaction::Carried;
@@ -12,7 +17,7 @@ const PAGE: usize = 1_024;
 
 impl<R: Reads<Table>> Core<R> {
     /// Puts what was accepted here and is in no block into the pool again; what is no longer valid leaves with its reason.
-    pub(super) fn restore_pool(&mut self) -> Result<(), StoreFailure> {
+    fn restore_pool(&mut self) -> Result<(), StoreFailure> {
         let mut from = Vec::new();
         loop {
             let page = self.rows.scan(Table::Pool, &from, None, PAGE)?;
@@ -41,6 +46,10 @@ impl<R: Reads<Table>> Core<R> {
     fn restore(&mut self, carried: Arc<Carried>) -> Result<(), StoreFailure> {
         let id = carried.id;
         self.own.insert(id);
+        if self.pool.contains(&id) {
+            // It came again while blocks joined.
+            return Ok(());
+        }
         let now = self.now_seconds();
         let when = When {
             time: now,
@@ -68,34 +77,50 @@ impl<R: Reads<Table>> Core<R> {
         Ok(())
     }
 
-    /// A crash in the middle of a change of branch leaves a shorter chain: blocks beside it that follow the tip join it again.
+    /// A crash in the middle of a change of branch leaves a shorter chain: blocks beside it that follow the tip join it again, as a
+    /// change of branch does, so many in a round. Then the pool comes back: what waits there refers to those blocks.
     pub(super) fn restore_side(&mut self) -> Result<(), StoreFailure> {
-        let mut waiting = Vec::new();
-        for hash in self.side.hashes() {
-            if let Some(header) = self.side.header(&self.rows, &hash)? {
-                waiting.push((header, hash));
-            }
-        }
-        loop {
-            let tip = self.rows.tip().hash;
-            let next = waiting
-                .iter()
-                .filter(|(header, _)| header.previous == tip)
-                .max_by_key(|(header, _)| header.difficulty)
-                .map(|(_, hash)| *hash);
-            let Some(hash) = next else {
-                break;
-            };
-            waiting.retain(|(_, other)| *other != hash);
-            let block = self.side.get(&self.rows, &self.genesis, &hash)?;
-            self.side.remove(&mut self.rows, &hash);
-            if let Some(block) = block {
-                self.join(block, false)?;
-            }
+        let branch = self.side_after_tip()?;
+        if !branch.is_empty() {
+            self.begin_switch(self.rows.tip().height, branch, Cause::Resumed);
+            self.more = true;
+            return Ok(());
         }
         self.side.trim(&mut self.rows);
-        // Nobody was there to follow what joined again.
-        self.actions.clear();
+        self.restore_pool()?;
+        self.tell_where_we_stand();
         Ok(())
+    }
+
+    /// The best of the branches of blocks beside the chain that begin at the tip.
+    fn side_after_tip(&self) -> Result<Vec<Step>, StoreFailure> {
+        let mut beside = Vec::new();
+        for hash in self.side.hashes() {
+            if let Some(header) = self.side.header(&self.rows, &hash)?
+                && !self.is_distrusted(header.height, &hash)
+            {
+                beside.push((header, hash));
+            }
+        }
+        beside.sort_unstable_by_key(|(header, hash)| (header.height, *hash));
+        let tip = self.rows.tip().hash;
+        let mut previous = HashMap::new();
+        let mut best: Option<(u128, Reverse<Hash>)> = None;
+        for (header, hash) in beside {
+            if header.previous == tip || previous.contains_key(&header.previous) {
+                previous.insert(hash, header.previous);
+                best = best.max(Some((header.difficulty, Reverse(hash))));
+            }
+        }
+        let mut branch = Vec::new();
+        let mut next = best.map(|(_, Reverse(hash))| hash);
+        while let Some(hash) = next
+            && let Some(before) = previous.get(&hash)
+        {
+            branch.push(Step::Side(hash));
+            next = Some(*before);
+        }
+        branch.reverse();
+        Ok(branch)
     }
 }

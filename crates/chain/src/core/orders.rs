@@ -1,32 +1,54 @@
-//! Operators' orders.
+//! Operators' orders. Those that take blocks back are a change of branch to nothing, see [`super::switch`].
 
 use primitives::Hash;
 
 use super::follow::State;
 use super::limits::TRUSTED_MAX;
+use super::switch::{Cause, Switch};
 use super::{Action, Core, Ticket};
 use crate::Rejection;
 use crate::port::{Reads, StoreFailure, Table};
 
 /// Key in `Meta`: blocks that an operator trusts, height and hash each.
 const TRUSTED: &[u8] = b"trusted";
+/// What an operator is told.
+const TRUSTED_NOW: &str = "the block is trusted";
+
+/// An order that takes blocks back, and is answered when they are.
+#[derive(Debug)]
+pub(super) enum Order {
+    /// To a height.
+    PopOff { ticket: Ticket },
+    /// Because they contradict a block that is to be trusted.
+    Trust {
+        ticket: Ticket,
+        height: u32,
+        hash: Hash,
+    },
+}
 
 impl<R: Reads<Table>> Core<R> {
     pub(super) fn pop_off(&mut self, ticket: Ticket, height: u32) -> Result<(), StoreFailure> {
-        let outcome = match self.roll_back(height)? {
-            Ok(depth) => Ok(format!("{depth} blocks were taken back")),
-            Err(rejection) => Err(rejection),
-        };
-        self.actions.push(Action::Done { ticket, outcome });
+        if let Err(rejection) = self.roll_back(height, Order::PopOff { ticket })? {
+            self.done(ticket, Err(rejection));
+        }
         Ok(())
     }
 
-    /// Takes blocks back to a height, whatever peers say, and looks for somebody to follow anew.
-    fn roll_back(&mut self, height: u32) -> Result<Result<u32, Rejection>, StoreFailure> {
+    fn done(&mut self, ticket: Ticket, outcome: Result<String, Rejection>) {
+        self.actions.push(Action::Done { ticket, outcome });
+    }
+
+    /// Begins to take blocks back to a height, whatever peers say: so many in each round. The order is answered in the last one; a crash
+    /// before that leaves a chain that goes on, and an order that nobody has carried out.
+    fn roll_back(
+        &mut self,
+        height: u32,
+        order: Order,
+    ) -> Result<Result<(), Rejection>, StoreFailure> {
         let tip = self.rows.tip().height;
-        if self.switch.is_some() {
-            let detail = "a change of branch is under way";
-            return Ok(Err(Rejection::new("chain_order.busy", detail)));
+        if let Err(rejection) = self.not_busy() {
+            return Ok(Err(rejection));
         }
         if height > tip {
             let detail = format!("height {height} is above the tip, {tip}");
@@ -36,14 +58,42 @@ impl<R: Reads<Table>> Core<R> {
             let detail = format!("block {} cannot be taken back any more", height + 1);
             return Ok(Err(Rejection::new("chain_block.too_deep", detail)));
         }
-        while self.rows.tip().height > height {
-            self.take_back()?;
+        // Nobody is followed and nothing is put together meanwhile: it would begin at a tip that goes.
+        self.following.state = State::Idle;
+        self.assemblies.clear();
+        self.begin_switch(height, Vec::new(), Cause::Ordered(order));
+        Ok(Ok(()))
+    }
+
+    fn not_busy(&self) -> Result<(), Rejection> {
+        if self.switch.is_some() {
+            let detail = "a change of branch or another order is under way";
+            return Err(Rejection::new("chain_order.busy", detail));
         }
+        Ok(())
+    }
+
+    /// All blocks are taken back that an order asked for: the node looks for somebody to follow anew.
+    pub(super) fn rolled_back(&mut self, order: Order, depth: u32) -> Result<(), StoreFailure> {
         self.drop_lost_anchors()?;
         self.settle_pool()?;
         self.side.trim(&mut self.rows);
+        let mut said = format!("{depth} blocks were taken back");
+        let ticket = match order {
+            Order::PopOff { ticket } => ticket,
+            Order::Trust {
+                ticket,
+                height,
+                hash,
+            } => {
+                self.keep_trusted(height, hash);
+                said = format!("{TRUSTED_NOW}; {said}");
+                ticket
+            }
+        };
         self.follow_anew();
-        Ok(Ok(tip - height))
+        self.done(ticket, Ok(said));
+        Ok(())
     }
 
     /// Forgets what kept this node from following somebody.
@@ -59,6 +109,12 @@ impl<R: Reads<Table>> Core<R> {
     }
 
     pub(super) fn clear_pool(&mut self, ticket: Ticket) -> Result<(), StoreFailure> {
+        if self.switch.as_ref().is_some_and(Switch::is_resumption)
+            && let Err(rejection) = self.not_busy()
+        {
+            self.done(ticket, Err(rejection));
+            return Ok(());
+        }
         self.settle_intake()?;
         let count = self.pool.figures().transactions;
         self.pool.clear();
@@ -76,28 +132,42 @@ impl<R: Reads<Table>> Core<R> {
         height: u32,
         hash: Hash,
     ) -> Result<(), StoreFailure> {
-        let outcome = self.trust_block(height, hash)?;
-        self.actions.push(Action::Done { ticket, outcome });
+        let order = Order::Trust {
+            ticket,
+            height,
+            hash,
+        };
+        let outcome = self.trust_block(height, hash, order)?;
+        if let Some(outcome) = outcome.transpose() {
+            self.done(ticket, outcome);
+        }
         Ok(())
     }
 
+    /// What came of an order to trust a block; nothing yet where blocks have to be taken back first.
     fn trust_block(
         &mut self,
         height: u32,
         hash: Hash,
-    ) -> Result<Result<String, Rejection>, StoreFailure> {
+        order: Order,
+    ) -> Result<Result<Option<String>, Rejection>, StoreFailure> {
         if self.trusted.len() >= TRUSTED_MAX || height == 0 {
             let detail = format!("height {height}; at most {TRUSTED_MAX} blocks above genesis");
             return Ok(Err(Rejection::new("chain_order.no_such_block", detail)));
         }
-        let tip = self.rows.tip().height;
-        let mut said = String::from("the block is trusted");
-        if height <= tip && self.hash_at(height)? != Some(hash) {
-            match self.roll_back(height - 1)? {
-                Ok(depth) => said = format!("{said}; {depth} blocks were taken back"),
-                Err(rejection) => return Ok(Err(rejection)),
-            }
+        if let Err(rejection) = self.not_busy() {
+            return Ok(Err(rejection));
         }
+        if height <= self.rows.tip().height && self.hash_at(height)? != Some(hash) {
+            let begun = self.roll_back(height - 1, order)?;
+            return Ok(begun.map(|()| None));
+        }
+        self.keep_trusted(height, hash);
+        self.follow_anew();
+        Ok(Ok(Some(TRUSTED_NOW.to_owned())))
+    }
+
+    fn keep_trusted(&mut self, height: u32, hash: Hash) {
         self.trusted.insert(height, hash);
         let mut value = Vec::with_capacity(self.trusted.len() * 36);
         for (height, hash) in &self.trusted {
@@ -105,8 +175,6 @@ impl<R: Reads<Table>> Core<R> {
             value.extend_from_slice(hash.as_bytes());
         }
         self.rows.put(Table::Meta, TRUSTED, value);
-        self.follow_anew();
-        Ok(Ok(said))
     }
 
     /// Reads the blocks that were trusted before; the settings' own win.

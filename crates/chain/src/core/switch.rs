@@ -1,11 +1,13 @@
 //! A change of branch, step by step: blocks are taken back one by one, those of the branch join one by one; if one of them is bad the
-//! old ones come back.
+//! old ones come back. Operators' orders to take blocks back go the same way, and so does what a crash has left undone: a round does
+//! so much of it, and the next one goes on.
 
 use std::collections::VecDeque;
 
 use primitives::Hash;
 
 use super::limits::{ANEW_MAX, ROUND_BYTES};
+use super::orders::Order;
 use super::{Action, Core, Notice, PeerId};
 use crate::TxId;
 use crate::block::CarriedBlock;
@@ -27,6 +29,17 @@ impl Step {
             Self::Side(hash) => *hash,
         }
     }
+}
+
+/// What a change of branch is for.
+#[derive(Debug)]
+pub(super) enum Cause {
+    /// A better branch; who gave it.
+    Better(Option<PeerId>),
+    /// An operator's order: blocks are taken back, and none join.
+    Ordered(Order),
+    /// A crash left blocks beside the chain that follow its tip: they join again, and none are taken back.
+    Resumed,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,8 +65,7 @@ pub(super) struct Switch {
     /// Our blocks that were taken back, the last one first.
     old: Vec<Hash>,
     branch: VecDeque<Step>,
-    /// Who gave the branch.
-    from: Option<PeerId>,
+    cause: Cause,
     /// Transactions that were taken back.
     returned: Vec<TxId>,
 }
@@ -64,7 +76,7 @@ impl Switch {
         old_difficulty: u128,
         old_tip: Hash,
         branch: Vec<Step>,
-        from: Option<PeerId>,
+        cause: Cause,
     ) -> Self {
         Self {
             phase: Phase::Back,
@@ -73,9 +85,16 @@ impl Switch {
             old_tip,
             old: Vec::new(),
             branch: branch.into(),
-            from,
+            cause,
             returned: Vec::new(),
         }
+    }
+}
+
+impl Switch {
+    /// Whether it takes up what a crash has left undone: the pool's rows are not read yet.
+    pub(super) fn is_resumption(&self) -> bool {
+        matches!(self.cause, Cause::Resumed)
     }
 }
 
@@ -91,6 +110,10 @@ impl<R: Reads<Table>> Core<R> {
                 Some(done) => bytes += done,
                 None => return self.switched(switch),
             }
+        }
+        if matches!(switch.cause, Cause::Ordered(_)) {
+            // They do not come back: what is beside the chain keeps within its limits meanwhile.
+            self.side.trim(&mut self.rows);
         }
         self.more = true;
         self.switch = Some(switch);
@@ -164,7 +187,9 @@ impl<R: Reads<Table>> Core<R> {
     /// A block of the branch breaks a rule: it and what follows it are remembered. What joined before it stays if it is better than what we had.
     fn branch_is_bad(&mut self, switch: &mut Switch, hash: Hash, code: &'static str) {
         self.found_bad(hash, code);
-        self.blame(switch.from, code);
+        if let Cause::Better(from) = switch.cause {
+            self.blame(from, code);
+        }
         for bad in std::iter::once(hash).chain(switch.branch.iter().map(Step::hash)) {
             self.bad.insert(bad);
             self.side.remove(&mut self.rows, &bad);
@@ -181,6 +206,11 @@ impl<R: Reads<Table>> Core<R> {
     fn switched(&mut self, switch: Switch) -> Result<(), StoreFailure> {
         let restored = switch.phase == Phase::Restore;
         let depth = u32::try_from(switch.old.len()).unwrap_or(u32::MAX);
+        match switch.cause {
+            Cause::Better(_) => {}
+            Cause::Ordered(order) => return self.rolled_back(order, depth),
+            Cause::Resumed => return self.restore_side(),
+        }
         if !restored && depth > 0 {
             self.counters.forks += 1;
             self.counters.deepest_fork = self.counters.deepest_fork.max(depth);

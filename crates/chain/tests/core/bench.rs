@@ -6,6 +6,7 @@ use std::sync::Arc;
 use chain::block::{CarriedBlock, CarriedEntry, root_of};
 use chain::core::{Action, Core, Event, Notice, PeerId, RequestFailure, Settings, Verdict};
 use chain::message::{Announcement, Answer, Gossip, Listed, Question, Status};
+use chain::port::{Table, WriteBatch};
 use chain::state::{MemoryStore, Overlay, apply_block, next_header, turn};
 use chain::{Carried, Genesis, Transaction};
 use primitives::Hash;
@@ -115,6 +116,8 @@ pub struct Bench {
     pub orders: Vec<Result<String, chain::Rejection>>,
     pub gossip: Vec<Gossip>,
     pub asked: BTreeSet<&'static str>,
+    /// Bytes of the largest batch that was committed.
+    pub batch_bytes_max: usize,
     tickets: u64,
 }
 
@@ -142,12 +145,19 @@ impl Bench {
             orders: Vec::new(),
             gossip: Vec::new(),
             asked: BTreeSet::new(),
+            batch_bytes_max: 0,
             tickets: 0,
         }
     }
 
     /// The process ends and starts again on what is durable.
     pub fn restart(&mut self) {
+        self.reopen();
+        self.rounds();
+    }
+
+    /// The same, before its first round.
+    pub fn reopen(&mut self) {
         let settings = self.settings.clone();
         self.store.lose();
         self.peers.clear();
@@ -158,7 +168,23 @@ impl Bench {
             self.now_ms,
         )
         .unwrap();
-        self.rounds();
+    }
+
+    /// Blocks lie beside the chain, as a crash would leave them, and the process starts again: no round yet.
+    pub fn reopen_with(&mut self, beside: &[CarriedBlock]) {
+        let mut batch = WriteBatch::default();
+        for block in beside {
+            let mut value = block.header.to_bytes().to_vec();
+            value.extend_from_slice(&block.body_bytes());
+            batch.put(Table::Side, *block.hash.as_bytes(), value);
+        }
+        self.store.commit(batch);
+        self.reopen();
+    }
+
+    /// A peer has another chain from now on.
+    pub fn has(&mut self, n: usize, chain: &[CarriedBlock]) {
+        self.peers.get_mut(&peer(n)).expect("connected").chain = chain.to_vec();
     }
 
     pub fn connect(&mut self, n: usize, chain: &[CarriedBlock], manner: Manner) {
@@ -176,6 +202,11 @@ impl Bench {
     pub fn tell(&mut self, event: Event) {
         self.core.handle(self.now_ms, event).unwrap();
         self.rounds();
+    }
+
+    /// An event, and no round yet.
+    pub fn tell_only(&mut self, event: Event) {
+        self.core.handle(self.now_ms, event).unwrap();
     }
 
     /// A peer announces a block; the verdict.
@@ -210,16 +241,22 @@ impl Bench {
         self.answers.pop().expect("every question is answered")
     }
 
-    fn rounds(&mut self) {
+    /// One round, committed; whether it had nothing to say.
+    pub fn round(&mut self) -> bool {
+        let round = self.core.flush(self.now_ms).unwrap();
+        self.batch_bytes_max = self.batch_bytes_max.max(round.batch.size_bytes());
+        self.store.commit(round.batch);
+        self.core.committed();
+        let idle = round.actions.is_empty();
+        for action in round.actions {
+            self.perform(action);
+        }
+        idle
+    }
+
+    pub fn rounds(&mut self) {
         for _ in 0..1_000 {
-            let round = self.core.flush(self.now_ms).unwrap();
-            self.store.commit(round.batch);
-            self.core.committed();
-            let idle = round.actions.is_empty();
-            for action in round.actions {
-                self.perform(action);
-            }
-            if idle && self.core.next_wake().is_none_or(|wake| wake > self.now_ms) {
+            if self.round() && self.core.next_wake().is_none_or(|wake| wake > self.now_ms) {
                 return;
             }
         }

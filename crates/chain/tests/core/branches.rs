@@ -11,7 +11,7 @@ use crate::bench::{Bench, Maker, Manner};
 use crate::kit::{EACH, account, forgetful, genesis, key, public};
 
 /// A payment on the parent chain by an account, made at genesis.
-fn payment(from: usize, amount: u64) -> Transaction {
+pub fn payment(from: usize, amount: u64) -> Transaction {
     pay(&key(from), public(from), account(1), amount)
 }
 
@@ -36,7 +36,7 @@ fn pay(pair: &KeyPair, sender: [u8; 32], to: AccountId, amount: u64) -> Transact
 }
 
 /// A core that has a maker's blocks, at a time after all of them.
-fn core_with(maker: &Maker, settings: Settings) -> Bench {
+pub fn core_with(maker: &Maker, settings: Settings) -> Bench {
     let mut bench = Bench::new(settings);
     bench.run_to(5_000);
     bench.connect(0, &[], Manner::Honest);

@@ -4,6 +4,7 @@ mod bench;
 mod branches;
 mod bundling;
 mod kit;
+mod rounds;
 
 use chain::core::Settings;
 use kit::{Room, bundler, key};

@@ -1,0 +1,152 @@
+//! What is too much for one round goes on in the next ones, and a crash in between leaves a chain that goes on.
+
+use chain::block::CarriedBlock;
+use chain::core::{Event, Settings, Verdict, limits::ROUND_BYTES, why_left};
+use chain::message::{Announcement, Gossip};
+use chain::port::{Table, WriteBatch};
+use chain::{Anchor, Body, Transaction};
+use primitives::Hash;
+
+use crate::bench::{Bench, Maker, Manner};
+use crate::branches::payment;
+use crate::kit::{account, genesis, key};
+
+/// Payments with long messages: some 1,160 bytes each.
+pub fn heavy(from: usize, count: u64, first: u64) -> Vec<Transaction> {
+    let heavy = |n| {
+        let mut transaction = payment(from, n);
+        transaction.body = Body::Payment {
+            to: account(1),
+            amount: first + n,
+            message: vec![b'x'; 1_000],
+        };
+        transaction
+    };
+    (0..count).map(heavy).collect()
+}
+
+/// Twenty blocks of two megabytes each; what lies in a store is not asked for its signatures.
+pub fn heavy_chain() -> Maker {
+    let mut maker = Maker::new();
+    for block in 0..20 {
+        maker.add(0, heavy(2, 1_800, block * 10_000));
+    }
+    let bytes: usize = maker
+        .blocks
+        .iter()
+        .map(|block| block.header.body_bytes as usize)
+        .sum();
+    assert!(bytes > 2 * ROUND_BYTES, "{bytes}");
+    maker
+}
+
+#[test]
+fn blocks_beside_the_chain_join_and_are_taken_back_a_part_in_each_round() {
+    let maker = heavy_chain();
+    let mut bench = Bench::new(Settings::default());
+    bench.run_to(5_000);
+    // What waits here refers to a block that joins in a later round.
+    let mut waiting = payment(3, 5);
+    waiting.anchor = Anchor::at(12, &maker.blocks[11].hash);
+    waiting.sign(&genesis().hash, &key(3));
+    let id = waiting.id(&genesis().hash);
+    let mut batch = WriteBatch::default();
+    batch.put(Table::Pool, id.0, waiting.to_bytes());
+    bench.store.commit(batch);
+    bench.reopen_with(&maker.blocks);
+    assert!((1..20).contains(&bench.height()), "{}", bench.height());
+    // Nobody empties a pool that is not there yet.
+    bench.tell_only(Event::ClearPool { ticket: 9 });
+    bench.round();
+    let busy = bench.orders.pop().and_then(Result::err);
+    assert!(busy.is_some_and(|busy| busy.code == "chain_order.busy"));
+    // Killed before the last round.
+    assert!((1..20).contains(&bench.height()), "{}", bench.height());
+    bench.restart();
+    assert_eq!(bench.tip(), maker.blocks[19].hash);
+    assert!(bench.core.pool().contains(&id));
+    assert_eq!(why_left(&bench.store, &id), Ok(None));
+
+    // Killed in the middle of an order: what was taken back joins again, and the order can be given again.
+    let (ticket, height) = (1, 0);
+    bench.tell_only(Event::PopOff { ticket, height });
+    bench.round();
+    assert!((1..20).contains(&bench.height()), "{}", bench.height());
+    bench.tell_only(Event::PopOff { ticket, height });
+    bench.round();
+    let busy = bench.orders.pop().and_then(Result::err);
+    assert!(busy.is_some_and(|busy| busy.code == "chain_order.busy"));
+    bench.restart();
+    assert_eq!(bench.tip(), maker.blocks[19].hash);
+    let order = Event::Trust {
+        ticket,
+        height: 3,
+        hash: Hash::plain(b"another"),
+    };
+    bench.tell(order);
+    let trusted = bench.orders.pop().expect("an order is answered");
+    assert_eq!(
+        trusted.as_deref(),
+        Ok("the block is trusted; 18 blocks were taken back")
+    );
+    bench.restart();
+    assert_eq!(bench.height(), 2, "what contradicts it does not join again");
+    bench.tell(Event::PopOff { ticket, height });
+    let popped = bench.orders.pop().expect("an order is answered");
+    assert_eq!(popped.as_deref(), Ok("2 blocks were taken back"));
+    assert_eq!(bench.height(), 0);
+    assert!(
+        bench.batch_bytes_max < 3 * ROUND_BYTES,
+        "{}",
+        bench.batch_bytes_max
+    );
+}
+
+#[test]
+fn what_is_held_waits_for_a_change_of_branch_that_takes_several_rounds() {
+    let mut shared = heavy(2, 8_000, 0);
+    for transaction in &mut shared {
+        transaction.sign(&genesis().hash, &key(2));
+    }
+    let block = |amount: u64| {
+        let mut maker = Maker::new();
+        let mut all = shared.clone();
+        all.push(payment(3, amount));
+        maker.add(0, all);
+        maker
+    };
+    // Of one forger at one second: the smaller hash is better, and comes last.
+    let mut both = [block(1), block(2)];
+    both.sort_by_key(|maker| std::cmp::Reverse(maker.blocks[0].hash));
+    let [worse, mut better] = both;
+    let next = better.add(0, Vec::new());
+    let mut bench = Bench::new(Settings::default());
+    let time = better.blocks[0].header.time;
+    bench.run_to(time - 2);
+    bench.connect(0, &[], Manner::Honest);
+    bench.has(0, &[worse.blocks[0].clone(), better.blocks[0].clone()]);
+    for block in [&worse.blocks[0], &better.blocks[0]] {
+        assert_eq!(
+            announce_without_ids(&mut bench, block),
+            Some(Verdict::Accept)
+        );
+    }
+    assert_eq!(
+        bench.announce(0, &next),
+        None,
+        "it waits for its predecessor"
+    );
+    assert_eq!(bench.height(), 0, "all are ahead of the clock");
+    bench.run_to(time);
+    assert_eq!(bench.tip(), better.blocks[0].hash);
+    bench.run_to(next.header.time);
+    assert_eq!(bench.tip(), next.hash);
+}
+
+fn announce_without_ids(bench: &mut Bench, block: &CarriedBlock) -> Option<Verdict> {
+    let message = Gossip::Block(Announcement {
+        header: block.header.clone(),
+        ids: Vec::new(),
+    });
+    bench.gossip(0, message.to_bytes())
+}
