@@ -278,7 +278,8 @@ impl<R: Reads<Table>> Core<R> {
             return Ok(());
         }
         let mut at = 0;
-        while at < self.held.len() {
+        // What is taken up may begin a change of branch that goes on in the next round: until it ends, all that is held waits.
+        while at < self.held.len() && self.switch.is_none() {
             let held = &self.held[at];
             let ready = match &held.what {
                 Waiting::Announced { announcement, .. } => {
