@@ -57,7 +57,7 @@ impl<R: Reads<Table>> Core<R> {
         for one in left {
             let id = one.carried.id;
             // It may be back already, or in a block.
-            if self.pool.contains(&id) {
+            if self.pool.contains(&id) || self.is_confirmed(&id)? {
                 continue;
             }
             self.forget_own(&id);

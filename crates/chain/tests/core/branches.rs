@@ -1,7 +1,7 @@
 //! Which branch wins, what it takes to be followed, and what never happens to a core.
 
 use chain::block::CarriedBlock;
-use chain::core::{Event, Notice, Settings, Verdict, limits};
+use chain::core::{Event, Notice, Settings, Verdict, limits, why_left};
 use chain::message::{Answer, Question, Status};
 use chain::state::Pruned;
 use chain::{AccountId, Anchor, Body, ChainId, Transaction};
@@ -109,6 +109,40 @@ fn a_longer_branch_is_followed_by_its_headers_and_payments_of_ours_wait_again() 
     );
     let balance = bench.core.overlay().balance(&account(1), ChainId::PARENT);
     assert!(balance.unwrap() >= EACH + 7);
+}
+
+#[test]
+fn what_has_no_room_when_it_is_taken_back_and_is_in_the_branch_has_not_left() {
+    let mut common = Maker::new();
+    common.add_many(4, 0);
+    let paid = payment(2, 5);
+    let mut ours = common.fork(4);
+    ours.add(1, vec![paid.clone()]);
+    ours.add_many(2, 1);
+    let mut theirs = common.fork(4);
+    theirs.add(0, vec![paid.clone()]);
+    theirs.add_many(5, 0);
+    let mut settings = Settings::default();
+    settings.pool.transactions_max = 1;
+    let mut bench = core_with(&common, settings);
+    bench.connect(1, &ours.blocks, Manner::Honest);
+    bench.run_to(5_020);
+    assert_eq!(bench.tip(), ours.blocks[6].hash);
+    let mut dearer = payment(3, 1);
+    dearer.fee = 10_000;
+    dearer.sign(&genesis().hash, &key(3));
+    bench.tell(Event::Submit {
+        ticket: 1,
+        transactions: vec![dearer],
+    });
+    assert!(bench.outcomes.iter().all(Result::is_ok));
+    bench.connect(2, &theirs.blocks, Manner::Honest);
+    bench.run_to(5_050);
+    assert_eq!(bench.tip(), theirs.blocks[9].hash);
+    let id = paid.id(&genesis().hash);
+    assert_eq!(why_left(&bench.store, &id), Ok(None));
+    let left = |notice: &Notice| matches!(notice, Notice::Left { .. });
+    assert!(!bench.notices.iter().any(left), "{:?}", bench.notices);
 }
 
 #[test]
