@@ -106,6 +106,16 @@ pub enum Notice {
         /// Why: a code of [`crate::ERRORS`].
         reason: &'static str,
     },
+    /// A peer claims a better branch that forks off deeper than blocks can be taken back, so that it cannot be judged: this node goes on
+    /// with its own. Told once for each peer while it is connected.
+    TooDeep {
+        /// Who claims it.
+        peer: PeerId,
+        /// The height of the last block that both have, as far as is known.
+        common: u32,
+        /// The tip that it claims.
+        other: Hash,
+    },
     /// The network has a better branch beyond the rollback limit: this node has stopped following.
     Stuck {
         /// The height of the last block that both have, as far as is known.

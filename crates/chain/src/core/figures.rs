@@ -83,7 +83,7 @@ pub struct Figures {
     pub forks: u64,
     /// Blocks that the deepest of them took back.
     pub deepest_fork: u32,
-    /// Branches of peers that fork off so deep that they cannot even be judged.
+    /// How often a peer's branch was found to fork off so deep that it cannot even be judged.
     pub deep_branches: u64,
     /// Blocks of others that broke a rule.
     pub bad_blocks: u64,

@@ -7,7 +7,7 @@ use primitives::Hash;
 use super::download::Download;
 use super::limits::{BRANCH_HEADERS_MAX, COOL_DOWN_MS, PATIENCE_MS, points};
 use super::questions::Purpose;
-use super::{Core, PeerId};
+use super::{Action, Core, Notice, PeerId};
 use crate::Header;
 use crate::message::{HEADERS_MAX, LOCATOR_MAX, Question};
 use crate::port::{Reads, StoreFailure, Table};
@@ -50,6 +50,8 @@ enum Finding {
     Early,
     /// The branch begins elsewhere: once more.
     Again,
+    /// The branch begins after this height of ours, too deep to be judged.
+    TooDeep(u32),
     /// The peer's fault.
     Bad(u32, &'static str),
 }
@@ -202,6 +204,11 @@ impl<R: Reads<Table>> Core<R> {
             }
             Finding::Early => {}
             Finding::Again => return Ok(()),
+            Finding::TooDeep(common) => {
+                self.cannot_judge(peer, common);
+                self.cool_down(peer);
+                return Ok(());
+            }
             Finding::Bad(points, code) => {
                 if points > 0 {
                     self.penalise(peer, points, code);
@@ -272,8 +279,7 @@ impl<R: Reads<Table>> Core<R> {
                 return Ok(Finding::Good);
             }
             if !self.may_be_taken_back(height)? {
-                self.counters.deep_branches += 1;
-                return Ok(Finding::Bad(0, "chain_peer.too_deep"));
+                return Ok(Finding::TooDeep(height));
             }
             candidate.branch = match Branch::at(&self.rows, &genesis, height) {
                 Ok(branch) => Some(branch),
@@ -327,6 +333,24 @@ impl<R: Reads<Table>> Core<R> {
         }
         let first = height.saturating_add(1).to_be_bytes();
         Ok(self.rows.get(Table::Undo, &first)?.is_some())
+    }
+
+    /// A peer claims a better branch from so far below that nothing here bounds what its forgers hold: whoever says so may lie, so the node
+    /// goes on with its own, and tells its operator, once for each peer while it is connected.
+    fn cannot_judge(&mut self, peer: PeerId, common: u32) {
+        self.counters.deep_branches += 1;
+        let Some(known) = self.peers.get_mut(&peer) else {
+            return;
+        };
+        let other = known.status.map_or(Hash::ZERO, |status| status.tip);
+        if std::mem::replace(&mut known.too_deep_said, true) {
+            return;
+        }
+        self.actions.push(Action::Notice(Box::new(Notice::TooDeep {
+            peer,
+            common,
+            other,
+        })));
     }
 
     /// Its headers show that the branch is better than ours: it is downloaded, or it forks too deep.

@@ -21,6 +21,8 @@ pub(super) struct Peer {
     pub(super) asked: usize,
     /// Refused transactions that it brought since the last count.
     pub(super) useless: u32,
+    /// It has been said that its branch forks off too deep to be judged.
+    pub(super) too_deep_said: bool,
     budget: Budget,
 }
 
@@ -52,6 +54,7 @@ impl Peers {
             busy_until_ms: 0,
             asked: 0,
             useless: 0,
+            too_deep_said: false,
             budget: Budget {
                 bytes: SERVED_BYTES_BURST,
                 at_ms: now_ms,

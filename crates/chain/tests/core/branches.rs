@@ -8,7 +8,7 @@ use chain::{AccountId, Anchor, Body, ChainId, Transaction};
 use primitives::{Hash, KeyPair};
 
 use crate::bench::{Bench, Maker, Manner};
-use crate::kit::{EACH, account, forgetful, genesis, key, public};
+use crate::kit::{EACH, account, forgetful, genesis, key, peer, public};
 
 /// A payment on the parent chain by an account, made at genesis.
 pub fn payment(from: usize, amount: u64) -> Transaction {
@@ -171,7 +171,7 @@ fn a_branch_beyond_the_rollback_limit_stops_the_node_until_an_operator_speaks() 
 }
 
 #[test]
-fn a_branch_that_cannot_even_be_judged_is_not_followed() {
+fn a_branch_that_cannot_even_be_judged_is_not_followed_and_the_operator_is_told_once() {
     let mut ours = Maker::new();
     ours.add_many(30, 3);
     let mut theirs = Maker::new();
@@ -182,7 +182,23 @@ fn a_branch_that_cannot_even_be_judged_is_not_followed() {
     assert_eq!(bench.tip(), ours.blocks[29].hash);
     let figures = bench.core.figures();
     assert_eq!(figures.stuck, None);
-    assert!(figures.deep_branches > 0);
+    assert!(figures.deep_branches > 1, "it is looked at again and again");
+    let told: Vec<_> = bench
+        .notices
+        .iter()
+        .filter_map(|notice| match notice {
+            Notice::TooDeep {
+                peer,
+                common,
+                other,
+            } => Some((*peer, *common, *other)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(told, [(peer(1), 0, theirs.blocks[39].hash)]);
+    let next = ours.make(0, Vec::new());
+    assert_eq!(bench.announce(0, &next), Some(Verdict::Accept));
+    assert_eq!(bench.tip(), next.hash, "it goes on with its own");
     let (ticket, height) = (1, 0);
     bench.tell(Event::PopOff { ticket, height });
     let refused = bench.orders.pop().and_then(Result::err);

@@ -65,6 +65,7 @@ chain_metrics! {
     pool_bytes: Gauge = "tally_chain_pool_bytes", "Bytes of transactions in no block yet.";
     peers: Gauge = "tally_chain_peers", "Peers connected.";
     stuck: Gauge = "tally_chain_stuck", "1 while a better branch lies beyond the rollback limit.";
+    deep_branches: Counter = "tally_chain_deep_branches_total", "How often a peer claimed a better branch that forks off deeper than blocks can be taken back: it cannot be judged, see chain_peer.too_deep.";
     catching_up: Gauge = "tally_chain_catching_up_blocks", "Blocks that a peer has told of and that are missing here.";
     blocks_added: Counter = "tally_chain_blocks_added_total", "Blocks that joined the main chain, those taken back later included.";
     blocks_popped: Counter = "tally_chain_blocks_popped_total", "Blocks taken back.";

@@ -85,6 +85,18 @@ fn note(shared: &Shared, notice: Notice) {
             metrics.count_reason(&metrics.left, reason);
             tracing::debug!(%id, reason, "a transaction left the pool without a block");
         }
+        Notice::TooDeep {
+            peer,
+            common,
+            other,
+        } => tracing::warn!(
+            code = "chain_peer.too_deep",
+            %peer,
+            common,
+            %other,
+            "a peer claims a better branch that forks deeper than blocks can be taken back: it cannot be checked, and this node goes \
+             on with its own; compare the tips of nodes that you trust (docs/guides/chain-forks.md)"
+        ),
         Notice::Stuck { common, other } => tracing::error!(
             common,
             %other,

@@ -379,6 +379,9 @@ impl World {
             Notice::Left { id, reason } => {
                 self.note(n, || format!("{} left: {reason}", id.short()))
             }
+            Notice::TooDeep { peer, common, .. } => {
+                self.note(n, || format!("{peer} claims a branch from {common} on"));
+            }
             Notice::Stuck { common, .. } => {
                 self.violated(format!("node {n} is stuck at {common}"));
             }

@@ -27,7 +27,10 @@ pub(super) async fn follow(State(api): State<Arc<Api>>) -> Answered {
         }
         loop {
             let event = match notices.recv().await {
-                Ok(notice) => told(&notice),
+                Ok(notice) => match told(&notice) {
+                    Some(event) => event,
+                    None => continue,
+                },
                 Err(RecvError::Lagged(_)) => return slow(),
                 Err(RecvError::Closed) => {
                     return cut(Refusal::listed(&NODE_STOPPING, "the node is stopping"));
@@ -40,8 +43,9 @@ pub(super) async fn follow(State(api): State<Arc<Api>>) -> Answered {
     })
 }
 
-fn told(notice: &Notice) -> Bytes {
-    match notice {
+/// What clients are told; nothing of what only the log says.
+fn told(notice: &Notice) -> Option<Bytes> {
+    Some(match notice {
         Notice::Added { header, hash, own } => {
             let added = BlockAdded {
                 height: header.height,
@@ -83,5 +87,6 @@ fn told(notice: &Notice) -> Bytes {
             };
             event(STUCK, None, &stuck)
         }
-    }
+        Notice::TooDeep { .. } => return None,
+    })
 }

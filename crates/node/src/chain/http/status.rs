@@ -173,6 +173,7 @@ impl Api {
         metrics.bundled.set(figures.bundled);
         metrics.accepted.set(figures.accepted);
         metrics.bad_blocks.set(figures.bad_blocks);
+        metrics.deep_branches.set(figures.deep_branches);
         metrics.forks.set(figures.forks);
         metrics.store_bytes.set_count(self.store_bytes().await);
         let gossip = shared.peers.handle().figures();
