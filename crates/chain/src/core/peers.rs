@@ -118,9 +118,9 @@ impl Peer {
         self.budget.bytes >= SERVED_BYTES_LEAST
     }
 
-    /// Counts an answer.
-    pub(super) fn served(&mut self, bytes: usize) {
-        let bytes = (bytes as u64).max(SERVED_BYTES_LEAST);
+    /// Counts an answer: its bytes, or the work that it took if that was more.
+    pub(super) fn served(&mut self, bytes: usize, work: usize) {
+        let bytes = (bytes.max(work) as u64).max(SERVED_BYTES_LEAST);
         self.budget.bytes = self.budget.bytes.saturating_sub(bytes);
     }
 }

@@ -2,14 +2,36 @@
 
 use primitives::Hash;
 
-use super::limits::{ANSWER_BYTES, points};
+use super::limits::{
+    ANSWER_BYTES, SERVED_BYTES_PER_LOOK, SERVED_BYTES_PER_SCANNED, SERVED_DECODED_FACTOR,
+    SERVED_WORK_MAX, points,
+};
 use super::side::Side;
 use super::{Action, Core, PeerId, Ticket};
+use crate::block::CarriedBlock;
 use crate::message::{Answer, HEADERS_MAX, IDS_MAX, Listed, Question};
 use crate::port::{Reads, StoreFailure, Table};
-use crate::state::read;
+use crate::state::{carried_block, read};
 use crate::transaction::Body;
 use crate::{Transaction, TxId};
+
+/// What an answer has cost so far, counted as bytes: what is looked for and read may be far more than what is found and sent.
+#[derive(Debug, Default)]
+struct Work(usize);
+
+impl Work {
+    fn add(&mut self, bytes: usize) {
+        self.0 = self.0.saturating_add(bytes);
+    }
+
+    fn look(&mut self) {
+        self.add(SERVED_BYTES_PER_LOOK);
+    }
+
+    fn is_enough(&self) -> bool {
+        self.0 >= SERVED_WORK_MAX
+    }
+}
 
 impl<R: Reads<Table>> Core<R> {
     pub(super) fn serve(
@@ -23,8 +45,9 @@ impl<R: Reads<Table>> Core<R> {
             .peers
             .get_mut(&peer)
             .is_some_and(|peer| peer.may_be_served(now_ms));
+        let mut work = Work::default();
         let answer = match Question::read(bytes) {
-            Ok(question) if served => self.answer_to(peer, question)?,
+            Ok(question) if served => self.answer_to(peer, question, &mut work)?,
             Ok(_) => Answer::Busy,
             Err(rejection) => {
                 self.penalise(peer, points::GARBAGE, rejection.code);
@@ -33,30 +56,41 @@ impl<R: Reads<Table>> Core<R> {
         };
         let bytes = answer.to_bytes();
         if let Some(peer) = self.peers.get_mut(&peer) {
-            peer.served(bytes.len());
+            peer.served(bytes.len(), work.0);
         }
         self.actions.push(Action::Answer { ticket, bytes });
         Ok(())
     }
 
-    fn answer_to(&mut self, peer: PeerId, question: Question) -> Result<Answer, StoreFailure> {
+    fn answer_to(
+        &mut self,
+        peer: PeerId,
+        question: Question,
+        work: &mut Work,
+    ) -> Result<Answer, StoreFailure> {
         Ok(match question {
             Question::Status(status) => {
                 self.stands(peer, status);
                 Answer::Status(self.status())
             }
-            Question::Headers { locator } => self.headers_after(&locator)?,
-            Question::Bodies(hashes) => Answer::Bodies(self.bodies_of(&hashes)?),
+            Question::Headers { locator } => self.headers_after(&locator, work)?,
+            Question::Bodies(hashes) => Answer::Bodies(self.bodies_of(&hashes, work)?),
             Question::Transactions { block, ids } => {
-                Answer::Transactions(self.transactions_of(&block, &ids)?)
+                let in_blocks = block != Hash::ZERO;
+                Answer::Transactions(self.transactions_of(in_blocks, &ids, work)?)
             }
-            Question::Parents { block, ids } => Answer::Parents(self.parents_of(&block, &ids)?),
-            Question::PoolIds { after } => Answer::PoolIds(self.pool_ids_after(&after)),
+            Question::Parents { block, ids } => {
+                Answer::Parents(self.parents_of(&block, &ids, work)?)
+            }
+            Question::PoolIds { after } => Answer::PoolIds(self.pool_ids_after(&after, work)),
         })
     }
 
     /// Ids of the pool above one, ascending, a page of them: child blocks are not compared, bundlers make new ones.
-    fn pool_ids_after(&self, after: &TxId) -> Vec<TxId> {
+    fn pool_ids_after(&self, after: &TxId, work: &mut Work) -> Vec<TxId> {
+        // The pool has no order of ids: each page looks at all of them.
+        let count = self.pool.figures().transactions;
+        work.add(count.saturating_mul(SERVED_BYTES_PER_SCANNED));
         let above = self.pool.ids().filter(|id| id > after);
         let mut ids: Vec<TxId> = above
             .filter(|id| self.pool.child_block(id).is_none())
@@ -69,8 +103,9 @@ impl<R: Reads<Table>> Core<R> {
         ids
     }
 
-    fn headers_after(&self, locator: &[Hash]) -> Result<Answer, StoreFailure> {
+    fn headers_after(&self, locator: &[Hash], work: &mut Work) -> Result<Answer, StoreFailure> {
         for hash in locator {
+            work.look();
             if let Some(height) = self.height_of(hash)? {
                 let rows = read::headers(&self.rows, height.saturating_add(1), HEADERS_MAX)?;
                 return Ok(Answer::Headers {
@@ -85,103 +120,110 @@ impl<R: Reads<Table>> Core<R> {
         })
     }
 
-    fn bodies_of(&self, hashes: &[Hash]) -> Result<Vec<Vec<u8>>, StoreFailure> {
+    fn bodies_of(&self, hashes: &[Hash], work: &mut Work) -> Result<Vec<Vec<u8>>, StoreFailure> {
         let (mut bodies, mut bytes) = (Vec::new(), 0);
         for hash in hashes {
-            let Some(body) = self.body_of(hash)? else {
+            work.look();
+            let row = match self.height_of(hash)? {
+                Some(height) => read::header(&self.rows, height)?,
+                None => None,
+            };
+            let is_full = |more: usize| bytes + more > ANSWER_BYTES && !bodies.is_empty();
+            let found = match row {
+                Some(row) if is_full(row.header.body_bytes as usize) => break,
+                Some(row) => read::body_bytes(&self.rows, &row.header)?,
+                None => Side::body(&self.rows, hash)?,
+            };
+            let Some(body) = found else {
                 break;
             };
-            bytes += body.len();
-            if bytes > ANSWER_BYTES && !bodies.is_empty() {
+            // One from beside the chain may have been read in vain.
+            work.add(body.len());
+            if is_full(body.len()) {
                 break;
             }
+            bytes += body.len();
             bodies.push(body);
         }
         Ok(bodies)
     }
 
-    /// A body as carried, of the chain or from beside it.
-    fn body_of(&self, hash: &Hash) -> Result<Option<Vec<u8>>, StoreFailure> {
-        let Some(height) = self.height_of(hash)? else {
-            return Side::body(&self.rows, hash);
-        };
-        match read::header(&self.rows, height)? {
-            Some(row) => read::body_bytes(&self.rows, &row.header),
-            None => Ok(None),
-        }
-    }
-
-    /// A transaction of the pool, or of the chain.
-    fn transaction_of(
-        &self,
-        in_blocks: bool,
-        id: &TxId,
-    ) -> Result<Option<Transaction>, StoreFailure> {
-        if let Some(carried) = self.pool.get(id) {
-            return Ok(Some(carried.transaction.clone()));
-        }
-        if !in_blocks {
-            return Ok(None);
-        }
-        match read::place_of(&self.rows, id)? {
-            Some(place) => read::transaction_at(&self.rows, place),
-            None => Ok(None),
-        }
-    }
-
+    /// Transactions of the pool, and of the chain if that is asked for: those that are there, in the order of the ids.
     fn transactions_of(
         &self,
-        block: &Hash,
+        in_blocks: bool,
         ids: &[TxId],
+        work: &mut Work,
     ) -> Result<Vec<Transaction>, StoreFailure> {
-        let (mut transactions, mut bytes) = (Vec::new(), 0);
-        for id in ids {
-            if let Some(transaction) = self.transaction_of(*block != Hash::ZERO, id)? {
-                bytes += transaction.to_bytes().len();
-                transactions.push(transaction);
-                if bytes >= ANSWER_BYTES {
-                    break;
-                }
+        let (mut found, mut bytes) = (Vec::new(), 0);
+        let mut places = Vec::new();
+        for (at, id) in ids.iter().enumerate() {
+            if bytes >= ANSWER_BYTES || work.is_enough() {
+                break;
+            }
+            if let Some(carried) = self.pool.get(id) {
+                bytes += carried.bytes as usize;
+                found.push((at, carried.transaction.clone()));
+            } else if in_blocks {
+                work.look();
+                let place = read::place_of(&self.rows, id)?;
+                places.extend(place.map(|place| (place, at)));
             }
         }
-        Ok(transactions)
+        // In the order of places, so that what stands side by side is read at once.
+        places.sort_unstable();
+        let mut reader = read::TransactionReader::new(&self.rows);
+        let looked = work.0;
+        for (place, at) in places {
+            if bytes >= ANSWER_BYTES || work.is_enough() {
+                break;
+            }
+            let transaction = reader.at(place)?;
+            work.0 = looked.saturating_add(reader.bytes_read());
+            if let Some(transaction) = transaction {
+                bytes += transaction.to_bytes().len();
+                found.push((at, transaction));
+            }
+        }
+        found.sort_unstable_by_key(|(at, _)| *at);
+        Ok(found.into_iter().map(|(_, found)| found).collect())
     }
 
-    fn parents_of(&self, block: &Hash, ids: &[TxId]) -> Result<Vec<Listed>, StoreFailure> {
-        let carried = match self.height_of(block)? {
-            Some(height) => crate::state::carried_block(&self.rows, &self.genesis, height)?,
-            None => self.side.get(&self.rows, &self.genesis, block)?,
+    /// A block, of the chain or from beside it.
+    fn block_of(&self, hash: &Hash, work: &mut Work) -> Result<Option<CarriedBlock>, StoreFailure> {
+        work.look();
+        let block = match self.height_of(hash)? {
+            Some(height) => carried_block(&self.rows, &self.genesis, height)?,
+            None => self.side.get(&self.rows, &self.genesis, hash)?,
         };
+        let bytes = block
+            .as_ref()
+            .map_or(0, |block| block.header.body_bytes as usize);
+        work.add(bytes.saturating_mul(SERVED_DECODED_FACTOR));
+        Ok(block)
+    }
+
+    fn parents_of(
+        &self,
+        hash: &Hash,
+        ids: &[TxId],
+        work: &mut Work,
+    ) -> Result<Vec<Listed>, StoreFailure> {
         let (mut listed, mut bytes) = (Vec::new(), 0);
+        // The block is read only for what is not in the pool.
+        let mut block = None;
         for id in ids {
-            let in_block = carried.as_ref().and_then(|block| {
-                let at = block
-                    .body
-                    .binary_search_by_key(id, |entry| entry.transaction.id);
-                at.ok().map(|at| &block.body[at])
-            });
-            let one = if let Some(entry) = in_block {
-                Listed {
-                    transaction: entry.transaction.transaction.clone(),
-                    ids: entry.children.iter().map(|child| child.id).collect(),
+            let mut one = self.listed_in_pool(id);
+            if one.is_none() {
+                if block.is_none() {
+                    block = Some(self.block_of(hash, work)?);
                 }
-            } else if let Some(child_block) = self.pool.child_block(id) {
-                Listed {
-                    transaction: child_block.transaction().transaction.clone(),
-                    ids: child_block.ids().to_vec(),
-                }
-            } else {
-                match self.pool.get(id) {
-                    Some(carried)
-                        if !matches!(carried.transaction.body, Body::ChildBlock { .. }) =>
-                    {
-                        Listed {
-                            transaction: carried.transaction.clone(),
-                            ids: Vec::new(),
-                        }
-                    }
-                    _ => continue,
-                }
+                one = block
+                    .as_ref()
+                    .and_then(|block| listed_in(block.as_ref()?, id));
+            }
+            let Some(one) = one else {
+                continue;
             };
             bytes += one.transaction.to_bytes().len() + 32 * one.ids.len();
             listed.push(one);
@@ -191,4 +233,32 @@ impl<R: Reads<Table>> Core<R> {
         }
         Ok(listed)
     }
+
+    /// A parent transaction of the pool, with its list if it is a child block.
+    fn listed_in_pool(&self, id: &TxId) -> Option<Listed> {
+        if let Some(child_block) = self.pool.child_block(id) {
+            return Some(Listed {
+                transaction: child_block.transaction().transaction.clone(),
+                ids: child_block.ids().to_vec(),
+            });
+        }
+        let carried = self.pool.get(id)?;
+        let bundles = matches!(carried.transaction.body, Body::ChildBlock { .. });
+        (!bundles).then(|| Listed {
+            transaction: carried.transaction.clone(),
+            ids: Vec::new(),
+        })
+    }
+}
+
+/// The same of a block.
+fn listed_in(block: &CarriedBlock, id: &TxId) -> Option<Listed> {
+    let at = block
+        .body
+        .binary_search_by_key(id, |entry| entry.transaction.id);
+    let entry = block.body.get(at.ok()?)?;
+    Some(Listed {
+        transaction: entry.transaction.transaction.clone(),
+        ids: entry.children.iter().map(|child| child.id).collect(),
+    })
 }

@@ -92,29 +92,73 @@ pub fn transaction_at(
     reads: &impl Reads<Table>,
     place: Place,
 ) -> Result<Option<Transaction>, StoreFailure> {
-    let offset = place.offset as usize;
-    let wrong = || {
-        damaged(format!(
-            "no transaction at {} of block {}",
-            place.offset, place.height
-        ))
-    };
-    let first = u16::try_from(offset / rows::PIECE_BYTES).map_err(|_| wrong())?;
-    let start = offset % rows::PIECE_BYTES;
-    // One piece, and the next where the transaction may reach into it.
-    let mut bytes = pieces(reads, place.height, first, 1)?;
-    if bytes.is_empty() {
-        return Ok(None);
+    TransactionReader::new(reads).at(place)
+}
+
+/// Reads transactions at places: what was read for the last one serves the next one too, so places in order cost each piece of a body once.
+#[derive(Debug)]
+pub struct TransactionReader<'a, R> {
+    reads: &'a R,
+    height: u32,
+    first: u16,
+    /// The piece, or two; empty before anything is read.
+    bytes: Vec<u8>,
+    bytes_read: usize,
+}
+
+impl<'a, R: Reads<Table>> TransactionReader<'a, R> {
+    /// Nothing is read yet.
+    pub fn new(reads: &'a R) -> Self {
+        Self {
+            reads,
+            height: 0,
+            first: 0,
+            bytes: Vec::new(),
+            bytes_read: 0,
+        }
     }
-    if bytes.len() == rows::PIECE_BYTES
-        && bytes.len() - start.min(bytes.len()) < TRANSACTION_BYTES_MAX
-    {
-        bytes = pieces(reads, place.height, first, 2)?;
+
+    /// Bytes of bodies that it has read.
+    #[must_use]
+    pub fn bytes_read(&self) -> usize {
+        self.bytes_read
     }
-    let bytes = bytes.get(start..).ok_or_else(wrong)?;
-    let (transaction, _) =
-        transaction::read(bytes).map_err(|rejection| damaged(rejection.to_string()))?;
-    Ok(Some(transaction))
+
+    /// The transaction at a place; `None` if the body has been pruned.
+    pub fn at(&mut self, place: Place) -> Result<Option<Transaction>, StoreFailure> {
+        let offset = place.offset as usize;
+        let wrong = || {
+            damaged(format!(
+                "no transaction at {} of block {}",
+                place.offset, place.height
+            ))
+        };
+        let first = u16::try_from(offset / rows::PIECE_BYTES).map_err(|_| wrong())?;
+        let start = offset % rows::PIECE_BYTES;
+        // One piece, and the next where the transaction may reach into it.
+        if self.bytes.is_empty() || (self.height, self.first) != (place.height, first) {
+            self.load(place.height, first, 1)?;
+        }
+        if self.bytes.is_empty() {
+            return Ok(None);
+        }
+        if self.bytes.len() == rows::PIECE_BYTES
+            && self.bytes.len() - start.min(self.bytes.len()) < TRANSACTION_BYTES_MAX
+        {
+            self.load(place.height, first, 2)?;
+        }
+        let bytes = self.bytes.get(start..).ok_or_else(wrong)?;
+        let (transaction, _) =
+            transaction::read(bytes).map_err(|rejection| damaged(rejection.to_string()))?;
+        Ok(Some(transaction))
+    }
+
+    fn load(&mut self, height: u32, first: u16, count: usize) -> Result<(), StoreFailure> {
+        self.bytes = pieces(self.reads, height, first, count)?;
+        (self.height, self.first) = (height, first);
+        self.bytes_read = self.bytes_read.saturating_add(self.bytes.len());
+        Ok(())
+    }
 }
 
 /// What an account has, by chain.

@@ -5,6 +5,7 @@ mod branches;
 mod bundling;
 mod kit;
 mod rounds;
+mod served;
 
 use chain::core::Settings;
 use kit::{Room, bundler, key};

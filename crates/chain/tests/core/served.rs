@@ -1,0 +1,80 @@
+//! Peers are charged for the work that their questions make, not for what they are answered.
+
+use chain::TxId;
+use chain::core::{Event, Settings, limits};
+use chain::message::{Answer, QUESTION_IDS_MAX, Question};
+
+use crate::bench::{Bench, Manner};
+use crate::kit::genesis;
+use crate::rounds::heavy_chain;
+
+#[test]
+fn a_question_costs_its_asker_what_it_costs_to_answer() {
+    let maker = heavy_chain();
+    let mut bench = Bench::new(Settings::default());
+    bench.run_to(5_000);
+    bench.reopen_with(&maker.blocks);
+    bench.rounds();
+    assert_eq!(bench.height(), 20);
+    let block = maker.blocks[0].hash;
+    let unknown: Vec<TxId> = (0..QUESTION_IDS_MAX as u32)
+        .map(|n| {
+            let mut id = [0; 32];
+            id[28..].copy_from_slice(&n.to_be_bytes());
+            TxId(id)
+        })
+        .collect();
+    let absent = unknown[..1].to_vec();
+    // All but the pool's answer nothing of any length; so many are answered at once, at most.
+    let mut cases = vec![
+        (
+            Question::Parents { block, ids: absent },
+            limits::SERVED_BYTES_BURST as usize / (4 * maker.blocks[0].header.body_bytes as usize),
+        ),
+        (
+            Question::Transactions {
+                block,
+                ids: unknown,
+            },
+            limits::SERVED_BYTES_BURST as usize / limits::SERVED_WORK_MAX,
+        ),
+    ];
+    let busy = |bench: &mut Bench, peer: usize, question: Question, most: usize| {
+        bench.connect(peer, &[], Manner::Honest);
+        let bytes = question.to_bytes();
+        let at = (0..20_000).find(|_| bench.ask(peer, bytes.clone()) == Answer::Busy);
+        assert!(
+            at.is_some_and(|at| (most..=most + 1).contains(&at)),
+            "{question:?}: {at:?} of {most}"
+        );
+    };
+    for (peer, (question, most)) in cases.drain(..).enumerate() {
+        busy(&mut bench, peer, question, most);
+    }
+    // What is found comes in the order of the question, whatever block it is in.
+    let mut ids: Vec<TxId> = maker.blocks[..4]
+        .iter()
+        .flat_map(|block| block.body.iter().step_by(300))
+        .map(|entry| entry.transaction.id)
+        .collect();
+    ids.sort_unstable();
+    bench.connect(3, &[], Manner::Honest);
+    let question = Question::Transactions {
+        block,
+        ids: ids.clone(),
+    };
+    let Answer::Transactions(found) = bench.ask(3, question.to_bytes()) else {
+        panic!("another answer");
+    };
+    let found: Vec<TxId> = found.iter().map(|one| one.id(&genesis().hash)).collect();
+    assert_eq!(found, ids);
+    // A pool of what was taken back is looked through for nothing.
+    let (ticket, height) = (1, 0);
+    bench.tell(Event::PopOff { ticket, height });
+    let waiting = bench.core.pool().figures().transactions;
+    assert_eq!(waiting, 36_000);
+    let after = TxId([0xff; 32]);
+    let each = waiting * limits::SERVED_BYTES_PER_SCANNED;
+    let most = limits::SERVED_BYTES_BURST as usize / each;
+    busy(&mut bench, 5, Question::PoolIds { after }, most);
+}
