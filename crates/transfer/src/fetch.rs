@@ -3,11 +3,14 @@
 use ledger::{PartyId, TxId};
 
 use crate::event::Offer;
+use crate::pace::Pace;
 
 /// Most peers that one file is wanted from; more are refused.
 pub(crate) const SOURCES_MAX: usize = 4;
 /// How often a silent or forgetful peer is asked again before it is given up for now.
 pub(crate) const ASKED_AGAIN_MAX: u32 = 6;
+/// How often one that moves is asked again before its slot goes to others.
+pub(crate) const MOVING_AGAIN_MAX: u32 = 1;
 /// How often the pause before asking again doubles.
 const DOUBLINGS_MAX: u32 = 3;
 
@@ -19,7 +22,7 @@ pub(crate) struct Source {
     pub(crate) size_max: u64,
 }
 
-/// Where a fetch stands.
+/// Where a fetch stands. One that moves and of which nothing comes is queued again, behind all others.
 ///
 /// ```text
 ///  Away ─► Queued ─► Wanted ─► Offered ─► Opening ─► Moving ─► Publishing
@@ -58,8 +61,8 @@ pub(crate) struct Fetch {
     pub(crate) asked: u64,
     pub(crate) received: u64,
     pub(crate) written: u64,
-    /// When something was last heard of it, or asked.
-    pub(crate) heard_ms: u64,
+    /// When enough was last heard of it, or something asked.
+    pub(crate) pace: Pace,
     /// How often the peer was asked again since.
     pub(crate) asked_again: u32,
     /// All that is here of it came from the present source.
@@ -80,7 +83,7 @@ impl Fetch {
             asked: 0,
             received: 0,
             written: 0,
-            heard_ms: 0,
+            pace: Pace::default(),
             asked_again: 0,
             clean: true,
             resumed: false,

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use primitives::Hash;
 
+use crate::pace::Pace;
+
 /// A file of more chunks than this is a large one: it leaves some slots to others.
 const LARGE_CHUNKS: u64 = 4;
 /// Every so many choices the oldest goes first, whatever its size.
@@ -26,6 +28,12 @@ pub(crate) struct Inbound {
     pub(crate) moving: BTreeSet<Hash>,
     /// How many of them are large.
     pub(crate) large: usize,
+    /// When enough was last heard of it, about whatever file.
+    pub(crate) pace: Pace,
+    /// It kept a slot without filling it, and nothing has come since: it has one file at a time.
+    pub(crate) is_silent: bool,
+    /// Bytes that were asked for and are waited for no more, or asked for again: so many may still come for nothing.
+    pub(crate) late: u64,
     /// When it was last pointed out.
     pub(crate) told_ms: Option<u64>,
 }

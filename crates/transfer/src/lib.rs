@@ -23,6 +23,7 @@ mod inbound;
 mod message;
 mod options;
 mod out;
+mod pace;
 mod pump;
 mod receiving;
 mod serving;

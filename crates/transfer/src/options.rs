@@ -4,7 +4,7 @@
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Bytes asked for, on the way or waiting for the disk (fetched); being read or waiting for the network (served). One
-    /// chunk for each peer may come on top of what is served, so that no peer shuts others out.
+    /// chunk for each peer may come on top of each, so that no peer shuts others out.
     pub memory_bytes: u64,
     /// The same for one peer.
     pub peer_bytes: u64,
@@ -12,7 +12,7 @@ pub struct Options {
     pub file_bytes: u64,
     /// Bytes of a file in one message.
     pub chunk_bytes: u32,
-    /// Files fetched at once.
+    /// Files fetched at once. A peer of which none is may have one on top.
     pub at_once: usize,
     /// Files fetched at once from one peer.
     pub at_once_per_peer: usize,
@@ -21,6 +21,7 @@ pub struct Options {
     /// Bytes served in a second; 0 for as many as go.
     pub up_bytes_per_s: u64,
     /// Silence of a peer about a file after which it is asked again, in milliseconds. It doubles with each time, up to eightfold.
+    /// Less than a chunk, or 64 KiB if that is less, is silence unless no more was asked for.
     pub silence_ms: u64,
     /// How long a fetch waits for a peer that is away before it is given up for now, in milliseconds.
     pub away_ms: u64,

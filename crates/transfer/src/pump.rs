@@ -50,7 +50,7 @@ impl Receiving {
                 };
                 inbound.wanted += 1;
                 fetch.state = State::Wanted;
-                fetch.heard_ms = now;
+                fetch.pace.begin(now);
                 let until = now.saturating_add(fetch.patience_ms(silence_ms));
                 let transaction = source.transaction;
                 out.send(peer, &Message::Want { hash, transaction });
@@ -67,17 +67,18 @@ impl Receiving {
         loop {
             let mut took = false;
             for peer in self.in_turn() {
-                if moving >= all {
-                    return;
-                }
                 let Some(inbound) = self.peers.get_mut(&peer) else {
                     continue;
                 };
-                if inbound.moving.len() >= each {
+                // One at least, whatever others have; and no more while it does not use that.
+                let is_first = inbound.moving.is_empty();
+                let has_slot = inbound.moving.len() < each && moving < all && !inbound.is_silent;
+                if !is_first && !has_slot {
                     continue;
                 }
                 let chunk_bytes = self.options.chunk_bytes;
-                let large_fits = inbound.large < large_max(each) && large < large_max(all);
+                let large_fits =
+                    is_first || (inbound.large < large_max(each) && large < large_max(all));
                 let Some(hash) = inbound.choose(self.picks, large_fits, chunk_bytes) else {
                     continue;
                 };
@@ -106,19 +107,23 @@ impl Receiving {
         self.bucket_at = None;
         let mut asked: Vec<(PartyId, Hash, u64, u64)> = Vec::new();
         let mut memory = self.memory();
+        let mut full = false;
         let mut turns = self.in_turn();
+        let on_top = turns.len() as u64 * u64::from(self.options.chunk_bytes);
+        let memory_max = self.options.memory_bytes.saturating_add(on_top);
         while !turns.is_empty() {
             let mut blocked = false;
             turns.retain(|peer| {
                 if blocked {
                     return true;
                 }
-                let Some((hash, length)) = self.next_part(*peer) else {
+                let Some((hash, length, has_some)) = self.next_part(*peer) else {
                     return false;
                 };
-                if memory.saturating_add(length) > self.options.memory_bytes {
-                    blocked = true;
-                    return true;
+                full |= memory.saturating_add(length) > self.options.memory_bytes;
+                // On top of what others fill, one part for each peer.
+                if full && (has_some || memory.saturating_add(length) > memory_max) {
+                    return false;
                 }
                 if !self.bucket.take(now, length) {
                     self.bucket_at = Some(self.bucket.ready_at(length).max(now + 1));
@@ -129,7 +134,7 @@ impl Receiving {
                     return false;
                 };
                 if fetch.on_the_way() == 0 {
-                    fetch.heard_ms = now;
+                    fetch.pace.begin(now);
                 }
                 let offset = fetch.asked;
                 fetch.asked += length;
@@ -159,8 +164,9 @@ impl Receiving {
         }
     }
 
-    /// The part that a peer should be asked for next, if its own budget has room for it.
-    fn next_part(&self, peer: PartyId) -> Option<(Hash, u64)> {
+    /// The part that a peer should be asked for next, if its own budget has room for it, and whether there is something of it
+    /// already.
+    fn next_part(&self, peer: PartyId) -> Option<(Hash, u64, bool)> {
         let inbound = self.peers.get(&peer)?;
         let fetch = |hash: &Hash| self.fetches.get(hash).map(|fetch| (*hash, fetch));
         let moving = || inbound.moving.iter().filter_map(fetch);
@@ -185,7 +191,7 @@ impl Receiving {
                 .filter(fits)
                 .min_by_key(|(_, f)| (f.size(), f.order))?
         };
-        Some((hash, length(fetch)))
+        Some((hash, length(fetch), in_flight > 0))
     }
 
     /// Bytes of memory promised: on the way, or with the disk.

@@ -35,7 +35,7 @@ impl Receiving {
         fetch.asked = have;
         fetch.received = have;
         fetch.written = have;
-        fetch.heard_ms = now;
+        fetch.pace.begin(now);
         self.arm(hash, now.saturating_add(silence_ms));
         self.publish_if_whole(hash, out);
     }

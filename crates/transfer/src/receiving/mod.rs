@@ -1,6 +1,7 @@
 //! What this node fetches. What is asked for next is decided in [`pump`](crate::pump).
 
 mod disk;
+mod silence;
 mod standing;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -120,6 +121,11 @@ impl Receiving {
             self.next_source(hash);
             self.enlist(now, hash);
         }
+        if let Some(inbound) = self.peers.get_mut(&peer) {
+            // Nothing is on the way any more.
+            inbound.late = 0;
+            inbound.is_silent = false;
+        }
         self.tidy(peer);
     }
 
@@ -186,19 +192,27 @@ impl Receiving {
     ) {
         let length = bytes.len() as u64;
         let known = self.fetches.contains_key(&hash) || self.ended.contains(&hash);
+        let (silence_ms, enough) = (self.options.silence_ms, self.enough());
         let fetch = self.of(&hash, peer, &[State::Moving]);
         // The message's length is that of bytes in memory: the sum stays within 64 bits.
         let fetch = fetch.filter(|f| offset == f.received && length <= f.on_the_way());
         let Some(fetch) = fetch else {
             out.figures.unasked_bytes += length;
-            if !known {
+            if known {
+                self.came_late(now, peer, length);
+            } else {
                 self.tell(now, peer, Fault::Unasked, out);
             }
             return;
         };
         fetch.received += length;
-        fetch.heard_ms = now;
-        fetch.asked_again = 0;
+        // All that was asked for is enough, however little.
+        let enough = if fetch.on_the_way() == 0 { 0 } else { enough };
+        let within_ms = fetch.patience_ms(silence_ms);
+        if fetch.pace.gain(now, length, (enough, within_ms)) {
+            fetch.asked_again = 0;
+        }
+        self.heard(now, peer, length, enough);
         self.writing += length;
         out.figures.bytes_in += length;
         out.act(Action::Write {
@@ -206,55 +220,6 @@ impl Receiving {
             offset,
             bytes,
         });
-    }
-
-    /// Timers that have run out.
-    pub(crate) fn on_time(&mut self, now: u64, out: &mut Out<'_>) {
-        while let Some((at, hash)) = self.timers.first().copied()
-            && at <= now
-        {
-            self.disarm(hash);
-            self.ran_out(now, hash, out);
-        }
-    }
-
-    fn ran_out(&mut self, now: u64, hash: Hash, out: &mut Out<'_>) {
-        let silence_ms = self.options.silence_ms;
-        let Some(fetch) = self.fetches.get_mut(&hash) else {
-            return;
-        };
-        match fetch.state {
-            State::Away => self.fail(hash, Failure::Gone, out),
-            State::Queued { .. } => self.enlist(now, hash),
-            State::Wanted | State::Moving => {
-                // Nothing on the way: a budget is what it waits for, or the disk.
-                let waits = fetch.state == State::Moving && fetch.on_the_way() == 0;
-                if waits {
-                    fetch.heard_ms = now;
-                }
-                let until = fetch.heard_ms.saturating_add(fetch.patience_ms(silence_ms));
-                if until > now {
-                    return self.arm(hash, until);
-                }
-                if fetch.asked_again >= ASKED_AGAIN_MAX {
-                    return self.fail(hash, Failure::Gone, out);
-                }
-                fetch.asked_again += 1;
-                fetch.heard_ms = now;
-                // What was on the way is lost, and asked for anew.
-                fetch.asked = fetch.received;
-                out.figures.asked_again += 1;
-                let patience = fetch.patience_ms(silence_ms);
-                if fetch.state == State::Wanted
-                    && let Some(source) = fetch.source()
-                {
-                    let transaction = source.transaction;
-                    out.send(source.peer, &Message::Want { hash, transaction });
-                }
-                self.arm(hash, now.saturating_add(patience));
-            }
-            State::Offered | State::Opening | State::Publishing => {}
-        }
     }
 
     /// Points a peer out, unless that was done lately.

@@ -98,7 +98,7 @@ impl Receiving {
             return;
         };
         let Some(source) = fetch.source() else { return };
-        let (size, order) = (fetch.size(), fetch.order);
+        let (size, order, late) = (fetch.size(), fetch.order, fetch.on_the_way());
         let Some(inbound) = self.peers.get_mut(&source.peer) else {
             return;
         };
@@ -118,6 +118,7 @@ impl Receiving {
         fetch.asked = 0;
         fetch.received = 0;
         fetch.written = 0;
+        self.may_come_late(source.peer, late);
     }
 
     pub(super) fn forget(&mut self, hash: Hash) {

@@ -127,27 +127,6 @@ fn a_refusal_is_for_good_unless_it_says_again() {
 }
 
 #[test]
-fn a_silent_peer_is_asked_again_and_at_last_given_up() {
-    let mut table = moving(0, 25);
-    table.give([says(1, &data(5, 0, 10))]);
-    assert_eq!(table.at(999), Vec::<String>::new());
-    assert_eq!(table.at(1_000), ["1: ask 5 10+15"]);
-    let mut asked = 1;
-    while table.machine.figures().fetches > 0 {
-        let at = table.machine.next_wakeup().expect("no end without a timer");
-        for said in table.at(at) {
-            match said.as_str() {
-                "1: ask 5 10+15" => asked += 1,
-                "close 5" | "failed 5 of 1: Gone" => {}
-                other => panic!("{other}"),
-            }
-        }
-    }
-    assert_eq!(asked, 6);
-    assert!(table.now < 60 * 1_000);
-}
-
-#[test]
 fn a_lost_connection_closes_the_part_and_the_next_one_goes_on() {
     let mut table = moving(0, 25);
     table.give([says(1, &data(5, 0, 10))]);

@@ -4,4 +4,5 @@ mod fetching;
 mod golden;
 mod network;
 mod serving;
+mod silence;
 mod table;

@@ -1,0 +1,62 @@
+//! When enough was last heard: single bytes now and then keep nobody waiting.
+
+/// Bytes that count as progress, if a chunk is not less: fewer of them in the time that is waited are silence.
+pub(crate) const PROGRESS_BYTES: u64 = 64 << 10;
+
+/// See the module.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Pace {
+    /// When enough was heard last, or when waiting began.
+    pub(crate) heard_ms: u64,
+    /// Since when bytes are counted, and how many came.
+    since_ms: u64,
+    bytes: u64,
+}
+
+impl Pace {
+    /// Waiting begins now.
+    pub(crate) fn begin(&mut self, now: u64) {
+        *self = Self {
+            heard_ms: now,
+            since_ms: now,
+            bytes: 0,
+        };
+    }
+
+    /// Bytes came. Whether they are enough, with those that came within the same time of so many milliseconds.
+    pub(crate) fn gain(&mut self, now: u64, bytes: u64, (enough, within_ms): (u64, u64)) -> bool {
+        if now > self.since_ms.saturating_add(within_ms) {
+            self.since_ms = now;
+            self.bytes = 0;
+        }
+        self.bytes = self.bytes.saturating_add(bytes);
+        let is_enough = self.bytes >= enough;
+        if is_enough {
+            self.begin(now);
+        }
+        is_enough
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_enough_within_the_time_is_heard() {
+        let mut pace = Pace::default();
+        pace.begin(5);
+        for (now, bytes, is_enough, heard_ms) in [
+            (100, 9, false, 5),
+            (105, 1, true, 105),
+            (150, 9, false, 105),
+            // Too late for the nine before.
+            (206, 9, false, 105),
+            (300, 1, true, 300),
+            (9_000, 10, true, 9_000),
+        ] {
+            assert_eq!(pace.gain(now, bytes, (10, 100)), is_enough, "at {now}");
+            assert_eq!(pace.heard_ms, heard_ms, "at {now}");
+        }
+    }
+}

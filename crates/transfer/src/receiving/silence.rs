@@ -1,0 +1,138 @@
+//! What happens when a peer says nothing, or too little, about what it was asked for.
+
+use ledger::PartyId;
+use primitives::Hash;
+
+use super::Receiving;
+use crate::event::Failure;
+use crate::fetch::{ASKED_AGAIN_MAX, MOVING_AGAIN_MAX, State};
+use crate::message::Message;
+use crate::out::Out;
+use crate::pace::PROGRESS_BYTES;
+
+/// For so many times the silence a file waits behind others of a peer from which bytes come, until it is asked for again.
+const BEHIND_OTHERS_MAX: u64 = 32;
+
+impl Receiving {
+    /// Timers that have run out.
+    pub(crate) fn on_time(&mut self, now: u64, out: &mut Out<'_>) {
+        while let Some((at, hash)) = self.timers.first().copied()
+            && at <= now
+        {
+            self.disarm(hash);
+            self.ran_out(now, hash, out);
+        }
+    }
+
+    fn ran_out(&mut self, now: u64, hash: Hash, out: &mut Out<'_>) {
+        let Some(fetch) = self.fetches.get_mut(&hash) else {
+            return;
+        };
+        match fetch.state {
+            State::Away => self.fail(hash, Failure::Gone, out),
+            State::Queued { .. } => self.enlist(now, hash),
+            State::Wanted | State::Moving => {
+                // Nothing on the way: a budget is what it waits for, or the disk.
+                if fetch.state == State::Moving && fetch.on_the_way() == 0 {
+                    fetch.pace.begin(now);
+                }
+                let until = self.awaited_until(&hash);
+                if until > now {
+                    return self.arm(hash, until);
+                }
+                self.ask_again(now, hash, out);
+            }
+            State::Offered | State::Opening | State::Publishing => {}
+        }
+    }
+
+    /// Until when an answer is waited for. While other bytes come from the peer, it is behind them on the way and not lost.
+    fn awaited_until(&self, hash: &Hash) -> u64 {
+        let silence_ms = self.options.silence_ms;
+        let Some(fetch) = self.fetches.get(hash) else {
+            return 0;
+        };
+        let inbound = fetch.source().and_then(|s| self.peers.get(&s.peer));
+        let of_peer = inbound.map_or(0, |inbound| inbound.pace.heard_ms);
+        let of_file = fetch.pace.heard_ms;
+        let behind_ms = silence_ms.saturating_mul(BEHIND_OTHERS_MAX);
+        let heard_ms = of_file.max(of_peer.min(of_file.saturating_add(behind_ms)));
+        heard_ms.saturating_add(fetch.patience_ms(silence_ms))
+    }
+
+    fn ask_again(&mut self, now: u64, hash: Hash, out: &mut Out<'_>) {
+        let silence_ms = self.options.silence_ms;
+        let Some(fetch) = self.fetches.get_mut(&hash) else {
+            return;
+        };
+        if fetch.asked_again >= ASKED_AGAIN_MAX {
+            return self.fail(hash, Failure::Gone, out);
+        }
+        fetch.asked_again += 1;
+        fetch.pace.begin(now);
+        out.figures.asked_again += 1;
+        let Some(source) = fetch.source() else { return };
+        if fetch.state == State::Moving && fetch.asked_again > MOVING_AGAIN_MAX {
+            return self.give_way(now, hash, source.peer, out);
+        }
+        let until = now.saturating_add(fetch.patience_ms(silence_ms));
+        // What was on the way is lost, and asked for anew.
+        let lost = fetch.on_the_way();
+        fetch.asked = fetch.received;
+        if fetch.state == State::Wanted {
+            let transaction = source.transaction;
+            out.send(source.peer, &Message::Want { hash, transaction });
+        }
+        self.may_come_late(source.peer, lost);
+        self.arm(hash, until);
+    }
+
+    /// A file of which nothing comes gives its slot and memory to others, and goes to the end of the line.
+    fn give_way(&mut self, now: u64, hash: Hash, peer: PartyId, out: &mut Out<'_>) {
+        self.leave(hash, out);
+        if let Some(inbound) = self.peers.get_mut(&peer) {
+            inbound.is_silent = true;
+        }
+        self.orders += 1;
+        if let Some(fetch) = self.fetches.get_mut(&hash) {
+            fetch.order = self.orders;
+        }
+        self.enlist(now, hash);
+    }
+
+    /// Bytes that were asked for are not waited for any more, or are asked for again: so many may come for nothing.
+    pub(super) fn may_come_late(&mut self, peer: PartyId, bytes: u64) {
+        let late_max = self.options.peer_bytes.saturating_mul(2);
+        if let Some(inbound) = self.peers.get_mut(&peer) {
+            inbound.late = inbound.late.saturating_add(bytes).min(late_max);
+        }
+    }
+
+    /// Bytes came that are dropped. If they were asked for once, the peer is not silent.
+    pub(super) fn came_late(&mut self, now: u64, peer: PartyId, bytes: u64) {
+        let Some(inbound) = self.peers.get_mut(&peer) else {
+            return;
+        };
+        let taken = bytes.min(inbound.late);
+        inbound.late -= taken;
+        if taken > 0 {
+            let enough = self.enough();
+            self.heard(now, peer, taken, enough);
+        }
+    }
+
+    /// Bytes came that were asked for. So many are enough not to take the peer for silent.
+    pub(super) fn heard(&mut self, now: u64, peer: PartyId, bytes: u64, enough: u64) {
+        let silence_ms = self.options.silence_ms;
+        if let Some(inbound) = self.peers.get_mut(&peer)
+            && inbound.pace.gain(now, bytes, (enough, silence_ms))
+        {
+            inbound.is_silent = false;
+        }
+    }
+
+    /// Bytes that count as progress.
+    pub(super) fn enough(&self) -> u64 {
+        PROGRESS_BYTES.min(self.options.chunk_bytes.into())
+    }
+}
