@@ -76,7 +76,7 @@ impl Transfers {
             Event::Present { hash, size } | Event::Published { hash, size } => {
                 receiving.published(hash, size, out);
             }
-            Event::Mismatched { hash } => receiving.mismatched(hash, out),
+            Event::Mismatched { hash } => receiving.mismatched(now_ms, hash, out),
             Event::PublishFailed { hash, code } => receiving.publish_failed(hash, code, out),
             Event::Read {
                 peer,

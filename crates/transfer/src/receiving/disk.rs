@@ -98,7 +98,7 @@ impl Receiving {
         self.forget(hash);
     }
 
-    pub(crate) fn mismatched(&mut self, hash: Hash, out: &mut Out<'_>) {
+    pub(crate) fn mismatched(&mut self, now: u64, hash: Hash, out: &mut Out<'_>) {
         let Some(fetch) = self.fetches.get_mut(&hash) else {
             return;
         };
@@ -106,12 +106,19 @@ impl Receiving {
             return;
         }
         out.figures.mismatched += 1;
+        let inbound = fetch.source().and_then(|s| self.peers.get(&s.peer));
+        let is_up = inbound.is_some_and(|inbound| inbound.up);
         if fetch.clean {
             self.fail(hash, Failure::Mismatch, out);
-        } else {
+        } else if is_up {
             // Whose bytes were wrong is not known: all of them once more, from this peer alone.
             fetch.state = State::Opening;
             out.act(Action::Open { hash });
+        } else {
+            // All of them once more, from whoever is there first.
+            self.leave_silently(hash);
+            self.next_source(hash);
+            self.enlist(now, hash);
         }
     }
 

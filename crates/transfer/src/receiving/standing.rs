@@ -53,6 +53,7 @@ impl Receiving {
             if let Some(inbound) = self.peers.get_mut(&peer) {
                 inbound.own.remove(&hash);
             }
+            self.tidy(peer);
         }
     }
 

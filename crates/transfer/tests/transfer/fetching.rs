@@ -177,6 +177,33 @@ fn a_wrong_hash_is_blamed_only_on_whoever_sent_all_of_it() {
 }
 
 #[test]
+fn a_wrong_hash_found_while_its_peer_is_away_waits_for_a_source_like_any_other() {
+    let mismatched = || Event::Mismatched { hash: file(5) };
+    let checked = || {
+        let mut table = moving(10, 20);
+        table.give([says(1, &data(5, 10, 10))]);
+        assert_eq!(table.give([wrote(5, 20, 10)]), ["publish 5 of 20"]);
+        table
+    };
+    // Nobody else has it: until the peer is back, but not for ever.
+    let mut table = checked();
+    assert_eq!(table.give([down(1), mismatched()]), Vec::<String>::new());
+    assert_eq!(table.at(5_000), ["failed 5 of 1: Gone"]);
+    let mut table = checked();
+    table.give([down(1), mismatched()]);
+    assert_eq!(table.give([up(1)]), ["1: want 5"]);
+    // Another one has it.
+    let mut table = checked();
+    table.give([up(2), fetch(5, 2)]);
+    assert_eq!(table.give([down(1), mismatched()]), ["2: want 5"]);
+    assert_eq!(
+        table.give([says(2, &offer(5, 20))]),
+        ["offered 5 of 20", "open 5"]
+    );
+    assert_eq!(table.give([opened(5, 0)]), ["2: ask 5 0+20"]);
+}
+
+#[test]
 fn a_disk_that_fails_ends_the_fetch_with_its_code() {
     let code = "files.disk_full";
     let mut table = moving(0, 30);
