@@ -2,7 +2,7 @@
 
 mod pump;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use ledger::{PartyId, TxId};
 use primitives::Hash;
@@ -13,7 +13,7 @@ use crate::message::{MEDIA_TYPE_BYTES_MAX, Message, NAME_BYTES_MAX, Reason, hint
 use crate::options::Options;
 use crate::out::Out;
 
-/// Wishes of one peer that wait for an answer; more are told to come again.
+/// Wishes of one peer that wait for an answer, taken back or not; more are told to come again.
 const PENDING_PER_PEER_MAX: usize = 64;
 /// Files that one peer may ask parts of; for another one, the one that was asked for longest ago is forgotten. More than a node of
 /// ours keeps offered (64), wanted (32) and moving, unless it is set to more than 160 slots for a peer: what is forgotten costs it a pause.
@@ -37,12 +37,22 @@ pub(crate) struct Serving {
 #[derive(Debug, Default)]
 struct Outbound {
     up: bool,
-    pending: BTreeSet<Hash>,
+    pending: BTreeMap<Hash, Wish>,
     files: BTreeMap<Hash, Served>,
     /// Bytes that are being read.
     reading: u64,
     /// Bytes that wait in the network's queues, or did when we last looked, with what was sent since.
     queued: u64,
+}
+
+/// A wish that waits for an answer. It is asked once at a time, whatever its peer does meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wish {
+    Open,
+    /// The peer, or its connection, no longer waits for it.
+    TakenBack,
+    /// It was taken back and came again, for another transaction perhaps.
+    Renewed,
 }
 
 /// A file that a peer may ask parts of.
@@ -67,6 +77,12 @@ impl Served {
 }
 
 impl Outbound {
+    fn take_back_all(&mut self) {
+        for wish in self.pending.values_mut() {
+            *wish = Wish::TakenBack;
+        }
+    }
+
     /// Forgets one file, one that nothing is awaited of if there is one. Returns it if the peer has to be told.
     fn forget_one(&mut self) -> Option<Hash> {
         let oldest = |(_, file): &(&Hash, &Served)| (file.is_awaited(), file.used);
@@ -100,9 +116,11 @@ impl Serving {
 
     pub(crate) fn peer_down(&mut self, peer: PartyId) {
         if let Some(outbound) = self.peers.get_mut(&peer) {
-            // What is being read stays counted until it is.
+            // What is being read stays counted until it is, and so does what is being decided.
+            outbound.take_back_all();
             *outbound = Outbound {
                 reading: outbound.reading,
+                pending: std::mem::take(&mut outbound.pending),
                 ..Outbound::default()
             };
             self.tidy(peer);
@@ -119,16 +137,21 @@ impl Serving {
         let Some(outbound) = self.connected(peer) else {
             return;
         };
-        if outbound.pending.len() >= PENDING_PER_PEER_MAX && !outbound.pending.contains(&hash) {
+        if let Some(wish) = outbound.pending.get_mut(&hash) {
+            if *wish == Wish::TakenBack {
+                *wish = Wish::Renewed;
+            }
+            return;
+        }
+        if outbound.pending.len() >= PENDING_PER_PEER_MAX {
             return refuse(peer, hash, Reason::Again, out);
         }
-        if outbound.pending.insert(hash) {
-            out.act(Action::Permit {
-                peer,
-                hash,
-                transaction,
-            });
-        }
+        outbound.pending.insert(hash, Wish::Open);
+        out.act(Action::Permit {
+            peer,
+            hash,
+            transaction,
+        });
     }
 
     pub(crate) fn permitted(
@@ -139,14 +162,18 @@ impl Serving {
         out: &mut Out<'_>,
     ) {
         let used = self.picks;
-        let Some(outbound) = self.connected(peer) else {
+        let Some(outbound) = self.peers.get_mut(&peer) else {
             return;
         };
-        if !outbound.pending.remove(&hash) {
-            return;
-        }
+        let reason = match outbound.pending.remove(&hash) {
+            Some(Wish::Open) => Reason::Unknown,
+            // What is not for it by one transaction may be by another.
+            Some(Wish::Renewed) => Reason::Again,
+            Some(Wish::TakenBack) => return self.tidy(peer),
+            None => return,
+        };
         let Some(mut offer) = offer else {
-            return refuse(peer, hash, Reason::Unknown, out);
+            return refuse(peer, hash, reason, out);
         };
         if outbound.files.len() >= SERVED_PER_PEER_MAX
             && !outbound.files.contains_key(&hash)
@@ -198,7 +225,9 @@ impl Serving {
 
     pub(crate) fn done(&mut self, peer: PartyId, hash: Hash) {
         if let Some(outbound) = self.peers.get_mut(&peer) {
-            outbound.pending.remove(&hash);
+            if let Some(wish) = outbound.pending.get_mut(&hash) {
+                *wish = Wish::TakenBack;
+            }
             outbound.files.remove(&hash);
         }
     }
@@ -256,7 +285,9 @@ impl Serving {
     }
 
     fn tidy(&mut self, peer: PartyId) {
-        let idle = |outbound: &Outbound| !outbound.up && outbound.reading == 0;
+        let idle = |outbound: &Outbound| {
+            !outbound.up && outbound.reading == 0 && outbound.pending.is_empty()
+        };
         if self.peers.get(&peer).is_some_and(idle) {
             self.peers.remove(&peer);
         }

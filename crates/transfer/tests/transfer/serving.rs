@@ -166,6 +166,29 @@ fn a_peer_asks_for_a_bounded_number_of_files() {
     assert_eq!(table.machine.figures().served, 256);
 }
 
+#[test]
+fn a_wish_that_is_taken_back_counts_until_it_is_answered() {
+    let done = |of| says(1, &Message::Done { hash: file(of) });
+    let mut table = Table::new(options());
+    table.give([up(1)]);
+    let said = table.give((0..200).flat_map(|of| [says(1, &want(of)), done(of)]));
+    let permits = |said: &[String]| said.iter().filter(|s| s.starts_with("permit")).count();
+    assert_eq!((said.len(), permits(&said)), (200, 64));
+    // Over and over again, and over another connection: no more than one question waits for each.
+    let said = table.give((0..64).flat_map(|of| [says(1, &want(of)), done(of)]));
+    assert_eq!(said, Vec::<String>::new());
+    let said = table.give([down(1), up(1), says(1, &want(70))]);
+    assert_eq!(said, ["1: refused 70 Again"]);
+    // Nobody wants the answers, but for those who have asked once more.
+    let said = table.give([says(1, &want(2)), says(1, &want(3))]);
+    assert_eq!(said, Vec::<String>::new());
+    let answers = [(1, Some(1)), (2, Some(2)), (3, None)];
+    let said = table.give(answers.map(|(of, size)| permitted(1, of, size)));
+    // The third may be wanted for another transaction by now.
+    assert_eq!(said, ["1: offer 2 of 2", "1: refused 3 Again"]);
+    assert_eq!(table.give([says(1, &want(70))]), ["permit 1 70?"]);
+}
+
 /// A peer wants files, each of which it may have.
 fn offered(table: &mut Table, files: std::ops::Range<u16>) -> Vec<String> {
     let each = |of| table.give([says(1, &want(of)), permitted(1, of, Some(5))]);
