@@ -284,12 +284,14 @@ impl Kernel {
                 media_type,
                 peer,
             } => self.on_file_arrived(hash, size, (&name, &media_type), peer, reads)?,
-            Event::FileOffered { hash, peer, size } => self.on_file_offered(hash, peer, size),
+            Event::FileOffered { hash, peer, size } => {
+                self.on_file_offered(hash, peer, size, reads)?
+            }
             Event::FileFailed {
                 hash,
                 peer,
                 failure,
-            } => self.on_file_failed(hash, peer, failure),
+            } => self.on_file_failed(hash, peer, failure, reads)?,
             Event::FilePermit {
                 peer,
                 hash,

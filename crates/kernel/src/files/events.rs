@@ -9,7 +9,7 @@ use super::row::{
 use super::waits::{FILE_TRIES_MAX, MISMATCH_WEIGHT};
 use crate::errors;
 use crate::event::{Action, Reply, Token};
-use crate::intake::Goal;
+use crate::intake::{Goal, ItemId};
 use crate::kernel::Kernel;
 use crate::port::{Reads, StoreFailure};
 use crate::round::Work;
@@ -71,7 +71,7 @@ impl Kernel {
         self.files.set(hash, Some(row.clone()), self.commits.next());
         let record = Box::new(FileRecord { hash, row });
         self.reply(token, Reply::FileKnown { record, is_new });
-        if self.file_is_here(&hash) {
+        if self.file_is_here(&hash, stored.size) {
             self.round.then.push(Action::AbandonFile { hash });
         }
         Ok(())
@@ -100,32 +100,75 @@ impl Kernel {
             self.files.set(hash, Some(row), self.commits.next());
             self.figures.files_arrived += 1;
         }
-        self.file_is_here(&hash);
+        self.file_is_here(&hash, size);
         Ok(())
     }
 
     /// Wakes those who wait for a file. Whether somebody is asked for it.
-    fn file_is_here(&mut self, hash: &Hash) -> bool {
-        let (ready, is_asked) = self.intake.files.arrived(hash);
+    fn file_is_here(&mut self, hash: &Hash, size: u64) -> bool {
+        let (ready, is_asked) = self.intake.files.arrived(hash, size);
         self.work.extend(ready.into_iter().map(Work::Ready));
         is_asked
     }
 
     /// A peer says how large a file is: what is over the limits is refused before its bytes move.
-    pub(crate) fn on_file_offered(&mut self, hash: Hash, peer: PartyId, size: u64) {
+    pub(crate) fn on_file_offered(
+        &mut self,
+        hash: Hash,
+        peer: PartyId,
+        size: u64,
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
         for item in self.intake.files.offered(&hash, &peer, size) {
             let together = self.intake.files.known_bytes(&item, None);
             let checked = self.check_file_size(&hash, size);
             if let Err(rejection) = checked.and_then(|()| self.check_files_size(together)) {
-                self.refuse(item, rejection);
+                self.refuse_for_files(item, rejection, reads)?;
             }
         }
+        Ok(())
+    }
+
+    /// Refuses a transaction for the size of its files. Those that its peer sent for it, as it seems, and that nothing else needs
+    /// go again.
+    pub(super) fn refuse_for_files(
+        &mut self,
+        item: ItemId,
+        rejection: Rejection,
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
+        let listed = self.intake.get(item).and_then(|waiting| {
+            let files = self.files_of(waiting.transaction.wire());
+            Some((waiting.from?, files))
+        });
+        self.refuse(item, rejection);
+        let Some((from, files)) = listed else {
+            return Ok(());
+        };
+        for hash in files {
+            let Some(row) = self.files.get(&hash, reads)? else {
+                continue;
+            };
+            let is_theirs = row.origin == FileOrigin::Received { from } && row.trust_by.is_none();
+            // Whoever else waits for it with other files looks again once those are here.
+            if is_theirs && row.refs == 0 && !self.proposals.holds(&hash) {
+                self.files.set(hash, None, self.commits.next());
+                self.round.then.push(Action::DropFile { hash });
+            }
+        }
+        Ok(())
     }
 
     /// A file does not come.
-    pub(crate) fn on_file_failed(&mut self, hash: Hash, peer: PartyId, failure: FileFailure) {
+    pub(crate) fn on_file_failed(
+        &mut self,
+        hash: Hash,
+        peer: PartyId,
+        failure: FileFailure,
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
         let Some(tries) = self.intake.files.failed(&hash, &peer) else {
-            return;
+            return Ok(());
         };
         self.figures.files_failed += 1;
         match failure {
@@ -155,7 +198,7 @@ impl Kernel {
                     let together = others.saturating_add(size);
                     let checked = self.check_file_size(&hash, size);
                     if let Err(rejection) = checked.and_then(|()| self.check_files_size(together)) {
-                        self.refuse(item, rejection);
+                        self.refuse_for_files(item, rejection, reads)?;
                     }
                 }
                 // Not too large for whoever is left.
@@ -171,6 +214,7 @@ impl Kernel {
             }
             FileFailure::Gone => self.file_comes_later(&hash, tries, "the peer does not answer"),
         }
+        Ok(())
     }
 
     /// A file is asked for again after a while, but not for ever.

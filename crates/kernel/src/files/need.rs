@@ -69,7 +69,7 @@ impl Kernel {
             }
         }
         if let Err(rejection) = self.check_files_size(here_bytes) {
-            self.refuse(item, rejection);
+            self.refuse_for_files(item, rejection, reads)?;
             return Ok(true);
         }
         let Some(first) = missing.first().copied() else {

@@ -133,7 +133,7 @@ impl FileWaits {
     }
 
     /// A file is here: the items that waited for nothing else, and whether somebody was asked for it.
-    pub(crate) fn arrived(&mut self, hash: &Hash) -> (Vec<ItemId>, bool) {
+    pub(crate) fn arrived(&mut self, hash: &Hash, size: u64) -> (Vec<ItemId>, bool) {
         let Some(fetch) = self.remove(hash) else {
             return (Vec::new(), false);
         };
@@ -141,6 +141,7 @@ impl FileWaits {
         for item in fetch.waiting {
             if let Some(waiter) = self.items.get_mut(&item) {
                 waiter.missing.remove(hash);
+                waiter.here_bytes = waiter.here_bytes.saturating_add(size);
                 if waiter.missing.is_empty() {
                     self.items.remove(&item);
                     ready.push(item);

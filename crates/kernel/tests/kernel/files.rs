@@ -234,6 +234,41 @@ fn what_is_too_large_is_refused_before_its_bytes_move() {
 }
 
 #[test]
+fn what_came_for_a_transaction_whose_files_are_too_large_together_goes_again() {
+    // Whether the first file came of this peer, was uploaded too, and whether it is here at the end.
+    for (vouched, stays) in [(false, false), (true, true)] {
+        let mut town = Town::new(2);
+        town.play(1);
+        town.nodes[2].files.mood = Mood::Never;
+        let (first, second) = (Hash::plain(b"a"), Hash::plain(b"b"));
+        let transaction = shared(&town, 1, 2, &[first, second]);
+        town.deliver(1, 2, &[&transaction]);
+        town.settle();
+        let (peer, size) = (town.nodes[1].id, 300 << 20);
+        let arrived = Event::FileArrived {
+            hash: first,
+            size,
+            name: String::new(),
+            media_type: String::new(),
+            peer,
+        };
+        town.tell(2, arrived);
+        town.settle();
+        assert!(row(&town, 2, &first).is_some(), "it is here");
+        if vouched {
+            town.about_file(2, |token| stored(first, size, token));
+        }
+        // Its size counts although it is not waited for any more.
+        let hash = second;
+        town.tell(2, Event::FileOffered { hash, peer, size });
+        town.settle();
+        assert_eq!(answers(&mut town, 1), ["tx.attachments_too_large"]);
+        assert_eq!(row(&town, 2, &first).is_some(), stays, "vouched: {vouched}");
+        assert_eq!(town.nodes[2].files.abandoned, [second]);
+    }
+}
+
+#[test]
 fn files_that_are_here_count_against_the_limit() {
     let mut town = Town::new(2);
     town.play(1);
