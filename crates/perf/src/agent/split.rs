@@ -84,16 +84,26 @@ pub(super) fn stagger(load: &Load, count: usize) -> Vec<f64> {
     (0..count).map(|at| at as f64 * gap).collect()
 }
 
-/// The shares of a count.
-pub(super) fn counts(settings: &Settings, weights: &[u32]) -> Vec<Option<u64>> {
-    match settings.count {
-        None => vec![None; weights.len()],
-        Some(count) => parts(count, weights).into_iter().map(Some).collect(),
-    }
+/// The shares of a count, over those who have something to do: nobody else would do theirs.
+pub(super) fn counts(
+    settings: &Settings,
+    weights: &[u32],
+    loads: &[Option<Load>],
+) -> Vec<Option<u64>> {
+    let Some(count) = settings.count else {
+        return vec![None; weights.len()];
+    };
+    let working = weights.iter().zip(loads);
+    let working: Vec<u32> = working
+        .map(|(weight, load)| load.as_ref().map_or(0, |_| *weight))
+        .collect();
+    parts(count, &working).into_iter().map(Some).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::plan::Think;
 
@@ -126,6 +136,23 @@ mod tests {
         let shares: Vec<f64> = loads(&closed, &[1, 3]).iter().map(of).collect();
         assert_eq!(shares, [1.0, 3.0]);
         assert_eq!(loads(&closed, &[1; 5]).iter().flatten().count(), 4);
+        let settings = Settings {
+            warm_up: Duration::ZERO,
+            measured: Duration::ZERO,
+            count: Some(10),
+            seed: 0,
+            labels: Vec::new(),
+            unfinished_after: Duration::ZERO,
+        };
+        for (weights, expected) in [
+            (&[1, 1, 1, 1, 1][..], &[0, 2, 3, 2, 3][..]),
+            (&[1, 3], &[2, 8]),
+            (&[1; 8], &[0, 2, 0, 3, 0, 2, 0, 3]),
+        ] {
+            let counts = counts(&settings, weights, &loads(&closed, weights));
+            let counts: Vec<u64> = counts.into_iter().flatten().collect();
+            assert_eq!(counts, expected, "{weights:?}");
+        }
         let open = Load::Open(Open {
             shape: Shape::Constant(100.0),
             poisson: false,

@@ -160,7 +160,7 @@ impl Team {
             .map(|member| member.address.weight)
             .collect();
         let loads = split::loads(load, &weights);
-        let counts = split::counts(settings, &weights);
+        let counts = split::counts(settings, &weights, &loads);
         let stagger = split::stagger(load, self.members.len());
         let busy = loads.iter().filter(|load| load.is_some()).count();
         let mut dealt = site.with_books(|books| books.deal(busy)).into_iter();
