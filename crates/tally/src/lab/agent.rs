@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use perf::agent::{Agent, Said, Token};
-use perf::workload::Workloads;
 use serde::Serialize;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -43,7 +42,7 @@ impl Args {
             .map_err(unavailable)?;
         runtime.block_on(async {
             let mut terminate = signal(SignalKind::terminate()).map_err(unavailable)?;
-            let workloads = Workloads::shipped();
+            let workloads = crate::workloads();
             let agent = Agent::bind(&self.listen, token, workloads, say).await;
             let agent = agent.map_err(|error| Failure::coded(&error))?;
             let address = agent.address().map_err(|error| Failure::coded(&error))?;
