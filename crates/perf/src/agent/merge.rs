@@ -24,6 +24,7 @@ impl Part {
             stretch.works = last.works.clone();
             stretch.retries = last.retries;
             stretch.late = last.late;
+            stretch.dropped = last.dropped;
         }
         let mut seconds = Vec::with_capacity(slices.len());
         for slice in slices {
@@ -39,7 +40,7 @@ impl Part {
                 message: format!("begun by agent {address} when it was lost"),
             });
         }
-        stretch.due = stretch.done + stretch.failed();
+        stretch.due = stretch.done + stretch.failed() + stretch.dropped;
         if let (Some((first, _)), Some((last, _))) = (seconds.first(), seconds.last()) {
             stretch.started_ms = first.at_ms;
             stretch.seconds = (last.at_ms + 1000 - first.at_ms) as f64 / 1000.0;
@@ -157,8 +158,13 @@ mod tests {
 
     #[test]
     fn what_a_lost_agent_had_done_counts_and_what_it_had_begun_failed() {
+        // Counts that are told so far: those of the last second hold.
+        let dropped = |dropped, slice| Slice { dropped, ..slice };
         let lost = Part::of_lost(
-            vec![slice(5_000, 10, 1_000), slice(6_000, 20, 2_000)],
+            vec![
+                dropped(4, slice(5_000, 10, 1_000)),
+                dropped(7, slice(6_000, 20, 2_000)),
+            ],
             3,
             "a:1",
             "lab.agent_lost",
@@ -167,7 +173,8 @@ mod tests {
         alive.lost = false;
         alive.stretch.seconds = 4.0;
         let all = merge(vec![lost, alive]);
-        assert_eq!((all.due, all.done, all.failed()), (63, 60, 3));
+        assert_eq!((all.due, all.done, all.failed()), (70, 60, 3));
+        assert_eq!(all.dropped, 7);
         assert_eq!(all.faults[0].code, "lab.agent_lost");
         assert_eq!(all.latencies.count(), 60);
         assert_eq!((all.generator.agents, all.generator.agents_lost), (2, 1));

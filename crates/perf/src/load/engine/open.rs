@@ -39,7 +39,7 @@ pub(super) async fn run<C: Clock, D: Driven>(
     let mut times = schedule.map(|at| whole_tick(begin + at)).peekable();
     let outstanding_max = u64::from(load.outstanding_max.max(1));
     let most = settings.count.unwrap_or(u64::MAX);
-    let (mut turn, mut due, mut dropped) = (0u32, 0u64, 0u64);
+    let (mut turn, mut due) = (0u32, 0u64);
     let mut gauge = Gauge::begin(clock);
     let mut measuring = false;
     let end = loop {
@@ -70,7 +70,9 @@ pub(super) async fn run<C: Clock, D: Driven>(
             && let Some(at) = times.next_if(|at| *at <= now)
         {
             due += 1;
-            dropped += u64::from(!start(at));
+            if !start(at) {
+                stage.recorder.note_dropped();
+            }
         }
         match times.peek() {
             Some(next) if due >= most => break *next,
@@ -81,7 +83,7 @@ pub(super) async fn run<C: Clock, D: Driven>(
     };
     stage.over.store(true, Ordering::SeqCst);
     stage.drain(settings, around, &mut ticks, &mut gauge).await;
-    let stretch = stage.finish(settings, gauge, due, dropped, end);
+    let stretch = stage.finish(settings, gauge, due, stage.recorder.dropped(), end);
     stage.abandon(&mut ticks).await;
     stretch
 }

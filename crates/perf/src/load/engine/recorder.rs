@@ -2,7 +2,7 @@
 //! the shards' finished seconds are taken out and merged.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -42,6 +42,8 @@ pub(super) struct Recorder {
     late_after: Duration,
     /// Milliseconds since 1970 at the beginning.
     begin_unix_ms: u64,
+    /// Units that were due and never started.
+    dropped: AtomicU64,
 }
 
 /// Everything that a recorder gathered.
@@ -123,7 +125,18 @@ impl Recorder {
             labels: labels.to_vec(),
             late_after,
             begin_unix_ms,
+            dropped: AtomicU64::new(0),
         }
+    }
+
+    /// Notes a unit that was due and never started.
+    pub fn note_dropped(&self) {
+        self.dropped.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many were.
+    pub fn dropped(&self) -> u64 {
+        self.dropped.load(Ordering::Relaxed)
     }
 
     /// Notes the end of a unit; does nothing any more after [`Self::finish`].
@@ -241,6 +254,7 @@ impl Recorder {
             faults: so_far.faults.results(),
             retries: so_far.retries,
             late: so_far.late,
+            dropped: self.dropped(),
         }
     }
 

@@ -23,6 +23,9 @@ pub struct Slice {
     pub retries: u64,
     /// Late starts so far.
     pub late: u64,
+    /// Units never started so far, because too many were outstanding.
+    #[serde(default)]
+    pub dropped: u64,
 }
 
 /// Where slices go.

@@ -27,7 +27,7 @@ const PANICKED: &str = "lab.unit_panicked";
 pub(super) struct Stage<C, D> {
     pub clock: C,
     driven: Arc<D>,
-    recorder: Recorder,
+    pub recorder: Recorder,
     live: Arc<Live>,
     units: Arc<AtomicU64>,
     /// When measuring begins; what is due before is not noted.
