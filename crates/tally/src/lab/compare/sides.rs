@@ -13,6 +13,9 @@ const SIDE: &str = "side";
 /// Said where a side has a network of its own.
 const OWN_NETWORKS: &str = "The sides ran on networks of their own, as other programs, other banks or another notary need them: what differs between the networks themselves counts as a change. Memory, above all: how much of a program's file is mapped depends on the file. A comparison of a program with a copy of itself shows how much that is.";
 
+/// Said where a scenario asks for fresh networks that its cases cannot have.
+const NOT_FRESH: &str = "The cases took turns on one network, although the scenario says `run.fresh`: each turn found what earlier ones had left, of all cases alike.";
+
 /// One side's scenario.
 pub struct Opened {
     pub plan: Plan,
@@ -33,13 +36,16 @@ pub struct Given {
     pub sources: Vec<(String, String)>,
     about: Vec<String>,
     own_networks: bool,
+    not_fresh: bool,
 }
 
 impl Given {
     /// The cases of one axis of a scenario.
     pub fn of_axis(mut plan: Plan, axis: &str, pairs: u32) -> Self {
+        let not_fresh = plan.run.fresh;
         in_pairs(&mut plan, pairs);
         Self {
+            not_fresh,
             sources: Vec::new(),
             plan,
             sides: None,
@@ -85,6 +91,8 @@ impl Given {
             .any(|side| network(side) != network(&opened[0]));
         Ok(Self {
             own_networks,
+            // Points of sides are scenarios of their own, and keep what they say.
+            not_fresh: false,
             sources: opened.iter().enumerate().map(source).collect(),
             about: opened.into_iter().map(|side| side.about).collect(),
             plan,
@@ -102,12 +110,17 @@ impl Given {
         if self.own_networks {
             comparison.notes.push(OWN_NETWORKS.to_owned());
         }
+        if self.not_fresh {
+            comparison.notes.push(NOT_FRESH.to_owned());
+        }
     }
 }
 
 fn in_pairs(plan: &mut Plan, pairs: u32) {
     plan.run.repeats = pairs;
     plan.run.interleave = true;
+    // Cases take turns on one network: a fresh one for each turn is what a scenario may not ask for beside that.
+    plan.run.fresh = false;
 }
 
 /// The point with the side that it is of.
@@ -197,6 +210,17 @@ mod tests {
         assert_eq!(comparison.notes, [OWN_NETWORKS]);
         let alone = Given::of_plans(vec![opened("")], 11);
         assert!(matches!(alone, Err(CompareError::Sides(1))));
+    }
+
+    #[test]
+    fn the_cases_of_a_scenario_with_fresh_networks_take_turns_too() {
+        let sweep = "[run]\nfresh = true\n[[sweep]]\nset = 'run.seconds'\nvalues = [1, 2]";
+        let given = Given::of_axis(opened(sweep).plan, "seconds", 11);
+        let points = given.plan.points().expect("it can run");
+        assert!(points.iter().all(|point| !point.plan.run.fresh));
+        let mut comparison = Comparison::default();
+        given.describe(&mut comparison);
+        assert_eq!(comparison.notes, [NOT_FRESH]);
     }
 
     #[test]
