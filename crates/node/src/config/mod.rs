@@ -2,6 +2,7 @@
 
 mod attachments;
 mod check;
+mod compression;
 mod error;
 mod hospital;
 mod reference;
@@ -13,6 +14,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 pub use attachments::AttachmentsSection;
+pub use compression::CompressionSetting;
 pub use error::{ConfigError, ERRORS};
 pub(crate) use error::{parse_toml, read_toml};
 pub use hospital::HospitalSection;

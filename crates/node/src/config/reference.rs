@@ -31,7 +31,7 @@ pub const FIELDS: &[Field] = fields! {
     "node.data_dir" [""] "Where data is kept; relative to the node's folder.";
     "p2p.listen" [""] "Where to listen for other nodes, `address:port`.";
     "p2p.advertised" [""] "Where other nodes find this one, `host:port`, best first; nothing means where it listens. Bootstrap again to make a change known.";
-    "p2p.compression" [""] "Whether messages to nodes that want it are compressed.";
+    "p2p.compression" [""] "Whether messages to nodes that want it are compressed: `true` does so unless they are on the same machine, `\"always\"` there too, `false` never.";
     "p2p.linger_us" ["microseconds"] "How long to gather messages before each write; 0 never waits.";
     "p2p.queue_bytes" ["bytes"] "Messages that wait for one peer.";
     "api.listen" [""] "Where to listen for clients, `address:port`.";

@@ -7,6 +7,8 @@ use std::time::Duration;
 use ledger::LegalName;
 use serde::{Deserialize, Serialize};
 
+use super::compression::CompressionSetting;
+
 /// `[node]`
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -28,8 +30,8 @@ pub struct P2pSection {
     #[serde(default)]
     pub advertised: Vec<String>,
     /// Whether to compress.
-    #[serde(default = "yes")]
-    pub compression: bool,
+    #[serde(default)]
+    pub compression: CompressionSetting,
     /// How long to gather messages before each write.
     #[serde(default)]
     pub linger_us: u64,
@@ -230,10 +232,6 @@ pub enum LogFormat {
 
 fn data_dir() -> PathBuf {
     PathBuf::from("data")
-}
-
-fn yes() -> bool {
-    true
 }
 
 fn queue_bytes() -> usize {

@@ -8,7 +8,7 @@ use std::time::Instant;
 use kernel::port::{Reads, Table, WriteBatch};
 use kernel::{Event, Identity, Kernel, Priority};
 use ledger::Rejection;
-use net::{Compression, Inbound, NetLimits, PeerAddress, Sink, Transport};
+use net::{Inbound, NetLimits, PeerAddress, Sink, Transport};
 use store::{Class, Committer, CommitterOptions, Embedded, Files, FilesOptions};
 use tokio::sync::watch;
 
@@ -151,10 +151,7 @@ impl Node {
                     root,
                 },
                 peers: peers.collect(),
-                compression: match config.p2p.compression {
-                    true => Compression::Auto,
-                    false => Compression::Off,
-                },
+                compression: config.p2p.compression.into(),
                 linger_us: config.p2p.linger_us,
                 limits: NetLimits {
                     message_bytes_max,
