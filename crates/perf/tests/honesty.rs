@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use perf::fake::{Behaviour, ServiceTime, Stall, Target};
 use perf::load::engine::{
-    Around, Chance, Clock, Driven, Ended, SampleSink, Settings, Virtual, findings_on, stretch,
+    Around, Chance, Clock, Driven, Ended, SampleSink, Settings, Virtual, findings, stretch,
 };
 use perf::plan::{Closed, Knee, Load, Open, Shape, Step, Think};
 use perf::results::Stretch;
@@ -328,25 +328,30 @@ fn starved(burn_ms: u64, every: u64) -> Stretch {
 
 #[test]
 fn the_alarm_is_raised_when_the_generator_is_starved_and_not_otherwise() {
-    let codes = |stretch: &Stretch, cores| -> Vec<String> {
-        let findings = findings_on(stretch, cores).into_iter();
-        findings.map(|finding| finding.code).collect()
+    let codes = |stretch: &Stretch| -> Vec<String> {
+        let found = findings(stretch).into_iter();
+        found.map(|finding| finding.code).collect()
     };
-    assert!(codes(&starved(0, 1), 1).is_empty());
-    assert!(codes(&starved(1, 100), 1).is_empty());
+    assert!(codes(&starved(0, 1)).is_empty());
+    assert!(codes(&starved(1, 100)).is_empty());
     // Late wake-ups and late starts.
     let late = starved(50, 500);
     assert_near(late.generator.lag_max_ms, 50.0, 0.05);
     assert_near(late.generator.cpu_cores, 0.1, 0.05);
-    assert_eq!(
-        codes(&late, 1),
-        ["lab.generator_limit", "lab.generator_limit"]
-    );
-    // The processor only: 0.8 of one core, in small pieces.
-    let busy = starved(4, 5);
-    assert_near(busy.generator.cpu_cores, 0.8, 0.05);
-    assert_eq!(codes(&busy, 1), ["lab.generator_limit"]);
-    assert!(codes(&busy, 2).is_empty());
+    assert_eq!(codes(&late), ["lab.generator_limit", "lab.generator_limit"]);
+    // The processor only, in small pieces: a generator has one core, however many the machine has, and an agent is one more.
+    let mut busy = starved(9, 10);
+    assert_near(busy.generator.cpu_cores, 0.9, 0.05);
+    assert_eq!(codes(&busy), ["lab.generator_limit"]);
+    let said = findings(&busy).remove(0).message;
+    assert!(said.contains("runs on one core"), "{said}");
+    busy.generator.agents = 2;
+    assert!(codes(&busy).is_empty());
+    busy.generator.cpu_cores *= 2.0;
+    assert_eq!(codes(&busy), ["lab.generator_limit"]);
+    let ordinary = starved(3, 4);
+    assert_near(ordinary.generator.cpu_cores, 0.75, 0.05);
+    assert!(codes(&ordinary).is_empty());
 }
 
 #[test]
@@ -417,7 +422,7 @@ fn the_knee_of_a_queue_is_found_within_its_bound() {
     assert_near(result.per_s(), found, 0.03);
     assert!(result.latencies.quantile_ms(0.99) <= 200.0);
     assert!(result.tried.len() < 20);
-    assert!(findings_on(&result, 1).is_empty());
+    assert!(findings(&result).is_empty());
 
     // c servers: M/M/c, whose waits follow from Erlang's formula.
     let servers = Behaviour {

@@ -8,8 +8,9 @@ use crate::results::{Finding, Generator, Stretch};
 
 /// A unit that starts so long after it was due is late: ten ticks.
 pub(super) const LATE_AFTER: Duration = Duration::from_millis(10);
-/// Of the cores of its machine, what generators may use before they are in doubt.
-const CPU_SHARE_MAX: f64 = 0.7;
+/// Of a core, what a generator may use before it is in doubt: its load comes from one thread, so one core is all that it has,
+/// however many the machine has.
+const CPU_CORES_MAX: f64 = 0.85;
 /// Late wake-ups that say nothing yet, milliseconds.
 const LAG_MIN_MS: f64 = 10.0;
 /// Beyond that, late wake-ups matter when they are such a share of the median latency.
@@ -59,12 +60,6 @@ impl Gauge {
 
 /// What people should know about how a stretch was generated, before they believe it.
 pub fn findings(stretch: &Stretch) -> Vec<Finding> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    findings_on(stretch, cores)
-}
-
-/// The same on a machine (or each of several alike) with so many cores.
-pub fn findings_on(stretch: &Stretch, cores: usize) -> Vec<Finding> {
     let generator = &stretch.generator;
     let mut findings = Vec::new();
     let mut limit = |message: String| {
@@ -73,11 +68,15 @@ pub fn findings_on(stretch: &Stretch, cores: usize) -> Vec<Finding> {
             message,
         });
     };
-    let all_cores = cores as f64 * f64::from(generator.agents.max(1));
-    if generator.cpu_cores > CPU_SHARE_MAX * all_cores {
+    let generators = generator.agents.max(1);
+    if generator.cpu_cores > CPU_CORES_MAX * f64::from(generators) {
+        let who = match generators {
+            1 => "the load generator, which runs on one core,".to_owned(),
+            many => format!("{many} load generators, which run on one core each,"),
+        };
         limit(format!(
-            "the load generator used {:.2} of {all_cores} cores: what was measured may be its own limit; \
-             lower the load, or generate it from other machines (`tally lab agent`)",
+            "{who} used {:.2} cores: more than {CPU_CORES_MAX} of a core each is in doubt, for what was measured may be the \
+             generator's limit; lower the load, or share it among several (`tally lab agent`)",
             generator.cpu_cores
         ));
     }
