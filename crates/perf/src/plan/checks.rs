@@ -22,6 +22,12 @@ pub trait Checks {
         Ok(())
     }
 
+    /// Whether each unit of it uses something up that was prepared for so many units and no more.
+    fn is_used_up(&self, work: &Work) -> bool {
+        let _ = work;
+        false
+    }
+
     /// Whether a node takes a setting, given by dotted name; `notary` says of what kind of node.
     fn setting(&self, name: &str, value: &Value, notary: bool) -> Result<(), String> {
         let _ = (name, value, notary);

@@ -70,4 +70,4 @@ pub use mix::{Mix, MixError};
 pub use progress::{Preparation, PreparationReading};
 pub use registry::{Make, Workloads};
 pub use site::{Delivered, Site, SiteError, SiteNode, Step};
-pub use traits::{Boxed, Failed, Prepares, Tried, Worker, Workload, done};
+pub use traits::{Boxed, Failed, Prepares, Tried, Worker, Workload, done, is_used_up};

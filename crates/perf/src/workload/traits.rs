@@ -78,6 +78,15 @@ pub enum Prepares {
     By(String),
 }
 
+/// Whether each unit uses up something that was prepared for so many units and no more.
+pub fn is_used_up(workload: &dyn Workload) -> bool {
+    match workload.prepares(1) {
+        Prepares::Nothing => false,
+        Prepares::ByKnobs => true,
+        by => by != workload.prepares(2),
+    }
+}
+
 /// One of those who do the work.
 pub trait Worker: Send + Sync {
     /// Runs one unit to its end: delivered to all whom it concerns. `unit` differs from those of all other units of a

@@ -5,7 +5,7 @@ use std::path::Path;
 use node::chain::ChainConfig;
 use node::config::{FIELDS, NodeConfig};
 use perf::plan::{Checks, KnobError, Network, Work, nearest};
-use perf::workload::Workloads;
+use perf::workload::{Workloads, is_used_up};
 use toml::{Table, Value};
 
 /// What every configuration has; the rest has defaults.
@@ -63,6 +63,11 @@ impl Checks for Known {
                 key: Some(error.knob),
             }
         })
+    }
+
+    fn is_used_up(&self, work: &Work) -> bool {
+        let made = self.workloads.make(&work.kind, &work.knobs);
+        made.is_ok_and(|workload| is_used_up(&*workload))
     }
 
     fn setting(&self, name: &str, value: &Value, notary: bool) -> Result<(), String> {
@@ -179,6 +184,30 @@ mod tests {
     }
 
     #[test]
+    fn a_search_is_for_work_that_does_not_run_out() {
+        let knee = "[load]\nknee = { from_per_s = 1, to_per_s = 9, latency_ms = 5 }\n";
+        for (work, line) in [
+            ("kind = 'pay'\n", None),
+            ("kind = 'swap'\ndepth = 0\n", None),
+            ("kind = 'transfer'\n", Some("x.toml:2:")),
+            ("kind = 'transfer-attachment'\n", Some("x.toml:2:")),
+        ] {
+            let text = format!("{knee}[work]\n{work}");
+            let options = Options::default();
+            let read = parse("x", "x.toml", text.as_bytes(), &options, &Known::new());
+            match (read, line) {
+                (Ok(_), None) => {}
+                (Err(error), Some(line)) => {
+                    let error = error.to_string();
+                    assert!(error.starts_with(line), "{text}: {error}");
+                    assert!(error.contains("uses up"), "{text}: {error}");
+                }
+                (read, _) => panic!("{text}: {read:?}"),
+            }
+        }
+    }
+
+    #[test]
     fn a_chain_nodes_settings_are_checked_as_the_node_does() {
         for (name, value, wanted) in [
             ("pool.transactions_max", "500", Ok(())),
@@ -226,6 +255,13 @@ mod tests {
         for (name, value, notary, wanted) in [
             ("store.linger_us", "500", false, Ok(())),
             ("p2p.compression", "false", true, Ok(())),
+            ("p2p.compression", "'always'", false, Ok(())),
+            (
+                "p2p.compression",
+                "'sometimes'",
+                false,
+                Err("expected true, false or"),
+            ),
             ("notary.batch_requests_max", "5", true, Ok(())),
             (
                 "notary.batch_requests_max",

@@ -62,6 +62,9 @@ pub(super) fn plan(
     // A scenario with a sweep runs as its points only; there the work is judged.
     if sweep.is_empty() {
         work::check(reader, top, &work, &network, checks);
+        if matches!(load, Load::Knee(_)) {
+            work::check_search(reader, top, &work, checks);
+        }
     }
     let main_metric = reader.one_of(top, "main_metric").unwrap_or(match load {
         Load::Knee(_) => "knee_per_s",

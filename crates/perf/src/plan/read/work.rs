@@ -55,6 +55,29 @@ pub(super) fn read(reader: &mut Reader<'_>, top: Section<'_>) -> Vec<Work> {
     works
 }
 
+/// Refuses a search with work that runs out: its trials share one preparation, and the later ones would find nothing left,
+/// which looks like a knee.
+pub(super) fn check_search(
+    reader: &mut Reader<'_>,
+    top: Section<'_>,
+    works: &[Work],
+    checks: &dyn Checks,
+) {
+    let Some(work) = works.iter().find(|work| checks.is_used_up(work)) else {
+        return;
+    };
+    let at = match reader.sub(top, "load") {
+        Some(load) => load.at_of("knee"),
+        None => top.at,
+    };
+    let message = format!(
+        "work `{}`: each unit of `{}` uses up something that was prepared for it, so that a search runs out in the middle; \
+         try rates one by one, with `load.rate` and a sweep over it",
+        work.label, work.kind
+    );
+    reader.wrong(at, message);
+}
+
 /// Whether somebody can do it. Works and their tables are in the same order unless there is a problem already.
 pub(super) fn check(
     reader: &mut Reader<'_>,
