@@ -273,6 +273,25 @@ async fn somebody_else_s_network_is_measured_where_it_stands_and_its_past_is_no_
 }
 
 #[tokio::test]
+async fn somebody_else_s_banks_have_their_mandates_back_when_the_swaps_are_over() {
+    let network = stage::network(&["A", "B"]);
+    let text = against(&network)
+        .replace("issue_and_pay\"\ncurrency = \"GBP\"", "swap\"")
+        .replace("repeats = 1", "repeats = 2");
+    let (scenario, seen) = run(&text).await;
+    assert_eq!(scenario.failure, None, "{scenario:#?}");
+    assert!(scenario.is_good(), "{:#?}", scenario.findings);
+    assert_eq!(seen.steps(Step::TakingBack), 1);
+    let bank = stage::client(&network, stage::B);
+    let left = bank.states(None, 5_000).await.expect("readable").states;
+    assert!(!left.is_empty(), "its side of the swaps is there");
+    let mandates = left
+        .iter()
+        .filter(|state| state.contract == "tally.mandate");
+    assert_eq!(mandates.count(), 0, "{left:?}");
+}
+
+#[tokio::test]
 async fn a_run_whose_audit_finds_something_is_no_good_whatever_its_rate() {
     let network = stage::network(&["A", "B"]);
     let client = stage::client(&network, stage::A);

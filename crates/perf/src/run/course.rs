@@ -18,11 +18,11 @@ use super::ground::{Ground, GroundKey};
 use super::prepared::Prepared;
 use super::schedule::{Turn, turns};
 use super::stretch::{Measure, outstanding};
-use super::{Options, label};
+use super::{Options, label, samples_labels};
 use crate::plan::{Plan, PointPlan};
 use crate::report::Jtl;
 use crate::results::{AuditResult, Point};
-use crate::workload::Mix;
+use crate::workload::{Mix, Site};
 use life::Life;
 use shown::Shown;
 
@@ -104,9 +104,9 @@ impl<'a> Course<'a> {
                 break;
             }
         }
-        self.end_life().await;
+        let undone = self.end_life().await;
         self.close().await;
-        ended
+        ended.and(undone)
     }
 
     /// The first of the turns that are left.
@@ -127,7 +127,10 @@ impl<'a> Course<'a> {
             return Ok(());
         }
         let repeat = (self.plan.run.repeats > 1).then_some(turn.repeat);
-        let labels = self.mixes[turn.point].labels();
+        let labels = samples_labels(
+            &self.mixes[turn.point].labels(),
+            &self.points[turn.point].at,
+        );
         let threads = outstanding(&plan.load);
         let samples = self.jtl.as_mut().map(|jtl| jtl.stretch(&labels, threads));
         let measure = Measure {
@@ -172,7 +175,7 @@ impl<'a> Course<'a> {
         if known == Some(self.here) {
             return Ok(());
         }
-        self.end_life().await;
+        self.end_life().await?;
         if let Some((_, Ground::Ours(ours))) = self.grounds.get_mut(self.here) {
             ours.stop().await?;
         }
@@ -187,18 +190,47 @@ impl<'a> Course<'a> {
         Ok(())
     }
 
-    /// Audits a life in which something ran, and ends it. A failed audit is a result, not an error.
-    async fn end_life(&mut self) {
+    /// Audits a life in which something ran, and ends it. A failed audit is a result, not an error; what could not be taken
+    /// back on somebody else's network is one.
+    async fn end_life(&mut self) -> Result<(), RunError> {
         let Some(life) = self.life.take() else {
-            return;
+            return Ok(());
         };
-        let Some(point) = life.ran.last().copied() else {
-            return;
-        };
+        let undone = self.take_back(&life.site).await;
+        if let Some(point) = life.ran.last().copied() {
+            self.audit(&life.site, point).await;
+        }
+        undone
+    }
+
+    /// Networks of ours go with all that stands in them; others go on without us.
+    async fn take_back(&self, site: &Site) -> Result<(), RunError> {
+        let ground = self.grounds.get(self.here);
+        if !matches!(ground, Some((_, Ground::Theirs(_)))) {
+            return Ok(());
+        }
+        let step = Shown::begin(self.events, Step::TakingBack);
+        match site.take_back().await {
+            Ok(taken) => {
+                let words = match taken {
+                    0 => String::new(),
+                    taken => format!("{taken} standing rights"),
+                };
+                step.end(&words);
+                Ok(())
+            }
+            Err(failed) => Err(RunError::Work {
+                what: "taking back what was given for the load",
+                failed,
+            }),
+        }
+    }
+
+    async fn audit(&mut self, site: &Site, point: usize) {
         let step = Shown::begin(self.events, Step::Audit);
         let read_max = self.points[point].plan.audit.read_max;
-        let nobody = life.site.banks() == 0;
-        let result = match life.site.audit(read_max).await {
+        let nobody = site.banks() == 0;
+        let result = match site.audit(read_max).await {
             Ok(_) if nobody => AuditResult {
                 clean: true,
                 words: "there is no node whose books could be read".to_owned(),

@@ -82,6 +82,8 @@ pub enum Step {
     Preparation,
     /// A chain's pools empty, and its nodes come to one tip.
     Settle,
+    /// What somebody else's banks gave for the load, such as mandates, is taken back.
+    TakingBack,
     /// Everybody's books are read and compared.
     Audit,
 }
@@ -98,6 +100,7 @@ impl Step {
             Step::Wipe => "Wipe",
             Step::Preparation => "Preparation",
             Step::Settle => "Settling",
+            Step::TakingBack => "Taking back",
             Step::Audit => "Audit",
         }
     }

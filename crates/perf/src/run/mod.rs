@@ -131,6 +131,11 @@ async fn begin(measured: bool, files: bool, options: &Options, events: &Events) 
 }
 
 fn end(mut report: Report, begun: Instant, options: &Options) -> Report {
+    for scenario in &mut report.scenarios {
+        for point in &mut scenario.points {
+            point.distances = machine::distance(point, &report.machine);
+        }
+    }
     report.interrupted = options.stop.is_asked();
     machine::finish(&mut report.machine);
     report.seconds = begun.elapsed().as_secs_f64();
@@ -195,6 +200,18 @@ fn label(at: &[CaseResult], repeat: Option<u32>) -> String {
         .collect();
     words.extend(repeat.map(|repeat| format!("repeat {}", repeat.saturating_add(1))));
     words.join(", ")
+}
+
+/// What samples are called: the kind of work, and where there is a sweep the point, so that points can be told apart.
+fn samples_labels(works: &[String], at: &[CaseResult]) -> Vec<String> {
+    let point = label(at, None);
+    works
+        .iter()
+        .map(|work| match point.as_str() {
+            "" => work.clone(),
+            point => format!("{work}, {point}"),
+        })
+        .collect()
 }
 
 fn unix_ms() -> u64 {

@@ -2,9 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use super::{Event, Events, Options, run};
+use super::{Event, Events, Options, run, samples_labels};
 use crate::load::engine::Stop;
 use crate::plan::{self, NoChecks};
+use crate::results::CaseResult;
 use crate::workload::Workloads;
 
 const FAKE: &str = r#"
@@ -78,10 +79,32 @@ async fn the_fake_target_runs_without_a_network_and_every_unit_is_a_sample() {
     let done: u64 = stretches.map(|stretch| stretch.done).sum();
     let samples = std::fs::read_to_string(folder.path().join("fake.jtl")).expect("samples");
     assert_eq!(samples.lines().count() as u64, done + 1);
+    for point in ["fake, outstanding 1", "fake, outstanding 4"] {
+        assert!(samples.contains(point), "{point}");
+    }
     let [one, four] = &scenario.points[..] else {
         panic!("two points");
     };
     let rate = |point: &crate::results::Point| point.summary.metrics["rate_per_s"].value;
     assert!(rate(four) > rate(one), "four at a time do more than one");
     assert!(four.audits[0].clean && four.audits[0].transactions == 0);
+}
+
+#[test]
+fn samples_are_called_by_work_and_point() {
+    let case = |axis: &str, name: &str, number| CaseResult {
+        axis: axis.to_owned(),
+        name: name.to_owned(),
+        number,
+    };
+    let works = ["pay".to_owned(), "issue".to_owned()];
+    assert_eq!(samples_labels(&works, &[]), works);
+    let at = [
+        case("states", "5", Some(5.0)),
+        case("variant", "slow", None),
+    ];
+    assert_eq!(
+        samples_labels(&works, &at),
+        ["pay, states 5, slow", "issue, states 5, slow"]
+    );
 }

@@ -5,6 +5,7 @@ mod delivered;
 mod error;
 mod node;
 mod running;
+mod standing;
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -25,6 +26,7 @@ pub use error::SiteError;
 pub use node::SiteNode;
 pub use running::Step;
 pub(super) use running::Way;
+use standing::Standing;
 
 /// Codes of flows that ended before they spent anything.
 const UNSPENT: &[&str] = &[
@@ -44,6 +46,7 @@ pub struct Site {
     pub(super) books: Mutex<SiteBooks>,
     seed: u64,
     preparation: Preparation,
+    standing: Mutex<Standing>,
 }
 
 impl Site {
@@ -55,6 +58,7 @@ impl Site {
             books: Mutex::default(),
             seed,
             preparation: Preparation::default(),
+            standing: Mutex::default(),
         }
     }
 
@@ -202,6 +206,10 @@ impl Site {
             }
         }
         Ok(())
+    }
+
+    fn standing(&self) -> MutexGuard<'_, Standing> {
+        self.standing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, SiteBooks> {

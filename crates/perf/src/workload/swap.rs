@@ -74,6 +74,12 @@ struct PairStates {
     stock: StateRef,
 }
 
+/// What `swap.mandate` returns.
+#[derive(Deserialize)]
+struct Given {
+    state: StateRef,
+}
+
 /// What `swap.run` returns.
 #[derive(Deserialize)]
 struct Swapped {
@@ -168,9 +174,7 @@ impl Swap {
                         "price": if buys { PRICE_MAX } else { 1 },
                         "quantity_max": QUANTITY_MAX,
                     });
-                    let start = site.start_of("swap.mandate", &arguments)?;
-                    let given = site.run(party as usize, &start, true).await?;
-                    site.acknowledge(&given.transactions, &[party]);
+                    mandate(site, party, &arguments).await?;
                     site.preparation().advance();
                 }
             }
@@ -211,6 +215,21 @@ impl Swap {
         }
         Ok(all)
     }
+}
+
+/// Has a party give a mandate, unless it stands already, and notes how it is taken back.
+async fn mandate(site: &Arc<Site>, party: u32, arguments: &Value) -> Result<(), Failed> {
+    let what = format!("the mandate of {}, {arguments}", site.name(party as usize)?);
+    if site.stands(&what) {
+        return Ok(());
+    }
+    let start = site.start_of("swap.mandate", arguments)?;
+    let delivered = site.run(party as usize, &start, true).await?;
+    site.acknowledge(&delivered.transactions, &[party]);
+    let given: Given = delivered.returned()?;
+    let revoke = site.start_of("swap.revoke", &json!({ "mandate": given.state }))?;
+    site.stands_until(what, party, revoke);
+    Ok(())
 }
 
 impl Workload for Swap {

@@ -18,7 +18,7 @@ use std::time::Instant;
 use super::error::RunError;
 use super::event::Events;
 use super::schedule::turns;
-use super::{Options, label};
+use super::{Options, label, samples_labels};
 use crate::plan::{Plan, PointPlan};
 use crate::report::Jtl;
 use crate::results::Point;
@@ -72,10 +72,11 @@ impl Course<'_> {
             let repeat = (run.repeats > 1).then_some(turn.repeat);
             let labels = [LABEL.to_owned()];
             let outstanding = super::stretch::outstanding(&point.plan.load);
+            let called = samples_labels(&labels, &point.at);
             let samples = self
                 .jtl
                 .as_mut()
-                .map(|jtl| jtl.stretch(&labels, outstanding));
+                .map(|jtl| jtl.stretch(&called, outstanding));
             let measure = Measure {
                 plan: &point.plan,
                 chain,

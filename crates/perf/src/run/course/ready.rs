@@ -43,7 +43,7 @@ impl Course<'_> {
             _ => !there || prepared.is_used_up() || (plan.run.fresh && other_point),
         };
         if renew {
-            self.end_life().await;
+            self.end_life().await?;
             self.begin_life(plan, turn, prepared, left).await?;
         } else {
             self.keep_life(plan, other_point).await?;
@@ -145,10 +145,18 @@ impl Course<'_> {
             (self.events)(Event::Preparing(Arc::clone(&life.site)));
             let step = Shown::begin(self.events, Step::Preparation);
             let preparing = self.mixes[turn.point].prepare(&life.site, prepared.units);
-            preparing.await.map_err(|failed| RunError::Work {
-                what: "the preparation",
-                failed,
-            })?;
+            tokio::select! {
+                done = preparing => done.map_err(|failed| RunError::Work {
+                    what: "the preparation",
+                    failed,
+                })?,
+                // What was begun stands in the books as in doubt.
+                () = asked_to_stop(self.options) => {
+                    life.prepared = None;
+                    step.end("interrupted");
+                    return Ok(());
+                }
+            }
             step.end("done");
         }
         Ok(())
