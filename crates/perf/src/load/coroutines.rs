@@ -1,5 +1,6 @@
 //! Flows started from Python coroutines over a node's HTTP API: a process beside the laboratory, which uses the package that
-//! applications use. What that costs is the generator's, and so is what it takes.
+//! applications use. What it takes is part of the latencies; the
+//! processor time that it costs is its own, and not among the generator's, which is that of the laboratory's process.
 
 use std::collections::HashMap;
 use std::process::Stdio;

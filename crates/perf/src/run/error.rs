@@ -51,6 +51,11 @@ pub const ERRORS: &[ErrorInfo] = &[
         action: "Give it more time (run.seconds) or more units (run.count).",
     },
     ErrorInfo {
+        code: TOO_FEW_CORES,
+        cause: "A point gives a node more cores than this machine has for it (nodes.NAME.cores), so it was left out; on fewer cores its figures would be those of another point.",
+        action: "Run it on a machine with as many cores, or leave the case out (--set sweep.LABEL.only=[...]).",
+    },
+    ErrorInfo {
         code: UNITS_FAILED,
         cause: "Units of a run failed; they count nowhere as done.",
         action: "Look at the codes with the stretch; under admission control refusals are expected.",
@@ -66,6 +71,7 @@ pub(super) const NODE_DIED: &str = "lab.node_died";
 pub(super) const REPEATS_MISSING: &str = "lab.repeats_missing";
 pub(super) const SAMPLES_PARTIAL: &str = "lab.samples_partial";
 pub(super) const SHORT_WINDOW: &str = "lab.short_window";
+pub(super) const TOO_FEW_CORES: &str = "lab.too_few_cores";
 pub(super) const UNITS_FAILED: &str = "lab.units_failed";
 
 /// Why a scenario goes no further.
@@ -96,6 +102,9 @@ pub enum RunError {
     /// A chain cannot be loaded from elsewhere.
     #[error("a scenario about a chain generates its load here; leave --agent out")]
     ChainAgents,
+    /// No point is left that this machine has the cores for.
+    #[error("every point gives a node more cores than the {0} that this machine has for it")]
+    TooFewCores(u32),
     /// The scenario's work.
     #[error(transparent)]
     Mix(#[from] MixError),
@@ -126,6 +135,7 @@ impl RunError {
             RunError::Work { failed, .. } => &failed.fault.code,
             RunError::Chain { fault, .. } => &fault.code,
             RunError::ChainAgents | RunError::Mix(_) => "lab.bad_scenario",
+            RunError::TooFewCores(_) => TOO_FEW_CORES,
             RunError::Plan(error) => error.code(),
             RunError::NodeDied { .. } => NODE_DIED,
             RunError::Task(_) => RUN_FAILED,

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::chain;
 use super::course::Course;
-use super::error::{LINKS_ENDED, RunError, SAMPLES_PARTIAL};
+use super::error::{LINKS_ENDED, RunError, SAMPLES_PARTIAL, TOO_FEW_CORES};
 use super::event::{Event, Events};
 use super::findings::findings;
 use super::{Options, unix_ms};
@@ -15,6 +15,7 @@ use crate::plan::{Plan, PointPlan};
 use crate::report::{JTL_BYTES_MAX, Jtl};
 use crate::results::{Finding, Point, Published, Scenario};
 use crate::stats;
+use crate::topology;
 use crate::workload::Mix;
 
 /// Runs it. What goes wrong stands in the result.
@@ -50,7 +51,9 @@ pub(super) async fn run_points(
     let begun = Instant::now();
     let mut scenario = blank(plan, options);
     let mut unwritten = None;
+    let mut left_out = Vec::new();
     let made = given.and_then(|given| {
+        let given = on_this_machine(given, topology::cores(), &mut left_out)?;
         let mixes = match plan.chain {
             // Payments are all that is done, and they are no workload.
             Some(_) if options.agents.is_some() => return Err(RunError::ChainAgents),
@@ -137,12 +140,44 @@ pub(super) async fn run_points(
         code: SAMPLES_PARTIAL.to_owned(),
         message,
     }));
+    scenario.findings.append(&mut left_out);
     for finding in &scenario.findings {
         events(Event::Found(finding.clone()));
     }
     scenario.seconds = begun.elapsed().as_secs_f64();
     events(Event::Over(Arc::new(scenario.clone())));
     scenario
+}
+
+/// The points that this machine has the cores for, with a word about each of the others: on fewer cores than it says, a point
+/// would have the figures of another one.
+fn on_this_machine(
+    (points, binaries): Given,
+    cores: u32,
+    left_out: &mut Vec<Finding>,
+) -> Result<Given, RunError> {
+    let mut there: Given = Given::default();
+    for (at, point) in points.into_iter().enumerate() {
+        let nodes = point.plan.network.nodes.values();
+        let wanted = nodes.filter_map(|node| node.cores).max().unwrap_or(0);
+        if wanted > cores {
+            let label = super::label(&point.at, None);
+            let message = format!(
+                "{label}: left out, a node is to have {wanted} cores and this machine has {cores} for it"
+            );
+            left_out.push(Finding {
+                code: TOO_FEW_CORES.to_owned(),
+                message,
+            });
+            continue;
+        }
+        there.0.push(point);
+        there.1.push(binaries.get(at).cloned().flatten());
+    }
+    match there.0.is_empty() && !left_out.is_empty() {
+        true => Err(RunError::TooFewCores(cores)),
+        false => Ok(there),
+    }
 }
 
 /// Gives the samples their name; returns what they lack, if anything.
@@ -197,5 +232,44 @@ fn blank(plan: &Plan, options: &Options) -> Scenario {
             .collect(),
         main_metric: plan.main_metric.clone(),
         ..Scenario::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{NoChecks, Options, parse};
+
+    fn points(cores: &str) -> Given {
+        let text = format!(
+            "[work]\nkind = 'pay'\n[[sweep]]\nset = 'network.nodes.bank-1.cores'\nvalues = [{cores}]"
+        );
+        let plan = parse("x", "x", text.as_bytes(), &Options::default(), &NoChecks);
+        let points = plan.expect("in order").points().expect("points");
+        (points, vec![None, Some("older".into())])
+    }
+
+    #[test]
+    fn points_that_the_machine_has_not_are_left_out_with_a_word() {
+        for (cores, there, said) in [
+            ("1, 2", &["1", "2"][..], 0),
+            ("1, 2, 4, 8", &["1", "2"], 2),
+            ("8, 2", &["2"], 1),
+        ] {
+            let mut left_out = Vec::new();
+            let (points, binaries) =
+                on_this_machine(points(cores), 2, &mut left_out).expect("some are left");
+            let names: Vec<&str> = points.iter().map(|one| one.at[0].name.as_str()).collect();
+            assert_eq!(names, there, "{cores}");
+            assert_eq!(binaries.len(), points.len());
+            // The executable goes with its point.
+            let older = points.iter().zip(&binaries).find(|(_, one)| one.is_some());
+            assert!(older.is_some_and(|(point, _)| point.at[0].name == "2"));
+            assert_eq!(left_out.len(), said, "{left_out:?}");
+        }
+        let mut left_out = Vec::new();
+        let none = on_this_machine(points("4, 8"), 2, &mut left_out).expect_err("none is left");
+        assert_eq!((none.code(), left_out.len()), (TOO_FEW_CORES, 2));
+        assert!(left_out[0].message.contains("cores 4"), "{left_out:?}");
     }
 }

@@ -5,6 +5,11 @@ use std::process::{Child, Command};
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
+/// How many cores this process may use.
+pub fn cores() -> u32 {
+    sched_getaffinity(None).map_or(1, |mine| mine.count().max(1))
+}
+
 /// Starts `command` on the first `cores` of those that this process may use (at least one, at most all of them).
 ///
 /// A child has the cores of the thread that starts it, so a thread of its own is bound to them and starts it: the rest of

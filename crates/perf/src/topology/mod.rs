@@ -13,6 +13,7 @@ mod network;
 mod ports;
 mod process;
 
+pub use affinity::cores;
 pub use care::NodeCare;
 pub use chain_network::{ChainNetwork, HistoryBuilt};
 pub use codes::ERRORS;
