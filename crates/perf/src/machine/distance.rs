@@ -1,29 +1,20 @@
 //! How far a result is from what this machine could do at most.
 
-use crate::results::{Machine, MetricSeries, Point, Process, Stretch};
+use crate::results::{Distance, Machine, MetricSeries, Point, Process, Stretch};
 use crate::stats::{growth, is_generator};
 
 /// Signatures that a node checked, by its own count.
 const CHECKS: &str = "tally_signature_batch_checks_sum";
 
-/// What a point used of one limit.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Distance {
-    /// Of what, in words that follow a number: `signature checks a second`.
-    pub what: &'static str,
-    /// How much the point used, all its nodes together unless `what` says otherwise.
-    pub used: f64,
-    /// What the machine can do at most.
-    pub limit: f64,
-    /// What that limit means.
-    pub note: &'static str,
-}
-
-impl Distance {
-    /// The part of the limit that was used, 0 to 1 and above where the limit is one core's and more worked.
-    pub fn share(&self) -> f64 {
-        self.used / self.limit
-    }
+/// The point with the highest rate.
+pub fn busiest(points: &[Point]) -> Option<&Point> {
+    let rate = |point: &Point| {
+        let rate = point.summary.metrics.get("rate_per_s");
+        rate.map_or(0.0, |estimate| estimate.value)
+    };
+    points
+        .iter()
+        .max_by(|one, two| rate(one).total_cmp(&rate(two)))
 }
 
 /// What a point used of the machine: only what nodes and the operating system have counted; what nobody counted is left out, and
@@ -38,34 +29,35 @@ pub fn distance(point: &Point, machine: &Machine) -> Vec<Distance> {
     let cpu_ms = |sample: &crate::results::ProcessSample| sample.cpu_ms;
     let found = [
         Distance {
-            what: "cores, nodes",
+            what: "cores, nodes".to_owned(),
             used: of_nodes(cpu_ms) / 1000.0,
             limit: f64::from(machine.cores),
-            note: "processor time of all nodes",
+            note: "processor time of all nodes".to_owned(),
         },
         Distance {
-            what: "cores, load generator",
+            what: "cores, load generator".to_owned(),
             used: per_s(stretches, |process| is_generator(&process.name), cpu_ms) / 1000.0,
-            limit: f64::from(machine.cores),
-            note: "processor time of the laboratory itself",
+            limit: 1.0,
+            note: "processor time of the laboratory itself, whose load comes from one thread"
+                .to_owned(),
         },
         Distance {
-            what: "signature checks a second",
+            what: "signature checks a second".to_owned(),
             used: checks_per_s(stretches),
             limit: limits.checks_per_s,
-            note: "one core that does nothing else, in batches of 64",
+            note: "one core that does nothing else, in batches of 64".to_owned(),
         },
         Distance {
-            what: "durable commits a second",
+            what: "durable commits a second".to_owned(),
             used: of_nodes(|sample| sample.commits),
             limit: limits.commits_per_s,
-            note: "4 KiB each, one after the other",
+            note: "4 KiB each, one after the other".to_owned(),
         },
         Distance {
-            what: "Mbit/s, the node that sends most",
+            what: "Mbit/s, the node that sends most".to_owned(),
             used: sent_mbit_per_s(stretches),
             limit: limits.tls_mbit_per_s,
-            note: "one TLS connection over loopback, both ends here",
+            note: "one TLS connection over loopback, both ends here".to_owned(),
         },
     ];
     let counted = |distance: &Distance| distance.used > 0.0 && distance.limit > 0.0;
@@ -209,7 +201,7 @@ mod tests {
         // Each node checked 500, was restarted, and checked 500 more, in two seconds.
         assert_eq!(used, [1.0, 0.1, 1000.0, 100.0, 2.0]);
         let shares: Vec<f64> = found.iter().map(Distance::share).collect();
-        assert_eq!(shares, [0.5, 0.05, 0.1, 0.1, 0.02]);
+        assert_eq!(shares, [0.5, 0.1, 0.1, 0.1, 0.02]);
         let nothing = Point::default();
         assert!(distance(&nothing, &machine).is_empty());
     }

@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::measure::load_average;
 
-pub use distance::{Distance, distance};
+pub use distance::{busiest, distance};
 pub use files::file_limits;
 pub use limits::{describe, finish, limits};
 pub use signing::SignatureRates;

@@ -197,7 +197,7 @@ pub const FIELDS: &[Field] = fields! {
     "published.source" TEXT, "required" [""] "Where the figures were published, and on what machines.";
     "published.metric" Kind::OneOf(METRICS), "the main metric" [""] "Which metric they stand beside.";
     "published.value" Kind::Number(0.0, 1e15), "none" [""] "The figure, without a sweep.";
-    "published.values" Kind::Free, "none" [""] "The figures by case of the first axis: `values = { 4 = 1100, 6 = 1650 }`.";
+    "published.values" Kind::Free, "none" [""] "The figures by case of the first axis: `values = { 4 = 1100, 6 = 1650 }`; where more axes matter, by their cases too, in their order: `values = { \"4 / sequential\" = 1100 }`.";
     "full" Kind::Free, "none" [""] "Settings that `--full` lays over all these: `run.seconds = 1200` below `[full]`.";
 };
 

@@ -274,6 +274,7 @@ pub struct PublishedLine {
     pub source: String,
     /// Which metric of ours it stands beside: `rate_per_s`, `mean_ms`, ...
     pub metric: String,
-    /// Values by case of the first axis; a scenario without a sweep has one, under the empty name.
+    /// Values by case of the first axis, or by cases of the first few axes with ` / ` between them; a scenario without a sweep
+    /// has one, under the empty name.
     pub values: BTreeMap<String, f64>,
 }

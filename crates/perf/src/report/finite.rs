@@ -1,6 +1,6 @@
 //! Takes everything that is not a number out of a report, so that no chart, table or file has to expect it.
 
-use crate::results::{Estimate, Point, Report, Stretch};
+use crate::results::{Distance, Estimate, Point, Report, Stretch};
 
 /// A copy in which every number is one: an estimate, end of an interval, value of a metric or published value that is none is
 /// left out, any other becomes 0.
@@ -47,6 +47,9 @@ fn point(point: &mut Point) {
     metrics.retain(|_, estimate| estimate.value.is_finite());
     metrics.values_mut().for_each(interval);
     point.stretches.iter_mut().for_each(stretch);
+    let is_finite =
+        |one: &Distance| one.used.is_finite() && one.limit.is_finite() && one.limit > 0.0;
+    point.distances.retain(is_finite);
 }
 
 /// An interval has two ends around its value, or none.

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::results::{
-    AuditResult, CaseResult, Estimate, Fault, Finding, Generator, Histogram, Limits, Machine,
-    MetricSeries, Point, Process, ProcessSample, Published, Report, SCHEMA, Scenario, Second,
-    Stretch, Summary,
+    AuditResult, CaseResult, Distance, Estimate, Fault, Finding, Generator, Histogram, Limits,
+    Machine, MetricSeries, Point, Process, ProcessSample, Published, Report, SCHEMA, Scenario,
+    Second, Stretch, Summary,
 };
 
 /// A small generator of numbers; the same seed gives the same report.
@@ -242,6 +242,12 @@ pub fn point(
             words: "every acknowledged transaction is recorded by all it concerns, no state is consumed twice, issued minus exited is held"
                 .into(),
             transactions: 24_310,
+        }],
+        distances: vec![Distance {
+            what: "durable commits a second".into(),
+            used: Dice::figure(rate * 2.0),
+            limit: 9_000.0,
+            note: "4 KiB each, one after the other".into(),
         }],
     }
 }

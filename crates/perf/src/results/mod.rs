@@ -6,8 +6,8 @@ mod samples;
 
 pub use chain::{BlockRange, ChainNode, ChainResult, DiskLook, FillRow, Fullest};
 pub use model::{
-    AuditResult, CaseResult, Estimate, Fault, FileLimits, Finding, Generator, Limits, Machine,
-    MetricSeries, Point, Process, ProcessSample, Published, Report, SCHEMA, Scenario, Second,
-    Stretch, Summary, WorkResult,
+    AuditResult, CASES_JOINED, CaseResult, Distance, Estimate, Fault, FileLimits, Finding,
+    Generator, Limits, Machine, MetricSeries, Point, Process, ProcessSample, Published, Report,
+    SCHEMA, Scenario, Second, Stretch, Summary, WorkResult,
 };
 pub use samples::Histogram;

@@ -10,6 +10,9 @@ use super::samples::Histogram;
 /// Which form of document this program writes; a reader refuses newer ones.
 pub const SCHEMA: u32 = 1;
 
+/// Between the cases in a name of [`Published::values`].
+pub const CASES_JOINED: &str = " / ";
+
 /// Everything that one `tally lab run` gave.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Report {
@@ -167,6 +170,29 @@ pub struct Point {
     pub summary: Summary,
     /// What the audits after it said; the points of one network may share an audit, which then stands at the last.
     pub audits: Vec<AuditResult>,
+    /// How near it came to what the machine can do at most; nothing where that was not measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub distances: Vec<Distance>,
+}
+
+/// What a point used of one limit of the machine.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Distance {
+    /// Of what, in words that follow a number: `signature checks a second`.
+    pub what: String,
+    /// How much the point used, all its nodes together unless `what` says otherwise.
+    pub used: f64,
+    /// What the machine can do at most.
+    pub limit: f64,
+    /// What that limit means.
+    pub note: String,
+}
+
+impl Distance {
+    /// The part of the limit that was used, 0 to 1 and above where the limit is one core's and more worked.
+    pub fn share(&self) -> f64 {
+        self.used / self.limit
+    }
 }
 
 /// A place on an axis.
@@ -386,6 +412,56 @@ pub struct Published {
     pub source: String,
     /// Which metric it stands beside.
     pub metric: String,
-    /// Values by case of the first axis.
+    /// Values by case of the first axis, or by the cases of the first few axes with ` / ` between them; without axes under the
+    /// empty name.
     pub values: BTreeMap<String, f64>,
+}
+
+impl Published {
+    /// What stands beside a point: what names most of its cases says most of where it was measured.
+    pub fn value_at(&self, at: &[CaseResult]) -> Option<f64> {
+        let names: Vec<&str> = at.iter().map(|case| case.name.as_str()).collect();
+        let keys = (names.len().min(1)..=names.len()).rev();
+        let mut values =
+            keys.filter_map(|count| self.values.get(&names[..count].join(CASES_JOINED)));
+        values.next().copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn published_values_stand_where_they_were_measured() {
+        let values = [
+            ("slow", 1.0),
+            ("slow / 4 parties", 2.0),
+            ("fast / 4 parties", 3.0),
+        ];
+        let line = Published {
+            values: values.map(|(name, value)| (name.to_owned(), value)).into(),
+            ..Published::default()
+        };
+        for (names, expected) in [
+            (&["slow", "4 parties"][..], Some(2.0)),
+            (&["slow", "10 parties"], Some(1.0)),
+            (&["fast", "4 parties"], Some(3.0)),
+            (&["fast", "10 parties"], None),
+            (&["fast"], None),
+            (&[], None),
+        ] {
+            let case = |name: &&str| CaseResult {
+                name: (*name).to_owned(),
+                ..CaseResult::default()
+            };
+            let at: Vec<CaseResult> = names.iter().map(case).collect();
+            assert_eq!(line.value_at(&at), expected, "{names:?}");
+        }
+        let alone = Published {
+            values: [(String::new(), 5.0)].into(),
+            ..Published::default()
+        };
+        assert_eq!(alone.value_at(&[]), Some(5.0));
+    }
 }

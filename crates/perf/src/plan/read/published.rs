@@ -8,6 +8,7 @@ use crate::plan::limits::{PUBLISHED_MAX, PUBLISHED_VALUES_MAX};
 use crate::plan::model::PublishedLine;
 use crate::plan::reader::{Reader, Section, plain_number};
 use crate::plan::tree::Tree;
+use crate::results::CASES_JOINED;
 
 pub(super) fn read(
     reader: &mut Reader<'_>,
@@ -66,7 +67,8 @@ fn values(reader: &mut Reader<'_>, section: Section<'_>) -> BTreeMap<String, f64
         };
         match number.filter(fits) {
             Some(number) => {
-                let name = case_name(case);
+                let names: Vec<String> = case.split(CASES_JOINED).map(case_name).collect();
+                let name = names.join(CASES_JOINED);
                 if values.insert(name, number).is_some() {
                     let message = format!("two figures are for the case of `{case}`");
                     reader.wrong(entry.key_at, message);

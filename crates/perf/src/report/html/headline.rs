@@ -49,10 +49,9 @@ pub fn main_metric(scenario: &Scenario) -> &str {
     }
 }
 
-/// The case of a published line's values that a point belongs to: its case on the first axis; without axes the empty name.
+/// What a published line has beside a point.
 pub fn published_at(line: &Published, point: &Point) -> Option<f64> {
-    let case = point.at.first().map_or("", |case| case.name.as_str());
-    line.values.get(case).copied()
+    line.value_at(&point.at)
 }
 
 /// Whether the first axis has numbers; else its cases are names.

@@ -2,7 +2,7 @@
 
 use super::figure::figure;
 use super::headline::place;
-use crate::machine::distance;
+use crate::machine::{busiest, distance};
 use crate::report::chart::{Bar, bars};
 use crate::report::figures::figure as number;
 use crate::report::units::Metric;
@@ -14,20 +14,16 @@ pub fn section(report: &Report, scenario: &Scenario) -> String {
         let rate = point.summary.metrics.get("rate_per_s");
         rate.map_or(0.0, |estimate| estimate.value)
     };
-    let busiest = scenario
-        .points
-        .iter()
-        .max_by(|one, two| rate(one).total_cmp(&rate(two)));
-    let Some(point) = busiest else {
+    let Some(point) = busiest(&scenario.points) else {
         return String::new();
     };
     let list: Vec<Bar> = distance(point, &report.machine)
         .into_iter()
         .filter(|distance| distance.share().is_finite())
         .map(|distance| Bar {
-            name: distance.what.to_owned(),
             share: distance.share(),
             words: format!("{} of {}", number(distance.used), number(distance.limit)),
+            name: distance.what,
         })
         .collect();
     if list.is_empty() {

@@ -177,7 +177,7 @@ fn curves(
                 .map(|(x, value)| (x, value * metric.scale, published_hint(metric, line, value)))
                 .collect();
             points.sort_by(|one, two| one.0.total_cmp(&two.0));
-            points.dedup_by(|one, two| one.0 == two.0);
+            points.dedup_by(|one, two| one.0 == two.0 && one.1 == two.1);
             Reference { mark, points }
         })
         .collect();
@@ -221,25 +221,32 @@ fn cases(
             Some(at) => at,
             None if cases.len() == ROWS_MAX => continue,
             None => {
-                let published = lines.iter().enumerate();
-                let marks = published.filter_map(|(mark, line)| {
-                    let value = published_at(line, point)?;
-                    Some(Mark {
-                        series: mark,
-                        value: value * metric.scale,
-                        interval: None,
-                        published: true,
-                        words: metric.figure(value),
-                        reach: String::new(),
-                        hint: published_hint(metric, line, value),
-                    })
-                });
-                let marks = marks.collect();
-                let name = case.name.clone();
+                let (name, marks) = (case.name.clone(), Vec::new());
                 cases.push(Row { name, marks });
                 cases.len() - 1
             }
         };
+        for (mark, line) in lines.iter().enumerate() {
+            let Some(value) = published_at(line, point) else {
+                continue;
+            };
+            let mark = Mark {
+                series: mark,
+                value: value * metric.scale,
+                interval: None,
+                published: true,
+                words: metric.figure(value),
+                reach: String::new(),
+                hint: published_hint(metric, line, value),
+            };
+            // What was published for the case of the first axis alone stands once beside all points of it.
+            let known = |other: &Mark| {
+                other.published && other.series == mark.series && other.value == mark.value
+            };
+            if !cases[at].marks.iter().any(known) {
+                cases[at].marks.push(mark);
+            }
+        }
         let (value, interval) = drawn(metric, estimate);
         // Ours stand above what was published.
         let ours = cases[at]

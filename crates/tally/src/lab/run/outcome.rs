@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use perf::report::{Table, number};
-use perf::results::{Estimate, Point, Report, Scenario};
+use perf::results::{Distance, Estimate, Point, Report, Scenario};
 use serde::Serialize;
 
 /// Lines of one text at most.
@@ -19,6 +19,9 @@ pub fn tables(report: &Report, bold: bool) -> String {
         text.push_str(&format!("\n{}: {}\n", scenario.name, scenario.title));
         if !scenario.points.is_empty() {
             text.push_str(&table(scenario, bold));
+        }
+        if let Some(distance) = distance(scenario) {
+            text.push_str(&format!("{distance}\n"));
         }
         text.push_str(&format!("{}\n", audit(scenario)));
         if let Some(failure) = &scenario.failure {
@@ -73,10 +76,9 @@ fn table(scenario: &Scenario, bold: bool) -> String {
         row.extend(metrics.iter().map(|(name, _)| figure(name)));
         row.insert(2, metric("rate_per_s").and_then(margin).unwrap_or_default());
         row.push(failed.to_string());
-        let case = point.at.first().map_or("", |case| case.name.as_str());
         for (line, _) in lines() {
-            let value = line.values.get(case);
-            row.push(value.map_or("-".to_owned(), |value| number(*value)));
+            let value = line.value_at(&point.at);
+            row.push(value.map_or("-".to_owned(), number));
         }
         table.row(row);
     }
@@ -88,6 +90,25 @@ fn table(scenario: &Scenario, bold: bool) -> String {
         ));
     }
     text
+}
+
+/// How near the busiest point came to what the machine can do at most; nothing where that was not measured.
+fn distance(scenario: &Scenario) -> Option<String> {
+    let point = perf::machine::busiest(&scenario.points)?;
+    let of = |one: &Distance| {
+        let (used, limit) = (number(one.used), number(one.limit));
+        format!(
+            "{} {used} of {limit} ({:.0} %)",
+            one.what,
+            one.share() * 100.0
+        )
+    };
+    let of: Vec<String> = point.distances.iter().map(of).collect();
+    let at = match point.at.is_empty() {
+        true => String::new(),
+        false => format!(" at {}", place(point)),
+    };
+    (!of.is_empty()).then(|| format!("Of this machine's limits{at}: {}", of.join("; ")))
 }
 
 /// Half the width of an interval.
@@ -163,6 +184,8 @@ struct PointOutcome<'a> {
     /// Case by axis.
     at: BTreeMap<&'a str, &'a str>,
     metrics: &'a BTreeMap<String, Estimate>,
+    /// How near it came to what the machine can do at most.
+    distances: &'a [Distance],
 }
 
 /// See [`Outcome`].
@@ -201,6 +224,7 @@ fn point(point: &Point) -> PointOutcome<'_> {
             .map(|case| (case.axis.as_str(), case.name.as_str()))
             .collect(),
         metrics: &point.summary.metrics,
+        distances: &point.distances,
     }
 }
 
@@ -231,6 +255,12 @@ mod tests {
                 words: "all agree".into(),
                 transactions: 7,
             }],
+            distances: vec![Distance {
+                what: "durable commits a second".into(),
+                used: 50.0,
+                limit: 200.0,
+                note: "one after the other".into(),
+            }],
             ..Point::default()
         };
         let scenario = Scenario {
@@ -260,6 +290,7 @@ mod tests {
             "knee_per_s",
             "¹ published: Other 1.0, rate_per_s",
             "Audit clean: all agree",
+            "Of this machine's limits at 4: durable commits a second 50 of 200 (25 %)",
         ] {
             assert!(text.contains(words), "{words}: {text}");
         }
@@ -283,5 +314,6 @@ mod tests {
         let point = &value["scenarios"][0]["points"][0];
         assert_eq!(point["at"]["parties"], "4");
         assert_eq!(point["metrics"]["rate_per_s"]["high"], 102.0);
+        assert_eq!(point["distances"][0]["limit"], 200.0);
     }
 }
