@@ -244,6 +244,46 @@ fn a_disk_that_is_full_refuses_and_keeps_the_part() {
 }
 
 #[test]
+fn a_part_that_cannot_be_finished_stays_or_goes_as_its_owner_wants() {
+    for (or_discard, left_over) in [(false, 2), (true, 0)] {
+        let folder = folder();
+        let files = open(folder.path());
+        let hash = Hash::plain(b"hello").to_string();
+        let place = folder.path().join(format!("files/{}/{hash}", &hash[..2]));
+        std::fs::create_dir(&place).expect("in its way");
+        let id = PartId::Upload([1; 16]);
+        let mut part = files.new_part(id, b"mine").expect("a part");
+        part.write(b"hello").expect("written");
+        let finished = match or_discard {
+            true => part.finish_or_discard(None, None),
+            false => part.finish(None, None),
+        };
+        assert_eq!(finished.expect_err("refused").code(), "files.damaged");
+        let parts = std::fs::read_dir(folder.path().join("parts")).expect("listed");
+        assert_eq!(parts.count(), left_over, "the part and its note");
+        std::fs::remove_dir(&place).expect("out of its way");
+        let mut again = files.part(id).expect("a part");
+        assert_eq!(again.len(), if or_discard { 0 } else { 5 });
+        again
+            .write(&b"hello"[again.len() as usize..])
+            .expect("written");
+        assert_eq!(again.finish(None, None).expect("whole").size, 5);
+    }
+}
+
+#[test]
+fn a_part_that_cannot_be_made_leaves_no_note() {
+    let folder = folder();
+    let files = open(folder.path());
+    let id = PartId::Upload([1; 16]);
+    let part = folder.path().join(format!("parts/u-{}", "01".repeat(16)));
+    std::os::unix::fs::symlink("nowhere", &part).expect("linked");
+    let refused = files.new_part(id, b"mine").expect_err("a link");
+    assert_eq!(refused.code(), "files.failed");
+    assert_eq!(files.note(&id).expect("asked"), None);
+}
+
+#[test]
 fn one_process_at_a_time() {
     let folder = folder();
     let _files = open(folder.path());

@@ -191,8 +191,14 @@ impl Files {
         if note.len() > NOTE_BYTES_MAX {
             return Err(FilesError::NoteTooLong { bytes: note.len() });
         }
-        self.inner.place.write_note(&id, note)?;
-        self.part(id)
+        let place = &self.inner.place;
+        place.write_note(&id, note)?;
+        let made = self.part(id);
+        if made.is_err() && !place.part(&id).exists() {
+            // A note without a part is nobody's; what cannot be removed goes at the next start.
+            let _ = place.remove_note(&id);
+        }
+        made
     }
 
     /// The part of this id, if it lies there.

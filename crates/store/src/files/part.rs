@@ -216,16 +216,37 @@ impl Part {
         expected: Option<Hash>,
         size: Option<u64>,
     ) -> Result<Published, FilesError> {
+        self.end(expected, size)
+    }
+
+    /// The same for a part that nobody goes on with: after any error it is gone.
+    ///
+    /// # Errors
+    /// Those of [`Part::finish`].
+    pub fn finish_or_discard(
+        mut self,
+        expected: Option<Hash>,
+        size: Option<u64>,
+    ) -> Result<Published, FilesError> {
+        let ended = self.end(expected, size);
+        if ended.is_err() {
+            // What went wrong first is what counts; one that cannot be removed either stays.
+            drop(self.discard());
+        }
+        ended
+    }
+
+    fn end(&mut self, expected: Option<Hash>, size: Option<u64>) -> Result<Published, FilesError> {
         let found = self.at.len;
         if let Some(expected) = size.filter(|size| *size != found) {
             if found > expected {
-                self.discard()?;
+                self.remove()?;
             }
             return Err(FilesError::WrongSize { expected, found });
         }
         let hash = self.at.hasher.clone().finish();
         if let Some(expected) = expected.filter(|expected| *expected != hash) {
-            self.discard()?;
+            self.remove()?;
             return Err(FilesError::Mismatch {
                 expected,
                 found: hash,
@@ -243,6 +264,10 @@ impl Part {
     /// # Errors
     /// [`FilesError::Io`].
     pub fn discard(self) -> Result<(), FilesError> {
+        self.remove()
+    }
+
+    fn remove(&self) -> Result<(), FilesError> {
         self.files.inner.place.remove_part(&self.id).map(|_| ())
     }
 }
