@@ -1,13 +1,11 @@
 //! Bytes on their way to the disk.
 
-use std::sync::Arc;
-
 use api::codes::files as file_codes;
 use bytes::Bytes;
 use store::{Part, Published};
 
-use super::upload::{Slot, Upload};
-use super::{Promise, blocking, now_ms};
+use super::held::Held;
+use super::{Promise, blocking};
 use crate::http::Refusal;
 
 /// Bytes that are gathered before they go to the disk.
@@ -22,42 +20,11 @@ pub struct Incoming {
     gathered: Vec<u8>,
 }
 
-#[derive(Debug)]
-struct Held {
-    part: Option<Part>,
-    upload: Option<Arc<Upload>>,
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        match (self.part.take(), &self.upload) {
-            (Some(part), Some(upload)) => {
-                upload.touch(now_ms());
-                upload.put_back(Slot::Open(Box::new(part)));
-            }
-            (None, Some(upload)) => upload.put_back(Slot::Closed),
-            // Should removing fail, the next start removes it: it has no note.
-            (Some(part), None) => drop(part.discard()),
-            (None, None) => {}
-        }
-    }
-}
-
 impl Incoming {
-    pub(super) fn single(part: Part, promise: Promise, bytes_max: u64) -> Self {
-        Self::new(part, None, promise, bytes_max)
-    }
-
-    pub(super) fn of_upload(part: Part, upload: &Arc<Upload>, bytes_max: u64) -> Self {
-        Self::new(part, Some(Arc::clone(upload)), upload.promise(), bytes_max)
-    }
-
-    fn new(part: Part, upload: Option<Arc<Upload>>, promise: Promise, bytes_max: u64) -> Self {
+    /// Of a hold that has its part.
+    pub(super) fn new(held: Held, promise: Promise, bytes_max: u64) -> Self {
         Self {
-            held: Held {
-                part: Some(part),
-                upload,
-            },
+            held,
             promise,
             bytes_max,
             gathered: Vec::new(),
@@ -122,7 +89,7 @@ impl Incoming {
         if self.gathered.is_empty() {
             return Ok(());
         }
-        let mut held = self.take();
+        let mut held = std::mem::take(&mut self.held);
         let mut gathered = std::mem::take(&mut self.gathered);
         let (held, gathered, wrote) = blocking(move || {
             let wrote = match held.part.as_mut() {
@@ -137,15 +104,6 @@ impl Incoming {
         wrote.map_err(Refusal::from)
     }
 
-    /// The part goes, and nothing is left here that would put it back.
-    fn take(&mut self) -> Held {
-        let empty = Held {
-            part: None,
-            upload: None,
-        };
-        std::mem::replace(&mut self.held, empty)
-    }
-
     /// All bytes are here: makes them a file.
     ///
     /// # Errors
@@ -157,15 +115,17 @@ impl Incoming {
             let text = format!("{len} bytes came, {size} were promised");
             return Err(Refusal::listed(&file_codes::WRONG_SIZE, text));
         }
-        let mut held = self.take();
-        blocking(move || match held.part.take() {
-            Some(part) => part
-                .finish(promise.hash, promise.size)
-                .map_err(Refusal::from),
-            None => Err(Refusal::listed(
-                &file_codes::FAILED,
-                "the part of the file is gone",
-            )),
+        let mut held = std::mem::take(&mut self.held);
+        blocking(move || {
+            let part = held.part.take().ok_or_else(|| {
+                Refusal::listed(&file_codes::FAILED, "the part of the file is gone")
+            })?;
+            let finished = match held.upload {
+                // Its client goes on with it, or gives it up.
+                Some(_) => part.finish(promise.hash, promise.size),
+                None => part.finish_or_discard(promise.hash, promise.size),
+            };
+            finished.map_err(Refusal::from)
         })
         .await?
     }

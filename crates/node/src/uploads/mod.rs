@@ -9,6 +9,7 @@
 //!
 //! It makes no row: what is published is the kernel's to record.
 
+mod held;
 mod incoming;
 mod options;
 mod places;
@@ -24,6 +25,7 @@ use primitives::{Coded, Hash};
 use store::{Files, FilesError, PartId};
 
 use crate::http::Refusal;
+use held::{Begun, Held};
 pub use incoming::{Incoming, PIECE_BYTES};
 pub use options::UploadLimits;
 use places::Places;
@@ -128,8 +130,8 @@ impl Uploads {
     pub async fn single(self: &Arc<Self>, promise: Promise) -> Result<Incoming, Refusal> {
         self.check_size(promise.size)?;
         let (files, id) = (self.files.clone(), fresh_id()?);
-        let part = blocking(move || files.part(PartId::Upload(id))).await??;
-        Ok(Incoming::single(part, promise, self.limits.bytes_max))
+        let made = blocking(move || files.part(PartId::Upload(id)).map(Held::single));
+        Ok(Incoming::new(made.await??, promise, self.limits.bytes_max))
     }
 
     /// Begins an upload that can be interrupted.
@@ -158,18 +160,13 @@ impl Uploads {
             }
             open.insert(id, Arc::clone(&upload));
         }
-        let files = self.files.clone();
-        let made = blocking(move || files.new_part(PartId::Upload(id), &bytes)).await;
-        match made.and_then(|made| made.map_err(Refusal::from)) {
-            Ok(part) => {
-                upload.put_back(Slot::Open(Box::new(part)));
-                Ok(self.view(&upload))
-            }
-            Err(refusal) => {
-                self.lock().remove(&id);
-                Err(refusal)
-            }
-        }
+        let (files, mut begun) = (self.files.clone(), Begun::new(self, &upload));
+        let made = blocking(move || {
+            begun.has_part(files.new_part(PartId::Upload(id), &bytes)?);
+            Ok::<_, FilesError>(begun)
+        });
+        made.await??.keep();
+        Ok(self.view(&upload))
     }
 
     /// A user's upload.
@@ -195,30 +192,28 @@ impl Uploads {
     /// # Errors
     /// Somebody else has it; the disk fails.
     pub async fn take(self: &Arc<Self>, upload: &Arc<Upload>) -> Result<Incoming, Refusal> {
-        let part = match upload.take_slot() {
-            Slot::Lent => return Err(busy()),
-            Slot::Open(part) => Ok(Some(*part)),
-            Slot::Closed => {
-                let (files, id) = (self.files.clone(), upload.part_id());
-                blocking(move || files.find_part(id))
-                    .await
-                    .and_then(|found| found.map_err(Refusal::from))
-            }
-        };
-        match part {
-            Ok(Some(part)) => {
-                upload.touch(now_ms());
-                Ok(Incoming::of_upload(part, upload, self.limits.bytes_max))
-            }
-            Ok(None) => {
-                self.lock().remove(upload.id());
-                Err(unknown(upload.id()))
-            }
-            Err(refusal) => {
-                upload.put_back(Slot::Closed);
-                Err(refusal)
-            }
+        let mut held = Held::of(upload).ok_or_else(busy)?;
+        if held.part.is_none() {
+            held = self.reopened(held, upload.part_id()).await?;
         }
+        if held.part.is_none() {
+            self.forget(upload);
+            return Err(unknown(upload.id()));
+        }
+        upload.touch(now_ms());
+        let (promise, most) = (upload.promise(), self.limits.bytes_max);
+        Ok(Incoming::new(held, promise, most))
+    }
+
+    /// Opens a part that lies there, which reads and hashes it whole. Goes on when nobody waits for it, so that the next who asks
+    /// finds it open.
+    async fn reopened(&self, mut held: Held, id: PartId) -> Result<Held, Refusal> {
+        let files = self.files.clone();
+        let opened = blocking(move || {
+            held.part = files.find_part(id)?;
+            Ok::<_, FilesError>(held)
+        });
+        Ok(opened.await??)
     }
 
     /// The upload has become a file, or is gone.
@@ -226,7 +221,7 @@ impl Uploads {
         self.lock().remove(upload.id());
     }
 
-    /// Gives an upload up.
+    /// Gives an upload up, also when nobody waits for it to go.
     ///
     /// # Errors
     /// Somebody sends to it; the disk fails.

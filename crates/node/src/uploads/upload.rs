@@ -36,7 +36,7 @@ pub(super) enum Slot {
     Closed,
     /// Here, open.
     Open(Box<Part>),
-    /// Somebody sends to it.
+    /// Somebody has it: it comes back when they drop it.
     Lent,
 }
 

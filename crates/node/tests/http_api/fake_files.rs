@@ -28,7 +28,22 @@ pub const TRANSFERS_PER_USER_MAX: usize = 4;
 
 impl FakeFiles {
     pub fn new() -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
+        Self::of(tempfile::tempdir().expect("a folder"))
+    }
+
+    /// What a node finds that starts with the same folder.
+    pub fn opened_again(self) -> Self {
+        let Self {
+            folder,
+            files,
+            uploads,
+            ..
+        } = self;
+        drop((files, uploads));
+        Self::of(folder)
+    }
+
+    fn of(folder: tempfile::TempDir) -> Self {
         let options = FilesOptions {
             keep_free_bytes: 0,
             ..FilesOptions::default()

@@ -2,6 +2,7 @@
 //! that keeps everything in memory.
 
 mod attachments;
+mod cancelled;
 mod description;
 mod endpoints;
 mod events;

@@ -1,0 +1,98 @@
+//! A part in somebody's hand, which nobody who goes away takes along.
+//!
+//! Whoever waits for the disk may be dropped while waiting: a client hangs up, or resets its stream. So what is held goes into the
+//! work and comes back with its outcome; where nobody waits for that any more, the runtime drops it when the work is done.
+
+use std::sync::Arc;
+
+use store::Part;
+
+use super::upload::{Slot, Upload};
+use super::{Uploads, now_ms};
+
+/// The only hold of an upload's part, or a part without an upload. Dropped, the first goes back to its upload, open if it was
+/// opened; the other is thrown away.
+#[derive(Debug, Default)]
+pub(super) struct Held {
+    pub(super) part: Option<Part>,
+    pub(super) upload: Option<Arc<Upload>>,
+}
+
+impl Held {
+    /// Takes hold of an upload, unless somebody else has it. Its part is here if it is open.
+    pub(super) fn of(upload: &Arc<Upload>) -> Option<Self> {
+        let part = match upload.take_slot() {
+            Slot::Lent => return None,
+            Slot::Closed => None,
+            Slot::Open(part) => Some(*part),
+        };
+        Some(Self {
+            part,
+            upload: Some(Arc::clone(upload)),
+        })
+    }
+
+    /// A part without an upload.
+    pub(super) fn single(part: Part) -> Self {
+        Self {
+            part: Some(part),
+            upload: None,
+        }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        match (self.part.take(), &self.upload) {
+            (Some(part), Some(upload)) => {
+                upload.touch(now_ms());
+                upload.put_back(Slot::Open(Box::new(part)));
+            }
+            (None, Some(upload)) => upload.put_back(Slot::Closed),
+            // Should removing fail, the next start removes it: it has no note.
+            (Some(part), None) => drop(part.discard()),
+            (None, None) => {}
+        }
+    }
+}
+
+/// An upload whose part is being made. Dropped before it is kept, it was never there: nobody has learned its id.
+#[derive(Debug)]
+pub(super) struct Begun {
+    uploads: Arc<Uploads>,
+    upload: Option<Arc<Upload>>,
+    part: Option<Part>,
+}
+
+impl Begun {
+    pub(super) fn new(uploads: &Arc<Uploads>, upload: &Arc<Upload>) -> Self {
+        Self {
+            uploads: Arc::clone(uploads),
+            upload: Some(Arc::clone(upload)),
+            part: None,
+        }
+    }
+
+    pub(super) fn has_part(&mut self, part: Part) {
+        self.part = Some(part);
+    }
+
+    /// From here on it is found.
+    pub(super) fn keep(mut self) {
+        if let (Some(upload), Some(part)) = (self.upload.take(), self.part.take()) {
+            upload.put_back(Slot::Open(Box::new(part)));
+        }
+    }
+}
+
+impl Drop for Begun {
+    fn drop(&mut self) {
+        let Some(upload) = self.upload.take() else {
+            return;
+        };
+        self.uploads.forget(&upload);
+        drop(self.part.take());
+        // Should removing fail, it is forgotten as any other upload to which nothing is sent, after the next start.
+        drop(self.uploads.files.remove_part(upload.part_id()));
+    }
+}
