@@ -50,7 +50,7 @@ pub const FIELDS: &[Field] = fields! {
     "api.page_max" [""] "Entries on one page of a list; whoever asks for more gets so many.";
     "api.wait_s_max" ["seconds"] "How long a request may wait for a flow; whoever asks for more waits so long.";
     "api.head_s" ["seconds"] "For TLS to be agreed, and for a request's head to arrive.";
-    "api.body_s" ["seconds"] "For the body of a request to arrive." => "api.body_timeout";
+    "api.body_s" ["seconds"] "For the body of a request to arrive; of a file, up or down, for each 64 KiB to move." => "api.body_timeout";
     "api.write_s" ["seconds"] "For a client to read what is written to it; then its connection is closed.";
     "users.login_s" ["seconds"] "How long a login lasts when it does not say.";
     "users.login_s_max" ["seconds"] "How long a login lasts at most.";

@@ -91,7 +91,7 @@ pub struct ApiSection {
     /// For TLS and a request's head to arrive, in seconds.
     #[serde(default = "head_s")]
     pub head_s: u64,
-    /// For a body to arrive, in seconds.
+    /// For a body to arrive, and for each 64 KiB of a file to move, in seconds.
     #[serde(default = "body_s")]
     pub body_s: u64,
     /// For a client to read what is written to it, in seconds.

@@ -13,11 +13,12 @@ use hyper::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 
+use super::cut::{Cut, Streams};
 use super::front::Front;
 use super::patient::Patient;
 use super::router::respond;
@@ -67,12 +68,16 @@ pub(super) async fn serve(front: Arc<Front>, router: Router, tcp: TcpStream) {
     let is_http2 = tls.get_ref().1.alpn_protocol() == Some(b"h2");
     let tls = Patient::new(tls, front.options.write_patience);
     let trust = Trust::default();
+    let cut = Cut::default();
     let service = {
-        let (front, trust) = (Arc::clone(&front), trust.clone());
+        let (front, trust, cut) = (Arc::clone(&front), trust.clone(), cut.clone());
         service_fn(move |request: Request<Incoming>| {
             let (front, router, trust) = (Arc::clone(&front), router.clone(), trust.clone());
+            let cut = cut.clone();
             async move {
                 let mut request = request.map(Body::new);
+                let cut = Cut::of_stream().unwrap_or(cut);
+                request.extensions_mut().insert(cut);
                 request.extensions_mut().insert(trust);
                 request.extensions_mut().insert(address);
                 Ok::<_, Infallible>(respond(&front, router, request).await)
@@ -81,7 +86,7 @@ pub(super) async fn serve(front: Arc<Front>, router: Router, tcp: TcpStream) {
     };
     let stopping = front.stopping.clone();
     if is_http2 {
-        let connection = http2::Builder::new(TokioExecutor::new())
+        let connection = http2::Builder::new(Streams)
             .timer(TokioTimer::new())
             .initial_stream_window_size(STREAM_WINDOW_BYTES)
             .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
@@ -105,13 +110,13 @@ pub(super) async fn serve(front: Arc<Front>, router: Router, tcp: TcpStream) {
             .header_read_timeout(timeout)
             .max_buf_size(HEAD_BYTES_MAX as usize * 4)
             .serve_connection(TokioIo::new(tls), service);
-        drive(
+        cut.or_done(drive(
             connection,
             |c| c.graceful_shutdown(),
             stopping,
             &trust,
             timeout,
-        )
+        ))
         .await;
     }
 }

@@ -11,8 +11,13 @@ use primitives::Coded;
 use store::{FileReader, FilesError};
 use tokio::task::JoinHandle;
 
+use super::options::PROGRESS_BYTES;
 use super::range::Span;
-use crate::uploads::{PIECE_BYTES, Place};
+use super::taking::Taking;
+use crate::uploads::PIECE_BYTES;
+
+/// Bytes given at once: so whoever asks again has taken as many.
+const GIVEN_BYTES: usize = PROGRESS_BYTES as usize;
 
 /// See the module. One piece is read ahead, so at most two are in memory.
 pub(super) struct FileBody {
@@ -23,19 +28,22 @@ pub(super) struct FileBody {
     /// Bytes that the client has not got yet.
     left: u64,
     reading: Option<JoinHandle<Result<Bytes, FilesError>>>,
-    /// Held until the body is dropped.
-    place: Place,
+    /// What was read and not given yet.
+    piece: Bytes,
+    /// Held until the body is dropped, or taken too slowly.
+    taking: Taking,
 }
 
 impl FileBody {
-    pub(super) fn new(reader: FileReader, (from, to): Span, place: Place) -> Self {
+    pub(super) fn new(reader: FileReader, (from, to): Span, taking: Taking) -> Self {
         Self {
             reader,
             at: from,
             end: to,
             left: to - from,
             reading: None,
-            place,
+            piece: Bytes::new(),
+            taking,
         }
     }
 
@@ -57,6 +65,33 @@ impl FileBody {
             Ok(piece.into())
         }));
     }
+
+    /// The next piece, and the one after it is begun.
+    fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), axum::BoxError>> {
+        if self.reading.is_none() {
+            self.read_on();
+        }
+        let Some(reading) = self.reading.as_mut() else {
+            return Poll::Ready(Err("the file ended early".into()));
+        };
+        let Poll::Ready(read) = Pin::new(reading).poll(cx) else {
+            self.taking.waits_for_us();
+            return Poll::Pending;
+        };
+        self.reading = None;
+        match read {
+            Ok(Ok(piece)) => {
+                self.piece = piece;
+                self.read_on();
+                Poll::Ready(Ok(()))
+            }
+            Ok(Err(error)) => {
+                tracing::warn!(code = error.code(), hint = error.hint(), "{error}");
+                Poll::Ready(Err(error.into()))
+            }
+            Err(error) => Poll::Ready(Err(error.into())),
+        }
+    }
 }
 
 impl HttpBody for FileBody {
@@ -70,27 +105,18 @@ impl HttpBody for FileBody {
         if self.left == 0 {
             return Poll::Ready(None);
         }
-        if self.reading.is_none() {
-            self.read_on();
+        if self.piece.is_empty()
+            && let Err(error) = ready!(self.poll_piece(cx))
+        {
+            return Poll::Ready(Some(Err(error)));
         }
-        let Some(reading) = self.reading.as_mut() else {
-            return Poll::Ready(Some(Err("the file ended early".into())));
-        };
-        let read = ready!(Pin::new(reading).poll(cx));
-        self.reading = None;
-        match read {
-            Ok(Ok(piece)) => {
-                self.left = self.left.saturating_sub(piece.len() as u64);
-                self.place.sent(piece.len());
-                self.read_on();
-                Poll::Ready(Some(Ok(Frame::data(piece))))
-            }
-            Ok(Err(error)) => {
-                tracing::warn!(code = error.code(), hint = error.hint(), "{error}");
-                Poll::Ready(Some(Err(error.into())))
-            }
-            Err(error) => Poll::Ready(Some(Err(error.into()))),
+        let given = self.piece.len().min(GIVEN_BYTES);
+        let given = self.piece.split_to(given);
+        if !self.taking.gives(given.len()) {
+            return Poll::Ready(Some(Err("the file was taken too slowly".into())));
         }
+        self.left = self.left.saturating_sub(given.len() as u64);
+        Poll::Ready(Some(Ok(Frame::data(given))))
     }
 
     fn is_end_stream(&self) -> bool {

@@ -17,6 +17,7 @@
 mod attachment_service;
 pub(crate) mod connection;
 mod contain;
+mod cut;
 pub(crate) mod events;
 mod file_body;
 mod followers;
@@ -39,6 +40,7 @@ pub(crate) mod routes;
 mod server;
 mod service;
 mod stream;
+mod taking;
 mod ticket;
 mod tls;
 mod tokens;

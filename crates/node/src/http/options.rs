@@ -7,6 +7,10 @@ use std::time::Duration;
 use super::tokens::Tokens;
 use crate::users::{AuditLog, StartQuota, Users};
 
+/// So many bytes of a file have to move, up or down, in the time that a whole ordinary body has: whoever sends or takes less is no
+/// slow client but a stalled one.
+pub(super) const PROGRESS_BYTES: u64 = 64 << 10;
+
 /// Settings of the API's server; every one has a bound that holds whatever clients do.
 #[derive(Clone, Debug)]
 pub struct HttpOptions {
@@ -26,7 +30,7 @@ pub struct HttpOptions {
     pub head_timeout: Duration,
     /// For a client to read what waits to be written to it; then its connection is closed.
     pub write_patience: Duration,
-    /// For a single request's body to arrive.
+    /// For a single request's body to arrive; of a file, up or down, for each 64 KiB.
     pub body_timeout: Duration,
     /// Largest body of a single request, and longest line of a stream, in bytes.
     pub body_bytes_max: usize,

@@ -110,15 +110,21 @@ impl Fixture {
 
     /// A connection for bytes written by hand.
     pub async fn connect(&self) -> TlsStream<TcpStream> {
+        self.connect_with(&[]).await
+    }
+
+    /// A connection that offers these protocols (ALPN).
+    pub async fn connect_with(&self, protocols: &[&[u8]]) -> TlsStream<TcpStream> {
         let mut roots = rustls::RootCertStore::empty();
         let root = CertificateDer::from_pem_slice(self.root_pem.as_bytes()).expect("PEM");
         roots.add(root).expect("a root");
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let config = rustls::ClientConfig::builder_with_provider(provider)
+        let mut config = rustls::ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(&[&rustls::version::TLS13])
             .expect("TLS 1.3")
             .with_root_certificates(roots)
             .with_no_client_auth();
+        config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
         let tcp = TcpStream::connect(self.server.address())
             .await
             .expect("it listens");

@@ -13,5 +13,6 @@ mod limits;
 mod managing;
 mod requests;
 mod schema;
+mod stalled;
 mod streams;
 mod users;

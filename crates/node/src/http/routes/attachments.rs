@@ -21,10 +21,12 @@ use serde::Deserialize;
 use super::parameters::{from_json, parsed, query, segment, whole};
 use super::receive::receive;
 use super::{Answered, json};
+use crate::http::cut::Cut;
 use crate::http::file_body::FileBody;
 use crate::http::range::{asked, content_range};
 use crate::http::refusal::Refusal;
 use crate::http::router::ApiState;
+use crate::http::taking::Taking;
 use crate::http::unread::discard;
 use crate::uploads::{Incoming, Place, Promise};
 use crate::users::Caller;
@@ -201,6 +203,7 @@ pub(in crate::http) async fn content(
     State(state): State<Arc<ApiState>>,
     Extension(caller): Extension<Caller>,
     hash: Result<Path<String>, PathRejection>,
+    cut: Option<Extension<Cut>>,
     headers: HeaderMap,
 ) -> Answered {
     let hash = named(hash)?;
@@ -223,7 +226,9 @@ pub(in crate::http) async fn content(
             return Ok(response);
         }
     };
-    let body = FileBody::new(reader, span.unwrap_or((0, size)), place);
+    let cut = cut.map(|Extension(cut)| cut);
+    let taking = Taking::new(place, state.options.body_timeout, cut);
+    let body = FileBody::new(reader, span.unwrap_or((0, size)), taking);
     let mut response = Response::new(body.into_body());
     if span.is_some() {
         *response.status_mut() = StatusCode::PARTIAL_CONTENT;

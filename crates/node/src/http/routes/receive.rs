@@ -7,13 +7,10 @@ use axum::body::{Body, HttpBody};
 use http_body_util::BodyExt;
 use tokio::time::{Instant, timeout_at};
 
-use crate::http::options::HttpOptions;
+use crate::http::options::{HttpOptions, PROGRESS_BYTES};
 use crate::http::refusal::Refusal;
 use crate::http::unread::discard;
 use crate::uploads::{Incoming, Place};
-
-/// So many bytes have to come in the time that a whole ordinary body has: whoever sends less is no slow client but a stalled one.
-const PROGRESS_BYTES: u64 = 64 << 10;
 
 /// Takes a body in. On an error the bytes that came before are kept or not as the upload is; whatever is still to come is not
 /// waited for.
