@@ -98,6 +98,11 @@ const COMMAND_LINE: &[(&str, &str, &str)] = &[
         "A file would be replaced that is there already.",
         "Choose another name with --out, or replace it with --force.",
     ),
+    (
+        "tally.interrupted",
+        "An upload was interrupted by a signal before it was complete.",
+        "Give the command again with --resume and the id that was printed; the node keeps what it has of the file for a while.",
+    ),
     ("tally.log", "The log could not be started.", "Report this."),
     (
         "tally.no_flows",

@@ -17,6 +17,7 @@ Exit codes:
   3  the node was not reached, or did not answer: what was asked may have been done
   4  the node is busy, draining or starting, or the flow still runs: try again later
   5  something here failed: a file, the configuration, the start of a node; or the doctor found a problem
+  130  interrupted by a signal; the hint says how to go on
 
 Errors go to standard error as 'error: CODE: message' and 'hint: what to do', with --json as one JSON object.
 Colours are left out when NO_COLOR is set or nobody looks.";
@@ -34,6 +35,8 @@ const REFUSED: u8 = 1;
 const NOT_REACHED: u8 = 3;
 const LATER: u8 = 4;
 const LOCAL: u8 = 5;
+/// What a shell expects of a program that was interrupted.
+const INTERRUPTED: u8 = 130;
 
 impl Failure {
     /// Something here, not at the node.
@@ -43,6 +46,14 @@ impl Failure {
             message: message.into(),
             hint: hint.into(),
             exit: LOCAL,
+        }
+    }
+
+    /// Somebody asked it to stop.
+    pub fn interrupted(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self {
+            exit: INTERRUPTED,
+            ..Self::local("tally.interrupted", message, hint)
         }
     }
 
@@ -76,6 +87,16 @@ impl Failure {
     /// An error of ours that knows its code.
     pub fn coded(error: &(impl Coded + ?Sized)) -> Self {
         Self::local(error.code(), error.to_string(), error.hint())
+    }
+
+    /// What went wrong.
+    pub fn code(&self) -> &str {
+        &self.code
+    }
+
+    /// Whether somebody asked it to stop.
+    pub fn is_interrupted(&self) -> bool {
+        self.exit == INTERRUPTED
     }
 
     /// Says it and gives the exit code.

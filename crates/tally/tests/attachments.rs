@@ -4,14 +4,16 @@ mod stage;
 
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use api::{AttachmentQuery, AttachmentView, NewUpload};
 use client::{Client, ClientError, Progress};
 use perf::topology::Network;
 use primitives::{Hash, Hasher};
+use rustix::process::Signal;
 use tokio::io::{AsyncReadExt, repeat};
 
-use stage::command::tally;
+use stage::command::{send, started, tally};
 use stage::{A, eventually};
 
 const MEGABYTE: u64 = 1 << 20;
@@ -151,6 +153,66 @@ fn a_file_goes_up_is_looked_after_and_comes_down() {
             refused.err
         );
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_upload_that_is_interrupted_says_how_to_go_on() {
+    let network = stage::network(&["A"]);
+    let folder = network.folder(A);
+    let scratch = tempfile::tempdir().expect("a folder");
+    let path = scratch.path().join("big.bin");
+    // Zeros that take no room here, and too many to be sent at once.
+    let file = std::fs::File::create(&path).expect("made");
+    file.set_len(400 * MEGABYTE).expect("grown");
+    let upload = format!("attachment upload --node % {} --json", path.display());
+    for signal in [Signal::INT, Signal::TERM] {
+        let id = interrupted(&network, &upload, signal);
+        let client = stage::client(&network, A);
+        let state = client.upload_state(&id).await.expect("it is kept");
+        assert_eq!(state.size, Some(400 * MEGABYTE));
+        if signal == Signal::INT {
+            // As soon as the node has noticed that nobody sends to it any more.
+            let given_up = async || client.remove_upload(&id).await.ok();
+            eventually("it is given up", given_up).await;
+            continue;
+        }
+        let resumed = tally(folder, &format!("{upload} --resume {id}"));
+        assert_eq!(resumed.code, 0, "{}", resumed.err);
+        assert_eq!(resumed.json()["new"], true);
+        assert_eq!(on_disk(&network), (1, 0));
+        let gone = client.upload_state(&id).await.expect_err("complete");
+        assert_eq!(gone.code(), "api.unknown_upload");
+    }
+}
+
+/// Uploads until something has come, and interrupts that. Gives the upload's id, as the command says it.
+fn interrupted(network: &Network, upload: &str, signal: Signal) -> String {
+    let running = started(network.folder(A), upload);
+    let parts = network.folder(A).join("data/attachments/parts");
+    let end = Instant::now() + stage::DEADLINE;
+    while longest(&parts) < MEGABYTE {
+        assert!(Instant::now() < end, "nothing comes");
+        std::thread::yield_now();
+    }
+    // The node stands still, so that the upload does not end before the signal.
+    let node = network.pid(A).expect("it runs");
+    send(node, Signal::STOP);
+    running.signal(signal);
+    let stopped = running.ran();
+    send(node, Signal::CONT);
+    assert_eq!(stopped.code, 130, "{}", stopped.err);
+    let error: serde_json::Value = serde_json::from_str(&stopped.err).expect("JSON");
+    assert_eq!(error["error"]["code"], "tally.interrupted");
+    let hint = error["error"]["hint"].as_str().expect("a hint");
+    let id = hint.strip_prefix("Go on with --resume ").expect("an id");
+    id.to_owned()
+}
+
+/// The length of the longest file in a folder.
+fn longest(folder: &Path) -> u64 {
+    let entries = std::fs::read_dir(folder).expect("a folder");
+    let lengths = entries.filter_map(|entry| Some(entry.ok()?.metadata().ok()?.len()));
+    lengths.max().unwrap_or(0)
 }
 
 /// The most memory that a process has had, in bytes.

@@ -9,6 +9,7 @@ use client::{Client, ClientError, Progress};
 use indicatif::ProgressBar;
 use serde::Serialize;
 use tokio::io::AsyncSeekExt;
+use tokio::signal::unix::{SignalKind, signal};
 
 use super::progress::{bar, watched};
 use super::source::{hash_of, media_type};
@@ -127,17 +128,50 @@ async fn from_file(
         let hint = "Give the same file, or leave --resume out.";
         return Err(Failure::local("tally.cannot_resume", text, hint));
     }
+    let id = &upload.upload_id;
     let bar = bar("uploading", Some(size));
-    let sent = send(client, path, &upload, size, &bar).await;
+    let work = async {
+        send(client, path, &upload, size, &bar).await?;
+        Ok(client.complete_upload(id, size).await?)
+    };
+    let done: Result<AttachmentView, Failure> = tokio::select! {
+        done = work => done,
+        () = asked_to_stop() => Err(interrupted(id)),
+    };
     bar.finish_and_clear();
-    if let Err(failure) = sent {
-        let id = &upload.upload_id;
+    if done.as_ref().is_err_and(may_go_on) {
         eprintln!("What the node has of it stays for a while: go on with --resume {id}");
-        return Err(failure);
     }
-    let attachment = client.complete_upload(&upload.upload_id, size).await?;
     let new = true;
-    Ok(Uploaded { attachment, new })
+    done.map(|attachment| Uploaded { attachment, new })
+}
+
+fn interrupted(id: &str) -> Failure {
+    Failure::interrupted(
+        "the upload was interrupted",
+        format!("Go on with --resume {id}"),
+    )
+}
+
+/// Whether the node keeps what it has of an upload, and nobody has said so yet.
+fn may_go_on(failure: &Failure) -> bool {
+    let gone = [
+        api::codes::UNKNOWN_UPLOAD.code,
+        api::codes::files::MISMATCH.code,
+    ];
+    !failure.is_interrupted() && !gone.contains(&failure.code())
+}
+
+/// Waits for Ctrl-C or SIGTERM. Where neither can be waited for they end the process, as ever.
+async fn asked_to_stop() {
+    let (interrupt, terminate) = (SignalKind::interrupt(), SignalKind::terminate());
+    let (Ok(mut interrupt), Ok(mut terminate)) = (signal(interrupt), signal(terminate)) else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
 }
 
 /// Sends what the node does not have, again after each lost connection.
