@@ -138,7 +138,7 @@ pub struct TransactionPage {
 /// A page of the pool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UnconfirmedPage {
-    /// By id, which is by the time when they were made.
+    /// By id, which is by the time when they were made. Where few meet what is asked for, a page ends before it is full, even empty.
     pub transactions: Vec<TransactionView>,
     /// Give it as `after` for the next page; left out where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]

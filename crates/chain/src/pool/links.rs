@@ -66,6 +66,9 @@ impl Pool {
         self.chains.insert(entry.owner().1);
         let slot = self.slots.put(entry);
         self.ids.insert(id, slot);
+        if self.slots.get(slot).carrier.is_none() {
+            self.pages.insert(id, slot);
+        }
         self.ends.insert((ends, slot));
         self.stand(slot, false, end);
         slot
@@ -76,6 +79,7 @@ impl Pool {
         self.lie_down(slot);
         let entry = self.slots.take(slot);
         self.ids.remove(&entry.carried.id);
+        self.pages.remove(&entry.carried.id);
         self.ends.remove(&(entry.ends, slot));
         if let Some(carrier) = &entry.carrier {
             for id in carrier.block.ids() {

@@ -1,5 +1,6 @@
 //! What can be seen of a pool.
 
+use std::ops::Bound;
 use std::sync::Arc;
 
 use super::{ChildBlock, Pool};
@@ -144,13 +145,11 @@ impl Pool {
             .collect()
     }
 
-    /// Of a chain whatever waits, parked ones last, child blocks not among it, at most `limit`: for people.
-    pub fn all_of(&self, chain: ChainId, limit: usize) -> Vec<&Arc<Carried>> {
-        let lane = self.lanes.get(&chain).into_iter();
-        lane.flat_map(|lane| lane.ready.values().chain(lane.parked.values()))
-            .take(limit)
-            .map(|slot| &self.slots.get(*slot).carried)
-            .collect()
+    /// Whatever waits, of all chains, parked ones included, child blocks not among it: ascending by id, from the first above `after`.
+    pub fn after(&self, after: Option<TxId>) -> impl Iterator<Item = &Arc<Carried>> {
+        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let slots = self.pages.range((from, Bound::Unbounded));
+        slots.map(|(_, slot)| &self.slots.get(*slot).carried)
     }
 
     /// The ids of all that is here, child blocks included, in no particular order.

@@ -83,6 +83,8 @@ pub struct Pool {
     settings: PoolSettings,
     slots: Slots,
     ids: HashMap<TxId, u32>,
+    /// Transactions by id, child blocks not among them: pages go along it.
+    pages: BTreeMap<TxId, u32>,
     lanes: BTreeMap<ChainId, Lane>,
     offers: BTreeMap<ChainId, Offers>,
     /// Chains that ever had something here.

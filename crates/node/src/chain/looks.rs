@@ -1,5 +1,7 @@
 //! What only the core knows: its pool, who forges and bundles here, whose turn is next.
 
+use std::sync::Arc;
+
 use api::chain::{
     BundlerView, ForgerView, ForgingAccount, RateView, TransactionAnswer, TransactionState,
     UnconfirmedPage,
@@ -15,7 +17,7 @@ use super::views::transaction_view;
 /// Forgers of so many of the last blocks are expected to forge again.
 const RECENT_BLOCKS: usize = 1_000;
 /// Transactions of the pool that one look goes through at most.
-const LOOKED_MAX: usize = 20_000;
+const LOOKED_MAX: usize = 10_000;
 
 /// A transaction of the pool.
 pub(super) fn unconfirmed_one(core: &Core<Store>, id: &TxId) -> Option<TransactionAnswer> {
@@ -34,7 +36,7 @@ pub(super) fn unconfirmed_one(core: &Core<Store>, id: &TxId) -> Option<Transacti
     })
 }
 
-/// A page of the pool.
+/// A page of the pool, ascending by id. Where few meet what is asked for, it ends before it is full: what follows is on the next one.
 pub(super) fn unconfirmed(
     core: &Core<Store>,
     account: Option<AccountId>,
@@ -43,38 +45,40 @@ pub(super) fn unconfirmed(
     limit: usize,
 ) -> UnconfirmedPage {
     let pool = core.pool();
-    let chains: Vec<ChainId> = match chain {
-        Some(chain) => vec![chain],
-        None => core.genesis().chains.keys().copied().collect(),
-    };
-    let meets = |carried: &Carried| {
-        let ours = account.is_none_or(|account| {
-            let to = match &carried.transaction.body {
-                Body::Payment { to, .. } | Body::Lease { to, .. } => Some(*to),
-                Body::ChildBlock { .. } => None,
-            };
-            carried.sender == account || to == Some(account)
-        });
-        ours && after.is_none_or(|after| carried.id > after)
-    };
-    let mut found: Vec<_> = chains
-        .into_iter()
-        .flat_map(|chain| pool.all_of(chain, LOOKED_MAX))
-        .filter(|carried| meets(carried))
-        .collect();
-    found.sort_unstable_by_key(|carried| carried.id);
-    let more = found.len() > limit;
-    found.truncate(limit);
+    let (found, next) = page(pool.after(after), limit, |carried| {
+        let to = match &carried.transaction.body {
+            Body::Payment { to, .. } | Body::Lease { to, .. } => Some(*to),
+            Body::ChildBlock { .. } => None,
+        };
+        chain.is_none_or(|chain| carried.transaction.chain == chain)
+            && account.is_none_or(|account| carried.sender == account || to == Some(account))
+    });
     let figures = pool.figures();
     UnconfirmedPage {
-        next: found
-            .last()
-            .filter(|_| more)
-            .map(|last| last.id.to_string()),
+        next: next.map(|id| id.to_string()),
         transactions: found.into_iter().map(|c| transaction_view(c)).collect(),
         count: figures.transactions as u64,
         bytes: figures.bytes as u64,
     }
+}
+
+/// The first of those that meet, at most `limit`, of a bounded number that is looked at; and after which one to go on, if there are more.
+fn page<'a>(
+    waiting: impl Iterator<Item = &'a Arc<Carried>>,
+    limit: usize,
+    meets: impl Fn(&Carried) -> bool,
+) -> (Vec<&'a Arc<Carried>>, Option<TxId>) {
+    let (mut found, mut last) = (Vec::new(), None);
+    for (looked, carried) in waiting.enumerate() {
+        if found.len() == limit || looked == LOOKED_MAX {
+            return (found, last);
+        }
+        last = Some(carried.id);
+        if meets(carried) {
+            found.push(carried);
+        }
+    }
+    (found, None)
 }
 
 /// Who forges here, the next one first.
@@ -145,4 +149,67 @@ pub(super) fn rates(core: &Core<Store>) -> Vec<RateView> {
             time: rates.time,
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use chain::{Anchor, Transaction};
+    use primitives::Hash;
+
+    use super::*;
+
+    fn payments(count: u32) -> Vec<Arc<Carried>> {
+        let one = |time| Transaction {
+            chain: ChainId::PARENT,
+            time,
+            deadline_minutes: 60,
+            sender: [7; 32],
+            fee: 1,
+            anchor: Anchor::at(0, &Hash::ZERO),
+            body: Body::Payment {
+                to: AccountId([1; 16]),
+                amount: 1,
+                message: Vec::new(),
+            },
+            signature: [0; 64],
+        };
+        let all = (0..count).map(|time| Arc::new(Carried::new(&Hash::ZERO, one(time))));
+        let mut all: Vec<_> = all.collect();
+        all.sort_unstable_by_key(|carried| carried.id);
+        all
+    }
+
+    /// Goes from page to page; the ids found, and how many pages there were.
+    fn read_all(
+        all: &[Arc<Carried>],
+        limit: usize,
+        meets: impl Fn(&Carried) -> bool,
+    ) -> (Vec<TxId>, usize) {
+        let (mut ids, mut after, mut pages) = (Vec::new(), None, 0);
+        loop {
+            let rest = all
+                .iter()
+                .filter(|carried| after.is_none_or(|after| carried.id > after));
+            let (found, next) = page(rest, limit, &meets);
+            assert!(found.len() <= limit);
+            ids.extend(found.iter().map(|carried| carried.id));
+            pages += 1;
+            if next.is_none() {
+                return (ids, pages);
+            }
+            after = next;
+        }
+    }
+
+    #[test]
+    fn pages_reach_whatever_waits_and_each_looks_at_a_bounded_number() {
+        let all = payments(LOOKED_MAX as u32 * 2 + 500);
+        let ids = |from: usize| -> Vec<TxId> { all[from..].iter().map(|one| one.id).collect() };
+        assert_eq!(read_all(&all, 1_000, |_| true), (ids(0), 21));
+        let last = all.len() - 2;
+        let rare = all[last].id;
+        assert_eq!(read_all(&all, 10, |one| one.id >= rare), (ids(last), 3));
+        assert_eq!(read_all(&all[..3], 3, |_| true).1, 1);
+        assert_eq!(read_all(&[], 3, |_| true), (vec![], 1));
+    }
 }

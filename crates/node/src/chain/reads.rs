@@ -1,6 +1,6 @@
 //! What the API reads of the store, beside the core: durable rows only.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use api::chain::{
     AccountBalances, BalancesView, BlockPage, BlockView, BodyDetail, ChainBalance,
@@ -12,6 +12,7 @@ use chain::state::rows::{HeaderRow, Place};
 use chain::state::{carried_block, read, state_hash};
 use chain::{AccountId, Carried, ChainId, Genesis, TxId};
 use primitives::{Hash, hex};
+use tokio::sync::Semaphore;
 
 use super::shared::{Shared, Store};
 use super::views::{block_view, child_blocks, ids_by_chain, transaction_view};
@@ -54,6 +55,7 @@ fn failed(failure: StoreFailure) -> Refusal {
 }
 
 /// The store failed, or a "no".
+#[derive(Debug)]
 pub(super) enum Fault {
     Store(StoreFailure),
     Refused(Refusal),
@@ -342,23 +344,74 @@ impl Reader {
             .collect())
     }
 
-    /// The hash of the state at the tip.
-    pub(super) fn state_hash(&self, height: Option<u32>) -> Result<StateHash, Fault> {
+    /// The hash of the state at the tip. What was last found is given again while the tip is the same: finding it reads every balance.
+    pub(super) fn state_hash(
+        &self,
+        height: Option<u32>,
+        last: &Mutex<Option<StateHash>>,
+    ) -> Result<StateHash, Fault> {
+        let last = || last.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_asked_for = |tip: u32| match height.filter(|height| *height != tip) {
+            Some(height) => {
+                let text = format!("the tip has height {tip}, not {height}");
+                Err(Fault::from(Refusal::listed(&codes::NOT_THE_TIP, text)))
+            }
+            None => Ok(()),
+        };
+        let (tip, block) = read::tip(&self.store)?;
+        is_asked_for(tip)?;
+        let known = last().clone();
+        if let Some(known) = known.filter(|known| known.tip == block.to_string()) {
+            return Ok(known);
+        }
         for _ in 0..ATTEMPTS {
             let Some(found) = state_hash(&self.store, &self.genesis)? else {
                 continue;
             };
-            if let Some(height) = height.filter(|height| *height != found.height) {
-                let text = format!("the tip has height {}, not {height}", found.height);
-                return Err(Refusal::listed(&codes::NOT_THE_TIP, text).into());
-            }
-            return Ok(StateHash {
+            let found = StateHash {
                 height: found.height,
                 tip: found.block.to_string(),
                 state_hash: found.state.to_string(),
-            });
+            };
+            *last() = Some(found.clone());
+            is_asked_for(found.height)?;
+            return Ok(found);
         }
         Err(Refusal::busy(1_000).into())
+    }
+}
+
+/// The last answer to what the state's hash is, and a place for one who looks: whoever else asks waits, and need not look then.
+#[derive(Clone)]
+pub(super) struct StateHashes {
+    place: Arc<Semaphore>,
+    last: Arc<Mutex<Option<StateHash>>>,
+}
+
+impl StateHashes {
+    pub(super) fn new() -> Self {
+        Self {
+            place: Arc::new(Semaphore::new(1)),
+            last: Arc::default(),
+        }
+    }
+
+    /// The hash of the state at the tip, which has this height.
+    pub(super) async fn ask(
+        &self,
+        reader: &Reader,
+        height: Option<u32>,
+    ) -> Result<StateHash, Refusal> {
+        let place = Arc::clone(&self.place).acquire_owned().await;
+        // The places are never closed.
+        let place = place.map_err(|_| Refusal::busy(1_000))?;
+        let last = Arc::clone(&self.last);
+        let question = move |reader: &Reader| {
+            // Taken until the look is over, also if whoever asked has gone.
+            let _place = &place;
+            reader.state_hash(height, &last)
+        };
+        reader.ask(question).await
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a chain node's threads share.
 
+use std::any::Any;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,8 +15,9 @@ use super::clock::ChainClock;
 use super::figures::Shown;
 use super::gossip::Peers;
 use super::metrics::ChainMetrics;
+use super::start_error::PANICKED;
 use crate::core::mailbox::{Mailbox, Weigh};
-use crate::http::Refusal;
+use crate::http::{Refusal, contain};
 
 /// The store of a chain.
 pub(super) type Store = Embedded<Table>;
@@ -70,6 +72,7 @@ pub(super) struct Shared {
     pub(super) notices: broadcast::Sender<Arc<Notice>>,
     /// As the core left them after its last round, and what is counted of notices.
     pub(super) shown: Mutex<Shown>,
+    /// Why no more work is taken: the store has failed, or something has panicked.
     pub(super) failed: watch::Sender<Option<StoreFailure>>,
     waiting: Mutex<HashMap<Ticket, Waiter>>,
     tickets: AtomicU64,
@@ -149,6 +152,26 @@ impl Shared {
             failure.message
         );
         self.metrics.commit_failures.increment();
+        self.give_up(failure);
+    }
+
+    /// The node met a bug where it can't be got around: it ends as it does when its store fails.
+    pub(super) fn panicked(&self, panic: &(dyn Any + Send)) {
+        let failure = StoreFailure {
+            code: PANICKED.code,
+            message: format!("the node's chain met a bug: {}", contain::text(panic)),
+            hint: PANICKED.action,
+        };
+        tracing::error!(
+            code = failure.code,
+            hint = failure.hint,
+            "the node takes no more work: {}",
+            failure.message
+        );
+        self.give_up(&failure);
+    }
+
+    fn give_up(&self, failure: &StoreFailure) {
         self.failed.send_if_modified(|failed| {
             let first = failed.is_none();
             failed.get_or_insert_with(|| failure.clone());
@@ -182,13 +205,15 @@ impl Shared {
 
     /// Why there is no answer.
     pub(super) fn gone(&self) -> Refusal {
-        match self.failure() {
-            Some(failure) => Refusal::listed(
-                &api::codes::STORE_FAILED,
-                format!("{} ({})", failure.message, failure.code),
-            ),
-            None => Refusal::listed(&api::codes::NODE_STOPPING, "the node is stopping"),
-        }
+        let Some(failure) = self.failure() else {
+            return Refusal::listed(&api::codes::NODE_STOPPING, "the node is stopping");
+        };
+        let info = if failure.code == PANICKED.code {
+            &api::codes::NODE_STOPPING
+        } else {
+            &api::codes::STORE_FAILED
+        };
+        Refusal::listed(info, format!("{} ({})", failure.message, failure.code))
     }
 
     pub(super) fn shown(&self) -> Shown {

@@ -133,7 +133,7 @@ impl ChainNode {
         self.shared.shown().core.tip.height
     }
 
-    /// Waits until the store fails, if it ever does.
+    /// Waits until the store fails or the chain's thread panics, if that ever happens.
     pub async fn failed(&self) -> StoreFailure {
         let mut failed = self.shared.failed.subscribe();
         match failed
@@ -234,4 +234,106 @@ fn http_options(files: &ChainFiles) -> Result<HttpOptions, ChainStartError> {
         stop_patience: Duration::from_secs(2),
         ..HttpOptions::new(api.listen, tls, Tokens::new(tokens))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{IpAddr, Ipv4Addr};
+    use std::sync::{Mutex, mpsc};
+
+    use api::chain::StateHash;
+    use chain::core::Event;
+
+    use super::*;
+    use crate::chain::http::status::health_of;
+    use crate::chain::reads::StateHashes;
+    use crate::chain::{NetworkPlan, load_chain_dir, make_network};
+
+    /// Longer than anything here takes.
+    const PATIENCE: Duration = Duration::from_secs(30);
+
+    async fn start(folder: &Path) -> ChainNode {
+        let plan = NetworkPlan {
+            network: "one".into(),
+            profile: "loadtest".into(),
+            block_seconds: None,
+            servers: 1,
+            ip: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            first_port: None,
+            time_ms: 1_700_000_000_000,
+        };
+        let made = make_network(&plan, folder).expect("a network");
+        let mut files = load_chain_dir(&made[0].dir).expect("a folder");
+        // Its tip stays where it is.
+        files.forgers.clear();
+        ChainNode::start(files).await.expect("a node")
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_panic_on_the_cores_thread_fails_the_node_and_nobody_waits_for_ever() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let node = start(folder.path()).await;
+        assert!(health_of(&node.shared).ready);
+        let (ordered, order) = mpsc::channel();
+        let look = node.shared.look::<u32>(move |_| {
+            // Until somebody waits behind this.
+            order.recv().expect("an order");
+            panic!("out of step");
+        });
+        let waits = async {
+            let answer = node.shared.order(|ticket| {
+                ordered.send(()).expect("the look waits");
+                Event::ClearPool { ticket }
+            });
+            answer.await
+        };
+        let (look, waits) = tokio::time::timeout(PATIENCE, async { tokio::join!(look, waits) })
+            .await
+            .expect("answers");
+        let failure = tokio::time::timeout(PATIENCE, node.failed())
+            .await
+            .expect("a failure");
+        assert_eq!(failure.code, "chain_node.panicked");
+        assert!(failure.message.contains("out of step"), "{failure}");
+        let late = node.shared.look(|_| ()).await;
+        for refusal in [
+            look.expect_err("no answer"),
+            waits.expect_err("no answer"),
+            late.expect_err("no answer"),
+        ] {
+            assert_eq!(refusal.status(), 503, "{}", refusal.message);
+        }
+        let health = health_of(&node.shared);
+        assert!(!health.ready);
+        assert_eq!(health.failure.as_deref(), Some("chain_node.panicked"));
+        node.stop().await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn the_states_hash_is_looked_for_once_at_each_tip() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let node = start(folder.path()).await;
+        let reader = node.shared.reader();
+        let found = reader.state_hash(None, &Mutex::default()).expect("a hash");
+        let known = |tip: &str| {
+            Mutex::new(Some(StateHash {
+                height: 0,
+                tip: tip.to_owned(),
+                state_hash: "known".to_owned(),
+            }))
+        };
+        let (same, other) = (known(&found.tip), known("another block"));
+        let again = reader.state_hash(None, &same).expect("a hash");
+        assert_eq!(again.state_hash, "known");
+        assert_eq!(reader.state_hash(Some(0), &other).expect("a hash"), found);
+        assert_eq!(other.into_inner().expect("whole"), Some(found.clone()));
+        assert!(reader.state_hash(Some(1), &same).is_err());
+        let hashes = StateHashes::new();
+        let (one, two) = tokio::join!(hashes.ask(&reader, None), hashes.ask(&reader, Some(0)));
+        assert_eq!(
+            (one.expect("a hash"), two.expect("a hash")),
+            (found.clone(), found)
+        );
+        node.stop().await;
+    }
 }

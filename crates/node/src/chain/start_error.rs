@@ -88,7 +88,15 @@ pub const ERRORS: &[ErrorInfo] = &[
         cause: "A test network was to be made where one is already: another genesis would make its chain worthless.",
         action: "Give another folder with --out, run the network that is there, or remove it.",
     },
+    PANICKED,
 ];
+
+/// The node ended because of a bug.
+pub(super) const PANICKED: ErrorInfo = ErrorInfo {
+    code: "chain_node.panicked",
+    cause: "The part of the node that holds the chain met a bug and panicked: the node takes no more work and ends, and what it had made durable is whole.",
+    action: "Report it with the lines that the node logged at that time, then start the node again; if it ends again, check its store with tally chain check.",
+};
 
 impl Coded for ChainStartError {
     fn code(&self) -> &'static str {

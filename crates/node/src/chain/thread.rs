@@ -6,6 +6,7 @@
 //!     └───────────────────────── Committed ◄────────────────────────┘
 //! ```
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -29,8 +30,14 @@ pub(super) struct CoreThread {
 }
 
 impl CoreThread {
-    /// Runs until the mailbox is closed or the store fails.
+    /// Runs until the mailbox is closed, the store fails, or something panics: then what the core holds in memory is in doubt, and
+    /// nothing of it may be written any more.
     pub(super) fn run(mut self) {
+        let shared = Arc::clone(&self.shared);
+        contained(&shared, || self.rounds());
+    }
+
+    fn rounds(&mut self) {
         let mut work = Vec::new();
         loop {
             let deadline = self.core.next_wake().map(|at| {
@@ -101,10 +108,20 @@ impl CoreThread {
             .submit(0, Class::Normal, batch, move |_, outcome| match outcome {
                 Ok(()) => {
                     shared.metrics.commit_time.record_time(began.elapsed());
-                    perform(&shared, actions);
-                    shared.mailbox.push(Work::Committed);
+                    contained(&shared, || {
+                        perform(&shared, actions);
+                        shared.mailbox.push(Work::Committed);
+                    });
                 }
                 Err(failure) => shared.fail(&failure),
             });
+    }
+}
+
+/// Runs a part of the node's work; its panic is the node's failure, as a store that fails is: nobody waits for ever.
+fn contained(shared: &Shared, work: impl FnOnce()) {
+    // Whatever a panic leaves half changed is looked at no more: the core's thread ends.
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(work)) {
+        shared.panicked(&*panic);
     }
 }

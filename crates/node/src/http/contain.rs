@@ -21,7 +21,7 @@ pub(super) async fn contain<T>(future: impl Future<Output = T>) -> Result<T, Str
 }
 
 /// What a panic said.
-pub(super) fn text(panic: &(dyn Any + Send)) -> String {
+pub(crate) fn text(panic: &(dyn Any + Send)) -> String {
     match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
         (Some(text), _) => (*text).to_owned(),
         (_, Some(text)) => text.clone(),

@@ -16,7 +16,7 @@
 
 mod attachment_service;
 pub(crate) mod connection;
-mod contain;
+pub(crate) mod contain;
 mod cut;
 pub(crate) mod events;
 mod file_body;

@@ -381,5 +381,10 @@ fn an_account_finds_its_own() {
     assert_eq!(found, own);
     assert_eq!(pool.of_account(account(1), 2).len(), 2);
     assert_eq!(pool.waiting_on(ChainId(2)), 2);
-    assert_eq!(pool.all_of(ChainId(2), 1).len(), 1);
+    let all: Vec<TxId> = pool.after(None).map(|one| one.id).collect();
+    assert!(all.is_sorted() && all.len() > 2);
+    for (at, id) in all.iter().enumerate() {
+        let rest: Vec<TxId> = pool.after(Some(*id)).map(|one| one.id).collect();
+        assert_eq!(rest, all[at + 1..]);
+    }
 }

@@ -306,6 +306,9 @@ impl Run {
         ids.sort_unstable();
         expected.sort_unstable();
         assert_eq!(ids, expected);
+        ids.retain(|id| self.pool.child_block(id).is_none());
+        let pages: Vec<TxId> = self.pool.after(None).map(|one| one.id).collect();
+        assert_eq!(pages, ids);
         let lost = self
             .accepted
             .iter()

@@ -6,7 +6,7 @@ mod orders;
 mod page;
 mod parameters;
 mod reads;
-mod status;
+pub(super) mod status;
 mod transactions;
 
 use std::path::PathBuf;
@@ -25,6 +25,7 @@ use tokio::sync::Semaphore;
 
 use super::clock::unix_ms;
 use super::config::ChainConfig;
+use super::reads::StateHashes;
 use super::shared::Shared;
 use crate::http::connection::Trust;
 use crate::http::front::Front;
@@ -43,6 +44,7 @@ struct Api {
     started_at_ms: u64,
     /// The store's size on disk, and when it was looked at: looking costs a walk over its folder.
     store_bytes: Mutex<Option<(Instant, u64)>>,
+    state_hashes: StateHashes,
     description: OnceLock<Bytes>,
 }
 
@@ -73,6 +75,7 @@ pub(super) async fn start(
             snapshots,
             started_at_ms: unix_ms(),
             store_bytes: Mutex::default(),
+            state_hashes: StateHashes::new(),
             description: OnceLock::new(),
         }))
     })

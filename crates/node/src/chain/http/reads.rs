@@ -149,7 +149,7 @@ pub(super) async fn state_hash(
 ) -> Answered {
     let height = query(asked)?.height;
     let reader = api.shared.reader();
-    json(&reader.ask(move |r| r.state_hash(height)).await?)
+    json(&api.state_hashes.ask(&reader, height).await?)
 }
 
 /// What a look at the core's state came to, as an answer.

@@ -13,6 +13,7 @@ use chain::core::Figures;
 use chain::state::Pruned;
 
 use super::{Answered, Api, json};
+use crate::chain::shared::Shared;
 use crate::chain::start::SOFTWARE;
 
 /// How long the store's size is taken to be as it was.
@@ -53,23 +54,27 @@ pub(super) async fn status(State(api): State<Arc<Api>>) -> Answered {
 
 /// `GET /health`
 pub(super) async fn health(State(api): State<Arc<Api>>) -> Answered {
-    let figures = api.shared.shown().core;
-    let failure = api.shared.failure();
-    let sync = sync_state(&figures);
-    let ready = failure.is_none() && !api.shared.is_stopping() && sync != SyncState::Stuck;
-    let health = ChainHealth {
-        live: true,
-        ready,
-        height: figures.tip.height,
-        sync,
-        failure: failure.map(|failure| failure.code.to_owned()),
-    };
-    let status = if ready {
+    let health = health_of(&api.shared);
+    let status = if health.ready {
         StatusCode::OK
     } else {
         StatusCode::SERVICE_UNAVAILABLE
     };
     Ok((status, Json(health)).into_response())
+}
+
+/// Whether the node takes transactions, and why not.
+pub(in crate::chain) fn health_of(shared: &Shared) -> ChainHealth {
+    let figures = shared.shown().core;
+    let failure = shared.failure();
+    let sync = sync_state(&figures);
+    ChainHealth {
+        live: true,
+        ready: failure.is_none() && !shared.is_stopping() && sync != SyncState::Stuck,
+        height: figures.tip.height,
+        sync,
+        failure: failure.map(|failure| failure.code.to_owned()),
+    }
 }
 
 /// `GET /metrics`
