@@ -2,7 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::message::IDS_MAX;
 use crate::transaction::EXTENSION_BYTES_MAX;
+
+/// Bytes of a block's body at most in any network: peers get a body whole, in one answer.
+pub const BLOCK_BYTES_MAX: usize = 16 << 20;
 
 /// The constants of one network. Two profiles are shipped; a genesis file may set each one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -133,6 +137,21 @@ impl Params {
         }
         let rules = [
             (
+                "child_transactions_max",
+                self.child_transactions_max as usize <= IDS_MAX,
+                format!("must be at most {IDS_MAX}, which a list of ids holds"),
+            ),
+            (
+                "child_block_bytes_max",
+                self.child_block_bytes_max as usize <= BLOCK_BYTES_MAX,
+                format!("must be at most {BLOCK_BYTES_MAX}, which an answer of a peer holds"),
+            ),
+            (
+                "block_bytes_max",
+                self.block_bytes_max as usize <= BLOCK_BYTES_MAX,
+                format!("must be at most {BLOCK_BYTES_MAX}, which an answer of a peer holds"),
+            ),
+            (
                 "message_bytes_max",
                 self.message_bytes_max as usize <= EXTENSION_BYTES_MAX,
                 format!("must be at most {EXTENSION_BYTES_MAX}, which the format holds"),
@@ -201,6 +220,15 @@ mod tests {
             ("lease_delay_blocks", |p| p.lease_delay_blocks = 1),
             ("message_bytes_max", |p| p.message_bytes_max = 5_000),
             ("lease_blocks_max", |p| p.lease_blocks_max = 1),
+            ("child_transactions_max", |p| {
+                p.child_transactions_max = IDS_MAX as u32 + 1;
+            }),
+            ("child_block_bytes_max", |p| {
+                p.child_block_bytes_max = BLOCK_BYTES_MAX as u32 + 1;
+            }),
+            ("block_bytes_max", |p| {
+                p.block_bytes_max = BLOCK_BYTES_MAX as u32 + 1;
+            }),
         ];
         for (field, break_it) in cases {
             let mut params = Params::production();

@@ -53,6 +53,8 @@ impl<R: Reads<Table>> Core<R> {
         self.no_longer_asked(&peer);
         let bytes = match result {
             Ok(bytes) => bytes,
+            // Asked again in a moment, like what a peer puts off.
+            Err(RequestFailure::NoRoom) => return self.peer_is_busy(question),
             Err(failure) => {
                 if failure == RequestFailure::Late {
                     self.penalise(peer, points::SILENCE, "chain_peer.silent");
@@ -146,7 +148,7 @@ impl<R: Reads<Table>> Core<R> {
         }
     }
 
-    /// A peer has answered more than it can for now: bodies are asked of others, or of it in a moment.
+    /// A peer has answered more than it can for now, or this node has no room to ask it: bodies are asked of others, or of it in a moment.
     fn peer_is_busy(&mut self, question: UnderWay) -> Result<(), StoreFailure> {
         let Purpose::Bodies {
             download,
@@ -218,6 +220,10 @@ impl<R: Reads<Table>> Core<R> {
             .collect();
         let question = Question::Status(self.status());
         for id in due {
+            if !self.questions.has_room() {
+                // The others' turn comes when something is answered.
+                return;
+            }
             self.ask(id, Purpose::Status, &question, PATIENCE_MS);
             if let Some(peer) = self.peers.get_mut(&id) {
                 peer.status_due_ms = now_ms + every_ms;

@@ -34,6 +34,8 @@ pub enum RequestFailure {
     Gone,
     /// It refused, or what it sent was too long.
     Refused,
+    /// This node had no room for the question or its answer: no fault of the peer's.
+    NoRoom,
 }
 
 /// One thing that happened. Events of a round are handled in order; then the round is flushed.

@@ -12,11 +12,16 @@ pub use answer::{Answer, Listed};
 pub use gossip::{Announcement, Gossip};
 pub use question::{Question, Status};
 
+use crate::params::BLOCK_BYTES_MAX;
+
 /// Bytes of a gossiped message at most.
 pub const GOSSIP_BYTES_MAX: usize = 1 << 20;
 
 /// Bytes of a question at most: [`QUESTION_IDS_MAX`] ids and a little.
 pub const QUESTION_BYTES_MAX: usize = 64 + 32 * QUESTION_IDS_MAX;
+
+/// Bytes of an answer at most: the largest body that a network may allow, its length, and the kind. Other answers are shorter.
+pub const ANSWER_BYTES_MAX: usize = 1 + 4 + BLOCK_BYTES_MAX;
 
 /// Ids that one message lists at most; what is longer is fetched in another way.
 pub const IDS_MAX: usize = 32_000;

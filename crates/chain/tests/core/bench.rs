@@ -91,6 +91,8 @@ pub enum Manner {
     WithholdsBodies,
     /// Has no room for questions about bodies.
     Busy,
+    /// This node's own transport has no room for questions about bodies.
+    Refused,
     /// Nothing comes of any question, not even a failure.
     Silent,
 }
@@ -305,6 +307,16 @@ impl Bench {
                 self.asked.insert(name);
                 let manner = self.peers.get(&peer).map(|peer| peer.manner);
                 if manner == Some(Manner::Silent) {
+                    return;
+                }
+                let (bodies, refused) = (name == "bodies", manner == Some(Manner::Refused));
+                if bodies && refused {
+                    let event = Event::Answered {
+                        peer,
+                        ticket,
+                        result: Err(RequestFailure::NoRoom),
+                    };
+                    self.core.handle(self.now_ms, event).unwrap();
                     return;
                 }
                 let Some(answer) = answer else {

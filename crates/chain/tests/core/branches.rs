@@ -232,6 +232,25 @@ fn what_one_peer_does_not_deliver_another_one_is_asked_for() {
 }
 
 #[test]
+fn what_there_is_no_room_to_ask_is_asked_in_a_moment_and_held_against_nobody() {
+    for manner in [Manner::Busy, Manner::Refused] {
+        let mut maker = Maker::new();
+        for n in 0..6 {
+            maker.add(0, vec![payment(2, n + 1)]);
+        }
+        let mut bench = Bench::new(Settings::default());
+        bench.run_to(5_000);
+        bench.connect(0, &maker.blocks, manner);
+        bench.run_to(5_002);
+        assert_eq!(bench.height(), 0, "{manner:?}");
+        bench.behaves(0, Manner::Honest);
+        bench.run_to(5_003);
+        assert_eq!(bench.tip(), maker.blocks[5].hash, "{manner:?}");
+        assert_eq!(bench.penalties, [""; 0], "{manner:?}");
+    }
+}
+
+#[test]
 fn a_busy_peer_is_asked_again_and_not_blamed() {
     let mut maker = Maker::new();
     for n in 0..6 {

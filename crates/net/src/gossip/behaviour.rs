@@ -247,7 +247,7 @@ fn requests(
         .with_max_concurrent_streams(streams + 1);
     let protocols = [(protocol, ProtocolSupport::Full)];
     Ok(request_response::Behaviour::with_codec(
-        RequestCodec,
+        RequestCodec::default(),
         protocols,
         config,
     ))

@@ -4,6 +4,8 @@
 //! answer is its length and its bytes. Each side writes once and closes.
 
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use libp2p_request_response as request_response;
@@ -11,8 +13,13 @@ use libp2p_swarm::StreamProtocol;
 
 /// Largest request, in bytes (`gossip.message_too_large`).
 pub const REQUEST_BYTES_MAX: usize = 512 << 10;
-/// Largest answer, in bytes (`gossip.message_too_large`).
-pub const RESPONSE_BYTES_MAX: usize = 8 << 20;
+/// Largest answer, in bytes (`gossip.message_too_large`): the largest body that a network may allow, and what stands before it.
+pub const RESPONSE_BYTES_MAX: usize = (16 << 20) + (64 << 10);
+/// Bytes of long answers that are being read at once, from all peers; one more fails as a request that is not sent does
+/// (`gossip.too_many_requests`).
+pub const RESPONSES_BYTES_MAX: usize = 256 << 20;
+/// An answer of so many bytes is read even where there is no room for long ones.
+const SHORT_BYTES: usize = 64 << 10;
 
 /// Room that is made before anything has come; more as it comes, so that a length alone costs nothing.
 const FIRST_ROOM_BYTES: usize = 16 << 10;
@@ -29,8 +36,35 @@ pub(super) enum Question {
 }
 
 /// See the module.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct RequestCodec;
+#[derive(Clone, Debug, Default)]
+pub(super) struct RequestCodec {
+    /// Bytes of long answers that are being read, whoever sends them.
+    reading: Arc<AtomicUsize>,
+}
+
+/// Room for an answer that is being read.
+struct Room<'a> {
+    reading: &'a AtomicUsize,
+    bytes: usize,
+}
+
+impl<'a> Room<'a> {
+    fn take(reading: &'a AtomicUsize, bytes: usize) -> io::Result<Self> {
+        let bytes = if bytes > SHORT_BYTES { bytes } else { 0 };
+        let before = reading.fetch_add(bytes, Ordering::Relaxed);
+        let room = Self { reading, bytes };
+        if before.saturating_add(bytes) > RESPONSES_BYTES_MAX {
+            return Err(io::ErrorKind::OutOfMemory.into());
+        }
+        Ok(room)
+    }
+}
+
+impl Drop for Room<'_> {
+    fn drop(&mut self) {
+        self.reading.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
 
 impl request_response::Codec for RequestCodec {
     type Protocol = StreamProtocol;
@@ -60,7 +94,9 @@ impl request_response::Codec for RequestCodec {
     where
         T: AsyncRead + Unpin + Send,
     {
-        read(stream, RESPONSE_BYTES_MAX).await
+        let length = read_length(stream, RESPONSE_BYTES_MAX).await?;
+        let _room = Room::take(&self.reading, length)?;
+        read_bytes(stream, length).await
     }
 
     async fn write_request<T>(
@@ -99,12 +135,24 @@ impl request_response::Codec for RequestCodec {
 }
 
 async fn read<T: AsyncRead + Unpin + Send>(stream: &mut T, max: usize) -> io::Result<Vec<u8>> {
+    let length = read_length(stream, max).await?;
+    read_bytes(stream, length).await
+}
+
+async fn read_length<T: AsyncRead + Unpin + Send>(stream: &mut T, max: usize) -> io::Result<usize> {
     let mut length = [0; 4];
     stream.read_exact(&mut length).await?;
     let length = u32::from_be_bytes(length) as usize;
     if length > max {
         return Err(invalid("it is longer than allowed"));
     }
+    Ok(length)
+}
+
+async fn read_bytes<T: AsyncRead + Unpin + Send>(
+    stream: &mut T,
+    length: usize,
+) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(length.min(FIRST_ROOM_BYTES));
     let read = stream.take(length as u64).read_to_end(&mut bytes).await?;
     if read < length {
@@ -139,11 +187,11 @@ mod tests {
     }
 
     fn request(bytes: &[u8]) -> io::Result<Question> {
-        run(RequestCodec.read_request(&PROTOCOL, &mut Cursor::new(bytes)))
+        run(RequestCodec::default().read_request(&PROTOCOL, &mut Cursor::new(bytes)))
     }
 
     fn response(bytes: &[u8]) -> io::Result<Vec<u8>> {
-        run(RequestCodec.read_response(&PROTOCOL, &mut Cursor::new(bytes)))
+        run(RequestCodec::default().read_response(&PROTOCOL, &mut Cursor::new(bytes)))
     }
 
     #[test]
@@ -154,16 +202,45 @@ mod tests {
             (Question::Addresses, "01 00000000"),
         ] {
             let mut stream = Cursor::new(Vec::new());
-            run(RequestCodec.write_request(&PROTOCOL, &mut stream, question.clone()))
+            run(RequestCodec::default().write_request(&PROTOCOL, &mut stream, question.clone()))
                 .expect("room");
             let bytes = stream.into_inner();
             assert_eq!(primitives::hex::encode(&bytes), shown.replace(' ', ""));
             assert_eq!(request(&bytes).expect("good"), question);
         }
         let mut stream = Cursor::new(Vec::new());
-        run(RequestCodec.write_response(&PROTOCOL, &mut stream, vec![1, 2])).expect("room");
+        run(RequestCodec::default().write_response(&PROTOCOL, &mut stream, vec![1, 2]))
+            .expect("room");
         assert_eq!(stream.get_ref()[..], [0, 0, 0, 2, 1, 2]);
         assert_eq!(response(stream.get_ref()).expect("good"), [1, 2]);
+    }
+
+    #[test]
+    fn long_answers_are_read_while_there_is_room_and_short_ones_always() {
+        let answer = |length: usize| {
+            let mut bytes = (length as u32).to_be_bytes().to_vec();
+            bytes.resize(4 + length, 7);
+            bytes
+        };
+        let mut codec = RequestCodec::default();
+        let other = codec.clone();
+        let full = Room::take(&other.reading, RESPONSES_BYTES_MAX).expect("room");
+        for (length, fits) in [(SHORT_BYTES, true), (SHORT_BYTES + 1, false)] {
+            let bytes = answer(length);
+            let read = run(codec.read_response(&PROTOCOL, &mut Cursor::new(&bytes)));
+            let expected = if fits {
+                Ok(length)
+            } else {
+                Err(io::ErrorKind::OutOfMemory)
+            };
+            let read = read.map(|bytes| bytes.len()).map_err(|error| error.kind());
+            assert_eq!(read, expected, "{length}");
+        }
+        drop(full);
+        let bytes = answer(SHORT_BYTES + 1);
+        let read = run(codec.read_response(&PROTOCOL, &mut Cursor::new(&bytes)));
+        assert_eq!(read.expect("room again").len(), SHORT_BYTES + 1);
+        assert_eq!(codec.reading.load(Ordering::Relaxed), 0);
     }
 
     #[test]

@@ -59,6 +59,9 @@ pub enum RequestError {
     /// Too many are on their way already.
     #[error("{0} requests are not answered yet")]
     TooMany(usize),
+    /// So many long answers come at once that there is no room for this one.
+    #[error("there is no room for the answer")]
+    NoRoom,
 }
 
 /// Why a connection of the chain's network is refused or ended.
@@ -126,7 +129,7 @@ impl Coded for RequestError {
             Self::Deadline(_) => "gossip.request_timeout",
             Self::NotConnected => "gossip.not_connected",
             Self::NoAnswer(_) => "gossip.no_answer",
-            Self::TooMany(_) => "gossip.too_many_requests",
+            Self::TooMany(_) | Self::NoRoom => "gossip.too_many_requests",
         }
     }
 

@@ -39,7 +39,7 @@ mod start;
 mod traffic;
 
 pub use behaviour::REQUEST_PATIENCE;
-pub use codec::{REQUEST_BYTES_MAX, RESPONSE_BYTES_MAX};
+pub use codec::{REQUEST_BYTES_MAX, RESPONSE_BYTES_MAX, RESPONSES_BYTES_MAX};
 pub use conduct::{RATE_POINTS, REJECTED_POINTS, REQUEST_POINTS, WASTE_POINTS};
 pub use error::{GossipError, GossipRefusal, RequestError, SendError};
 pub use event::{GossipEvent, RequestId, Ticket};

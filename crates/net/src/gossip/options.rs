@@ -89,7 +89,7 @@ impl Default for GossipLimits {
             bytes_per_second_max: 16 << 20,
             waste_per_second_max: 8 << 20,
             requests_out_max: 8,
-            requests_max: 32,
+            requests_max: 1_024,
             requests_in_max: 16,
         }
     }

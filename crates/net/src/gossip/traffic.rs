@@ -1,5 +1,6 @@
 //! What peers send: messages, requests, answers.
 
+use std::io::ErrorKind;
 use std::time::Instant;
 
 use libp2p_gossipsub::{self as gossipsub, MessageAcceptance};
@@ -224,6 +225,9 @@ fn failure(error: OutboundFailure) -> RequestError {
         OutboundFailure::Timeout => RequestError::Deadline(super::REQUEST_PATIENCE),
         OutboundFailure::UnsupportedProtocols => {
             RequestError::NoAnswer("it takes no requests".into())
+        }
+        OutboundFailure::Io(error) if error.kind() == ErrorKind::OutOfMemory => {
+            RequestError::NoRoom
         }
         OutboundFailure::Io(error) => RequestError::NoAnswer(words(&error.to_string())),
     }

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use chain::bundle::{BundleSettings, BundlerRules};
+use chain::core::limits::PEERS_MAX;
 use chain::pool::PoolSettings;
 use serde::{Deserialize, Serialize};
 
@@ -264,7 +265,12 @@ impl ChainConfig {
     fn check(&self, path: &Path) -> Result<(), ConfigError> {
         const TIB: u64 = 1 << 40;
         let ranges: &[(&'static str, u64, u64, u64)] = &[
-            ("p2p.peers_max", self.p2p.peers_max as u64, 1, 1_024),
+            (
+                "p2p.peers_max",
+                self.p2p.peers_max as u64,
+                1,
+                PEERS_MAX as u64,
+            ),
             ("p2p.ban_s", u64::from(self.p2p.ban_s), 1, 31_536_000),
             ("p2p.linger_ms", self.p2p.linger_ms, 0, 10_000),
             (

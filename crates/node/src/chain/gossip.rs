@@ -113,7 +113,7 @@ impl Peers {
                 Some(Event::Answered {
                     peer,
                     ticket,
-                    result: Err(RequestFailure::Refused),
+                    result: Err(RequestFailure::NoRoom),
                 })
             }
         }
@@ -208,6 +208,63 @@ fn failure(error: RequestError) -> RequestFailure {
     match error {
         RequestError::Deadline(_) => RequestFailure::Late,
         RequestError::NotConnected => RequestFailure::Gone,
-        _ => RequestFailure::Refused,
+        RequestError::TooMany(_) | RequestError::NoRoom => RequestFailure::NoRoom,
+        RequestError::NoAnswer(_) => RequestFailure::Refused,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chain::core::limits;
+    use chain::message::{ANSWER_BYTES_MAX, GOSSIP_BYTES_MAX, QUESTION_BYTES_MAX};
+    use net::gossip::{GossipLimits, REQUEST_BYTES_MAX, RESPONSE_BYTES_MAX};
+
+    use super::*;
+
+    #[test]
+    fn the_transport_has_room_for_whatever_the_core_says_and_asks() {
+        let transport = GossipLimits::default();
+        let cases = [
+            ("an answer", ANSWER_BYTES_MAX, RESPONSE_BYTES_MAX),
+            (
+                "a waiting answer",
+                ANSWER_BYTES_MAX,
+                transport.calls_bytes_max,
+            ),
+            ("a question", QUESTION_BYTES_MAX, REQUEST_BYTES_MAX),
+            (
+                "a message",
+                GOSSIP_BYTES_MAX,
+                net::gossip::TRANSACTIONS_BYTES_MAX,
+            ),
+            ("questions", limits::QUESTIONS_MAX, transport.requests_max),
+            (
+                "questions to a peer",
+                limits::QUESTIONS_PER_PEER_MAX,
+                transport.requests_out_max,
+            ),
+            (
+                "questions of a peer",
+                limits::QUESTIONS_PER_PEER_MAX,
+                transport.requests_in_max,
+            ),
+        ];
+        for (what, core, transport) in cases {
+            assert!(core <= transport, "{what}: {core} of {transport}");
+        }
+    }
+
+    #[test]
+    fn what_this_node_refuses_itself_is_no_fault_of_the_peer() {
+        let cases = [
+            (RequestError::TooMany(8), RequestFailure::NoRoom),
+            (RequestError::NoRoom, RequestFailure::NoRoom),
+            (RequestError::NoAnswer("no".into()), RequestFailure::Refused),
+            (RequestError::NotConnected, RequestFailure::Gone),
+            (RequestError::Deadline(Duration::ZERO), RequestFailure::Late),
+        ];
+        for (error, expected) in cases {
+            assert_eq!(failure(error), expected);
+        }
     }
 }
