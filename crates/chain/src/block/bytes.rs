@@ -1,10 +1,9 @@
-//! The bytes of headers and bodies.
+//! The bytes of headers.
 
 use primitives::Hash;
 
-use super::{Entry, Header};
-use crate::transaction::{self, Body, PAYMENT_BYTES};
-use crate::{Rejection, Transaction};
+use super::Header;
+use crate::Rejection;
 
 /// Bytes of a header, signature included.
 pub const HEADER_BYTES: usize = 1 + 4 + 4 + 32 + 32 + 32 + 8 + 16 + 4 + 4 + 4 + 32 + 64;
@@ -72,49 +71,6 @@ fn take<const N: usize>(bytes: &[u8; HEADER_BYTES], at: &mut usize) -> [u8; N] {
     field.copy_from_slice(&bytes[*at..*at + N]);
     *at += N;
     field
-}
-
-/// Appends a body's bytes.
-pub fn write_body(body: &[Entry], out: &mut Vec<u8>) {
-    for entry in body {
-        entry.transaction.write(out);
-        for child in &entry.children {
-            child.write(out);
-        }
-    }
-}
-
-/// Reads a body to the end of the bytes, at most `transactions_max` transactions of all chains.
-pub fn read_body(bytes: &[u8], transactions_max: usize) -> Result<Vec<Entry>, Rejection> {
-    let mut rest = bytes;
-    let mut left = transactions_max.min(bytes.len() / PAYMENT_BYTES);
-    let mut next = |rest: &mut &[u8]| -> Result<Transaction, Rejection> {
-        left = left
-            .checked_sub(1)
-            .ok_or_else(|| malformed("more transactions than a block may have"))?;
-        let (transaction, used) = transaction::read(rest)?;
-        *rest = &rest[used..];
-        Ok(transaction)
-    };
-    let mut body = Vec::new();
-    while !rest.is_empty() {
-        let transaction = next(&mut rest)?;
-        let carried = match transaction.body {
-            Body::ChildBlock { count, .. } => count as usize,
-            _ => 0,
-        };
-        if carried > rest.len() / PAYMENT_BYTES {
-            return Err(malformed("a child block carries more than follows it"));
-        }
-        let children = (0..carried)
-            .map(|_| next(&mut rest))
-            .collect::<Result<_, _>>()?;
-        body.push(Entry {
-            transaction,
-            children,
-        });
-    }
-    Ok(body)
 }
 
 fn malformed(detail: impl Into<String>) -> Rejection {

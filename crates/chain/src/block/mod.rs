@@ -14,7 +14,7 @@ use primitives::{
 
 use crate::{AccountId, Transaction, TxId};
 
-pub use bytes::{HEADER_BYTES, read_body, read_header, write_body};
+pub use bytes::{HEADER_BYTES, read_header};
 pub use carried::{CarriedBlock, CarriedEntry, read_carried_body};
 
 /// What a forger signs.
