@@ -28,7 +28,7 @@ slow: setup ## what `make test` leaves out: thousands of simulated chains (CHAIN
 	$(CARGO) test --release --locked --package sim --test chain -- --ignored --nocapture
 	$(CARGO) test --release --locked --package chain --lib pool_cost -- --ignored --nocapture
 
-bench: setup ## all benchmarks; one line of JSON, last on stdout
+bench: setup ## the benchmarks that BENCHES names ("ledger load node chain attachments" are all; ledger without); one line of JSON, last on stdout
 	@$(CARGO) xtask bench $(BENCHES)
 
 bench-ledger: setup ## issue and pay at full speed; one line of JSON, last on stdout

@@ -128,7 +128,7 @@ pub const FIELDS: &[Field] = fields! {
     "chain.chains" Kind::Tables, "the parent and its children" [""] "The chains one by one instead, as `[[chain.chains]]`, the parent first.";
     "chain.chains.id" Kind::Whole(1, 255), "required" [""] "The chain's number; the parent's is 1.";
     "chain.chains.name" LABEL, "`child-1`, ..." [""] "What it is called in results.";
-    "chain.chains.decimals" Kind::Whole(0, 18), "8" [""] "Digits of its token behind the point.";
+    "chain.chains.decimals" Kind::Whole(0, 12), "8" [""] "Digits of its token behind the point.";
     "chain.chains.fee" Kind::Whole(0, WHOLE_MAX), "a token of the parent, 0.01 of a child" ["minor units"] "The fee of a payment on it.";
     "chain.chains_csv" LINE, "none" [""] "The same from a file: id, name, decimals, fee.";
     "chain.accounts" Kind::Free, "10" [""] "Test accounts, all of which pay: how many (their passphrases are then 0, 1 and so on), or a list of passphrases or of tables.";
