@@ -313,6 +313,9 @@ mod tests {
     async fn the_states_hash_is_looked_for_once_at_each_tip() {
         let folder = tempfile::tempdir().expect("a folder");
         let node = start(folder.path()).await;
+        // Answered once it is durable, and with it the chain's beginning.
+        let order = node.shared.order(|ticket| Event::ClearPool { ticket });
+        order.await.expect("an empty pool");
         let reader = node.shared.reader();
         let found = reader.state_hash(None, &Mutex::default()).expect("a hash");
         let known = |tip: &str| {
