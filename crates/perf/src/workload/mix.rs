@@ -354,7 +354,7 @@ mod tests {
         let works = [work("issue", 1, ""), work("pay", 3, "states = 3")];
         let all = Workloads::shipped();
         let mix = Mix::new(&all, &works, 7).expect("a mix");
-        assert_eq!((mix.banks_min(), mix.states_per_unit()), (2, 13.0 / 4.0));
+        assert_eq!((mix.banks_min(), mix.states_per_unit()), (2, 10.0 / 4.0));
         let of = |mix: &Mix| -> Vec<usize> { (0..10_000).map(|unit| mix.work_of(unit)).collect() };
         let share = of(&mix).iter().sum::<usize>();
         assert!((7_300..7_700).contains(&share), "{share} of 10000");
