@@ -275,12 +275,15 @@ mod tests {
         let node = start(folder.path()).await;
         assert!(health_of(&node.shared).ready);
         let (ordered, order) = mpsc::channel();
+        let (begun, begins) = tokio::sync::oneshot::channel();
         let look = node.shared.look::<u32>(move |_| {
-            // Until somebody waits behind this.
+            // The round is under way: what comes now is not in it. Until somebody waits behind this.
+            begun.send(()).expect("awaited");
             order.recv().expect("an order");
             panic!("out of step");
         });
         let waits = async {
+            begins.await.expect("the look begins");
             let answer = node.shared.order(|ticket| {
                 ordered.send(()).expect("the look waits");
                 Event::ClearPool { ticket }
