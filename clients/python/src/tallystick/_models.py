@@ -4120,6 +4120,8 @@ class UserChange:
     password: str | None = None
     #: All that the user may do from now on.
     permissions: list[str] | None = None
+    #: `true`: what bounds the user's starts is what the node's settings say again, but for what is said below.
+    reset_bounds: bool | None = None
     #: The largest start of a flow from now on, in bytes; 0 is no bound.
     start_bytes_max: int | None = None
     #: Flows that the user may start in a second from now on; 0 is no bound.
@@ -4133,6 +4135,8 @@ class UserChange:
             value["password"] = self.password
         if self.permissions is not None:
             value["permissions"] = list(self.permissions)
+        if self.reset_bounds is not None:
+            value["reset_bounds"] = self.reset_bounds
         if self.start_bytes_max is not None:
             value["start_bytes_max"] = self.start_bytes_max
         if self.starts_per_s is not None:
