@@ -1,10 +1,11 @@
 //! Runs benchmarks of the `tally` binary one after another and merges their result lines into one.
 
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value};
 
+use crate::cargo::cargo;
 use crate::metadata;
 
 /// Runs the chore: `names` are benchmarks known to `tally bench`.
@@ -14,7 +15,7 @@ pub fn run(names: &[String]) -> Result<()> {
     }
     let mut merged = Map::new();
     for name in names {
-        let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        let output = cargo()
             .args([
                 "run",
                 "--release",

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
+use crate::cargo::cargo;
 use crate::metadata;
 
 /// What makes the compiler count edges for libFuzzer.
@@ -31,7 +32,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
     };
     let folder = metadata::root().join("fuzz");
     let host = host()?;
-    let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+    let status = cargo()
         .args([
             "build",
             "--release",

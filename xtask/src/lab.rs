@@ -1,11 +1,12 @@
 //! Runs the shipped scenarios of the laboratory into one report, and puts their main figures into one line of JSON.
 
-use std::process::{Command, Output, Stdio};
+use std::process::{Output, Stdio};
 
 use anyhow::{Context, Result, bail};
 use perf::plan::SHIPPED;
 use serde_json::{Map, Value, json};
 
+use crate::cargo::cargo;
 use crate::metadata;
 
 /// Scenarios of chains and of files take as long as all others together, and gigabytes; they run by name, and in `make demo-chain`,
@@ -64,7 +65,7 @@ fn lab(arguments: &[&str], read: bool) -> Result<Output> {
     } else {
         Stdio::inherit()
     };
-    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+    cargo()
         .args(["run", "--release", "--locked", "--quiet"])
         .args(["--package", "tally", "--", "lab"])
         .args(arguments)

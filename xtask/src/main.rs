@@ -15,6 +15,7 @@
 
 mod bench;
 mod book;
+mod cargo;
 mod codes;
 mod deps;
 mod docs;

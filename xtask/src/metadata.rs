@@ -1,10 +1,11 @@
 //! What `cargo metadata` says about the workspace, reduced to what the chores ask.
 
 use std::path::PathBuf;
-use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
+
+use crate::cargo::cargo;
 
 /// One package of the dependency graph.
 #[derive(Clone, Debug)]
@@ -42,7 +43,7 @@ pub fn root() -> PathBuf {
 
 /// Every package of the graph, the lock file unchanged.
 pub fn packages() -> Result<Vec<Package>> {
-    let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+    let output = cargo()
         .args(["metadata", "--format-version", "1", "--locked"])
         .current_dir(root())
         .output()

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
+use crate::cargo::cargo;
 use crate::metadata;
 
 /// The crates whose decisions follow from their inputs alone (`ARCHITECTURE.md`).
@@ -67,7 +68,7 @@ fn run_once(binary: &Path, folder: &Path) -> Result<()> {
 
 /// The test binaries of a crate, built.
 fn binaries(name: &str) -> Result<Vec<PathBuf>> {
-    let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+    let output = cargo()
         .args(["test", "--release", "--locked", "--no-run"])
         .args([
             "--message-format=json",

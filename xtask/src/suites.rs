@@ -1,11 +1,12 @@
 //! Runs the tests of the whole workspace in the one release profile, and says what each suite took.
 
 use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
+use crate::cargo::cargo;
 use crate::metadata;
 
 /// One test binary (or one crate's documentation tests) and how it went.
@@ -20,7 +21,7 @@ struct Suite {
 
 /// Runs the chore; `arguments` go to `cargo test` as they are.
 pub fn run(arguments: &[String]) -> Result<()> {
-    let mut child = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+    let mut child = cargo()
         .args([
             "test",
             "--release",
