@@ -22,8 +22,6 @@ pub const SERVED_BYTES_BURST: u64 = 64 << 20;
 pub const SERVED_BYTES_LEAST: u64 = 4 << 10;
 /// What an id that is looked for in the store counts at least, found or not, bytes.
 pub const SERVED_BYTES_PER_LOOK: usize = 2 << 10;
-/// What a transaction of the pool counts when the pool is looked through for ids, bytes.
-pub const SERVED_BYTES_PER_SCANNED: usize = 16;
 /// A body that is decoded and hashed for an answer counts so many times its bytes.
 pub const SERVED_DECODED_FACTOR: usize = 4;
 /// Work, counted as bytes, that an answer stops growing at.

@@ -3,8 +3,7 @@
 use primitives::Hash;
 
 use super::limits::{
-    ANSWER_BYTES, SERVED_BYTES_PER_LOOK, SERVED_BYTES_PER_SCANNED, SERVED_DECODED_FACTOR,
-    SERVED_WORK_MAX, points,
+    ANSWER_BYTES, SERVED_BYTES_PER_LOOK, SERVED_DECODED_FACTOR, SERVED_WORK_MAX, points,
 };
 use super::side::Side;
 use super::{Action, Core, PeerId, Ticket};
@@ -82,25 +81,14 @@ impl<R: Reads<Table>> Core<R> {
             Question::Parents { block, ids } => {
                 Answer::Parents(self.parents_of(&block, &ids, work)?)
             }
-            Question::PoolIds { after } => Answer::PoolIds(self.pool_ids_after(&after, work)),
+            Question::PoolIds { after } => Answer::PoolIds(self.pool_ids_after(after)),
         })
     }
 
     /// Ids of the pool above one, ascending, a page of them: child blocks are not compared, bundlers make new ones.
-    fn pool_ids_after(&self, after: &TxId, work: &mut Work) -> Vec<TxId> {
-        // The pool has no order of ids: each page looks at all of them.
-        let count = self.pool.figures().transactions;
-        work.add(count.saturating_mul(SERVED_BYTES_PER_SCANNED));
-        let above = self.pool.ids().filter(|id| id > after);
-        let mut ids: Vec<TxId> = above
-            .filter(|id| self.pool.child_block(id).is_none())
-            .collect();
-        if ids.len() > IDS_MAX {
-            ids.select_nth_unstable(IDS_MAX);
-            ids.truncate(IDS_MAX);
-        }
-        ids.sort_unstable();
-        ids
+    fn pool_ids_after(&self, after: TxId) -> Vec<TxId> {
+        let above = self.pool.after(Some(after)).take(IDS_MAX);
+        above.map(|carried| carried.id).collect()
     }
 
     fn headers_after(&self, locator: &[Hash], work: &mut Work) -> Result<Answer, StoreFailure> {

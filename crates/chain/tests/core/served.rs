@@ -2,7 +2,7 @@
 
 use chain::TxId;
 use chain::core::{Event, Settings, limits};
-use chain::message::{Answer, QUESTION_IDS_MAX, Question};
+use chain::message::{Answer, IDS_MAX, QUESTION_IDS_MAX, Question};
 
 use crate::bench::{Bench, Manner};
 use crate::kit::genesis;
@@ -25,7 +25,7 @@ fn a_question_costs_its_asker_what_it_costs_to_answer() {
         })
         .collect();
     let absent = unknown[..1].to_vec();
-    // All but the pool's answer nothing of any length; so many are answered at once, at most.
+    // They answer nothing of any length; so many are answered at once, at most.
     let mut cases = vec![
         (
             Question::Parents { block, ids: absent },
@@ -68,13 +68,19 @@ fn a_question_costs_its_asker_what_it_costs_to_answer() {
     };
     let found: Vec<TxId> = found.iter().map(|one| one.id(&genesis().hash)).collect();
     assert_eq!(found, ids);
-    // A pool of what was taken back is looked through for nothing.
+    // The pool, which has what is taken back, comes in pages.
     let (ticket, height) = (1, 0);
     bench.tell(Event::PopOff { ticket, height });
-    let waiting = bench.core.pool().figures().transactions;
-    assert_eq!(waiting, 36_000);
-    let after = TxId([0xff; 32]);
-    let each = waiting * limits::SERVED_BYTES_PER_SCANNED;
-    let most = limits::SERVED_BYTES_BURST as usize / each;
-    busy(&mut bench, 5, Question::PoolIds { after }, most);
+    assert_eq!(bench.core.pool().figures().transactions, 36_000);
+    bench.connect(5, &[], Manner::Honest);
+    let (mut after, mut pages) = (TxId([0; 32]), Vec::new());
+    while let Answer::PoolIds(ids) = bench.ask(5, Question::PoolIds { after }.to_bytes())
+        && let Some(last) = ids.last()
+    {
+        after = *last;
+        pages.push(ids);
+    }
+    let lengths: Vec<usize> = pages.iter().map(Vec::len).collect();
+    assert_eq!(lengths, [IDS_MAX, 36_000 - IDS_MAX]);
+    assert!(pages.concat().is_sorted());
 }
