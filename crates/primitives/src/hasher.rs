@@ -6,7 +6,7 @@
 
 use sha2::block_api::compress256;
 
-use crate::Hash;
+use crate::{Hash, effort};
 
 /// FIPS 180-4, 5.3.3.
 const INITIAL: [u32; 8] = [
@@ -66,12 +66,12 @@ impl Hasher {
             if self.used < BLOCK {
                 return;
             }
-            compress256(&mut self.state, &[self.block]);
+            compress(&mut self.state, &[self.block]);
             self.used = 0;
         }
         let (blocks, tail) = rest.as_chunks::<BLOCK>();
         if !blocks.is_empty() {
-            compress256(&mut self.state, blocks);
+            compress(&mut self.state, blocks);
         }
         self.block[..tail.len()].copy_from_slice(tail);
         self.used = tail.len();
@@ -84,13 +84,18 @@ impl Hasher {
         self.block[self.used] = 0x80;
         self.block[self.used + 1..].fill(0);
         if self.used + PADDING_MIN > BLOCK {
-            compress256(&mut self.state, &[self.block]);
+            compress(&mut self.state, &[self.block]);
             self.block = [0; BLOCK];
         }
         self.block[BLOCK - LENGTH_BYTES..].copy_from_slice(&bits);
-        compress256(&mut self.state, &[self.block]);
+        compress(&mut self.state, &[self.block]);
         hash_of_state(self.state)
     }
+}
+
+fn compress(state: &mut [u32; 8], blocks: &[[u8; BLOCK]]) {
+    effort::hashed(blocks.len());
+    compress256(state, blocks);
 }
 
 /// The hash of a first byte and then the parts, one after the other.
@@ -114,7 +119,7 @@ pub(crate) fn hash_parts(first: u8, parts: &[&[u8]]) -> Hash {
     let end = taken * BLOCK;
     content[end - LENGTH_BYTES..end].copy_from_slice(&(used as u64 * 8).to_be_bytes());
     let mut state = INITIAL;
-    compress256(&mut state, &blocks[..taken]);
+    compress(&mut state, &blocks[..taken]);
     hash_of_state(state)
 }
 

@@ -1,4 +1,4 @@
-//! What the system says of this process.
+//! What the system says of this process, and what it has hashed and signed.
 
 use super::counter::{Counter, Gauge};
 use super::registry::Registry;
@@ -9,6 +9,8 @@ pub(crate) struct Process {
     resident: Gauge,
     cpu_ms: Counter,
     files: Gauge,
+    hashed_bytes: Counter,
+    signatures_made: Counter,
 }
 
 impl Process {
@@ -25,11 +27,24 @@ impl Process {
                 &[],
             ),
             files: registry.gauge("process_open_fds", "Open files and sockets.", &[]),
+            hashed_bytes: registry.counter(
+                "tally_hashed_bytes_total",
+                "Bytes that went through SHA-256, padding included; not those of TLS.",
+                &[],
+            ),
+            signatures_made: registry.counter(
+                "tally_signatures_made_total",
+                "Signatures made; not those of TLS.",
+                &[],
+            ),
         }
     }
 
     /// Reads `/proc/self`; on a system without it the numbers stay 0.
     pub(crate) fn refresh(&self) {
+        let effort = primitives::effort();
+        self.hashed_bytes.set(effort.hashed_bytes);
+        self.signatures_made.set(effort.signatures_made);
         if let Ok(status) = std::fs::read_to_string("/proc/self/status")
             && let Some(kib) = number_after(&status, "VmRSS:")
         {

@@ -8,7 +8,7 @@ use p256::ecdsa::signature::Signer as _;
 use zeroize::ZeroizeOnDrop;
 
 use super::{PublicKey, Scheme, Signature, SignatureContext};
-use crate::{Domain, Hash};
+use crate::{Domain, Hash, effort};
 
 /// A private key with its public key. Cheap to clone; the secret is wiped with the last clone and never printed.
 #[derive(Clone)]
@@ -99,6 +99,7 @@ impl KeyPair {
     /// Signs a message in a context. The same message always gives the same signature.
     #[must_use]
     pub fn sign(&self, context: SignatureContext, message: &Hash) -> Signature {
+        effort::signed();
         let scheme = self.scheme();
         let signed = Signature::signed_hash(scheme, context, message);
         let bytes = match &self.secret.signing {
