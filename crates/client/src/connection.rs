@@ -16,6 +16,7 @@ use tokio_rustls::TlsConnector;
 use crate::body::RequestBody;
 use crate::endpoint::{Endpoint, Limits};
 use crate::error::{ClientError, root_cause};
+use crate::traffic;
 
 const STREAM_WINDOW_BYTES: u32 = 4 << 20;
 const CONNECTION_WINDOW_BYTES: u32 = 16 << 20;
@@ -148,6 +149,7 @@ impl Connection {
             .map_err(|error| self.not_connected(error.to_string()))?;
         tcp.set_nodelay(true)
             .map_err(|error| self.not_connected(error.to_string()))?;
+        let tcp = traffic::counted(tcp);
         let tls = TlsConnector::from(Arc::clone(&self.tls))
             .connect(self.name.clone(), tcp)
             .await

@@ -34,6 +34,7 @@ mod error;
 mod events;
 mod lines;
 mod stream;
+mod traffic;
 mod users;
 
 pub use attachments::{Download, Progress};
@@ -43,3 +44,4 @@ pub use endpoint::{Endpoint, Limits};
 pub use error::{ClientError, ERRORS};
 pub use events::{Event, Events};
 pub use stream::Stream;
+pub use traffic::{Traffic, traffic};

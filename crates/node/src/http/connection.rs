@@ -17,6 +17,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
+use tokio_util::io::{InspectReader, InspectWriter};
 
 use super::cut::{Cut, Streams};
 use super::front::Front;
@@ -59,6 +60,9 @@ pub(super) async fn serve(front: Arc<Front>, router: Router, tcp: TcpStream) {
     let timeout = front.options.head_timeout;
     // Answers are written whole; waiting for more only delays them. A socket that refuses is served all the same.
     let _ = tcp.set_nodelay(true);
+    let (received, sent) = (front.counters.received.clone(), front.counters.sent.clone());
+    let tcp = InspectWriter::new(tcp, move |bytes| sent.add(bytes.len() as u64));
+    let tcp = InspectReader::new(tcp, move |bytes| received.add(bytes.len() as u64));
     let acceptor = TlsAcceptor::from(Arc::clone(&front.options.tls));
     let tls = match tokio::time::timeout(timeout, acceptor.accept(tcp)).await {
         Ok(Ok(tls)) => tls,

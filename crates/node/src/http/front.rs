@@ -85,6 +85,8 @@ pub(crate) fn no_place(what: &str) -> Refusal {
 pub(crate) struct HttpCounters {
     pub(crate) connections: Gauge,
     pub(crate) connections_refused: Counter,
+    pub(crate) received: Counter,
+    pub(crate) sent: Counter,
     pub(crate) followers: Gauge,
     good: Counter,
     client_errors: Counter,
@@ -98,6 +100,8 @@ impl HttpCounters {
         Self {
             connections: metrics.http_connections.clone(),
             connections_refused: metrics.http_connections_refused.clone(),
+            received: metrics.http_received.clone(),
+            sent: metrics.http_sent.clone(),
             followers: metrics.http_followers.clone(),
             good: metrics.http_good.clone(),
             client_errors: metrics.http_client_errors.clone(),
@@ -115,7 +119,16 @@ impl HttpCounters {
                 &[("class", class)],
             )
         };
+        let bytes = |direction| {
+            r.counter(
+                "tally_http_bytes_total",
+                "Bytes of clients' connections, TLS included.",
+                &[("direction", direction)],
+            )
+        };
         Self {
+            received: bytes("in"),
+            sent: bytes("out"),
             connections: r.gauge("tally_http_connections", "Connections of clients.", &[]),
             connections_refused: r.counter(
                 "tally_http_connections_refused_total",

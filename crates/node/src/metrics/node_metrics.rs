@@ -148,6 +148,8 @@ node_metrics! {
 
     http_connections: Gauge = "tally_http_connections", "Connections of clients.";
     http_connections_refused: Counter = "tally_http_connections_refused_total", "Connections of clients refused: too many, or no TLS.";
+    http_received: Counter = "tally_http_bytes_total" ["direction" "in"], "Bytes of clients' connections, TLS included.";
+    http_sent: Counter = "tally_http_bytes_total" ["direction" "out"], "Bytes of clients' connections, TLS included.";
     http_streams: Gauge = "tally_http_streams", "Streams of clients.";
     http_followers: Gauge = "tally_http_followers", "Clients that follow events.";
     http_good: Counter = "tally_http_requests_total" ["class" "2xx"], "HTTP requests answered, by class of status; 1xx and 3xx count as 2xx.";
