@@ -21,6 +21,9 @@ const BYTES_MAX: u64 = 1 << 40;
 /// The longest time that may be set, in seconds: a year.
 const SECONDS_MAX: u64 = 365 * 24 * 3_600;
 
+/// The most threads for connections.
+const IO_THREADS_MAX: u64 = 256;
+
 /// Least budgets for files that move: a few of their parts.
 const FILES_BYTES_MIN: u64 = 1 << 20;
 /// The most files fetched at once: each is open, and has a writer.
@@ -87,6 +90,7 @@ impl NodeConfig {
             // A selection of one coin may need a second to swap for it.
             count("limits.coins_per_token", limits.coins_per_token, 2),
             bytes("limits.inbound_bytes", limits.inbound_bytes, ROOM_BYTES_MIN),
+            of("limits.io_threads", limits.io_threads.into(), 0, IO_THREADS_MAX),
             bytes("attachments.memory_bytes", attachments.memory_bytes, FILES_BYTES_MIN),
             bytes("attachments.peer_memory_bytes", attachments.peer_memory_bytes, FILES_BYTES_MIN),
             of("attachments.at_once", attachments.at_once as u64, 1, FILES_MAX),
@@ -216,6 +220,10 @@ mod tests {
             (
                 "[limits]\nlive_flows = 0",
                 "x.toml: limits.live_flows: 0 is too small; it is at least 1",
+            ),
+            (
+                "[limits]\nio_threads = 257",
+                "x.toml: limits.io_threads: 257 is too large; it is at most 256",
             ),
             (
                 "[store]\nlinger_us = 20000",

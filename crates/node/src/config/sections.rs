@@ -169,6 +169,8 @@ pub struct LimitsSection {
     pub coins_per_token: usize,
     /// Peers' messages that wait to be handled.
     pub inbound_bytes: usize,
+    /// Threads for connections; 0 for half of the cores.
+    pub io_threads: u16,
 }
 
 /// `[store]`
@@ -352,6 +354,7 @@ impl Default for LimitsSection {
             coin_bytes: options.selection.coins_bytes_max,
             coins_per_token: options.selection.coins_per_pool_max,
             inbound_bytes: 16 << 20,
+            io_threads: 0,
         }
     }
 }

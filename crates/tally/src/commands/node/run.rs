@@ -35,7 +35,7 @@ pub struct Args {
     /// How long flows may take to end after the first signal; those that have not go on after the next start
     #[arg(long, value_name = "SECONDS", default_value_t = 20)]
     drain_seconds: u64,
-    /// Threads for connections; half of the cores if left out
+    /// Threads for connections; the configuration's if left out
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: Option<u16>,
 }
@@ -69,7 +69,8 @@ impl Args {
         let name = files.info.party.name.to_string();
         let mut apps = Apps::built_in().map_err(|error| Failure::coded(&error))?;
         register(&mut apps.contracts, &mut apps.flows).map_err(|error| Failure::coded(&error))?;
-        let runtime = io_runtime(self.threads)?;
+        let configured = files.config.limits.io_threads;
+        let runtime = io_runtime(self.threads.or((configured > 0).then_some(configured)))?;
         let served = runtime.block_on(async {
             let node = Node::start(files, apps)
                 .await
