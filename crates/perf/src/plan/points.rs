@@ -49,6 +49,10 @@ pub(super) fn expand(
     checks: &dyn Checks,
 ) -> Vec<PointPlan> {
     table.remove("sweep");
+    // A plan writes names of settings with dots in quotes; cases that set the same have to meet them.
+    if let Err((at, message)) = tree::unquote_settings(&mut table) {
+        reader.wrong(at, message);
+    }
     let mut points = Vec::new();
     for cases in combinations(&plan.sweep) {
         let chosen = || plan.sweep.iter().zip(&cases).enumerate();

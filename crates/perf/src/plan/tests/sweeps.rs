@@ -55,6 +55,25 @@ fn a_case_can_change_the_load_altogether() {
 }
 
 #[test]
+fn a_case_counts_before_settings_of_all_nodes_and_of_one() {
+    let plan = good(
+        "[work]\nkind = 'swap'\n[network]\nbanks = 11\nsettings.store.linger_us = 1\nnodes.bank-1.settings.store.linger_us = 2\n\
+         [[sweep]]\nlabel = 'linger'\n[[sweep.case]]\nname = 'as it is'\n\
+         [[sweep.case]]\nname = 'other'\nset.network.settings.store.linger_us = 3\n\
+         set.network.nodes.bank-1.settings.store.linger_us = 4",
+    );
+    let points = plan.points().expect("points");
+    for (point, all, one) in [(0, 1, 2), (1, 3, 4)] {
+        let network = &points[point].plan.network;
+        let linger = |settings: &std::collections::BTreeMap<String, Value>| {
+            settings["store.linger_us"].as_integer()
+        };
+        assert_eq!(linger(&network.settings), Some(all));
+        assert_eq!(linger(&network.nodes["bank-1"].settings), Some(one));
+    }
+}
+
+#[test]
 fn an_axis_is_numeric_as_a_whole_or_not_at_all() {
     for (values, numbers) in [
         ("[1, 2.5]", vec![Some(1.0), Some(2.5)]),
