@@ -205,10 +205,10 @@ mod tests {
                 point(json!({ "parties": "4" }), "rate_per_s", 500.0)] },
             { "name": "generator", "good": true, "main_metric": "generator_cpu_cores",
               "points": [point(json!({}), "generator_cpu_cores", 0.12344)] },
-            { "name": "flow-places", "good": false, "main_metric": "rate_per_s", "points": [
-                point(json!({ "cores": "1", "flows at once": "4" }), "rate_per_s", 1.0),
-                point(json!({ "cores": "2", "flows at once": "4" }), "rate_per_s", 2.0),
-                point(json!({ "cores": "2", "flows at once": "8" }), "rate_per_s", 3.0)] },
+            { "name": "threads", "good": false, "main_metric": "rate_per_s", "points": [
+                point(json!({ "threads": "1", "flows at once": "4" }), "rate_per_s", 1.0),
+                point(json!({ "threads": "2", "flows at once": "4" }), "rate_per_s", 2.0),
+                point(json!({ "threads": "2", "flows at once": "8" }), "rate_per_s", 3.0)] },
             { "name": "soak", "good": false, "main_metric": "rate_per_s", "points": [] },
         ] });
         let line = Value::Object(figures(&ran));
@@ -226,11 +226,11 @@ mod tests {
             ("swap_per_s", json!({ "2": 900.0, "4": 500.0 })),
             ("generator_cpu_cores", json!(0.1234)),
             (
-                "flow_places_per_s",
-                json!({ "1 / 4": 1.0, "2 / 4": 2.0, "2 / 8": 3.0 }),
+                "threads_per_s",
+                json!({ "4 / 1": 1.0, "4 / 2": 2.0, "8 / 2": 3.0 }),
             ),
             ("soak_per_s", json!({})),
-            ("lab_failed", json!(["flow-places", "soak"])),
+            ("lab_failed", json!(["threads", "soak"])),
             ("lab_seconds", json!(5.5)),
         ] {
             assert_eq!(line[name], wanted, "{name} of {line}");

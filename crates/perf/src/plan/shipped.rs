@@ -24,7 +24,7 @@ pub const SHIPPED: &[Shipped] = shipped![
     "swap-latency",
     "swap-throughput",
     "tuning",
-    "flow-places",
+    "threads",
     "memory",
     "connection",
     "distance",
