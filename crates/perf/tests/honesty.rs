@@ -10,6 +10,7 @@ use perf::load::engine::{
 };
 use perf::plan::{Closed, Knee, Load, Open, Shape, Step, Think};
 use perf::results::Stretch;
+use perf::stats::summarise;
 
 /// The relative error of the histogram's buckets.
 const BUCKET: f64 = 0.001;
@@ -171,6 +172,60 @@ fn percentiles_of_known_distributions() {
     assert_near(at(0.5), 5.0, BUCKET);
     assert_near(at(0.97), 5.0, BUCKET);
     assert_near(at(0.99), 500.0, BUCKET);
+}
+
+/// Of 200 points, each of four repeats, so many have the truth within their 95 % interval: 190, give or take four deviations of
+/// that count (3.1 each). In both loops; rates, means and medians.
+#[test]
+fn intervals_cover_the_truth_as_often_as_they_say() {
+    const POINTS: u64 = 200;
+    const MEAN_MS: f64 = 5.0;
+    let random = open(Shape::Constant(100.0), true, 1_000_000);
+    // A worker's round takes the mean service and no thought.
+    for (name, load, per_s) in [
+        ("open loop", random, 100.0),
+        (
+            "closed loop",
+            closed(1, Think::Fixed(0.0)),
+            1_000.0 / MEAN_MS,
+        ),
+    ] {
+        let mut covered = [0; 3];
+        for point in 0..POINTS {
+            let repeats: Vec<Stretch> = (0..4)
+                .map(|repeat| {
+                    let seed = 1 + 4 * point + repeat;
+                    let behaviour = Behaviour {
+                        service: ServiceTime::Exponential(MEAN_MS),
+                        seed,
+                        ..Behaviour::default()
+                    };
+                    let settings = Settings {
+                        seed,
+                        ..settings(0.2, 5.0)
+                    };
+                    measure(behaviour, &load, &settings)
+                })
+                .collect();
+            let summary = summarise(&repeats, 0.0);
+            let truths = [
+                ("rate_per_s", per_s),
+                ("mean_ms", MEAN_MS),
+                ("p50_ms", MEAN_MS * std::f64::consts::LN_2),
+            ];
+            for ((metric, truth), covered) in truths.into_iter().zip(&mut covered) {
+                let found = &summary.metrics[metric];
+                let (low, high) = (found.low.expect("repeats"), found.high.expect("repeats"));
+                *covered += u64::from((low..=high).contains(&truth));
+            }
+        }
+        for (metric, covered) in ["rate", "mean", "median"].into_iter().zip(covered) {
+            assert!(
+                (178..=199).contains(&covered),
+                "{name}, {metric}: {covered} of {POINTS} intervals have the truth in them"
+            );
+        }
+    }
 }
 
 #[test]
