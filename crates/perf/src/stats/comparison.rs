@@ -94,6 +94,18 @@ pub struct Compared {
     pub seen_from: Option<f64>,
 }
 
+/// A test that sees only what is larger than this ratio sees nothing that anybody asks about: the stretches were too few.
+const RATIO_SEEN_MAX: f64 = 10.0;
+
+impl Compared {
+    /// Whether only a change of more than tenfold would have been found.
+    #[must_use]
+    pub fn sees_too_little(&self) -> bool {
+        let too_large = |ratio: f64| !(RATIO_SEEN_MAX.recip()..=RATIO_SEEN_MAX).contains(&ratio);
+        self.scale == Scale::Ratio && self.seen_from.is_some_and(too_large)
+    }
+}
+
 /// What kind of change is reckoned with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

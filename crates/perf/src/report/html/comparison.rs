@@ -338,6 +338,7 @@ fn chance(p: f64) -> String {
 fn seen_from(compared: &Compared, metric: &Metric) -> String {
     match compared.seen_from.filter(|size| size.is_finite()) {
         None => "–".to_owned(),
+        Some(_) if compared.sees_too_little() => "more than tenfold".to_owned(),
         Some(ratio) if compared.scale == Scale::Ratio => {
             format!("{} %", number((ratio - 1.0).abs() * 100.0))
         }

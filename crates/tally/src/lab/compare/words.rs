@@ -117,6 +117,9 @@ fn percent(value: f64) -> String {
 
 fn verdict(compared: &Compared, metric: &Metric, ink: Ink) -> String {
     let way = match compared.verdict {
+        Verdict::NotShown if compared.sees_too_little() => {
+            return "not shown (only more than tenfold would be: too few stretches)".to_owned();
+        }
         Verdict::NotShown => {
             let from = compared.seen_from.map(|from| match compared.scale {
                 Scale::Ratio => percent((from - 1.0) * 100.0)
@@ -216,6 +219,10 @@ mod tests {
                 compared("p50_ms", Scale::Ratio, 1.052, Verdict::Higher),
                 compared("p99_ms", Scale::Ratio, 0.998, Verdict::NotShown),
                 compared("error_share", Scale::Difference, 0.004, Verdict::NotShown),
+                Compared {
+                    seen_from: Some(1e9),
+                    ..compared("p90_ms", Scale::Ratio, 1.0, Verdict::NotShown)
+                },
             ],
             left_out: vec![LeftOut {
                 metric: "knee_per_s".to_owned(),
@@ -233,7 +240,8 @@ mod tests {
             "higher: worse",
             "not shown (seen from 3.1 %)",
             "not shown (seen from 2%)",
-            "2 of 4 metrics changed. Test: 12 pairs",
+            "not shown (only more than tenfold would be: too few stretches)",
+            "2 of 5 metrics changed. Test: 12 pairs",
             "at most 1 %",
             "not tested: knee_per_s: only one side has it",
             "note: A was ended early.",
