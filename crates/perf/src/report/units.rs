@@ -1,6 +1,6 @@
 //! What the metrics of a point are called, what they are counted in, and which way is better.
 
-use super::figures::{figure, two_digits};
+use super::figures::{compact, figure, two_digits};
 use crate::results::Estimate;
 
 /// Which way a metric is better.
@@ -279,9 +279,13 @@ impl Metric {
 
     /// How far the interval reaches to the farther side, in two digits; `None` without an interval, or of one without width.
     pub fn margin(&self, estimate: &Estimate) -> Option<String> {
+        self.margin_of(estimate).map(two_digits)
+    }
+
+    fn margin_of(&self, estimate: &Estimate) -> Option<f64> {
         let (low, high) = estimate.low.zip(estimate.high)?;
         let margin = (high - estimate.value).max(estimate.value - low) * self.scale;
-        (margin > 0.0).then(|| two_digits(margin))
+        (margin > 0.0).then_some(margin)
     }
 
     /// The estimate as `1,234 ± 56`.
@@ -289,6 +293,19 @@ impl Metric {
         match self.margin(estimate) {
             Some(margin) => format!("{} ± {margin}", self.figure(estimate.value)),
             None => self.figure(estimate.value),
+        }
+    }
+
+    /// The same in at most about so many letters, if need be as `1.03M ± 36k`.
+    pub fn estimate_within(&self, estimate: &Estimate, letters: usize) -> String {
+        let whole = self.estimate(estimate);
+        if whole.chars().count() <= letters {
+            return whole;
+        }
+        let value = compact(estimate.value * self.scale);
+        match self.margin_of(estimate) {
+            Some(margin) => format!("{value} ± {}", compact(margin)),
+            None => value,
         }
     }
 
@@ -364,6 +381,20 @@ mod tests {
             let (low, high) = (Some(5000.0 - margin), Some(5000.0 + margin));
             let value = 5000.0;
             assert_eq!(rate.estimate(&Estimate { value, low, high }), expected);
+        }
+    }
+
+    #[test]
+    fn an_estimate_that_is_too_long_is_told_in_fewer_letters() {
+        let bytes = Metric::named("disk_bytes_per_unit");
+        for (value, margin, expected) in [
+            (5_604.0, 24_000.0, "5,604 ± 24,000"),
+            (1_027_831.0, 35_412.0, "1.03M ± 35.4k"),
+            (23_827_122.0, 1_300.0, "23.8M ± 1,300"),
+        ] {
+            let (low, high) = (Some(value - margin), Some(value + margin));
+            let estimate = Estimate { value, low, high };
+            assert_eq!(bytes.estimate_within(&estimate, 15), expected);
         }
     }
 

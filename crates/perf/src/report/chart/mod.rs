@@ -20,7 +20,7 @@ pub use canvas::{clip, escape};
 pub use columns::{Column, Columns, columns};
 pub use intervals::{Curve, Dot, Reference, intervals};
 pub use percentiles::{Distribution, percentiles};
-pub use rows::{Mark, Row, Rows, rows};
+pub use rows::{Mark, Row, Rows, WORDS_MAX, rows};
 pub use scale::is_geometric;
 pub use spark::{SparkCase, sparkcases, sparkline};
 pub use time::{Band, Line, TimeChart, bands, time};

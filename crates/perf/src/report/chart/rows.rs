@@ -125,6 +125,9 @@ pub fn rows(chart: &Rows) -> String {
     canvas.end()
 }
 
+/// Letters that fit beside a mark.
+pub const WORDS_MAX: usize = 15;
+
 /// Letters that surely fit beside each other on a line, a little space between.
 const LETTERS: usize = 62;
 
@@ -190,7 +193,7 @@ fn draw(canvas: &mut Canvas, mark: &Mark, x: &Scale, y: f64, right: f64) {
         class,
         (right + 9.0, y + 3.5),
         Anchor::Start,
-        &clip(&mark.words, 15),
+        &clip(&mark.words, WORDS_MAX),
     );
 }
 

@@ -3,7 +3,7 @@
 use super::figure::{Swatch, figure};
 use super::headline::{is_repeated, main_metric, place, published_at};
 use crate::report::chart::{
-    Curve, Dot, Mark, Reference, Row, Rows, SERIES_MAX, intervals, is_geometric, rows,
+    Curve, Dot, Mark, Reference, Row, Rows, SERIES_MAX, WORDS_MAX, intervals, is_geometric, rows,
 };
 use crate::report::units::Metric;
 use crate::results::{Estimate, Point, Published, Scenario};
@@ -261,7 +261,7 @@ fn cases(
                 value,
                 interval,
                 published: false,
-                words: metric.estimate(estimate),
+                words: metric.estimate_within(estimate, WORDS_MAX),
                 reach: String::new(),
                 hint: hint(metric, point, estimate),
             },
