@@ -21,7 +21,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Units that are prepared ahead for several stretches at most. To make a few is quicker than to put a copy of a whole
 /// network back; to make many is not.
-const AHEAD_MAX: u64 = 512;
+const AHEAD_MAX: u64 = 256;
 
 impl Course<'_> {
     /// Settings, restarts, and what has to be prepared: afterwards there is a life, unless somebody asked to stop.
