@@ -5,6 +5,10 @@ use crate::stats::{growth, is_generator};
 
 /// Signatures that a node checked, by its own count.
 const CHECKS: &str = "tally_signature_batch_checks_sum";
+/// Signatures that it made.
+const SIGNS: &str = "tally_signatures_made_total";
+/// Bytes that it hashed.
+const HASHED: &str = "tally_hashed_bytes_total";
 
 /// The point with the highest rate.
 pub fn busiest(points: &[Point]) -> Option<&Point> {
@@ -43,9 +47,21 @@ pub fn distance(point: &Point, machine: &Machine) -> Vec<Distance> {
         },
         Distance {
             what: "signature checks a second".to_owned(),
-            used: checks_per_s(stretches),
+            used: counted_per_s(stretches, CHECKS),
             limit: limits.checks_per_s,
             note: "one core that does nothing else, in batches of 64".to_owned(),
+        },
+        Distance {
+            what: "signatures made a second".to_owned(),
+            used: counted_per_s(stretches, SIGNS),
+            limit: limits.signs_per_s,
+            note: "one core that does nothing else".to_owned(),
+        },
+        Distance {
+            what: "SHA-256, MB a second".to_owned(),
+            used: counted_per_s(stretches, HASHED) / 1e6,
+            limit: limits.hash_mb_per_s,
+            note: "one core that does nothing else, messages of 16 KiB; TLS hashes of its own do not count".to_owned(),
         },
         Distance {
             what: "durable commits a second".to_owned(),
@@ -54,7 +70,7 @@ pub fn distance(point: &Point, machine: &Machine) -> Vec<Distance> {
             note: "4 KiB each, one after the other".to_owned(),
         },
         Distance {
-            what: "Mbit/s, the node that sends most".to_owned(),
+            what: "loopback, Mbit/s of the node that sends most".to_owned(),
             used: sent_mbit_per_s(stretches),
             limit: limits.tls_mbit_per_s,
             note: "one TLS connection over loopback, both ends here".to_owned(),
@@ -90,15 +106,11 @@ fn watched_s(process: &Process) -> f64 {
     span as f64 / 1000.0
 }
 
-fn checks_per_s(stretches: &[Stretch]) -> f64 {
+/// Growth a second of a counter that nodes tell of themselves, all of them together.
+fn counted_per_s(stretches: &[Stretch], name: &str) -> f64 {
     let (mut sum, mut seconds) = (0.0, 0.0);
     for stretch in stretches {
-        let counted = || {
-            stretch
-                .metrics
-                .iter()
-                .filter(|series| series.name == CHECKS)
-        };
+        let counted = || stretch.metrics.iter().filter(|series| series.name == name);
         sum += counted().map(grown).sum::<f64>();
         seconds += counted()
             .map(|series| {
@@ -131,7 +143,8 @@ fn sent_mbit_per_s(stretches: &[Stretch]) -> f64 {
     let names = stretches.iter().flat_map(|stretch| &stretch.processes);
     let names: std::collections::BTreeSet<&str> =
         names.map(|process| process.name.as_str()).collect();
-    let rates = names.into_iter().map(|name| {
+    let nodes = names.into_iter().filter(|name| !is_generator(name));
+    let rates = nodes.map(|name| {
         per_s(
             stretches,
             |process| process.name == name,
@@ -167,15 +180,24 @@ mod tests {
             processes: vec![
                 process("notary", 300, 40, 10_000),
                 process("bank-1", 700, 60, 250_000),
-                process("generator", 100, 0, 0),
+                process("generator", 100, 0, 9_000_000),
             ],
-            metrics: ["notary", "bank-1"]
-                .map(|node| MetricSeries {
-                    node: node.to_owned(),
-                    name: CHECKS.to_owned(),
-                    values: vec![(1000, 100.0), (2000, 600.0), (3000, 500.0)],
-                })
-                .into(),
+            metrics: [
+                ("notary", CHECKS, 1.0),
+                ("bank-1", CHECKS, 1.0),
+                ("bank-1", SIGNS, 0.1),
+                ("bank-1", HASHED, 20_000.0),
+            ]
+            .map(|(node, name, times)| MetricSeries {
+                node: node.to_owned(),
+                name: name.to_owned(),
+                values: vec![
+                    (1000, 100.0 * times),
+                    (2000, 600.0 * times),
+                    (3000, 500.0 * times),
+                ],
+            })
+            .into(),
             ..Stretch::default()
         };
         let point = Point {
@@ -192,16 +214,18 @@ mod tests {
         );
         machine.limits = Some(Limits {
             checks_per_s: 10_000.0,
+            signs_per_s: 1000.0,
+            hash_mb_per_s: 100.0,
             commits_per_s: 1000.0,
             tls_mbit_per_s: 100.0,
             ..Limits::default()
         });
         let found = distance(&point, &machine);
         let used: Vec<f64> = found.iter().map(|distance| distance.used).collect();
-        // Each node checked 500, was restarted, and checked 500 more, in two seconds.
-        assert_eq!(used, [1.0, 0.1, 1000.0, 100.0, 2.0]);
+        // Each node checked 500, was restarted, and checked 500 more, in two seconds; one signed a tenth of that and hashed 20 MB.
+        assert_eq!(used, [1.0, 0.1, 1000.0, 50.0, 10.0, 100.0, 2.0]);
         let shares: Vec<f64> = found.iter().map(Distance::share).collect();
-        assert_eq!(shares, [0.5, 0.1, 0.1, 0.1, 0.02]);
+        assert_eq!(shares, [0.5, 0.1, 0.1, 0.05, 0.1, 0.1, 0.02]);
         let nothing = Point::default();
         assert!(distance(&nothing, &machine).is_empty());
     }

@@ -62,6 +62,8 @@ impl Looks {
             sample.commits = counters.commits;
             sample.sent_bytes = counters.sent_bytes;
             sample.received_bytes = counters.received_bytes;
+            sample.to_clients_bytes = counters.to_clients_bytes;
+            sample.from_clients_bytes = counters.from_clients_bytes;
         }
     }
 

@@ -11,6 +11,8 @@ pub(super) struct Counters {
     pub commits: u64,
     pub sent_bytes: u64,
     pub received_bytes: u64,
+    pub to_clients_bytes: u64,
+    pub from_clients_bytes: u64,
     pub cpu_ms: u64,
     pub rss_bytes: u64,
 }
@@ -39,6 +41,10 @@ pub(super) fn read(text: &str, wanted: &HashSet<String>) -> Scrape {
             "tally_commit_seconds_count" => Some(&mut counters.commits),
             "tally_wire_sent_bytes_total" => Some(&mut counters.sent_bytes),
             "tally_wire_received_bytes_total" => Some(&mut counters.received_bytes),
+            "tally_http_bytes_total" if series.contains("\"out\"") => {
+                Some(&mut counters.to_clients_bytes)
+            }
+            "tally_http_bytes_total" => Some(&mut counters.from_clients_bytes),
             "tally_process_cpu_milliseconds_total" => Some(&mut counters.cpu_ms),
             "process_resident_memory_bytes" => Some(&mut counters.rss_bytes),
             _ => None,
@@ -66,6 +72,7 @@ mod tests {
         let text = "# HELP tally_commit_seconds x\n# TYPE tally_commit_seconds histogram\n\
             tally_commit_seconds_bucket{le=\"0.001\"} 5\ntally_commit_seconds_sum 0.25\n\
             tally_commit_seconds_count 17\ntally_wire_sent_bytes_total 1000\n\
+            tally_http_bytes_total{direction=\"in\"} 70\ntally_http_bytes_total{direction=\"out\"} 80\n\
             tally_process_cpu_milliseconds_total 42\nprocess_resident_memory_bytes 4096\n\
             tally_flows_done_total{side=\"initiating\"} 3\ntally_flows_done_total{side=\"responding\"} 4\n\
             nonsense\ntally_odd{x=\"a b\"} NaN\ntally_odd 1 2\n";
@@ -81,6 +88,8 @@ mod tests {
                 commits: 17,
                 sent_bytes: 1000,
                 received_bytes: 0,
+                to_clients_bytes: 80,
+                from_clients_bytes: 70,
                 cpu_ms: 42,
                 rss_bytes: 4096,
             }

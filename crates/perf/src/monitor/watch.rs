@@ -16,11 +16,13 @@ use crate::measure::DiskUse;
 use crate::results::{MetricSeries, Process, ProcessSample};
 
 /// Metrics that are always kept, for charts and for the distance to the machine's limits.
-pub const METRICS: [&str; 8] = [
+pub const METRICS: [&str; 10] = [
     "tally_flows_in_flight",
     "tally_flows_queued",
     "tally_transactions_recorded_total",
     "tally_signature_batch_checks_sum",
+    "tally_signatures_made_total",
+    "tally_hashed_bytes_total",
     "tally_commit_seconds_count",
     "tally_commit_seconds_sum",
     "tally_deliveries_pending",
@@ -166,7 +168,11 @@ impl Watch {
             })
         };
         let look = look.or_else(of_metrics)?;
-        let counters = counters.unwrap_or_default();
+        let mut counters = counters.unwrap_or_default();
+        if self.subject.pid == Some(std::process::id()) {
+            let own = client::traffic();
+            (counters.sent_bytes, counters.received_bytes) = (own.sent_bytes, own.received_bytes);
+        }
         Some(ProcessSample {
             at_ms,
             cpu_ms: look.cpu_ms,
@@ -176,6 +182,8 @@ impl Watch {
             commits: counters.commits,
             sent_bytes: counters.sent_bytes,
             received_bytes: counters.received_bytes,
+            to_clients_bytes: counters.to_clients_bytes,
+            from_clients_bytes: counters.from_clients_bytes,
             disk_bytes: self.disk_bytes,
         })
     }

@@ -67,7 +67,7 @@ pub fn series(report: &Report) -> String {
 pub fn processes(report: &Report) -> String {
     let report = finite(report);
     let mut out = "scenario,point,case,repeat,process,at_ms,cpu_ms,rss_bytes,read_bytes,written_bytes,commits,sent_bytes,\
-                   received_bytes,disk_bytes\n"
+                   received_bytes,to_clients_bytes,from_clients_bytes,disk_bytes\n"
         .to_owned();
     for (scenario, at, point, repeat, stretch) in stretches(&report) {
         for process in &stretch.processes {
@@ -83,6 +83,8 @@ pub fn processes(report: &Report) -> String {
                     sample.commits,
                     sample.sent_bytes,
                     sample.received_bytes,
+                    sample.to_clients_bytes,
+                    sample.from_clients_bytes,
                     sample.disk_bytes,
                 ];
                 row.extend(counts.map(|count| count.to_string()));

@@ -178,6 +178,7 @@ fn process(dice: &mut Dice, name: String, shape: Shape, at_ms: u64) -> Process {
             sample.written_bytes += (shape.rate * 900.0 * dice.around(0.1)) as u64;
             sample.commits += (shape.rate * 0.3 * dice.around(0.1)) as u64;
             sample.sent_bytes += (shape.rate * 700.0 * dice.around(0.1)) as u64;
+            sample.to_clients_bytes += (shape.rate * 150.0) as u64;
             sample.received_bytes += (shape.rate * 600.0 * dice.around(0.1)) as u64;
         }
     }

@@ -348,10 +348,16 @@ pub struct ProcessSample {
     pub written_bytes: u64,
     /// Durable commits so far, as the node counts them.
     pub commits: u64,
-    /// Bytes sent to other nodes so far, on the wire.
+    /// Bytes sent to nodes so far, on the wire: by a node to others, by the generator to those that it drives.
     pub sent_bytes: u64,
-    /// Bytes received from other nodes so far.
+    /// Bytes received from nodes so far.
     pub received_bytes: u64,
+    /// Bytes that a node sent to its clients so far, on the wire.
+    #[serde(default)]
+    pub to_clients_bytes: u64,
+    /// Bytes that it received from them.
+    #[serde(default)]
+    pub from_clients_bytes: u64,
     /// What its folder holds, looked at now and then; 0 if nobody looked.
     #[serde(default)]
     pub disk_bytes: u64,

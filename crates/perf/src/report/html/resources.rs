@@ -10,7 +10,7 @@ use crate::results::{ProcessSample, Scenario};
 /// Processes that get a line of their own in a chart; the others share one, their mean.
 const LINES_EACH: usize = 5;
 /// Node metrics that get a chart; the JSON has all.
-const METRICS_MAX: usize = 12;
+const METRICS_MAX: usize = 16;
 
 /// One name's values over time, in parts with gaps between stretches.
 type Parts = Vec<Vec<(f64, f64)>>;
@@ -26,7 +26,7 @@ enum Drawn {
 /// The charts; nothing where nothing was watched.
 pub fn section(scenario: &Scenario, times: &Times) -> String {
     let mut out = String::new();
-    let charts: [(&str, &str, Drawn); 6] = [
+    let charts: [(&str, &str, Drawn); 7] = [
         (
             "Processor",
             "cores in use",
@@ -53,9 +53,14 @@ pub fn section(scenario: &Scenario, times: &Times) -> String {
             Drawn::Growth(|sample| sample.commits as f64),
         ),
         (
-            "Sent to other nodes",
+            "Sent to nodes",
             "Mbit/s on the wire",
             Drawn::Growth(|sample| sample.sent_bytes as f64 * 8.0 / 1e6),
+        ),
+        (
+            "Sent to clients",
+            "Mbit/s on the wire",
+            Drawn::Growth(|sample| sample.to_clients_bytes as f64 * 8.0 / 1e6),
         ),
     ];
     for (title, about, drawn) in charts {
