@@ -7,7 +7,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, params};
 use super::failure::ViewError;
 use super::rows::{Balance, StateFilter, StateRow, TokenFacts};
 use super::schema::{OUTPUT_BITS, state_id};
-use super::writer::{quantity_of, quantity_value};
+use super::writer::{keep_plans, quantity_of, quantity_value};
 
 /// Excluded coins passed over for one page.
 const SKIPPED_MAX: usize = 100_000;
@@ -59,6 +59,7 @@ impl VaultReader {
         connection
             .pragma_update(None, "cache_size", -kib)
             .map_err(sqlite)?;
+        keep_plans(&connection).map_err(sqlite)?;
         Ok(Self {
             path: path.to_path_buf(),
             connection,
