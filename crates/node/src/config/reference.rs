@@ -76,7 +76,7 @@ pub const FIELDS: &[Field] = fields! {
     "limits.coin_bytes" ["bytes"] "Coins kept in memory for selection.";
     "limits.coins_per_token" [""] "Coins of one token kept in memory.";
     "limits.inbound_bytes" ["bytes"] "Peers' messages that wait to be handled; beyond, connections are not read.";
-    "limits.io_threads" [""] "Threads for connections, of clients and of other nodes; 0 for half of the cores that the node may use, at least one. Deciding, writing and the vault's view have a thread each beside these. `tally node run --threads` counts before it.";
+    "limits.io_threads" [""] "Threads for connections of clients; 0 for half of the cores that the node may use, at least one. Connections of other nodes, deciding, writing and the view of the vault have a thread each beside these. `tally node run --threads` counts before it.";
     "attachments.memory_bytes" ["bytes"] "Files in memory while they move: what is fetched may take so much, what is served as much again.";
     "attachments.peer_memory_bytes" ["bytes"] "The same, for one peer.";
     "attachments.at_once" [""] "Files fetched at once; further ones wait, small ones go first.";

@@ -169,7 +169,7 @@ pub struct LimitsSection {
     pub coins_per_token: usize,
     /// Peers' messages that wait to be handled.
     pub inbound_bytes: usize,
-    /// Threads for connections; 0 for half of the cores.
+    /// Threads for connections of clients; 0 for half of the cores.
     pub io_threads: u16,
 }
 

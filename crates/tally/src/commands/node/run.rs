@@ -35,7 +35,7 @@ pub struct Args {
     /// How long flows may take to end after the first signal; those that have not go on after the next start
     #[arg(long, value_name = "SECONDS", default_value_t = 20)]
     drain_seconds: u64,
-    /// Threads for connections; the configuration's if left out
+    /// Threads for connections of clients; the configuration's if left out
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: Option<u16>,
 }
