@@ -120,6 +120,11 @@ const COMMAND_LINE: &[(&str, &str, &str)] = &[
         "It goes on; look at it again later, or give --timeout.",
     ),
     (
+        "tally.no_proof",
+        "A proof of equivocation is not there, or does not decode.",
+        "List the proofs with 'tally notary equivocations', and export the one that is meant again.",
+    ),
+    (
         "tally.not_consumed",
         "The notary has not seen the state consumed.",
         "Check the state, and that the node asked is its notary: 'tally tx show' names it.",

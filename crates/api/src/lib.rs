@@ -16,6 +16,7 @@ pub mod consents;
 pub mod events;
 pub mod flows;
 pub mod hospital;
+pub mod integrity;
 pub mod ledger;
 pub mod login;
 pub mod network;
@@ -47,13 +48,14 @@ pub use flows::{
 pub use hospital::{
     FlowCause, FlowJournal, FlowOrder, FlowOrdered, FlowQuery, FlowWait, JournalEntry,
 };
+pub use integrity::{EquivocationEntry, EquivocationPage};
 pub use ledger::{
     ChainEntry, ChainPage, CommandView, LedgerEntry, LedgerPage, SignatureView, StateView,
     TimeWindowView, TransactionView,
 };
 pub use login::{LoggedIn, Login};
 pub use network::{NetworkView, NotaryView, PartyView, PeerView, PeersView};
-pub use node::{Drain, FlowInfo, Health, NodeState, NodeView};
+pub use node::{Drain, FlowInfo, Health, HealthWarning, NodeState, NodeView};
 pub use notary::{ConsumedEntry, ConsumedPage, RequestEntry, RequestPage};
 pub use notes::{NewNote, NoteList, NoteView};
 pub use problem::Problem;

@@ -52,6 +52,20 @@ pub struct Health {
     /// What an operator should know.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+    /// Faults that an operator has to look into while the node goes on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<HealthWarning>,
+}
+
+/// A fault that an operator has to look into.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HealthWarning {
+    /// The stable code.
+    pub code: String,
+    /// The fault.
+    pub message: String,
+    /// The remedy.
+    pub hint: String,
 }
 
 /// The answer of `GET /v1/node`.

@@ -78,6 +78,8 @@ pub const USER: &str = "/v1/users/{user}";
 pub const USER_TOKENS: &str = "/v1/users/{user}/tokens";
 /// `GET`: who asked a notary for which transactions.
 pub const NOTARY_REQUESTS: &str = "/v1/notary/requests";
+/// `GET`: proofs that notaries signed two consumers of a state, paged by `after` and `limit`.
+pub const EQUIVOCATIONS: &str = "/v1/equivocations";
 /// `GET`: the contracts that are registered.
 pub const CONTRACTS: &str = "/v1/contracts";
 /// `GET`: which transitions of others the node signs. `PATCH`: whether it signs changes of notary.

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use api::{
     Balances, BatchAnswer, BatchAnswers, ChainPage, ConsentChange, ConsentList, ConsumedPage,
-    ContractList, Drain, FlowJournal, FlowList, FlowOrder, FlowOrdered, FlowQuery, Health,
-    LedgerPage, NetworkView, NewNote, NewUpgrade, NodeView, NotaryChanges, NoteList, NoteView,
-    Outcome, PeersView, Problem, RequestPage, SchedulePage, StartBatch, StartFlow, StatesPage,
-    TransactionView, VaultAnswer, VaultQuery, Wait, paths,
+    ContractList, Drain, EquivocationPage, FlowJournal, FlowList, FlowOrder, FlowOrdered,
+    FlowQuery, Health, LedgerPage, NetworkView, NewNote, NewUpgrade, NodeView, NotaryChanges,
+    NoteList, NoteView, Outcome, PeersView, Problem, RequestPage, SchedulePage, StartBatch,
+    StartFlow, StatesPage, TransactionView, VaultAnswer, VaultQuery, Wait, paths,
 };
 use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
@@ -393,6 +393,15 @@ impl Client {
         limit: u32,
     ) -> Result<RequestPage, ClientError> {
         self.page(paths::NOTARY_REQUESTS, after, limit).await
+    }
+
+    /// Proofs that notaries signed two consumers of a state, after the id of a refused transaction.
+    pub async fn equivocations(
+        &self,
+        after: Option<&str>,
+        limit: u32,
+    ) -> Result<EquivocationPage, ClientError> {
+        self.page(paths::EQUIVOCATIONS, after, limit).await
     }
 
     /// The node.

@@ -83,6 +83,13 @@ impl Book {
         self.undurable.remove(id);
     }
 
+    /// A transaction that is recorded at a position and not durable yet.
+    pub fn undurable_at(&self, seq: u64) -> Option<Arc<SignedTransaction>> {
+        let mut recorded = self.undurable.values();
+        let found = recorded.find(|recorded| recorded.seq == seq)?;
+        Some(Arc::clone(&found.transaction))
+    }
+
     /// Whether the transaction is recorded here, durable or about to be.
     pub fn contains(&self, id: &TxId, reads: &dyn Reads) -> Result<bool, StoreFailure> {
         if self.undurable.contains_key(id) || self.cache.contains(id) {

@@ -231,7 +231,9 @@ impl Kernel {
         for mut part in parts {
             for (transaction, range) in part.transactions {
                 let good = !verdicts[range].contains(&false);
-                if let Err(failure) = self.record_ancestor(&transaction, good, reads)? {
+                if let Err(failure) =
+                    self.record_ancestor(part.number, &transaction, good, reads)?
+                {
                     part.failure = Some(failure);
                     break;
                 }
@@ -296,6 +298,7 @@ impl Kernel {
     /// Verifies and records one transaction of a back chain; those before it are recorded.
     fn record_ancestor(
         &mut self,
+        number: u64,
         transaction: &Arc<SignedTransaction>,
         signatures_good: bool,
         reads: &dyn Reads,
@@ -316,6 +319,14 @@ impl Kernel {
                 true => Failure::Lacking(rejection),
                 false => Failure::Invalid(rejection),
             }));
+        }
+        let peer = self
+            .intake
+            .resolutions
+            .get_mut(number)
+            .map(|resolution| resolution.peer);
+        if let Some(rejection) = self.contradicted(transaction, peer, reads)? {
+            return Ok(Err(Failure::Invalid(invalid_ancestor(id, &rejection))));
         }
         self.figures.resolved_transactions += 1;
         self.record(transaction, reads)?;

@@ -6,7 +6,7 @@ use primitives::{ErrorInfo, Hash, PublicKey};
 
 macro_rules! errors {
     ($($constant:ident = $code:literal, $cause:literal, $action:literal;)*) => {
-        $(pub(crate) const $constant: ErrorInfo = ErrorInfo { code: $code, cause: $cause, action: $action };)*
+        $(#[doc = $cause] pub const $constant: ErrorInfo = ErrorInfo { code: $code, cause: $cause, action: $action };)*
         /// Every code of this crate, for the error pages.
         pub const ERRORS: &[ErrorInfo] = &[$($constant),*];
     };
@@ -93,6 +93,10 @@ errors! {
         "Remove the file when the flow has ended.";
     FILE_NOT_STORED = "file.not_stored", "A file that a peer sends does not get onto this node's disk; it is tried again.",
         "See the code in the message: most often the disk is full.";
+    INPUT_CONSUMED = "tx.input_consumed", "The transaction consumes a state that this node's ledger records as consumed by another transaction, although the notary signed both.",
+        "Record neither on the word of the notary: export the proof (tally notary equivocations), and settle with the notary's operator which of the two stands.";
+    EQUIVOCATED = "notary.equivocated", "A notary has signed two transactions that consume the same state. The second one is refused here.",
+        "Export the proof (tally notary equivocations --export FILE) and send it to the network's operator; move states to another notary until the matter is settled.";
     SIGNATURE_INVALID = "tx.signature_invalid", "A signature does not verify.",
         "The transaction or request was changed after it was signed, or signed with another key: sign it again.";
 }

@@ -93,6 +93,10 @@ pub struct Figures {
     pub intake_items: u64,
     /// Gauge: files that transactions on their way wait for.
     pub files_awaited: u64,
+    /// Transactions refused because the ledger records another consumer of an input, both signed by the notary.
+    pub equivocations: u64,
+    /// Gauge: proofs of that which are kept.
+    pub equivocations_kept: u64,
     /// Files that came from peers.
     pub files_arrived: u64,
     /// Times that a peer was asked for a file in vain.
@@ -155,6 +159,7 @@ impl Kernel {
                 self.key_book.own_figures(),
                 self.key_book.owner_figures(),
             ],
+            equivocations_kept: self.equivocations.len() as u64,
             intake_items: self.intake.len() as u64,
             files_awaited: self.intake.files.len() as u64,
             deliveries_pending: self.links.owed.rows(),

@@ -88,6 +88,11 @@ impl Goal {
         self.is_peers() || matches!(self, Goal::Notarise { .. })
     }
 
+    /// Whether it is recorded once it is verified; for a notary's decision only after that.
+    pub fn records(&self) -> bool {
+        !matches!(self, Goal::Verify { keep: false, .. })
+    }
+
     /// Whether the files that it lists have to be here. Not those of another one's back chain, nor for a notary's decision:
     /// contracts see no file's bytes.
     pub fn needs_files(&self) -> bool {

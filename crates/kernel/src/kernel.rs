@@ -29,6 +29,7 @@ use crate::figures::Figures;
 use crate::files::{FileBook, Proposals, Stored};
 use crate::hospital::Hospital;
 use crate::intake::Intake;
+use crate::integrity::{ConsumedIndex, Equivocations};
 use crate::links::Links;
 use crate::look_ups::LookUps;
 use crate::notes::Notes;
@@ -75,6 +76,8 @@ pub struct Kernel {
     pub(crate) selection: Selection,
     /// States set aside for good, as the store has them; bounded by the selection's `quarantined_max`.
     pub(crate) quarantined: HashSet<StateRef>,
+    pub(crate) consumed: ConsumedIndex,
+    pub(crate) equivocations: Equivocations,
     pub(crate) desk: Option<Desk>,
     pub(crate) clients: Clients,
     pub(crate) starts: Starts,
@@ -141,6 +144,8 @@ impl Kernel {
             book,
             selection,
             quarantined: HashSet::new(),
+            consumed: ConsumedIndex::default(),
+            equivocations: Equivocations::default(),
             desk,
             clients: Clients::new(options.outcomes_bytes),
             starts: Starts::default(),
@@ -323,6 +328,7 @@ impl Kernel {
     ) -> Result<(), StoreFailure> {
         self.advance(now);
         self.on_time(reads)?;
+        self.fill_consumed(reads)?;
         loop {
             self.settle(reads)?;
             if !self.round.checks.is_empty() {
@@ -354,6 +360,7 @@ impl Kernel {
             || !self.fetches.is_empty()
             || self.has_read_backs()
             || self.can_revive()
+            || self.consumed.is_filling()
             || self.desk.as_ref().is_some_and(Desk::can_decide);
         [
             at_once.then_some(self.now),

@@ -49,6 +49,7 @@ mod ends;
 mod fetch;
 mod filter;
 mod hospital;
+pub mod integrity;
 mod kernel;
 mod key_effects;
 mod notes;

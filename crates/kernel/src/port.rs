@@ -43,11 +43,15 @@ pub enum Table {
     KeyOwners = 14,
     /// `file hash 32 | transaction id 32` -> empty: which recorded transactions list a file, whether it is here or not.
     FileRefs = 15,
+    /// `state ref 36` -> `seq u64 BE` of the recorded transaction that consumed it: [`crate::integrity::ConsumedIndex`].
+    Consumed = 16,
+    /// `transaction id 32` -> [`crate::integrity::EquivocationRow`]: a refused transaction with proof against its notary.
+    Equivocations = 17,
 }
 
 impl Table {
     /// Every table, in the order of its number.
-    pub const ALL: [Table; 16] = [
+    pub const ALL: [Table; 18] = [
         Table::Meta,
         Table::Ledger,
         Table::TxIndex,
@@ -64,6 +68,8 @@ impl Table {
         Table::OwnKeys,
         Table::KeyOwners,
         Table::FileRefs,
+        Table::Consumed,
+        Table::Equivocations,
     ];
 
     /// The table's name on disk.
@@ -85,6 +91,8 @@ impl Table {
             Table::OwnKeys => "own_keys",
             Table::KeyOwners => "key_owners",
             Table::FileRefs => "file_refs",
+            Table::Consumed => "consumed",
+            Table::Equivocations => "equivocations",
         }
     }
 }
@@ -117,7 +125,9 @@ impl TableSet for Table {
             | Table::Notes
             | Table::OwnKeys
             | Table::KeyOwners
-            | Table::FileRefs => Habit::Keyed,
+            | Table::FileRefs
+            | Table::Consumed
+            | Table::Equivocations => Habit::Keyed,
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::clients::{Caller, LiveFlow, client_of};
 use crate::consents::Consents;
 use crate::desk::Desk;
 use crate::event::Action;
+use crate::integrity::{ConsumedIndex, Equivocations};
 use crate::kernel::{Identity, Kernel};
 use crate::links::Links;
 use crate::options::KernelOptions;
@@ -98,6 +99,8 @@ impl Kernel {
             .map(|notary| Desk::new(notary, identity.me.clone(), now));
         let mut kernel = Kernel::assemble(options, identity, book, key_book, links, desk, now);
         kernel.consents = Consents::open(kernel.options.consent.clone(), reads)?;
+        kernel.consumed = ConsumedIndex::open(reads, kernel.book.last_seq())?;
+        kernel.equivocations = Equivocations::open(reads)?;
         kernel.restore_quarantine(reads)?;
         kernel.wipe_staging(reads)?;
         kernel.schedule = Schedule::open(reads)?;

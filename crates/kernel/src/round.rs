@@ -210,6 +210,7 @@ impl Kernel {
             desk.committed(number, self.now);
         }
         self.clients.committed(number);
+        self.consumed.committed(number);
         self.schedule.committed(number);
         self.notes.committed(number);
         self.files.committed(number);

@@ -12,6 +12,8 @@ pub const META_QUARANTINE: &[u8] = b"quarantine/";
 pub const META_INBOUND: &[u8] = b"inbound/";
 /// Prefix of rows `lacking/` + name: how many unconsumed states of a contract there were when the node was started without it.
 pub const META_LACKING: &[u8] = b"lacking/";
+/// Key of the row with how far a ledger older than the index of consumed states is indexed: two `u64` BE.
+pub const META_CONSUMED_FILL: &[u8] = b"consumed_fill";
 /// Prefix of rows `refused/` + number `u64` BE: what a participant refused, [`crate::RefusalRow`].
 pub const META_REFUSED: &[u8] = b"refused/";
 

@@ -107,7 +107,7 @@ impl Kernel {
             return Ok(());
         };
         let transaction = Arc::clone(&on_its_way.transaction);
-        let goal = on_its_way.goal.clone();
+        let (goal, from) = (on_its_way.goal.clone(), on_its_way.from);
         let id = transaction.id();
         let proof = match self.verify_contracts(&transaction, reads)? {
             Ok(proof) => proof,
@@ -121,7 +121,18 @@ impl Kernel {
             }
         };
         if let Goal::Notarise { number } = goal {
-            self.on_verified(number, item, proof);
+            if let Some(conflict) = self.conflict_in_book(&transaction, reads)? {
+                self.refuse_verified(number, item, conflict);
+            } else {
+                self.on_verified(number, item, proof);
+            }
+            return Ok(());
+        }
+        if goal.records()
+            && !self.book.contains(&id, reads)?
+            && let Some(rejection) = self.contradicted(&transaction, from, reads)?
+        {
+            self.refuse(item, rejection);
             return Ok(());
         }
         if self.await_files(item, &transaction, &goal, reads)? {
@@ -130,8 +141,7 @@ impl Kernel {
         let Some((settled, also)) = self.intake.take(item) else {
             return Ok(());
         };
-        let is_new = !matches!(settled.goal, Goal::Verify { keep: false, .. })
-            && !self.book.contains(&id, reads)?;
+        let is_new = settled.goal.records() && !self.book.contains(&id, reads)?;
         if is_new {
             self.record(&transaction, reads)?;
         }
@@ -237,6 +247,8 @@ impl Kernel {
         self.figures.transactions_recorded += 1;
         self.round.recorded.push(id);
         let inputs = transaction.wire().inputs();
+        let (commit, batch) = (self.commits.next(), &mut self.round.batch);
+        self.consumed.add(inputs, seq, commit, batch);
         self.selection.spend(inputs);
         if !self.quarantined.is_empty() {
             for input in inputs.iter().filter(|input| self.quarantined.remove(input)) {

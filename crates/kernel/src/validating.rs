@@ -20,8 +20,8 @@ use std::sync::Arc;
 
 use flow::messaging::RequestId;
 use ledger::{
-    NotaryError, NotaryRequest, NotaryResponse, PartyId, Rejection, SignedTransaction, TxId,
-    VerifiedTransaction,
+    NotaryError, NotaryRequest, NotaryResponse, PartyId, Rejection, SignedTransaction,
+    StateConflict, TxId, VerifiedTransaction, consuming_hash,
 };
 use notary::{Request, Subject};
 use primitives::{PublicKey, Signature, SignatureContext, SignedMessage, Timestamp};
@@ -207,6 +207,32 @@ impl Kernel {
             self.intake.waits_for_decision(item);
             return;
         };
+        self.refuse_verified(number, item, error);
+    }
+
+    /// Returns the conflict of a transaction with this notary's own ledger, if there is one.
+    pub(crate) fn conflict_in_book(
+        &self,
+        transaction: &SignedTransaction,
+        reads: &dyn Reads,
+    ) -> Result<Option<NotaryError>, StoreFailure> {
+        if self.book.contains(&transaction.id(), reads)? {
+            return Ok(None);
+        }
+        let Some((input, seq)) = self.consumed_before(transaction.wire(), reads)? else {
+            return Ok(None);
+        };
+        let consumer = self.recorded_at(seq, reads)?.id();
+        let conflict = StateConflict {
+            input,
+            consumed_by: consuming_hash(&consumer),
+            is_reference: false,
+        };
+        Ok(Some(NotaryError::conflict(vec![conflict])))
+    }
+
+    /// Refuses a transaction that is verified and was not admitted to a decision.
+    pub(crate) fn refuse_verified(&mut self, number: u64, item: ItemId, error: NotaryError) {
         self.take_out(item);
         let Some(desk) = &mut self.desk else { return };
         desk.wholes.remove(number);

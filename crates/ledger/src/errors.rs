@@ -76,6 +76,7 @@ pub const ERRORS: &[ErrorInfo] = catalogue! {
     "notary.conflict": "Another transaction has consumed a state." => "select other states and try again; the hash is of the consuming transaction's id, and not the id itself";
     "notary.time_window_invalid": "The time window was not open when the request arrived." => "make the transaction again with a window that is open, and check the clocks";
     "notary.invalid_request": "The request itself is wrong." => "read the inner code: it names what is wrong with the tear-off or the signature";
+    "notary.no_equivocation": "Two transactions do not prove that a notary signed two consumers of one state." => "export the proof again from the node that reported it, and check the file for damage";
     "notary.busy": "The notary's queue is long." => "ask again after the time given";
     "notary.too_many_states": "A transaction consumes and reads more states than the notary takes." => "split the transaction";
     "notary.wrong_notary": "The request went to another notary than the transaction's." => "send it to the notary that the transaction names";

@@ -40,6 +40,7 @@ mod transition_plan;
 mod transition_rules;
 // Tear-offs and notaries.
 mod checked_tear_off;
+mod equivocation;
 mod notary_request;
 mod notary_response;
 mod tear_off;
@@ -63,6 +64,7 @@ pub use contract::{Contract, ContractExecutor, ContractRejection};
 pub use contract_name::{ContractName, ContractNameError, ContractRef};
 pub use descriptor::{CodeKind, ContractDescriptor, DescriptorError, attachment_hash};
 pub use document::{Document, DocumentError, SignedDocument};
+pub use equivocation::{Equivocation, EquivocationError, EquivocationProof, NotarisedTearOff};
 pub use errors::ERRORS;
 pub use facts::{ColumnKind, ColumnSpec, ColumnValue, Fungible, Scheduled, StateFacts};
 pub use group::Group;

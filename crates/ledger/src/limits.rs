@@ -51,6 +51,8 @@ pub const MESSAGE_BYTES_MAX: usize = 2_048;
 pub const HINT_BYTES_MAX: usize = 1_024;
 /// Most conflicts that a notary's refusal lists.
 pub const CONFLICTS_MAX: usize = 100;
+/// Signatures of a notary's keys in a proof of equivocation.
+pub const NOTARY_SIGNATURES_MAX: usize = 100;
 
 /// Most addresses of a node.
 pub const ADDRESSES_MAX: usize = 16;

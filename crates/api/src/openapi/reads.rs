@@ -3,8 +3,9 @@
 use super::model::{Kind, Operation};
 use super::parts::{AFTER, LAST_EVENT_ID, LIMIT, READ, TIMEOUT, answer, json, parameter, text};
 use crate::{
-    Balances, ConsumedPage, Drain, Health, LedgerPage, LoggedIn, Login, NetworkView, NodeView,
-    PeersView, RequestPage, StatesPage, TransactionView, VaultAnswer, VaultQuery, codes, paths,
+    Balances, ConsumedPage, Drain, EquivocationPage, Health, LedgerPage, LoggedIn, Login,
+    NetworkView, NodeView, PeersView, RequestPage, StatesPage, TransactionView, VaultAnswer,
+    VaultQuery, codes, paths,
 };
 
 /// In the order in which they are shown.
@@ -161,6 +162,28 @@ pub(super) const OPERATIONS: &[Operation] = &[
             json::<RequestPage>(r#"{"entries":[]}"#),
         )],
         codes: &[&codes::BAD_PARAMETER, &codes::NOT_A_NOTARY],
+        others: true,
+        ..READ
+    },
+    Operation {
+        path: paths::EQUIVOCATIONS,
+        id: "equivocations",
+        tag: "notary",
+        summary: "Transactions that were refused because this node's ledger records another consumer of a state, although the notary signed both, with the proof.",
+        query: &[
+            parameter(
+                "after",
+                Kind::Hex(64),
+                "What `next` of the page before said.",
+            ),
+            LIMIT,
+        ],
+        answers: &[answer(
+            200,
+            "A page.",
+            json::<EquivocationPage>(r#"{"entries":[]}"#),
+        )],
+        codes: &[&codes::BAD_PARAMETER],
         others: true,
         ..READ
     },

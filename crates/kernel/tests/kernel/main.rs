@@ -11,6 +11,7 @@ mod chain_crashes;
 mod crashes;
 mod deliveries;
 mod drain;
+mod equivocation;
 mod falls;
 mod files;
 mod forged;

@@ -21,6 +21,7 @@ pub(super) fn show_kernel(metrics: &NodeMetrics, figures: &Figures, turned_away:
         (&metrics.requests_outstanding, figures.requests_outstanding),
         (&metrics.ledger_seq, figures.transactions),
         (&metrics.notary_queued, figures.notary_queued),
+        (&metrics.equivocations_kept, figures.equivocations_kept),
     ];
     for (gauge, value) in gauges {
         gauge.set_count(value);
@@ -46,6 +47,7 @@ pub(super) fn show_kernel(metrics: &NodeMetrics, figures: &Figures, turned_away:
             figures.transactions_recorded,
         ),
         (&metrics.transactions_refused, figures.transactions_refused),
+        (&metrics.equivocations, figures.equivocations),
         (&metrics.back_chains, figures.resolutions),
         (
             &metrics.back_chain_transactions,

@@ -13,6 +13,7 @@ mod clock;
 mod columns;
 mod consents;
 mod described;
+mod equivocations;
 mod figures;
 mod flow_starts;
 mod gate;

@@ -1,6 +1,8 @@
 //! The node and its network as the API shows them.
 
-use api::{FlowInfo, Health, NetworkView, NodeState, NodeView, NotaryView, PartyView};
+use api::{
+    FlowInfo, Health, HealthWarning, NetworkView, NodeState, NodeView, NotaryView, PartyView,
+};
 use ledger::NodeInfo;
 
 use super::figures;
@@ -112,7 +114,23 @@ impl Service {
             view_seq: upto,
             view_lag: fed.saturating_sub(upto),
             message: failed.or_else(|| self.shared.view.failure()),
+            warnings: self.health_warnings(),
         }
+    }
+
+    /// Faults that an operator has to look into while the node goes on.
+    fn health_warnings(&self) -> Vec<HealthWarning> {
+        let mut warnings = Vec::new();
+        let kept = self.shared.figures().equivocations_kept;
+        if kept > 0 {
+            let info = kernel::errors::EQUIVOCATED;
+            warnings.push(HealthWarning {
+                code: info.code.to_owned(),
+                message: format!("{kept} proofs that a notary signed two consumers of a state"),
+                hint: info.action.to_owned(),
+            });
+        }
+        warnings
     }
 
     /// Brings gauges up to date.

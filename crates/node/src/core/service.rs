@@ -6,10 +6,10 @@ use std::time::Instant;
 
 use api::openapi::FlowFacts;
 use api::{
-    Balances, ChainPage, ConsentList, ConsumedPage, ContractList, Drain, FlowJournal, FlowList,
-    FlowOrder, FlowOrdered, FlowQuery, Health, LedgerPage, NetworkView, NodeView, NoteView,
-    PeersView, RawJson, RequestPage, SchedulePage, StatesPage, TransactionView, VaultAnswer,
-    VaultQuery, Wait,
+    Balances, ChainPage, ConsentList, ConsumedPage, ContractList, Drain, EquivocationPage,
+    FlowJournal, FlowList, FlowOrder, FlowOrdered, FlowQuery, Health, LedgerPage, NetworkView,
+    NodeView, NoteView, PeersView, RawJson, RequestPage, SchedulePage, StatesPage, TransactionView,
+    VaultAnswer, VaultQuery, Wait,
 };
 use flow::{FlowId, FlowRegistry};
 use kernel::port::StoreFailure;
@@ -250,6 +250,10 @@ impl NodeService for Service {
 
     fn notary_requests(&self, after: Option<TxId>, limit: usize) -> Pending<'_, RequestPage> {
         Box::pin(self.read_notary_requests(after, limit))
+    }
+
+    fn equivocations(&self, after: Option<TxId>, limit: usize) -> Pending<'_, EquivocationPage> {
+        Box::pin(self.read_equivocations(after, limit))
     }
 
     fn followers(&self) -> &Arc<Followers> {

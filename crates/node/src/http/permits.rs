@@ -60,6 +60,7 @@ pub(super) const NEEDS: &[(Method, &str, Need)] = &[
     (Method::GET, paths::LEDGER, Need::Whole("ledger.read")),
     (Method::GET, paths::CONSUMED, Need::Whole("notary.read")),
     (Method::GET, paths::NOTARY_REQUESTS, Need::Whole("notary.requests")),
+    (Method::GET, paths::EQUIVOCATIONS, Need::Whole("ledger.read")),
     (Method::POST, paths::ATTACHMENTS, Need::Some("attachments.upload")),
     (Method::GET, paths::ATTACHMENTS, Need::Whole("attachments.read")),
     (Method::GET, paths::ATTACHMENT, Need::Whole("attachments.read")),

@@ -116,6 +116,7 @@ pub(super) fn router(state: Arc<ApiState>) -> Router {
         .route(paths::LEDGER, get(reads::ledger))
         .route(paths::CONSUMED, get(reads::consumed))
         .route(paths::NOTARY_REQUESTS, get(reads::notary_requests))
+        .route(paths::EQUIVOCATIONS, get(reads::equivocations))
         .route(paths::USERS, get(users::list).post(users::add))
         .route(
             paths::USER,

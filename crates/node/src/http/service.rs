@@ -7,10 +7,10 @@ use std::time::Instant;
 
 use api::openapi::FlowFacts;
 use api::{
-    Balances, ChainPage, ConsentList, ConsumedPage, ContractList, Drain, FlowJournal, FlowList,
-    FlowOrder, FlowOrdered, FlowQuery, FlowStatus, Health, LedgerPage, NetworkView, NodeView,
-    NoteView, PeersView, RawJson, RequestPage, SchedulePage, StatesPage, TransactionView,
-    VaultAnswer, VaultChange, VaultQuery, Wait,
+    Balances, ChainPage, ConsentList, ConsumedPage, ContractList, Drain, EquivocationPage,
+    FlowJournal, FlowList, FlowOrder, FlowOrdered, FlowQuery, FlowStatus, Health, LedgerPage,
+    NetworkView, NodeView, NoteView, PeersView, RawJson, RequestPage, SchedulePage, StatesPage,
+    TransactionView, VaultAnswer, VaultChange, VaultQuery, Wait,
 };
 use flow::FlowId;
 use ledger::{StateRef, TxId};
@@ -238,6 +238,9 @@ pub trait NodeService: AttachmentService {
 
     /// Transactions that a notary has signed after an id, and who asked for that.
     fn notary_requests(&self, after: Option<TxId>, limit: usize) -> Pending<'_, RequestPage>;
+
+    /// Proofs against notaries, after the id of a refused transaction.
+    fn equivocations(&self, after: Option<TxId>, limit: usize) -> Pending<'_, EquivocationPage>;
 
     /// Who follows flows; the node publishes their steps there.
     fn followers(&self) -> &Arc<Followers>;

@@ -8,9 +8,10 @@ use std::time::Instant;
 use api::openapi::FlowFacts;
 use api::{
     Balance, Balances, ChainEntry, ChainPage, ConsentList, ConsumedEntry, ConsumedPage,
-    ContractList, Drain, FlowList, FlowStatus, FlowSummary, Health, LedgerEntry, LedgerPage,
-    NetworkView, NodeState, NodeView, NotaryConsent, NoteView, PeersView, RawJson, RequestPage,
-    SchedulePage, StatesPage, TransactionView, VaultAnswer, VaultChange, VaultQuery, Wait,
+    ContractList, Drain, EquivocationPage, FlowList, FlowStatus, FlowSummary, Health, LedgerEntry,
+    LedgerPage, NetworkView, NodeState, NodeView, NotaryConsent, NoteView, PeersView, RawJson,
+    RequestPage, SchedulePage, StatesPage, TransactionView, VaultAnswer, VaultChange, VaultQuery,
+    Wait,
 };
 use flow::FlowId;
 use ledger::{Rejection, StateRef, TxId};
@@ -488,6 +489,10 @@ impl NodeService for Fake {
         Box::pin(async move { Ok(RequestPage::default()) })
     }
 
+    fn equivocations(&self, _: Option<TxId>, _: usize) -> Pending<'_, EquivocationPage> {
+        Box::pin(async move { Ok(EquivocationPage::default()) })
+    }
+
     fn consumed(&self, after: Option<StateRef>, _: usize) -> Pending<'_, ConsumedPage> {
         Box::pin(async move {
             let Some(after) = after else {
@@ -601,6 +606,7 @@ impl NodeService for Fake {
             view_seq: 42,
             view_lag: 0,
             message: None,
+            warnings: Vec::new(),
         }
     }
 }

@@ -26,6 +26,24 @@ impl Disk {
         }
     }
 
+    /// The rows of a table.
+    pub fn rows(&self, table: Table) -> Vec<(Vec<u8>, Vec<u8>)> {
+        let rows = self.rows.borrow();
+        let rows = rows.iter().filter(|((t, _), _)| *t == table);
+        rows.map(|((_, key), value)| (key.clone(), value.clone()))
+            .collect()
+    }
+
+    /// Damages the disk: a table loses its rows.
+    pub fn clear(&self, table: Table) {
+        self.rows.borrow_mut().retain(|(t, _), _| *t != table);
+    }
+
+    /// Damages the disk: a row is gone.
+    pub fn remove(&self, table: Table, key: &[u8]) {
+        self.rows.borrow_mut().remove(&(table, key.to_vec()));
+    }
+
     /// How many rows a table has.
     pub fn count(&self, table: Table) -> usize {
         self.rows

@@ -100,6 +100,21 @@ pub(in crate::http) async fn notary_requests(
     json(StatusCode::OK, &page)
 }
 
+/// `GET /v1/equivocations`
+pub(in crate::http) async fn equivocations(
+    State(state): State<Arc<ApiState>>,
+    parameters: Result<Query<PageQuery>, QueryRejection>,
+) -> Answered {
+    let page = query(parameters)?;
+    let after = page.after.as_deref();
+    let after = after
+        .map(|text| parsed("transaction id", text))
+        .transpose()?;
+    let limit = page.limit(&state.options);
+    let page = state.service.equivocations(after, limit).await?;
+    json(StatusCode::OK, &page)
+}
+
 fn deadline(state: &ApiState, timeout_ms: Option<u64>) -> Instant {
     Instant::now() + patience(&state.options, timeout_ms)
 }

@@ -30,13 +30,19 @@ pub fn check(answers: &Answers) -> Vec<Finding> {
         network,
         peers,
     } = answers;
-    vec![
+    let mut findings = vec![
         state(health),
         view(health),
         connections(peers, network),
         versions(peers),
         clocks(peers),
-    ]
+    ];
+    let warnings = health.warnings.iter();
+    findings.extend(warnings.map(|warning| {
+        let found = format!("{} ({})", warning.message, warning.code);
+        Finding::problem("warning", found, warning.hint.clone())
+    }));
+    findings
 }
 
 fn state(health: &Health) -> Finding {

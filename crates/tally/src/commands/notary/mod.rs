@@ -1,5 +1,6 @@
 //! `tally notary`: what a notary is, what it has seen consumed, and who asked it.
 
+mod equivocations;
 mod requests;
 
 use api::{ConsumedEntry, ConsumedPage, NodeView};
@@ -22,6 +23,10 @@ pub enum Command {
     Consumed(Consumed),
     /// Transactions that the notary has signed, who asked for that, and when
     Requests(requests::Requests),
+    /// Proofs that a notary signed two consumers of a state, as a node found them; export one to a file
+    Equivocations(equivocations::Equivocations),
+    /// Check an exported proof; needs no node
+    CheckProof(equivocations::CheckProof),
 }
 
 /// Arguments of `tally notary info`.
@@ -57,6 +62,8 @@ impl Command {
             Command::Info(arguments) => arguments.run(),
             Command::Consumed(arguments) => arguments.run(),
             Command::Requests(arguments) => arguments.run(),
+            Command::Equivocations(arguments) => arguments.run(),
+            Command::CheckProof(arguments) => arguments.run(),
         }
     }
 
@@ -65,6 +72,8 @@ impl Command {
             Command::Info(arguments) => arguments.output.json,
             Command::Consumed(arguments) => arguments.output.json,
             Command::Requests(arguments) => arguments.output.json,
+            Command::Equivocations(arguments) => arguments.output.json,
+            Command::CheckProof(arguments) => arguments.output.json,
         }
     }
 }

@@ -1,0 +1,92 @@
+//! Proofs that notaries signed two consumers of a state, kept for operators.
+
+use std::collections::BTreeSet;
+
+use ledger::{EquivocationProof, PartyId, StateRef, TxId};
+use primitives::{Encode, Timestamp, record};
+
+use crate::pages::{after, row_page};
+use crate::port::{Reads, StoreFailure, Table, WriteBatch};
+
+/// Proofs kept. Of later ones only the log tells.
+pub const EQUIVOCATIONS_MAX: usize = 256;
+/// Bytes of all proofs kept.
+pub const EQUIVOCATION_BYTES_MAX: usize = 64 << 20;
+/// Rows and bytes read at once.
+const PAGE: (usize, usize) = (16, 4 << 20);
+
+/// A refused transaction that contradicts a recorded one. Encoded as `[state ref, proof, party or null, time]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EquivocationRow {
+    /// A state that both consume.
+    pub state: StateRef,
+    /// Both transactions as the notary signed them, the recorded one first.
+    pub proof: EquivocationProof,
+    /// The peer that brought the refused transaction, if a peer did.
+    pub brought_by: Option<PartyId>,
+    /// The time of the refusal.
+    pub at: Timestamp,
+}
+
+record!(EquivocationRow {
+    state,
+    proof,
+    brought_by,
+    at
+});
+
+/// The refused transactions of which a proof is kept.
+#[derive(Debug, Default)]
+pub(crate) struct Equivocations {
+    known: BTreeSet<TxId>,
+    bytes: usize,
+}
+
+impl Equivocations {
+    /// Reads back which there are.
+    pub(crate) fn open(reads: &dyn Reads) -> Result<Self, StoreFailure> {
+        let mut found = Self::default();
+        let mut from = Vec::new();
+        loop {
+            let page = row_page(reads, Table::Equivocations, from, None, PAGE.0, PAGE.1)?;
+            for (key, value) in &page.rows {
+                if let Ok(id) = key.as_slice().try_into() {
+                    found.known.insert(TxId::from_array(id));
+                    found.bytes += value.len();
+                }
+            }
+            match page.rows.last() {
+                Some((last, _)) if page.more => from = after(last),
+                _ => return Ok(found),
+            }
+        }
+    }
+
+    /// The number of proofs.
+    pub(crate) fn len(&self) -> usize {
+        self.known.len()
+    }
+
+    /// Whether there is a proof with this refused transaction.
+    pub(crate) fn contains(&self, id: &TxId) -> bool {
+        self.known.contains(id)
+    }
+
+    /// Keeps a proof. Returns false if there is no room for it.
+    pub(crate) fn add(
+        &mut self,
+        refused: TxId,
+        row: &EquivocationRow,
+        batch: &mut WriteBatch,
+    ) -> bool {
+        let bytes = row.to_bytes();
+        let total = self.bytes.saturating_add(bytes.len());
+        if self.known.len() >= EQUIVOCATIONS_MAX || total > EQUIVOCATION_BYTES_MAX {
+            return false;
+        }
+        self.bytes = total;
+        self.known.insert(refused);
+        batch.put(Table::Equivocations, refused.as_bytes().to_vec(), bytes);
+        true
+    }
+}
