@@ -1,10 +1,14 @@
 //! What the fuzz targets share: the property that every decoder keeps, and seeds from the golden vectors.
 
+mod coefficients;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use primitives::{Decode, DecodeError, Decoder, Encode, Encoder, hex};
 use serde_json::Value;
+
+pub use coefficients::Coefficients;
 
 /// Whatever decodes encodes to the bytes it was read from.
 pub fn one_form<T: Decode + Encode>(data: &[u8]) -> Option<T> {

@@ -132,6 +132,19 @@ def check_shown(entry):
     return message
 
 
+def check_signatures(document):
+    """Published vectors sign any message; `accepted` is the verdict of the rules in signatures.md."""
+    for name, verify in [
+        ("speccheck", verify_ed25519),
+        ("wycheproof_ed25519", verify_ed25519),
+        ("wycheproof_p256", verify_p256),
+    ]:
+        for row in document[name]:
+            key, message, signature = (bytes.fromhex(row[field]) for field in ("key", "message", "signature"))
+            found = len(signature) == 64 and verify(key, message, signature)
+            expect(found, row["accepted"], f"{name} {row['id']}")
+
+
 def signed_message(id_, signature):
     """Context and message of a transaction's signature, [key, [scheme, bytes], proof or null]."""
     proof = signature[2]
@@ -347,7 +360,7 @@ def check_chain_messages(file):
 def main():
     folder, schema = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
     files = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("*.json")}
-    expect(sorted(files), ["attachments", "cbor", "chain", "chain_messages", "hashes", "keys", "network", "notary", "tear_offs", "transactions"], "files")
+    expect(sorted(files), ["attachments", "cbor", "chain", "chain_messages", "hashes", "keys", "network", "notary", "signatures", "tear_offs", "transactions"], "files")
     check_schema(files, Schema(schema.read_text(encoding="utf-8")))
     for name, file in files.items():
         globals()[f"check_{name}"](file)

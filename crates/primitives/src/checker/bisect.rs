@@ -2,11 +2,11 @@
 
 use super::ed25519::{self, Prepared};
 
-/// Of a part that holds a bad signature up to so many are checked one by one: halving it further would cost more.
+/// Largest part with a bad signature that is checked one by one. Halving it further would cost more.
 const KNOWN_BAD_SINGLES_MAX: usize = 4;
 
-/// What equations may cost, in signatures for each signature of the batch. One bad signature takes less than three; with
-/// many, single checks are cheaper, and a peer that sends nothing but bad ones costs at most this much more than they.
+/// Budget of the equations, in signatures for each signature of the batch. One bad signature takes less than three. With many,
+/// single checks are cheaper: a peer that sends only bad signatures costs at most this much more.
 const BUDGET: usize = 3;
 
 /// Writes the verdict of each signature to its place.

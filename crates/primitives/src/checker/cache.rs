@@ -6,7 +6,7 @@ use std::fmt;
 use curve25519_dalek::edwards::{CompressedEdwardsY, EdwardsPoint};
 
 /// Two generations of decoded keys. When the young one is full it becomes the old one, and the old one goes: keys in use
-/// move back to the young one as they are met, so what is dropped was not met for at least half the capacity.
+/// move back to the young one at each look-up, so a dropped key was last used at least half the capacity ago.
 pub(super) struct KeyCache {
     young: HashMap<[u8; 32], EdwardsPoint>,
     old: HashMap<[u8; 32], EdwardsPoint>,
@@ -14,7 +14,7 @@ pub(super) struct KeyCache {
     pub(super) counts: KeyCounts,
 }
 
-/// What was asked of a checker's decoded keys since its start.
+/// Counts of look-ups in a checker's decoded keys since its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KeyCounts {
     /// Look-ups that found the key decoded.

@@ -8,11 +8,10 @@ use curve25519_dalek::scalar::Scalar;
 use curve25519_dalek::traits::{IsIdentity, VartimeMultiscalarMul};
 use sha2::{Digest, Sha512};
 
-use super::SignedMessage;
 use super::cache::KeyCache;
 use crate::{Domain, Hash, Hasher};
 
-/// A signature whose parts are decoded: what remains is the equation.
+/// A signature with decoded parts, ready for the equation.
 pub(super) struct Prepared {
     key: [u8; 32],
     /// `A`, the public key.
@@ -26,20 +25,21 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    /// Nothing if the key or `R` is no point, or `s` not below the order: such a signature is invalid by itself.
+    /// Decodes a signature over `message`. Returns nothing if the key or `R` is not a point, or if `s` is not below the order:
+    /// such a signature is invalid by itself.
     pub(super) fn new(
         cache: &mut KeyCache,
         key: &[u8; 32],
-        signed: &SignedMessage,
+        signature: &[u8; 64],
+        message: &[u8],
     ) -> Option<Self> {
-        let bytes = signed.signature.bytes();
-        let (commitment, response) = bytes.split_first_chunk::<32>()?;
+        let (commitment, response) = signature.split_first_chunk::<32>()?;
         let response: Option<Scalar> =
             Scalar::from_canonical_bytes(response.try_into().ok()?).into();
         let challenge = Sha512::new()
             .chain_update(commitment)
             .chain_update(key)
-            .chain_update(signed.signed_hash().as_bytes())
+            .chain_update(message)
             .finalize();
         Some(Self {
             key: *key,

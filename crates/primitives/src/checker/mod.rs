@@ -4,6 +4,8 @@ mod bisect;
 mod cache;
 mod ed25519;
 mod p256;
+#[cfg(test)]
+mod vectors;
 
 use crate::{Hash, PublicKey, Scheme, Signature, SignatureContext};
 use cache::KeyCache;
@@ -13,11 +15,11 @@ use ed25519::Prepared;
 /// One signature to check: by this key, over this message, in this context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignedMessage {
-    /// Who is said to have signed; a composite key signs nothing itself.
+    /// The alleged signer's key. A composite key signs nothing itself.
     pub key: PublicKey,
-    /// What for.
+    /// The purpose of the signature.
     pub context: SignatureContext,
-    /// What.
+    /// The hash of the message.
     pub message: Hash,
     /// The signature.
     pub signature: Signature,
@@ -34,7 +36,7 @@ impl SignedMessage {
 /// # Correctness
 /// An Ed25519 signature is judged by ZIP 215 whether it is checked alone or in a batch: `[8][s]B = [8]R + [8][k]A`, with
 /// `s` below the order and any encoding of `A` and `R` that is a point. A batch whose equation holds has only valid
-/// signatures, but for a chance of 2^-128 that nobody can steer: the coefficients come from hashing the whole batch.
+/// signatures, with an error of 2^-128 that no signer can influence: the coefficients are hashes of the whole batch.
 #[derive(Debug)]
 pub struct SignatureChecker {
     keys: KeyCache,
@@ -44,7 +46,7 @@ impl SignatureChecker {
     /// Decoded keys that are kept by default.
     pub const KEYS_DEFAULT: usize = 16_384;
 
-    /// What a decoded key is reckoned at, its place in the map included.
+    /// Memory that one decoded key counts for, in bytes, with its place in the map.
     pub const KEY_BYTES: usize = 224;
 
     /// Signatures in one batch equation; more are split.
@@ -70,7 +72,7 @@ impl SignatureChecker {
         Self::with_capacity(bytes / Self::KEY_BYTES)
     }
 
-    /// What was asked of the decoded keys.
+    /// Returns how many look-ups found a decoded key, and how many keys were dropped.
     pub fn key_counts(&self) -> KeyCounts {
         self.keys.counts
     }
@@ -88,10 +90,14 @@ impl SignatureChecker {
     /// Whether one signature is valid.
     pub fn check(&mut self, signed: &SignedMessage) -> bool {
         match (&signed.key, signed.signature.scheme()) {
-            (PublicKey::Ed25519(key), Scheme::Ed25519) => {
-                Prepared::new(&mut self.keys, key, signed).is_some_and(|prepared| prepared.holds())
-            }
-            (PublicKey::EcdsaP256(key), Scheme::EcdsaP256) => p256::check(key, signed),
+            (PublicKey::Ed25519(key), Scheme::Ed25519) => self
+                .prepare(key, signed)
+                .is_some_and(|prepared| prepared.holds()),
+            (PublicKey::EcdsaP256(key), Scheme::EcdsaP256) => p256::check(
+                key,
+                signed.signature.bytes(),
+                signed.signed_hash().as_bytes(),
+            ),
             _ => false,
         }
     }
@@ -103,7 +109,7 @@ impl SignatureChecker {
         for (at, signed) in batch.iter().enumerate() {
             match (&signed.key, signed.signature.scheme()) {
                 (PublicKey::Ed25519(key), Scheme::Ed25519) => {
-                    if let Some(prepared) = Prepared::new(&mut self.keys, key, signed) {
+                    if let Some(prepared) = self.prepare(key, signed) {
                         waiting.push((at, prepared));
                     }
                 }
@@ -116,6 +122,16 @@ impl SignatureChecker {
         }
         bisect::settle(&waiting, &mut verdicts);
         verdicts
+    }
+
+    fn prepare(&mut self, key: &[u8; 32], signed: &SignedMessage) -> Option<Prepared> {
+        let hash = signed.signed_hash();
+        Prepared::new(
+            &mut self.keys,
+            key,
+            signed.signature.bytes(),
+            hash.as_bytes(),
+        )
     }
 }
 

@@ -2,8 +2,6 @@
 
 use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED, UnparsedPublicKey};
 
-use super::SignedMessage;
-
 /// Half the order of the group, rounded down, big-endian (FIPS 186-5, SP 800-186).
 const HALF_ORDER: [u8; 32] = [
     0x7f, 0xff, 0xff, 0xff, 0x80, 0x00, 0x00, 0x00, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
@@ -11,13 +9,12 @@ const HALF_ORDER: [u8; 32] = [
 ];
 
 /// Whether the signature is valid, with `s` in the lower half: of the two forms each signature has, one is accepted.
-pub(super) fn check(key: &[u8; 33], signed: &SignedMessage) -> bool {
+pub(super) fn check(key: &[u8; 33], signature: &[u8; 64], message: &[u8]) -> bool {
     // A first byte of 2 or 3 says that a compressed point follows; there are other encodings of the same length.
     let is_compressed = matches!(key[0], 2 | 3);
-    let signature = signed.signature.bytes();
     is_compressed
         && signature[32..] <= HALF_ORDER[..]
         && UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, key)
-            .verify(signed.signed_hash().as_bytes(), signature)
+            .verify(message, signature)
             .is_ok()
 }
