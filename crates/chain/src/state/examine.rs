@@ -1,9 +1,9 @@
 //! What is wrong with a store's newest blocks, and what would mend it: asked at every start, and by operators.
 //!
 //! ```text
-//!   tip ─► walk down: header, links, body, indexes, undo ─► cut off what is lost ─► take back and apply again, in memory ─► compare
+//!   tip ─► walk down: header, links, body, indexes, undo ─► cut off what is lost ─► apply blocks again, in memory ─► compare
 //!                          │ indexes are written anew            │ by the undo rows            │ rows that differ are written anew
-//!                          └───────────────────────── a patch of rows, which `verify_store` judges as a whole ───────────┘
+//!                          └────────────────── a patch of rows, which is looked at again and judged as a whole by `verify_store`
 //! ```
 //! Nothing is written here: what would mend the store is one batch, and only where all of the store is sound with it.
 
@@ -179,7 +179,7 @@ pub(super) struct Examination<'a, R> {
     /// The lowest block that is not whole.
     lost: Option<u32>,
     /// The highest block without what undoes it.
-    not_undone: Option<u32>,
+    pub(super) not_undone: Option<u32>,
 }
 
 impl<R: Reads<Table>> Examination<'_, R> {
@@ -203,13 +203,32 @@ impl<R: Reads<Table>> Examination<'_, R> {
             }
             None => top,
         };
-        if let Some(height) = self.not_undone {
-            self.give_up_undo(height);
+        self.apply_again(top, depth)?;
+        self.look_at_waiting()?;
+        if self.found.is_sound() {
+            return Ok(());
         }
-        if let Err(height) = self.replay(top, depth)? {
-            self.cut_off(top, height - 1)?;
+        self.look_again(top, depth)
+    }
+
+    /// Looks at the mended rows as at a store: a repair that leaves something to repair is none.
+    fn look_again(&mut self, top: u32, depth: Depth) -> Result<(), StoreFailure> {
+        let again = Examined {
+            height: top,
+            ..Examined::default()
+        };
+        let found = std::mem::replace(&mut self.found, again);
+        (self.lost, self.not_undone) = (None, None);
+        let looked = self.walk(top, depth).and_then(|()| {
+            self.look_at_tip(top)?;
+            self.apply_again(top, depth)
+        });
+        let again = std::mem::replace(&mut self.found, found);
+        looked?;
+        match again.damage.first() {
+            Some(what) => Err(damaged(format!("after the repair, {what}"))),
+            None => Ok(()),
         }
-        self.look_at_waiting()
     }
 
     pub(super) fn damage(&mut self, what: String) {

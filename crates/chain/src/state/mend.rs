@@ -1,22 +1,14 @@
-//! What mends a store: blocks cut off the end of the chain, and rows written anew.
-
-use primitives::storage::TableSet;
+//! Blocks cut off the end of a damaged chain, down to the last one that is whole.
 
 use super::apply::account_places;
-use super::examine::{Depth, Examination, PAGE};
+use super::examine::{Examination, PAGE};
 use super::rows::{self, Place};
 use super::undo::{carried_block, on_parent};
-use super::{Fault, Overlay, apply_block, check_shape, read, undo_block};
+use super::{check_shape, read};
 use crate::block::CarriedBlock;
 use crate::core::limits::{SIDE_BLOCKS_MAX, SIDE_BYTES_MAX};
 use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::transaction::Body;
-
-/// Transactions of blocks that are applied again: they are all in memory at once.
-const REPLAYED_TRANSACTIONS_MAX: u64 = 50_000;
-
-/// The height of a block that cannot be applied again.
-type Broken = u32;
 
 impl<R: Reads<Table>> Examination<'_, R> {
     /// Blocks up to a height are not to be taken back any more.
@@ -66,9 +58,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
             self.mend(Table::Undo, height.to_be_bytes().to_vec(), None)?;
         }
         self.drop_bodies(to)?;
-        if unread {
-            self.drop_rows_above(to)?;
-        }
+        self.drop_rows_above(to, unread)?;
         let hash = match to {
             0 => self.genesis.hash,
             to => {
@@ -137,16 +127,18 @@ impl<R: Reads<Table>> Examination<'_, R> {
         }
     }
 
-    /// Goes through the indexes for rows of blocks that are no more.
-    fn drop_rows_above(&mut self, to: u32) -> Result<(), StoreFailure> {
+    /// Drops the rows of blocks above `to`. An undo row with a wrong key leaves a held balance behind, so that table is always walked. The
+    /// indexes are walked only if a body was `unread`: otherwise the body has named their rows.
+    fn drop_rows_above(&mut self, to: u32, unread: bool) -> Result<(), StoreFailure> {
         type HeightOf = fn(&[u8], &[u8]) -> Result<u32, StoreFailure>;
         let tables: [(Table, HeightOf); 4] = [
+            (Table::Held, |key, _| Ok(rows::read_held_key(key)?.1)),
             (Table::ByHash, |_, value| rows::read_u32(value)),
             (Table::TxIndex, |_, value| Ok(Place::read(value)?.height)),
             (Table::AccountTxs, |key, _| Ok(rows::read_held_key(key)?.1)),
-            (Table::Held, |key, _| Ok(rows::read_held_key(key)?.1)),
         ];
-        for (table, height_of) in tables {
+        let walked = if unread { tables.len() } else { 1 };
+        for (table, height_of) in tables.into_iter().take(walked) {
             let mut from = Vec::new();
             loop {
                 let page = self.patch.scan(table, &from, None, PAGE)?;
@@ -162,68 +154,5 @@ impl<R: Reads<Table>> Examination<'_, R> {
             }
         }
         Ok(())
-    }
-
-    /// Takes the newest blocks back and applies them again, in memory: every row must be what it was. `Err` names a block that
-    /// does not apply.
-    pub(super) fn replay(
-        &mut self,
-        top: u32,
-        depth: Depth,
-    ) -> Result<Result<(), Broken>, StoreFailure> {
-        let floor = self.pruned.undo.max(self.pruned.bodies);
-        let blocks_max = top.saturating_sub(floor).min(depth.blocks);
-        let transactions_max = depth.transactions.min(REPLAYED_TRANSACTIONS_MAX);
-        let mut scratch = Overlay::open(&self.patch, self.genesis).map_err(failure)?;
-        let (mut blocks, mut transactions) = (Vec::new(), 0);
-        while (blocks.len() as u32) < blocks_max
-            && (blocks.is_empty() || transactions < transactions_max)
-        {
-            let block = undo_block(&mut scratch, self.genesis).map_err(failure)?;
-            transactions += block.transactions().count() as u64;
-            blocks.push(block);
-        }
-        let replayed = blocks.len() as u32;
-        let mut broken = None;
-        for block in blocks.iter().rev() {
-            match apply_block(&mut scratch, self.genesis, block) {
-                Ok(_) => {}
-                Err(super::BlockFault::Store(failure)) if failure.code != "chain.store_damaged" => {
-                    return Err(failure);
-                }
-                Err(fault) => {
-                    broken = Some((block.header.height, fault.to_string()));
-                    break;
-                }
-            }
-        }
-        let batch = scratch.take_batch();
-        drop(scratch);
-        self.found.replayed = replayed;
-        if let Some((height, why)) = broken {
-            self.damage(format!("block {height} cannot be applied again: {why}"));
-            return Ok(Err(height));
-        }
-        let before = self.found.damaged;
-        for write in batch.writes {
-            let table = write.table;
-            self.expect(table, &write.key, write.value.as_deref(), || {
-                let key = primitives::hex::encode(&write.key);
-                format!("the row {key} of table {} is another after the last {replayed} blocks are applied again", table.name())
-            })?;
-        }
-        let differ = self.found.damaged - before;
-        if differ > 0 {
-            let text = format!("{differ} rows of the last {replayed} blocks were written anew");
-            self.did.push(text);
-        }
-        Ok(Ok(()))
-    }
-}
-
-fn failure(fault: Fault) -> StoreFailure {
-    match fault {
-        Fault::Store(failure) => failure,
-        Fault::Refused(rejection) => damaged(rejection.to_string()),
     }
 }

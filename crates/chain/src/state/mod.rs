@@ -22,6 +22,7 @@ mod overlay;
 mod prune;
 pub mod read;
 mod recent;
+mod replay;
 pub mod rows;
 mod stake;
 mod undo;

@@ -250,7 +250,12 @@ impl LeaseRow {
 pub type Former = (Table, Vec<u8>, Option<Vec<u8>>);
 
 /// Tables whose rows a block overwrites; of all others it only adds rows.
-const UNDONE: [Table; 3] = [Table::Balances, Table::Leases, Table::Lessors];
+pub(super) const STATE: [Table; 3] = [Table::Balances, Table::Leases, Table::Lessors];
+
+/// Whether a block overwrites rows of a table.
+pub(super) fn is_state(table: Table) -> bool {
+    STATE.contains(&table)
+}
 
 /// The value of a row of `Undo`.
 #[must_use]
@@ -273,7 +278,7 @@ pub fn read_undo(value: &[u8]) -> Result<Vec<Former>, StoreFailure> {
     let mut former = Vec::new();
     while !reader.rest.is_empty() {
         let number = reader.take::<1>()?[0];
-        let table = UNDONE
+        let table = STATE
             .into_iter()
             .find(|table| *table as u8 == number)
             .ok_or_else(|| damaged(format!("an undo row names table {number}")))?;

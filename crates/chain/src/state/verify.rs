@@ -42,6 +42,15 @@ pub fn verify_store(
     Ok(verified)
 }
 
+/// Compares all balances with the supply of genesis and with what is held, and all leases with their ends and lessors.
+pub(super) fn verify_state(
+    reads: &impl Reads<Table>,
+    genesis: &Genesis,
+) -> Result<(), StoreFailure> {
+    verify_balances(reads, genesis, &mut Verified::default())?;
+    verify_leases(reads)
+}
+
 fn verify_blocks(
     reads: &impl Reads<Table>,
     genesis: &Genesis,

@@ -1,16 +1,17 @@
 //! Damaged stores: what is found, what is mended, what is beyond it.
 
+use chain::genesis::ParamsOverrides;
 use chain::port::{Table, WriteBatch};
 use chain::state::rows::{META_TIP, held_key};
 use chain::state::{
-    Depth, Examined, MemoryStore, Overlay, examine, state_hash, undo_block, verify_store,
+    Depth, Examined, MemoryStore, Overlay, examine, prune, state_hash, undo_block, verify_store,
 };
 use chain::{Genesis, port::Reads};
 use primitives::storage::TableSet;
 use proptest::prelude::*;
 
-use crate::kit::{Net, account};
-use crate::random::{Dice, grow};
+use crate::kit::{Net, account, config, small};
+use crate::random::{Dice, all_rows, block, grow, stakes};
 
 /// Payments, a lease and a child block in blocks 1, 3 and 4; blocks 2 and 5 are empty.
 fn grown() -> Net {
@@ -170,48 +171,147 @@ fn what_nothing_can_mend_is_said() {
     let found = look(&net);
     assert!(found.mending.is_none());
     assert_eq!(found.failure().code, "chain.store_beyond_repair");
-    // A balance that no block has touched is beyond what blocks can tell, and so is the rest then.
-    let net = grown();
+    // What undoes the blocks has been dropped: a balance that the other blocks do not touch is beyond what they can tell.
+    let mut net = pruned(1, 70, 20).0;
+    net.forge_empty(1);
+    net.commit();
+    let (key, _) = net.store.rows(Table::Balances)[0].clone();
     let mut batch = WriteBatch::default();
-    batch.delete(Table::Balances, [&account(9).0[..], &[2]].concat());
+    batch.delete(Table::Balances, key);
     batch.delete(Table::ByHash, net.overlay.tip().hash.as_bytes().to_vec());
     net.store.commit(batch);
-    let found = look(&net);
+    let little = Depth {
+        blocks: 1,
+        transactions: 1,
+    };
+    let found = examine(net.store.clone(), &net.genesis, little).unwrap();
     assert!(found.mending.is_none());
     assert_eq!(found.failure().code, "chain.store_beyond_repair");
 }
 
+#[test]
+fn short_chain_is_rebuilt_from_genesis() {
+    // No block has touched the balance, and an undo row is gone: genesis and the blocks tell both.
+    let net = grown();
+    let (sound, mut batch) = (all_rows(&net), WriteBatch::default());
+    batch.delete(Table::Balances, [&account(9).0[..], &[2]].concat());
+    batch.put(
+        Table::Balances,
+        [&[7; 16][..], &[2]].concat(),
+        1u64.to_be_bytes(),
+    );
+    batch.delete(Table::ByHash, net.overlay.tip().hash.as_bytes().to_vec());
+    batch.delete(Table::Undo, 4u32.to_be_bytes());
+    batch.delete(Table::Held, held_key(&account(9), 0));
+    net.store.commit(batch);
+    assert_eq!(mended(&net.store, &net.genesis, look(&net)), 5);
+    assert_eq!(all_rows(&net), sound);
+}
+
+/// A chain with only its newest bodies and undo rows, and its whole twin.
+fn pruned(seed: u64, blocks: u32, kept: u32) -> (Net, Net) {
+    let params = ParamsOverrides {
+        deadline_minutes_max: Some(1),
+        ..small()
+    };
+    let (mut net, mut whole) = (Net::with(params.clone()), Net::with(params));
+    let mut dice = Dice(seed);
+    for _ in 0..blocks {
+        let block = block(&mut whole, &mut dice);
+        whole.apply(&block).unwrap();
+        whole.commit();
+        net.apply(&block).unwrap();
+        prune(&mut net.overlay, &net.genesis, Some(kept), 100).unwrap();
+        net.commit();
+    }
+    (net, whole)
+}
+
+/// Damages rows of the store, `which` of all: a bit is flipped, or the row is gone.
+fn harm(net: &Net, which: &[u16], flip: bool) {
+    let rows: Vec<_> = Table::ALL
+        .iter()
+        .flat_map(|table| net.store.rows(*table).into_iter().map(|row| (*table, row)))
+        .filter(|(table, (key, _))| *table != Table::Meta || key == META_TIP)
+        .collect();
+    for at in which {
+        let (table, (key, mut value)) = rows[usize::from(*at) % rows.len()].clone();
+        let mut batch = WriteBatch::default();
+        match value.get_mut(usize::from(at >> 8)) {
+            Some(byte) if flip => {
+                *byte ^= 0x10;
+                batch.put(table, key, value);
+            }
+            _ => batch.delete(table, key),
+        }
+        net.store.commit(batch);
+    }
+}
+
+fn state_of(net: &Net) -> primitives::Hash {
+    let hash = state_hash(&net.store, &net.genesis).unwrap();
+    hash.expect("nobody writes meanwhile").state
+}
+
+/// Damages a chain of this seed. Whatever is mended is the chain as it was at that height, row by row as far as the state goes.
+fn harmed_chain_is_mended_or_refused(seed: u64, blocks: u64, which: &[u16], flip: bool) {
+    let mut net = Net::new();
+    grow(&mut net, &mut Dice(seed), blocks);
+    harm(&net, which, flip);
+    let found = look(&net);
+    if found.mending.is_none() {
+        assert!(found.is_sound() || found.beyond.is_some());
+        return;
+    }
+    let height = mended(&net.store, &net.genesis, found);
+    let mut right = Net::new();
+    grow(&mut right, &mut Dice(seed), u64::from(height));
+    assert_eq!(state_of(&net), state_of(&right));
+}
+
+/// Each of these was mended into something else once.
+#[test]
+fn damage_that_was_mended_wrongly_is_not_any_more() {
+    type Case = (u64, u64, &'static [u16], bool);
+    let cases: &[Case] = &[(5_636_615_176_197_554_762, 39, &[73, 35_027], true)];
+    for (seed, blocks, which, flip) in cases {
+        harmed_chain_is_mended_or_refused(*seed, *blocks, which, *flip);
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(config(200))]
 
     #[test]
     fn whatever_is_mended_is_sound(seed: u64, blocks in 1u64..40, harm in 1usize..4, which: [u16; 4], flip: bool) {
-        let mut net = Net::new();
-        let mut dice = Dice(seed);
-        grow(&mut net, &mut dice, blocks);
-        net.commit();
-        let rows: Vec<_> = Table::ALL
-            .iter()
-            .flat_map(|table| net.store.rows(*table).into_iter().map(|row| (*table, row)))
-            .filter(|(table, (key, _))| *table != Table::Meta || key == META_TIP)
-            .collect();
-        for at in &which[..harm] {
-            let (table, (key, mut value)) = rows[usize::from(*at) % rows.len()].clone();
-            let mut batch = WriteBatch::default();
-            match value.get_mut(usize::from(at >> 8)) {
-                Some(byte) if flip => {
-                    *byte ^= 0x10;
-                    batch.put(table, key, value);
-                }
-                _ => batch.delete(table, key),
-            }
-            net.store.commit(batch);
-        }
+        harmed_chain_is_mended_or_refused(seed, blocks, &which[..harm], flip);
+    }
+
+    #[test]
+    fn pruned_chain_is_mended_soundly_or_refused(seed: u64, blocks in 40u32..80, count in 1usize..4, which: [u16; 4], flip: bool) {
+        let (net, mut whole) = pruned(seed, blocks, 20);
+        harm(&net, &which[..count], flip);
         let found = look(&net);
-        if found.mending.is_some() {
-            mended(&net.store, &net.genesis, found);
-        } else {
+        if found.mending.is_none() {
             prop_assert!(found.is_sound() || found.beyond.is_some());
+            return Ok(());
+        }
+        let height = mended(&net.store, &net.genesis, found);
+        // Several damages may agree with each other; a single one may not be mended into another chain.
+        if count == 1 {
+            while whole.height() > height {
+                undo_block(&mut whole.overlay, &whole.genesis).unwrap();
+            }
+            whole.commit();
+            for table in [Table::Balances, Table::Leases, Table::Lessors] {
+                prop_assert_eq!(net.store.rows(table), whole.store.rows(table));
+            }
+            // Held balances are pruned: what is left must give the same stakes.
+            let net = Net {
+                overlay: Overlay::open(net.store.clone(), &net.genesis).unwrap(),
+                ..net
+            };
+            prop_assert_eq!(stakes(&net), stakes(&whole));
         }
     }
 }

@@ -11,7 +11,7 @@ use chain::{Body, ChainId};
 use primitives::storage::TableSet;
 use proptest::prelude::*;
 
-use crate::kit::{ACCOUNTS, CHILDREN, EACH, Net, account, public, small};
+use crate::kit::{ACCOUNTS, CHILDREN, EACH, Net, account, config, public, small};
 use chain::genesis::ParamsOverrides;
 
 /// SplitMix64: the same blocks from the same seed.
@@ -132,7 +132,7 @@ fn hash(net: &Net) -> primitives::Hash {
     hash.unwrap().state
 }
 
-fn stakes(net: &Net) -> Vec<u64> {
+pub fn stakes(net: &Net) -> Vec<u64> {
     (0..ACCOUNTS)
         .map(|n| effective_tokens(&net.overlay, &net.genesis, &account(n)).unwrap())
         .collect()
@@ -147,7 +147,7 @@ fn supply(net: &Net, chain: u8) -> u64 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(config(64))]
 
     #[test]
     fn what_is_applied_and_taken_back_leaves_every_row_as_it_was(seed: u64, blocks in 1u64..40) {

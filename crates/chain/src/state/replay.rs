@@ -1,0 +1,266 @@
+//! The newest blocks applied again, in memory, and compared with the stored rows.
+//!
+//! ```text
+//!  all blocks are here, and few ──► from genesis on: blocks decide every row
+//!  otherwise ──► taken back by undo rows and applied again: a contradiction is decided by supply, held balances and links of leases,
+//!                or else the store is beyond repair
+//! ```
+
+use std::collections::BTreeMap;
+
+use primitives::storage::TableSet;
+
+use super::examine::{Depth, Examination, PAGE};
+use super::hash::horizon;
+use super::rows;
+use super::undo::carried_block;
+use super::verify::verify_state;
+use super::{BlockFault, Fault, MemoryStore, Overlay, apply_block, undo_block};
+use crate::AccountId;
+use crate::block::CarriedBlock;
+use crate::port::{Reads, StoreFailure, Table, WriteBatch, damaged};
+
+/// Transactions of blocks that are applied again: they are all in memory at once.
+const REPLAYED_TRANSACTIONS_MAX: u64 = 50_000;
+
+/// Held balances of an account on the parent chain, by height.
+type HeldRows = BTreeMap<u32, Vec<u8>>;
+
+impl<R: Reads<Table>> Examination<'_, R> {
+    /// Applies blocks again and mends the rows that differ: all blocks if every one is here and there are few transactions, otherwise
+    /// the newest.
+    ///
+    /// # Errors
+    /// A whole block does not apply. It has applied before, so the rows below it are wrong: cutting it off would leave them.
+    pub(super) fn apply_again(&mut self, top: u32, depth: Depth) -> Result<(), StoreFailure> {
+        let whole = self.found.blocks == self.found.height && self.pruned.bodies == 0;
+        if whole && self.found.transactions <= REPLAYED_TRANSACTIONS_MAX {
+            return self.rebuild(top);
+        }
+        if let Some(height) = self.not_undone {
+            self.give_up_undo(height);
+        }
+        self.replay(top, depth)
+    }
+
+    /// Applies all blocks to an empty store. Every row follows from genesis and the blocks then.
+    fn rebuild(&mut self, top: u32) -> Result<(), StoreFailure> {
+        let mut fresh = Overlay::open(MemoryStore::new(), self.genesis).map_err(failure)?;
+        for height in 1..=top {
+            let block = carried_block(&self.patch, self.genesis, height)?
+                .ok_or_else(|| damaged(format!("block {height} is not there")))?;
+            join(&mut fresh, self, &block)?;
+        }
+        self.found.replayed = top;
+        let batch = fresh.take_batch();
+        drop(fresh);
+        let before = self.found.damaged;
+        let held = self.compare(&batch)?;
+        self.compare_held(held, horizon(self.genesis, top))?;
+        self.drop_strangers(&batch)?;
+        self.say_rewritten(before, top);
+        Ok(())
+    }
+
+    /// Takes the newest blocks back by their undo rows and applies them again.
+    fn replay(&mut self, top: u32, depth: Depth) -> Result<(), StoreFailure> {
+        let floor = self.pruned.undo.max(self.pruned.bodies);
+        let blocks_max = top.saturating_sub(floor).min(depth.blocks);
+        let transactions_max = depth.transactions.min(REPLAYED_TRANSACTIONS_MAX);
+        let mut scratch = Overlay::open(&self.patch, self.genesis).map_err(failure)?;
+        let (mut blocks, mut transactions) = (Vec::new(), 0);
+        while (blocks.len() as u32) < blocks_max
+            && (blocks.is_empty() || transactions < transactions_max)
+        {
+            let block = undo_block(&mut scratch, self.genesis).map_err(failure)?;
+            transactions += block.transactions().count() as u64;
+            blocks.push(block);
+        }
+        self.found.replayed = blocks.len() as u32;
+        for block in blocks.iter().rev() {
+            join(&mut scratch, self, block)?;
+        }
+        let batch = scratch.take_batch();
+        drop(scratch);
+        let before = self.found.damaged;
+        self.check_undecided(&batch)?;
+        let held = self.compare(&batch)?;
+        for (account, rows) in held {
+            for (height, value) in rows {
+                self.expect_again(Table::Held, &rows::held_key(&account, height), Some(&value))?;
+            }
+        }
+        self.say_rewritten(before, self.found.replayed);
+        Ok(())
+    }
+
+    /// Refuses if stored balances or leases contradict the undo rows and both are consistent: each explains the blocks, and one is wrong.
+    fn check_undecided(&mut self, batch: &WriteBatch) -> Result<(), StoreFailure> {
+        let mut differs = false;
+        for write in &batch.writes {
+            differs |= rows::is_state(write.table)
+                && self.patch.get(write.table, &write.key)? != write.value;
+        }
+        if !differs {
+            return Ok(());
+        }
+        match verify_state(&self.patch, self.genesis) {
+            Ok(()) => {
+                let text = "balances or leases contradict what undoes the newest blocks, and nothing tells which is right";
+                self.damage(text.into());
+                Err(damaged(text))
+            }
+            Err(fault) if fault.code == "chain.store_damaged" => Ok(()),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// Compares the rows of blocks that were applied again, held balances excepted: those are returned by account.
+    fn compare(
+        &mut self,
+        batch: &WriteBatch,
+    ) -> Result<BTreeMap<AccountId, HeldRows>, StoreFailure> {
+        let mut held: BTreeMap<AccountId, HeldRows> = BTreeMap::new();
+        for write in &batch.writes {
+            let value = write.value.as_deref();
+            match (write.table, value) {
+                (Table::Held, Some(value)) => {
+                    let (account, height) = rows::read_held_key(&write.key)?;
+                    held.entry(account)
+                        .or_default()
+                        .insert(height, value.to_vec());
+                }
+                (Table::Undo, _) if rows::read_u32(&write.key)? <= self.pruned.undo => {}
+                (table, value) => self.expect_again(table, &write.key, value)?,
+            }
+        }
+        Ok(held)
+    }
+
+    /// Compares all held balances with those reckoned from genesis, as far as they count: those above the horizon, and of each account the
+    /// newest at or below it. Pruning may have dropped the others.
+    fn compare_held(
+        &mut self,
+        held: BTreeMap<AccountId, HeldRows>,
+        horizon: u32,
+    ) -> Result<(), StoreFailure> {
+        let mut stored: BTreeMap<AccountId, HeldRows> = BTreeMap::new();
+        let mut from = Vec::new();
+        loop {
+            let page = self.patch.scan(Table::Held, &from, None, PAGE)?;
+            for (key, value) in &page {
+                let (account, height) = rows::read_held_key(key)?;
+                stored
+                    .entry(account)
+                    .or_default()
+                    .insert(height, value.clone());
+            }
+            match page.last() {
+                Some((last, _)) if page.len() == PAGE => from = [last, &[0][..]].concat(),
+                _ => break,
+            }
+        }
+        let accounts: Vec<AccountId> = held.keys().chain(stored.keys()).copied().collect();
+        let nothing = HeldRows::new();
+        for account in accounts {
+            let right = held.get(&account).unwrap_or(&nothing);
+            let found = stored.get(&account).unwrap_or(&nothing);
+            for height in counting(right, horizon).chain(counting(found, horizon)) {
+                let value = match right.get(&height) {
+                    // Nothing held is the same as no row, if no older row speaks in its place.
+                    Some(value) if height <= horizon && !found.contains_key(&height) => {
+                        let older = found.range(..height).next().is_some();
+                        (older || rows::read_u64(value)? > 0).then_some(value)
+                    }
+                    value => value,
+                };
+                let key = rows::held_key(&account, height);
+                self.expect_again(Table::Held, &key, value.map(Vec::as_slice))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Drops the rows of balances and leases that no block and no genesis has made.
+    fn drop_strangers(&mut self, batch: &WriteBatch) -> Result<(), StoreFailure> {
+        let made: BTreeMap<(Table, &[u8]), bool> = batch
+            .writes
+            .iter()
+            .map(|write| ((write.table, &write.key[..]), write.value.is_some()))
+            .collect();
+        for table in rows::STATE {
+            let mut from = Vec::new();
+            loop {
+                let page = self.patch.scan(table, &from, None, PAGE)?;
+                for (key, _) in &page {
+                    if !made.contains_key(&(table, &key[..])) {
+                        self.expect_again(table, key, None)?;
+                    }
+                }
+                match page.last() {
+                    Some((last, _)) if page.len() == PAGE => from = [last, &[0][..]].concat(),
+                    _ => break,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn expect_again(
+        &mut self,
+        table: Table,
+        key: &[u8],
+        value: Option<&[u8]>,
+    ) -> Result<(), StoreFailure> {
+        let replayed = self.found.replayed;
+        self.expect(table, key, value, || {
+            let key = primitives::hex::encode(key);
+            format!(
+                "the row {key} of table {} is another after the last {replayed} blocks are applied again",
+                table.name()
+            )
+        })
+    }
+
+    fn say_rewritten(&mut self, before: u64, blocks: u32) {
+        let differ = self.found.damaged - before;
+        if differ > 0 {
+            let text = format!("{differ} rows of the last {blocks} blocks were written anew");
+            self.did.push(text);
+        }
+    }
+}
+
+/// Heights above the horizon, and the newest at or below it.
+fn counting(rows: &HeldRows, horizon: u32) -> impl Iterator<Item = u32> {
+    let oldest = rows
+        .range(..=horizon)
+        .next_back()
+        .map_or(0, |(height, _)| *height);
+    rows.range(oldest..).map(|(height, _)| *height)
+}
+
+/// Applies a block that is whole.
+fn join<S: Reads<Table>, R: Reads<Table>>(
+    overlay: &mut Overlay<S>,
+    examination: &Examination<'_, R>,
+    block: &CarriedBlock,
+) -> Result<(), StoreFailure> {
+    match apply_block(overlay, examination.genesis, block) {
+        Ok(_) => Ok(()),
+        Err(BlockFault::Store(failure)) if failure.code != "chain.store_damaged" => Err(failure),
+        Err(fault) => {
+            let height = block.header.height;
+            Err(damaged(format!(
+                "block {height} cannot be applied again: {fault}"
+            )))
+        }
+    }
+}
+
+fn failure(fault: Fault) -> StoreFailure {
+    match fault {
+        Fault::Store(failure) => failure,
+        Fault::Refused(rejection) => damaged(rejection.to_string()),
+    }
+}
