@@ -74,8 +74,13 @@ impl<R: Reads<Table>> Core<R> {
     }
 
     /// All blocks are taken back that an order asked for: the node looks for somebody to follow anew.
-    pub(super) fn rolled_back(&mut self, order: Order, depth: u32) -> Result<(), StoreFailure> {
-        self.drop_lost_anchors()?;
+    pub(super) fn rolled_back(
+        &mut self,
+        order: Order,
+        common: u32,
+        depth: u32,
+    ) -> Result<(), StoreFailure> {
+        self.drop_lost_anchors(common)?;
         self.settle_pool()?;
         self.side.trim(&mut self.rows);
         let mut said = format!("{depth} blocks were taken back");

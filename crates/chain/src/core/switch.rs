@@ -208,7 +208,7 @@ impl<R: Reads<Table>> Core<R> {
         let depth = u32::try_from(switch.old.len()).unwrap_or(u32::MAX);
         match switch.cause {
             Cause::Better(_) => {}
-            Cause::Ordered(order) => return self.rolled_back(order, depth),
+            Cause::Ordered(order) => return self.rolled_back(order, switch.common, depth),
             Cause::Resumed => return self.restore_side(),
         }
         if !restored && depth > 0 {
@@ -219,9 +219,7 @@ impl<R: Reads<Table>> Core<R> {
                 depth,
             })));
         }
-        if depth > self.genesis.params.anchor_depth_min {
-            self.drop_lost_anchors()?;
-        }
+        self.drop_lost_anchors(switch.common)?;
         self.settle_pool()?;
         for id in switch.returned {
             if self.anew.len() < ANEW_MAX && self.pool.contains(&id) {
@@ -233,12 +231,13 @@ impl<R: Reads<Table>> Core<R> {
         Ok(())
     }
 
-    /// Takes out of the pool what refers to blocks that are no longer on the chain.
-    pub(super) fn drop_lost_anchors(&mut self) -> Result<(), StoreFailure> {
+    /// Takes out of the pool what refers to blocks above `common` that are no longer on the chain. No depth of the change says that there is
+    /// nothing to do: after a change to a shorter branch, the next one may be shallower than the youngest allowed anchor.
+    pub(super) fn drop_lost_anchors(&mut self, common: u32) -> Result<(), StoreFailure> {
         let rows = &self.rows;
         let mut failure = None;
         self.pool
-            .drop_lost_anchors(|anchor| match rows.hash_at(anchor.height) {
+            .drop_lost_anchors(common, |anchor| match rows.hash_at(anchor.height) {
                 Ok(hash) => hash.is_some_and(|hash| hash.as_bytes()[..8] == anchor.id),
                 Err(error) => {
                     failure = Some(error);

@@ -40,13 +40,22 @@ impl Pool {
         }
     }
 
-    /// Takes out who refers to a block that is not on the chain (any more). Looks at the whole pool: for rollbacks deeper than the
-    /// network's `anchor_depth_min`, since shallower ones take no such block away.
-    pub fn drop_lost_anchors(&mut self, mut is_on_chain: impl FnMut(&Anchor) -> bool) {
-        for slot in self.slots.all() {
-            if !is_on_chain(&self.slots.get(slot).carried.transaction.anchor) {
-                self.leave(slot, "chain_pool.anchor_lost");
+    /// Takes out the transactions whose anchor lies above `common` and is not on the chain, with the child blocks that carry them. Costs
+    /// nothing for the anchors at or below the last common block of a change of branch: those stand.
+    pub fn drop_lost_anchors(&mut self, common: u32, mut is_on_chain: impl FnMut(&Anchor) -> bool) {
+        let above = (common.saturating_add(1), 0)..;
+        let above: Vec<u32> = self.anchors.range(above).map(|(_, slot)| *slot).collect();
+        let mut lost = Vec::new();
+        for slot in above {
+            let carried = &self.slots.get(slot).carried;
+            if !is_on_chain(&carried.transaction.anchor) {
+                lost.push((carried.id, carried.transaction.chain));
             }
+        }
+        for (id, chain) in lost {
+            // It may have left with a transaction that it carries.
+            self.remove(&id, "chain_pool.anchor_lost");
+            self.leave_carriers(&id, chain, "chain_pool.anchor_lost");
         }
     }
 

@@ -51,7 +51,7 @@ impl Pool {
         end: End,
         carrier: Option<Carrier>,
     ) -> u32 {
-        let id = carried.id;
+        let (id, anchor) = (carried.id, carried.transaction.anchor.height);
         let mut entry = Entry {
             debit: debit_of(&carried),
             carried,
@@ -70,6 +70,9 @@ impl Pool {
             self.pages.insert(id, slot);
         }
         self.ends.insert((ends, slot));
+        if anchor > 0 {
+            self.anchors.insert((anchor, slot));
+        }
         self.stand(slot, false, end);
         slot
     }
@@ -81,6 +84,8 @@ impl Pool {
         self.ids.remove(&entry.carried.id);
         self.pages.remove(&entry.carried.id);
         self.ends.remove(&(entry.ends, slot));
+        let anchor = entry.carried.transaction.anchor.height;
+        self.anchors.remove(&(anchor, slot));
         if let Some(carrier) = &entry.carrier {
             for id in carrier.block.ids() {
                 self.carriers.remove(id, slot);

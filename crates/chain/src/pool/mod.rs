@@ -96,6 +96,8 @@ pub struct Pool {
     senders: HashMap<AccountId, u32>,
     /// Who leaves when.
     ends: BTreeSet<(u32, u32)>,
+    /// Slots by the height of their anchor, those at genesis excepted: a change of branch looks at the lost heights alone.
+    anchors: BTreeSet<(u32, u32)>,
     /// Accounts whose balance may no longer cover what they have here, or cover more.
     unsettled: BTreeSet<(AccountId, ChainId)>,
     /// Transactions, child blocks not counted.

@@ -111,6 +111,74 @@ fn a_longer_branch_is_followed_by_its_headers_and_payments_of_ours_wait_again() 
     assert!(balance.unwrap() >= EACH + 7);
 }
 
+/// A payment whose anchor is the newest that a block after these may have.
+fn youngest_anchored(blocks: &[CarriedBlock]) -> Transaction {
+    let depth = genesis().params.anchor_depth_min as usize;
+    let anchor = &blocks[blocks.len() - depth];
+    assert_eq!(anchor.header.height as usize, blocks.len() + 1 - depth);
+    let mut paid = payment(2, 5);
+    paid.anchor = Anchor::at(anchor.header.height, &anchor.hash);
+    paid.sign(&genesis().hash, &key(2));
+    paid
+}
+
+/// Submits it, lets the core follow branches one after the other, and says why the payment left.
+fn left_after(ours: &Maker, paid: &Transaction, branches: &[&Maker]) -> Option<String> {
+    let mut bench = core_with(ours, Settings::default());
+    bench.tell(Event::Submit {
+        ticket: 1,
+        transactions: vec![paid.clone()],
+    });
+    let id = paid.id(&genesis().hash);
+    assert_eq!(bench.outcomes, [Ok(id)]);
+    for (n, branch) in (1..).zip(branches) {
+        bench.connect(n, &branch.blocks, Manner::Honest);
+        bench.run_to(5_000 + 50 * n as u32);
+        assert_eq!(
+            bench.tip(),
+            branch.blocks.last().unwrap().hash,
+            "branch {n}"
+        );
+    }
+    let waits = bench.core.pool().contains(&id);
+    let left = why_left(&bench.store, &id).unwrap().map(|(_, code)| code);
+    assert_eq!(waits, left.is_none());
+    left
+}
+
+#[test]
+fn fork_as_deep_as_youngest_anchor_drops_its_payments() {
+    let mut common = Maker::new();
+    common.add_many(6, 0);
+    let mut ours = common.fork(6);
+    ours.add_many(4, 2);
+    let paid = youngest_anchored(&ours.blocks);
+    for (height, left) in [(5, Some("chain_pool.anchor_lost".to_owned())), (6, None)] {
+        let mut theirs = common.fork(height);
+        theirs.add(1, vec![payment(3, 1)]);
+        theirs.add_many(12 - height, 0);
+        assert_eq!(left_after(&ours, &paid, &[&theirs]), left, "{height}");
+    }
+}
+
+#[test]
+fn shallow_fork_after_shorter_branch_drops_lost_anchors() {
+    let mut common = Maker::new();
+    common.add_many(6, 0);
+    let mut ours = common.fork(6);
+    ours.add_many(2, 5);
+    let paid = youngest_anchored(&ours.blocks);
+    assert_eq!(paid.anchor.height, 4);
+    // One block with more work than two late ones; then a branch from below the anchor that takes back only four blocks.
+    let mut shorter = common.fork(6);
+    shorter.add(0, Vec::new());
+    let mut shallow = common.fork(3);
+    shallow.add(1, vec![payment(3, 1)]);
+    shallow.add_many(8, 0);
+    let left = left_after(&ours, &paid, &[&shorter, &shallow]);
+    assert_eq!(left.as_deref(), Some("chain_pool.anchor_lost"));
+}
+
 #[test]
 fn what_has_no_room_when_it_is_taken_back_and_is_in_the_branch_has_not_left() {
     let mut common = Maker::new();

@@ -161,7 +161,9 @@ pub(super) fn transaction(
     if world.chance.per_mille(200)
         && let Some(core) = &node.core
     {
-        let height = core.overlay().tip().height.saturating_sub(depth);
+        // In a block after the tip, so deep is deep enough.
+        let next = core.overlay().tip().height.saturating_add(1);
+        let height = next.saturating_sub(depth);
         if let Ok(Some(hash)) = core.overlay().hash_at(height) {
             anchor = Anchor::at(height, &hash);
         }

@@ -313,7 +313,9 @@ fn an_order_of_the_operator_and_lost_anchors_leave_reasons() {
         1_000,
     )
     .unwrap();
-    pool.drop_lost_anchors(|anchor| anchor.height == 0);
+    pool.drop_lost_anchors(5, |_| false);
+    assert_eq!(reasons(&mut pool), []);
+    pool.drop_lost_anchors(4, |anchor| anchor.height == 0);
     assert_eq!(
         reasons(&mut pool),
         [(anchored.id, "chain_pool.anchor_lost")]
@@ -321,6 +323,27 @@ fn an_order_of_the_operator_and_lost_anchors_leave_reasons() {
     pool.clear();
     assert_eq!(reasons(&mut pool), [(other.id, "chain_pool.cleared")]);
     assert_eq!(pool.figures(), PoolFigures::default());
+}
+
+#[test]
+fn lost_anchor_takes_its_child_blocks_along() {
+    let mut pool = Pool::new(PoolSettings::default());
+    let pay = |anchor| Pay {
+        chain: 2,
+        amount: 1 + u64::from(anchor),
+        anchor,
+        ..Pay::default()
+    };
+    let lost = put(&mut pool, &pay(5), 1_000).unwrap();
+    let kept = put(&mut pool, &pay(0), 1_000).unwrap();
+    let carrier = child_block(4, 2, 100, 0, &[lost.id, kept.id]);
+    let inserted = pool.insert_child_block(carrier.clone(), 0, &mut all_have(1_000));
+    assert_eq!(inserted, Ok(Ok(())));
+    pool.drop_lost_anchors(4, |_| false);
+    let left = [lost.id, carrier.transaction().id];
+    let reason = "chain_pool.anchor_lost";
+    assert_eq!(reasons(&mut pool), left.map(|id| (id, reason)));
+    assert!(pool.contains(&kept.id));
 }
 
 #[test]
