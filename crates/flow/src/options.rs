@@ -42,6 +42,18 @@ impl Default for FlowLimits {
     }
 }
 
+impl FlowLimits {
+    /// The longest pause before a flow is tried again.
+    #[must_use]
+    pub fn retry_wait_max_ms(&self) -> u64 {
+        let longest = self.retries.iter().map(|limit| {
+            // Half of the first pause at most is added to spread flows that failed together.
+            limit.wait_most_ms.saturating_add(limit.wait_first_ms / 2)
+        });
+        longest.max().unwrap_or(0)
+    }
+}
+
 /// Effects that one scope (a flow, or one of its sub-flows) may have in its life (`flow.limit_exceeded`).
 pub const EFFECTS_OF_A_SCOPE_MAX: u16 = u16::MAX;
 /// Sub-flows that one flow may start in its life (`flow.limit_exceeded`).

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use primitives::Timestamp;
+use primitives::Monotonic;
 
 use crate::options::KernelOptions;
 
@@ -52,7 +52,7 @@ pub(crate) struct Weight {
 /// How fast flows end.
 #[derive(Debug, Default)]
 pub(crate) struct Pace {
-    since: Timestamp,
+    since: Monotonic,
     ended: u64,
     /// So many in so many milliseconds; neither is 0.
     last: Option<(u64, u64)>,
@@ -60,7 +60,7 @@ pub(crate) struct Pace {
 
 impl Pace {
     /// Measured from now on.
-    pub(crate) fn since(now: Timestamp) -> Self {
+    pub(crate) fn since(now: Monotonic) -> Self {
         Self {
             since: now,
             ..Self::default()
@@ -68,11 +68,11 @@ impl Pace {
     }
 
     /// Nothing ran until now.
-    fn begin(&mut self, now: Timestamp) {
+    fn begin(&mut self, now: Monotonic) {
         (self.since, self.ended) = (now, 0);
     }
 
-    pub(crate) fn ended(&mut self, now: Timestamp) {
+    pub(crate) fn ended(&mut self, now: Monotonic) {
         self.ended += 1;
         let ms = now.since_ms(self.since).unwrap_or(0);
         if ms >= PACE_MS {
@@ -140,7 +140,7 @@ impl Admission {
     }
 
     /// A flow takes a place; what it weighs is to be kept with it.
-    pub(crate) fn take(&mut self, name: &str, args: usize, now: Timestamp) -> Weight {
+    pub(crate) fn take(&mut self, name: &str, args: usize, now: Monotonic) -> Weight {
         if self.running == 0 {
             self.pace.begin(now);
         }
@@ -163,7 +163,7 @@ impl Admission {
     }
 
     /// A flow gives its place up.
-    pub(crate) fn free(&mut self, weight: Weight, now: Timestamp) {
+    pub(crate) fn free(&mut self, weight: Weight, now: Monotonic) {
         self.running = self.running.saturating_sub(1);
         self.bytes = self.bytes.saturating_sub(weight.held);
         self.pace.ended(now);
@@ -235,8 +235,8 @@ mod tests {
         }
     }
 
-    fn at(ms: u64) -> Timestamp {
-        Timestamp::from_ms(1_000_000 + ms)
+    fn at(ms: u64) -> Monotonic {
+        Monotonic::from_ms(1_000_000 + ms)
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use ledger::PartyId;
-use primitives::Timestamp;
+use primitives::Monotonic;
 
 use crate::admission::Pace;
 
@@ -27,13 +27,13 @@ pub(crate) struct Ahead {
 struct Peer {
     rows: usize,
     /// When it answered last, or was first owed something.
-    heard: Timestamp,
+    heard: Monotonic,
     pace: Pace,
 }
 
 impl Ahead {
     /// A peer is owed another delivery.
-    pub(crate) fn owe(&mut self, peer: PartyId, now: Timestamp) {
+    pub(crate) fn owe(&mut self, peer: PartyId, now: Monotonic) {
         let peer = self.peers.entry(peer).or_insert_with(|| Peer {
             rows: 0,
             heard: now,
@@ -43,7 +43,7 @@ impl Ahead {
     }
 
     /// A peer has answered one.
-    pub(crate) fn answered(&mut self, peer: &PartyId, now: Timestamp) {
+    pub(crate) fn answered(&mut self, peer: &PartyId, now: Monotonic) {
         let Some(found) = self.peers.get_mut(peer) else {
             return;
         };
@@ -56,7 +56,7 @@ impl Ahead {
     }
 
     /// Deliveries that peers which answer have not answered yet, without the many of each that it leaves `aside`.
-    pub(crate) fn rows(&self, now: Timestamp, aside: impl Fn(&PartyId) -> usize) -> usize {
+    pub(crate) fn rows(&self, now: Monotonic, aside: impl Fn(&PartyId) -> usize) -> usize {
         let rows = self.peers.iter().map(|(id, peer)| {
             let rows = peer.rows.saturating_sub(aside(id));
             let near = now.since_ms(peer.heard).unwrap_or(0) <= SILENCE_MS
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn peers_count_while_they_answer_and_will_catch_up() {
-        let at = |ms: u64| Timestamp::from_ms(1_000_000 + ms);
+        let at = |ms: u64| Monotonic::from_ms(1_000_000 + ms);
         let peer = PartyId::from_hash(Hash::ZERO);
         // Owed at first, answered after so many milliseconds, asked after so many: what counts.
         for (owed, answered, after, asked, rows) in [

@@ -52,7 +52,7 @@ impl Kernel {
             return;
         }
         let bytes_max = self.options.back_chain_bytes_max;
-        let number = resolutions.begin(item, peer, root, missing, bytes_max, self.now);
+        let number = resolutions.begin(item, peer, root, missing, bytes_max, self.now.monotonic);
         let goal = self.intake.get(item).map(|item| &item.goal);
         let one_by_one = goal.is_some_and(|goal| goal.fetching() == Fetching::OneByOne);
         if one_by_one && let Some(resolution) = self.intake.resolutions.get_mut(number) {
@@ -145,7 +145,7 @@ impl Kernel {
             }
         };
         let spilled = resolution.spill(commit, &mut self.round.batch);
-        resolutions.progressed(number, &found, &spilled, self.now);
+        resolutions.progressed(number, &found, &spilled, self.now.monotonic);
         if resolutions.asks_too_much_of(&peer) {
             // Its items look again, and wait for a place until others of the peer are done.
             self.end_chain(number, None);
@@ -192,7 +192,7 @@ impl Kernel {
             self.end_chain(number, None);
         }
         let resolutions = &self.intake.resolutions;
-        let giving_up = resolutions.stalled(self.now);
+        let giving_up = resolutions.stalled(self.now.monotonic);
         if let Some(number) = giving_up.or_else(|| resolutions.crowding()) {
             self.evict(number);
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ledger::PartyId;
-use primitives::Timestamp;
+use primitives::Monotonic;
 
 /// Lines about one peer within [`WINDOW_MS`]; further ones are counted and told with the next line that is written.
 pub(crate) const LINES_MAX: u32 = 20;
@@ -12,7 +12,7 @@ pub(crate) const WINDOW_MS: u64 = 60_000;
 
 #[derive(Clone, Copy, Debug)]
 struct Told {
-    since: Timestamp,
+    since: Monotonic,
     lines: u32,
     silent: u64,
 }
@@ -25,7 +25,7 @@ pub(crate) struct Complaints {
 
 impl Complaints {
     /// Whether a line about the peer may be written now; then also how many were not written before it.
-    pub(crate) fn may_tell(&mut self, peer: PartyId, now: Timestamp) -> Option<u64> {
+    pub(crate) fn may_tell(&mut self, peer: PartyId, now: Monotonic) -> Option<u64> {
         let fresh = Told {
             since: now,
             lines: 0,
@@ -57,7 +57,7 @@ mod tests {
             PartyId::from_hash(Hash::ZERO),
             PartyId::from_hash(Hash::plain(b"o")),
         );
-        let at = |second: u64| Timestamp::from_ms(second * 1_000);
+        let at = |second: u64| Monotonic::from_ms(second * 1_000);
         let told = (0..50)
             .filter(|_| complaints.may_tell(peer, at(1)).is_some())
             .count();

@@ -150,7 +150,10 @@ impl Kernel {
             let text = format!("{UPGRADES_MAX} upgrades are authorised");
             return Err(errors::rejection(&errors::TOO_MANY_CONSENTS, text));
         }
-        let row = ConsentRow { by, at: self.now };
+        let row = ConsentRow {
+            by,
+            at: self.now.wall,
+        };
         let key = upgrade_key(&from, &to);
         self.round.batch.put(Table::Meta, key, row.to_bytes());
         upgrades.insert((from, to), row);
@@ -173,7 +176,7 @@ impl Kernel {
     }
 
     fn set_notary_changes(&mut self, accept: Option<bool>, by: String) {
-        let at = self.now;
+        let at = self.now.wall;
         let row = accept.map(|accept| NotaryConsentRow { accept, by, at });
         match &row {
             Some(row) => self

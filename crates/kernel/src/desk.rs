@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use flow::messaging::RequestId;
 use ledger::{NotaryError, NotaryRequest, NotaryResponse, NotarySubject, PartyId, StateRef, TxId};
 use notary::{ConsumedSet, Notary, NotaryOptions, Request, Subject, Verdict};
-use primitives::{Coded, Decode, Encode, Timestamp};
+use primitives::{Coded, Decode, Encode, Monotonic, Timestamp};
 use thiserror::Error;
 
 use crate::errors;
@@ -15,7 +15,7 @@ use crate::kernel::Kernel;
 use crate::message::{Answer, PeerMessage};
 use crate::port::{Reads, StoreFailure, Table};
 use crate::round::CheckOwner;
-use crate::rows::state_ref_key;
+use crate::rows::{META_JUDGED, state_ref_key};
 use crate::validating::{Asks, Wholes};
 
 /// See the module.
@@ -32,9 +32,9 @@ pub(crate) struct Desk {
 
 impl Desk {
     /// The desk of a notary.
-    pub(crate) fn new(options: NotaryOptions, me: ledger::Party, now: Timestamp) -> Self {
+    pub(crate) fn new(options: NotaryOptions, me: ledger::Party, judged: Timestamp) -> Self {
         Self {
-            notary: Notary::new(options, me, now),
+            notary: Notary::new(options, me, judged),
             wholes: Wholes::default(),
             next: 0,
             checking: BTreeMap::new(),
@@ -43,7 +43,7 @@ impl Desk {
     }
 
     /// Every commit up to this number is durable.
-    pub(crate) fn committed(&mut self, upto: u64, now: Timestamp) {
+    pub(crate) fn committed(&mut self, upto: u64, now: Monotonic) {
         self.notary.committed(upto, now);
     }
 
@@ -226,6 +226,11 @@ impl Kernel {
                 .batch
                 .put(Table::NotaryStates, state_ref_key(&state), value);
         }
+        if let Some(judged) = desk.notary.take_judged() {
+            self.round
+                .batch
+                .put(Table::Meta, META_JUDGED, judged.to_bytes());
+        }
         for (transaction, record) in std::mem::take(&mut decision.transactions) {
             let key = transaction.as_bytes().to_vec();
             self.round
@@ -239,16 +244,18 @@ impl Kernel {
                 Verdict::Refused(error) => Some(error),
                 Verdict::Accepted(_) => None,
             });
-        let (mut conflicts, mut others) = (0, 0);
+        let (mut conflicts, mut waits, mut others) = (0, 0, 0);
         for error in refused {
             match error {
                 NotaryError::Conflict { .. } => conflicts += 1,
+                // Its window cannot be judged now.
+                NotaryError::Busy { .. } => waits += 1,
                 _ => others += 1,
             }
         }
         self.figures.notary_conflicts += conflicts;
         self.figures.notary_refused += others;
-        self.figures.notary_signed += decision.verdicts.len() as u64 - conflicts - others;
+        self.figures.notary_signed += decision.verdicts.len() as u64 - conflicts - waits - others;
         let key = self.keys.get(&self.identity.me.key).copied();
         let Some(key) = key.and_then(|index| self.identity.keys.get(index)) else {
             // Opening the node has checked that it holds its own key.

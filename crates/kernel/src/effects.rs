@@ -163,7 +163,7 @@ impl Kernel {
                 let result = self.sign(key, context, message, reads)?;
                 self.complete(flow, effect, result);
             }
-            EffectRequest::Sleep { until } if until <= self.now => {
+            EffectRequest::Sleep { until } if until <= self.now.wall => {
                 self.complete(flow, effect, EffectResult::Done);
             }
             EffectRequest::Sleep { until } => self.waits.sleep((flow, effect), until),
@@ -262,7 +262,9 @@ impl Kernel {
     }
 
     fn select(&mut self, flow: FlowId, effect: u32, request: SelectionRequest) {
-        let out = self.selection.request(flow.0, effect, request, self.now);
+        let out = self
+            .selection
+            .request(flow.0, effect, request, self.now.monotonic);
         self.on_selection(out);
     }
 
@@ -311,18 +313,19 @@ impl Kernel {
 
     /// What is due by time: sleeping flows, selections past their deadline, requests and deliveries to send again.
     pub(crate) fn on_time(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
-        while let Some((flow, effect)) = self.waits.due(self.now) {
+        while let Some((flow, effect)) = self.waits.due(self.now.wall) {
             self.complete(flow, effect, EffectResult::Done);
         }
         if self
             .selection
             .next_deadline()
-            .is_some_and(|at| at <= self.now)
+            .is_some_and(|at| at <= self.now.monotonic)
         {
-            let out = self.selection.tick(self.now);
+            let out = self.selection.tick(self.now.monotonic);
             self.on_selection(out);
         }
-        let ahead = self.links.ahead_rows(self.now);
+        self.tend_clock();
+        let ahead = self.links.ahead_rows(self.now.monotonic);
         self.starts.admission.hold_up(ahead >= AHEAD_MAX);
         self.start_scheduled(reads)?;
         self.revive(reads)?;

@@ -27,7 +27,7 @@ impl Kernel {
         let live = self.clients.remove(&flow);
         if let Some(place) = live.place {
             self.starts.admission.learn(&start.flow, place);
-            self.starts.free_place(place, self.now);
+            self.starts.free_place(place, self.now.monotonic);
         }
         if start.origin.is_some() {
             // A responder: nobody asks what it came to.
@@ -63,7 +63,7 @@ impl Kernel {
         let (done, failed) = (u64::from(well), u64::from(!well));
         figures.flows_done += done;
         figures.flows_failed += failed;
-        let took_ms = self.now.as_ms().saturating_sub(start.at.as_ms());
+        let took_ms = self.now.wall.as_ms().saturating_sub(start.at.as_ms());
         if start.origin.is_some() {
             figures.responders_done += done;
             figures.responders_failed += failed;
@@ -75,7 +75,7 @@ impl Kernel {
 
     /// Nothing is done for a flow any more.
     fn forget_flow(&mut self, flow: FlowId) {
-        let out = self.selection.release(flow.0, self.now);
+        let out = self.selection.release(flow.0, self.now.monotonic);
         self.on_selection(out);
         self.forget_requests_of(flow);
         self.waits.cancel_flow(flow);

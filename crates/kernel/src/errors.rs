@@ -59,6 +59,8 @@ errors! {
         "Read the reason in the message and settle it with the participant's operator.";
     QUARANTINED = "vault.quarantined", "The notary says that a state of this node is consumed, by a transaction this node does not know.",
         "Find out who else holds the key of the state's owner; the state is not selected again.";
+    CLOCK_JUMPED = "node.clock_jumped", "The machine's clock was set forward or back while the node ran. Until peers' clocks or the operator confirm it, it is in doubt, and a notary judges no time window.",
+        "Let the machine keep its clock with NTP; if it is right and too few peers can confirm it, confirm it: tally node clock confirm.";
     NOT_SCHEDULABLE = "node.not_schedulable", "A state schedules a flow that is not registered here as one that states may schedule.",
         "Start a binary that registers the flow for it, which then tries again; where the state is not to be trusted, leave it.";
     PARKED = "flow.parked", "A flow can't go on by itself: it panicked, its retries are used up, or its journal does not fit. It keeps its journal and its locks.",

@@ -291,6 +291,13 @@ pub enum Event {
         /// Where the reply goes: [`Reply::FileKnown`].
         token: Token,
     },
+    /// An operator vouches for the node's clock as it is.
+    ConfirmClock {
+        /// Who.
+        user: String,
+        /// Where the reply goes.
+        token: Token,
+    },
     /// The time asked for by `next_wakeup` has come (or nothing else happened).
     Tick,
     /// Accept no more starts; say so when the last flow has ended.

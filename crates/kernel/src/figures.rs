@@ -1,5 +1,6 @@
 //! What a kernel counts, for the metrics.
 
+use crate::clock_watch::ClockFigures;
 use crate::desk::Desk;
 use crate::kernel::Kernel;
 use crate::sizes::Sizes;
@@ -135,6 +136,10 @@ pub struct Figures {
     pub notary_queued: u64,
     /// States consumed.
     pub notary_states: u64,
+    /// Gauge: how far the notary's clock is behind its latest judgement of a time window, in milliseconds.
+    pub notary_clock_behind_ms: u64,
+    /// What is known of the node's wall clock.
+    pub clock: ClockFigures,
 }
 
 impl Kernel {
@@ -165,6 +170,11 @@ impl Kernel {
             deliveries_pending: self.links.owed.rows(),
             outbox_pending: self.links.outbox_pending(),
             notary_queued: self.desk.as_ref().map_or(0, Desk::queued) as u64,
+            notary_clock_behind_ms: self
+                .desk
+                .as_ref()
+                .map_or(0, |desk| desk.notary.clock_behind_ms(self.now.wall)),
+            clock: self.clock_watch.figures(),
             requests_outstanding: self.links.requests_outstanding(),
             ..self.figures.clone()
         }

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use flow::{FlowError, FlowId, Kill, Pause, Stage};
-use primitives::Timestamp;
+use primitives::{Monotonic, Timestamp};
 
 use crate::errors;
 use crate::event::{Reply, Token};
@@ -59,8 +59,8 @@ const NAMED_MAX: usize = 100;
 #[derive(Debug, Default)]
 pub(crate) struct Hospital {
     /// When flows are tried again.
-    due: BTreeSet<(Timestamp, FlowId)>,
-    at: BTreeMap<FlowId, Timestamp>,
+    due: BTreeSet<(Monotonic, FlowId)>,
+    at: BTreeMap<FlowId, Monotonic>,
     /// Flows that are to come back.
     wanted: BTreeSet<FlowId>,
     /// The commit that holds the last row of each flow set aside.
@@ -71,7 +71,7 @@ pub(crate) struct Hospital {
 }
 
 impl Hospital {
-    pub(crate) fn next_due(&self) -> Option<Timestamp> {
+    pub(crate) fn next_due(&self) -> Option<Monotonic> {
         self.due.first().map(|(at, _)| *at)
     }
 
@@ -132,12 +132,16 @@ impl Kernel {
     pub(crate) fn on_flow_retrying(&mut self, flow: FlowId, reason: &FlowError, at: Timestamp) {
         self.set_aside(flow);
         self.figures.flow_retries += 1;
-        self.hospital.due.insert((at, flow));
-        self.hospital.at.insert(flow, at);
+        let in_ms = at.since_ms(self.now.wall).unwrap_or(0);
+        // Read from the store after the clock was set back, it can be far off.
+        let in_ms = in_ms.min(self.options.flow.retry_wait_max_ms());
+        let due = self.now.monotonic.plus_ms(in_ms);
+        let due = due.unwrap_or(self.now.monotonic);
+        self.hospital.due.insert((due, flow));
+        self.hospital.at.insert(flow, due);
         if let Some(live) = self.clients.live_mut(&flow) {
             live.step = "waiting to be tried again";
         }
-        let in_ms = at.since_ms(self.now).unwrap_or(0);
         let text = format!("flow {flow} is tried again in {in_ms} ms: {reason}");
         self.inform(errors::RETRIED.code, text);
     }
@@ -168,7 +172,7 @@ impl Kernel {
     fn stand_still(&mut self, flow: FlowId, step: &str) {
         let (waits, place) = self.clients.park(flow, step);
         if let Some(place) = place {
-            self.starts.free_place(place, self.now);
+            self.starts.free_place(place, self.now.monotonic);
         }
         for (token, _) in waits {
             let step = step.to_owned();
@@ -202,7 +206,7 @@ impl Kernel {
     /// Flows whose time has come, or whom an operator wants back.
     pub(crate) fn revive(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
         while let Some((at, flow)) = self.hospital.due.first().copied() {
-            if at > self.now {
+            if at > self.now.monotonic {
                 break;
             }
             self.hospital.forget_time(&flow);
@@ -228,9 +232,11 @@ impl Kernel {
         let (is_ours, name, args) = start.unwrap_or_default();
         let loaded = self.engine.load(flow, &rows);
         self.hospital.dismiss(&flow);
-        let out = self.selection.keep_only(flow.0, &loaded.locked, self.now);
+        let out = self
+            .selection
+            .keep_only(flow.0, &loaded.locked, self.now.monotonic);
         if let Some(place) = self.clients.unpark(&flow, is_ours) {
-            *place = Some(self.starts.admission.take(&name, args, self.now));
+            *place = Some(self.starts.admission.take(&name, args, self.now.monotonic));
         }
         self.engine
             .retry(flow, &Stored { reads }, &mut self.engine_out);
@@ -291,7 +297,7 @@ impl Kernel {
             let Some(status) = self.engine.status(&flow) else {
                 continue;
             };
-            if !filter.meets(&status, self.now) || !is_for(order, &status.stage) {
+            if !filter.meets(&status, self.now.wall) || !is_for(order, &status.stage) {
                 continue;
             }
             if answer.matched as usize >= ORDERED_FLOWS_MAX {

@@ -15,12 +15,13 @@ use ledger::{
     ContractRegistry, NetworkMap, Party, PartyId, SignedTransaction, StateRef, TxId,
     VerifiedTransaction,
 };
-use primitives::{Hash, KeyPair, PublicKey, SignatureChecker, Timestamp};
+use primitives::{Hash, KeyPair, Moment, Monotonic, PublicKey, SignatureChecker};
 use vault::Selection;
 
 use crate::book::Book;
 use crate::cache::GenerationCache;
 use crate::clients::Clients;
+use crate::clock_watch::ClockWatch;
 use crate::complaints::Complaints;
 use crate::consents::Consents;
 use crate::desk::Desk;
@@ -66,7 +67,8 @@ pub struct Kernel {
     pub(crate) room: Room,
     pub(crate) keys: BTreeMap<PublicKey, usize>,
     pub(crate) key_book: KeyBook,
-    pub(crate) now: Timestamp,
+    pub(crate) now: Moment,
+    pub(crate) clock_watch: ClockWatch,
     pub(crate) engine: FlowEngine,
     pub(crate) engine_out: Vec<EngineAction>,
     pub(crate) links: Links,
@@ -114,7 +116,7 @@ impl Kernel {
         key_book: KeyBook,
         links: Links,
         desk: Option<Desk>,
-        now: Timestamp,
+        now: Moment,
     ) -> Self {
         let my_id = identity.me.id();
         let keys = identity.keys.iter().enumerate();
@@ -126,6 +128,8 @@ impl Kernel {
             options.entropy,
             options.flow,
         );
+        let others = identity.network.nodes().count().saturating_sub(1);
+        let clock_watch = ClockWatch::new(now, others, options.entropy);
         let selection = Selection::new(options.selection, book.last_seq());
         let first_resolution = Hash::plain(&options.entropy);
         let first_resolution = first_resolution.as_bytes().first_chunk::<8>().copied();
@@ -136,6 +140,7 @@ impl Kernel {
             keys,
             key_book,
             now,
+            clock_watch,
             engine,
             engine_out: Vec::new(),
             links,
@@ -180,7 +185,7 @@ impl Kernel {
     pub fn handle(
         &mut self,
         event: Event,
-        now: Timestamp,
+        now: Moment,
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
         self.advance(now);
@@ -211,7 +216,7 @@ impl Kernel {
                     .filter(|id| after.is_none_or(|after| **id > after));
                 let flows = ids
                     .filter_map(|id| self.engine.status(id))
-                    .filter(|status| filter.meets(status, self.now))
+                    .filter(|status| filter.meets(status, self.now.wall))
                     .take(limit)
                     .collect();
                 self.reply(token, Reply::Flows(flows));
@@ -250,9 +255,9 @@ impl Kernel {
                 total,
                 more,
             } => {
-                let out = self
-                    .selection
-                    .refilled(token, rows, view_seq, total, more, self.now);
+                let out =
+                    self.selection
+                        .refilled(token, rows, view_seq, total, more, self.now.monotonic);
                 self.on_selection(out);
             }
             Event::LookedUp {
@@ -310,6 +315,7 @@ impl Kernel {
                 token,
             } => self.on_file_trust(hash, trusted, user, token, reads)?,
             Event::FileLook { hash, token } => self.on_file_look(hash, token, reads)?,
+            Event::ConfirmClock { user, token } => self.on_clock_confirmed(&user, token),
             Event::Tick => {}
             Event::Drain => self.starts.drain(),
         }
@@ -322,7 +328,7 @@ impl Kernel {
     /// The store could not be read: the node has to stop.
     pub fn flush(
         &mut self,
-        now: Timestamp,
+        now: Moment,
         reads: &dyn Reads,
         out: &mut Vec<Action>,
     ) -> Result<(), StoreFailure> {
@@ -354,7 +360,7 @@ impl Kernel {
     }
 
     /// The next time at which [`Event::Tick`] is due, if nothing else happens.
-    pub fn next_wakeup(&self) -> Option<Timestamp> {
+    pub fn next_wakeup(&self) -> Option<Monotonic> {
         let at_once = self.starts.has_runnable()
             || self.intake.resolutions.can_verify()
             || !self.fetches.is_empty()
@@ -363,12 +369,13 @@ impl Kernel {
             || self.consumed.is_filling()
             || self.desk.as_ref().is_some_and(Desk::can_decide);
         [
-            at_once.then_some(self.now),
-            self.starts.look_again(self.now),
-            self.waits.next_time(),
+            at_once.then_some(self.now.monotonic),
+            self.starts.look_again(self.now.monotonic),
+            self.waits.next_time().map(|at| self.now.when(at)),
             self.links.next_wakeup(),
+            self.clock_watch.next_time(),
             self.selection.next_deadline(),
-            self.next_scheduled(),
+            self.next_scheduled().map(|at| self.now.when(at)),
             self.hospital.next_due(),
             self.intake.resolutions.next_stall(),
             self.intake.files.next_time(),
@@ -386,11 +393,6 @@ impl Kernel {
     /// The last position of the ledger, durable or about to be.
     pub fn last_seq(&self) -> u64 {
         self.book.last_seq()
-    }
-
-    fn advance(&mut self, now: Timestamp) {
-        self.now = self.now.max(now);
-        self.engine.set_now(self.now);
     }
 
     /// Works off everything that can be done without waiting.

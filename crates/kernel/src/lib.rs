@@ -23,6 +23,7 @@ mod ahead;
 mod book;
 mod cache;
 mod clients;
+mod clock_watch;
 mod complaints;
 mod consents;
 mod desk;
@@ -44,6 +45,7 @@ mod waits;
 // The kernel: what it does with events
 mod chains;
 mod checks;
+mod clocks;
 mod effects;
 mod ends;
 mod fetch;
@@ -66,6 +68,7 @@ mod transitions;
 
 pub use admission::{FLOW_BYTES, Room, WAITING_MIN, WAITING_PART, WEIGHT_PER_BYTE};
 pub use book::{LedgerRows, decode_row, ledger_page};
+pub use clock_watch::{ClockFigures, ClockJump};
 pub use consents::{ConsentChange, ConsentRow, Consents, NotaryConsentRow};
 pub use errors::ERRORS;
 pub use event::{

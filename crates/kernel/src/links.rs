@@ -10,7 +10,7 @@ use flow::messaging::{
 };
 use flow::{FlowId, Service, SessionBody, SessionMessage};
 use ledger::{PartyId, Rejection, TxId};
-use primitives::{Decode, Decoder, Encode, Hash, Timestamp};
+use primitives::{Decode, Decoder, Encode, Hash, Monotonic};
 
 use crate::ahead::Ahead;
 use crate::errors;
@@ -113,7 +113,7 @@ impl Links {
     }
 
     /// When something has to be sent again.
-    pub fn next_wakeup(&self) -> Option<Timestamp> {
+    pub fn next_wakeup(&self) -> Option<Monotonic> {
         [
             self.outbox.next_deadline(),
             self.deliveries.next_deadline(),
@@ -125,7 +125,7 @@ impl Links {
     }
 
     /// Deliveries that peers which answer have not answered yet.
-    pub(crate) fn ahead_rows(&self, now: Timestamp) -> usize {
+    pub(crate) fn ahead_rows(&self, now: Monotonic) -> usize {
         self.ahead.rows(now, |peer| self.deliveries.aside(peer))
     }
 
@@ -142,7 +142,8 @@ impl Kernel {
         epoch: u64,
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
-        let now = self.now;
+        let now = self.now.monotonic;
+        self.clock_watch.peer_up(peer);
         let links = &mut self.links;
         let taken = links.taken.entry(peer).or_default();
         if taken.0 != epoch {
@@ -159,7 +160,15 @@ impl Kernel {
         self.pump_links(reads)
     }
 
+    /// This node can always be asked by its own flows.
+    pub(crate) fn serve_itself(&mut self) {
+        let (me, now) = (self.my_id, self.now.monotonic);
+        let links = &mut self.links;
+        links.requests.peer_up(me, now, &mut links.request_out);
+    }
+
     pub(crate) fn on_peer_down(&mut self, peer: PartyId) {
+        self.clock_watch.peer_down(&peer);
         self.links.inbox.peer_down(&peer);
         self.links.outbox.peer_down(peer);
         self.links.deliveries.peer_down(peer);
@@ -179,7 +188,7 @@ impl Kernel {
         if refuses && self.links.outbox.pending(&peer) >= UNACKED_REFUSALS_MAX {
             return;
         }
-        let now = self.now;
+        let now = self.now.monotonic;
         let links = &mut self.links;
         links.unacked += 1;
         links
@@ -198,7 +207,7 @@ impl Kernel {
     }
 
     pub(crate) fn on_session_ack(&mut self, peer: PartyId, upto: u64) {
-        let now = self.now;
+        let now = self.now.monotonic;
         let links = &mut self.links;
         let before = links.outbox.pending(&peer);
         let known = links.outbox.ack(peer, upto, now, &mut links.outbox_out);
@@ -223,13 +232,7 @@ impl Kernel {
         body: Vec<u8>,
     ) {
         let id = RequestId { flow, effect };
-        if party == self.my_id {
-            let service = service as u8;
-            let request = PeerMessage::Request { id, service, body };
-            self.send(party, Priority::Normal, request);
-            return;
-        }
-        let now = self.now;
+        let now = self.now.monotonic;
         let links = &mut self.links;
         links
             .requests
@@ -238,10 +241,7 @@ impl Kernel {
 
     /// An answer came; whether anybody waits for it.
     pub(crate) fn request_answered(&mut self, id: &RequestId, peer: &PartyId) -> bool {
-        if *peer == self.my_id {
-            return true;
-        }
-        let now = self.now;
+        let now = self.now.monotonic;
         let links = &mut self.links;
         links
             .requests
@@ -249,18 +249,20 @@ impl Kernel {
     }
 
     pub(crate) fn request_must_wait(&mut self, id: &RequestId, peer: &PartyId, eta_ms: u64) {
-        self.links.requests.wait(id, peer, eta_ms, self.now);
+        self.links
+            .requests
+            .wait(id, peer, eta_ms, self.now.monotonic);
     }
 
     pub(crate) fn forget_request(&mut self, flow: FlowId, effect: u32) {
-        let now = self.now;
+        let now = self.now.monotonic;
         let links = &mut self.links;
         let id = RequestId { flow, effect };
         links.requests.cancel(&id, now, &mut links.request_out);
     }
 
     pub(crate) fn forget_requests_of(&mut self, flow: FlowId) {
-        let now = self.now;
+        let now = self.now.monotonic;
         let links = &mut self.links;
         links
             .requests
@@ -279,7 +281,7 @@ impl Kernel {
                 .deliveries
                 .push(*peer, id, bytes, &mut links.delivery_out);
             links.owed.add(*peer, id);
-            links.ahead.owe(*peer, self.now);
+            links.ahead.owe(*peer, self.now.monotonic);
         }
     }
 
@@ -320,14 +322,14 @@ impl Kernel {
         if refused {
             self.clients.refused(id);
         }
-        self.links.ahead.answered(&peer, self.now);
+        self.links.ahead.answered(&peer, self.now.monotonic);
         if self.links.owed.answered(&peer, id) {
             self.on_all_delivered(id);
         }
     }
 
     pub(crate) fn links_on_time(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
-        let now = self.now;
+        let now = self.now.monotonic;
         let links = &mut self.links;
         links.outbox.timer(now, &mut links.outbox_out);
         links.deliveries.timer(now);
@@ -337,7 +339,7 @@ impl Kernel {
 
     /// What is left to say at the end of a round.
     pub(crate) fn links_end_round(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
-        let now = self.now;
+        let now = self.now.monotonic;
         let links = &mut self.links;
         links.inbox.end_of_round(&mut links.inbox_out);
         links.deliveries.end_of_round(now, &mut links.delivery_out);

@@ -90,7 +90,7 @@ impl Kernel {
         let result = match (self.look_ups.asked.remove(&effect), found) {
             (Some(Asked::Linear), Found::States(states)) => EffectResult::States(states),
             (Some(Asked::Lock(_, locked)), Found::Consumed(Some(state))) => {
-                let out = self.selection.unlock(flow.0, &locked, self.now);
+                let out = self.selection.unlock(flow.0, &locked, self.now.monotonic);
                 self.on_selection(out);
                 failed(&SelectionError::StateConsumed { state })
             }

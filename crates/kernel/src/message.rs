@@ -25,6 +25,8 @@ pub enum ServiceId {
     Notarise = 1,
     /// A part of a back chain; body: [`FetchRequest`], answer: [`FetchResponse`].
     Fetch = 2,
+    /// (3 is left to the transfer of files.) What the peer's clock shows; no body, answer: a `primitives::Timestamp`.
+    Clock = 4,
 }
 
 /// The answer to a request.

@@ -78,7 +78,7 @@ impl Kernel {
             self.reply(token, Reply::Rejected(rejection));
             return Ok(());
         }
-        let at = self.now;
+        let at = self.now.wall;
         let mut note = [0; 12];
         note[..8].copy_from_slice(&at.as_ms().to_be_bytes());
         note[8..].copy_from_slice(&salt);

@@ -9,6 +9,7 @@ use ledger::{NotaryError, NotaryResponse, PartyId, Rejection, SignedTransaction,
 use primitives::{Decode, Encode, PublicKey};
 
 use crate::chains::resolution_of;
+use crate::clocks::asking_of;
 use crate::errors;
 use crate::event::Priority;
 use crate::fetch;
@@ -77,6 +78,8 @@ impl Kernel {
         let answer = if service == ServiceId::Notarise as u8 && self.desk.is_some() {
             self.on_notarise(peer, id, body, reads)?;
             return Ok(());
+        } else if service == ServiceId::Clock as u8 {
+            self.tell_clock()
         } else if service == ServiceId::Fetch as u8 {
             match FetchRequest::from_bytes(body) {
                 Ok(request) if !self.may_fetch(peer, &request, reads)? => {
@@ -152,6 +155,10 @@ impl Kernel {
         answer: Answer,
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
+        if let Some(number) = asking_of(&id) {
+            self.on_clock_told(number, peer, &answer);
+            return Ok(());
+        }
         if let Answer::Wait(eta_ms) = answer {
             self.request_must_wait(&id, &peer, eta_ms);
             return Ok(());

@@ -245,7 +245,7 @@ impl Kernel {
                     let bytes_max = self.options.outbox.window_bytes_max;
                     let (rows, more) =
                         rows_after(reads, Table::Outbox, &peer, after, limit, bytes_max)?;
-                    let now = self.now;
+                    let now = self.now.monotonic;
                     let links = &mut self.links;
                     links
                         .outbox

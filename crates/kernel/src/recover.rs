@@ -2,7 +2,7 @@
 
 use flow::{FlowId, MissingVersion, Rehydrate};
 use ledger::{SignedTransaction, StateAndRef, StateRef, TxId};
-use primitives::{Decode, Timestamp};
+use primitives::{Decode, Moment, Timestamp};
 use thiserror::Error;
 
 use crate::book::{Book, decode_row};
@@ -17,7 +17,7 @@ use crate::options::KernelOptions;
 use crate::pages::{after, row_page};
 use crate::port::{Reads, StoreFailure, Table};
 use crate::room::Room;
-use crate::rows::{META_QUARANTINE, prefix_end, split_journal_row, state_ref_of};
+use crate::rows::{META_JUDGED, META_QUARANTINE, prefix_end, split_journal_row, state_ref_of};
 use crate::schedule::Schedule;
 
 /// Rows read at once.
@@ -87,17 +87,21 @@ impl Kernel {
         mut options: KernelOptions,
         identity: Identity,
         reads: &dyn Reads,
-        now: Timestamp,
+        now: Moment,
         out: &mut Vec<Action>,
     ) -> Result<Self, OpenError> {
         Room::of(identity.network.parameters()).keep(&mut options);
         let book = Book::open(reads, options.transactions_bytes)?;
         let key_book = crate::own_keys::KeyBook::open(reads, options.fresh_keys_bytes)?;
         let links = Links::open(&options, reads)?;
+        let judged = reads.get(Table::Meta, META_JUDGED)?;
+        let judged = judged.and_then(|row| Timestamp::from_bytes(&row).ok());
+        let judged = judged.unwrap_or(Timestamp::EPOCH);
         let desk = options
             .notary
-            .map(|notary| Desk::new(notary, identity.me.clone(), now));
+            .map(|notary| Desk::new(notary, identity.me.clone(), judged));
         let mut kernel = Kernel::assemble(options, identity, book, key_book, links, desk, now);
+        kernel.serve_itself();
         kernel.consents = Consents::open(kernel.options.consent.clone(), reads)?;
         kernel.consumed = ConsumedIndex::open(reads, kernel.book.last_seq())?;
         kernel.equivocations = Equivocations::open(reads)?;
@@ -201,10 +205,10 @@ impl Kernel {
         {
             let caller = Caller::from_bytes(&start.caller).ok();
             live.client = caller.as_ref().and_then(client_of);
-            let place = self
-                .starts
-                .admission
-                .take(&start.flow, start.args.len(), self.now);
+            let place =
+                self.starts
+                    .admission
+                    .take(&start.flow, start.args.len(), self.now.monotonic);
             live.place = Some(place);
         }
         self.clients.resume(flow, live);

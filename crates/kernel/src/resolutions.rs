@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
 
 use ledger::{PartyId, TxId};
-use primitives::Timestamp;
+use primitives::Monotonic;
 
 use crate::intake::ItemId;
 use crate::message::FETCH_WANTED_MAX;
@@ -27,7 +27,7 @@ pub struct Running {
     /// Everybody who waits for some part of it, the primary among them.
     pub waiting: BTreeSet<ItemId>,
     /// When the peer answered last.
-    progress_at: Timestamp,
+    progress_at: Monotonic,
 }
 
 /// See the module.
@@ -94,7 +94,7 @@ impl Resolutions {
         root: TxId,
         missing: BTreeSet<TxId>,
         bytes_max: u64,
-        now: Timestamp,
+        now: Monotonic,
     ) -> u64 {
         let number = self.next;
         self.next = self.next.wrapping_add(1);
@@ -165,7 +165,7 @@ impl Resolutions {
     }
 
     /// The peer has answered.
-    pub fn progressed(&mut self, number: u64, found: &[TxId], spilled: &[TxId], now: Timestamp) {
+    pub fn progressed(&mut self, number: u64, found: &[TxId], spilled: &[TxId], now: Monotonic) {
         let Some(running) = self.running.get_mut(&number) else {
             return;
         };
@@ -269,7 +269,7 @@ impl Resolutions {
     }
 
     /// A resolution that has to give up its place: others wait, and its peer is gone or silent.
-    pub fn stalled(&self, now: Timestamp) -> Option<u64> {
+    pub fn stalled(&self, now: Monotonic) -> Option<u64> {
         if !self.is_short_of_places() {
             return None;
         }
@@ -300,7 +300,7 @@ impl Resolutions {
     }
 
     /// When [`Resolutions::stalled`] has to be asked again.
-    pub fn next_stall(&self) -> Option<Timestamp> {
+    pub fn next_stall(&self) -> Option<Monotonic> {
         if !self.is_short_of_places() {
             return None;
         }
@@ -313,12 +313,12 @@ impl Resolutions {
     }
 }
 
-fn stalls_at(running: &Running) -> Timestamp {
+fn stalls_at(running: &Running) -> Monotonic {
     if running.resolution.missing().is_empty() {
-        return Timestamp::MAX;
+        return Monotonic::MAX;
     }
     running
         .progress_at
         .plus_ms(RESOLUTION_STALL_MS)
-        .unwrap_or(Timestamp::MAX)
+        .unwrap_or(Monotonic::MAX)
 }

@@ -147,7 +147,7 @@ impl Kernel {
     /// Something that an operator should read about a peer, unless the log has heard enough of that peer. What the peer
     /// itself wrote is escaped.
     pub(crate) fn complain(&mut self, code: &'static str, peer: PartyId, what: &str) {
-        if let Some(silent) = self.complaints.may_tell(peer, self.now) {
+        if let Some(silent) = self.complaints.may_tell(peer, self.now.monotonic) {
             let more = match silent {
                 0 => String::new(),
                 n => format!(" (and {n} lines before it that were not written)"),
@@ -201,13 +201,13 @@ impl Kernel {
                 self.book.durable(id);
             }
             if !done.changes.is_empty() {
-                let out = self.selection.apply(done.changes, self.now);
+                let out = self.selection.apply(done.changes, self.now.monotonic);
                 self.on_selection(out);
             }
         }
         self.intake.resolutions.committed(number);
         if let Some(desk) = &mut self.desk {
-            desk.committed(number, self.now);
+            desk.committed(number, self.now.monotonic);
         }
         self.clients.committed(number);
         self.consumed.committed(number);

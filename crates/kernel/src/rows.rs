@@ -8,6 +8,8 @@ use primitives::{Decode, DecodeError, Decoder, Domain, Encode, Encoder, Hash, Ti
 pub const META_EPOCH: &[u8] = b"epoch";
 /// Prefix of rows `quarantine/` + state ref: own states that the notary says are consumed.
 pub const META_QUARANTINE: &[u8] = b"quarantine/";
+/// Key of the row with the latest time at which this notary judged the window of a transaction that it accepted.
+pub const META_JUDGED: &[u8] = b"judged";
 /// Prefix of rows `inbound/` + peer: the peer's epoch and the last session message accepted from it.
 pub const META_INBOUND: &[u8] = b"inbound/";
 /// Prefix of rows `lacking/` + name: how many unconsumed states of a contract there were when the node was started without it.

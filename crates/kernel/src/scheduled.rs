@@ -80,7 +80,7 @@ impl Kernel {
         while !self.starts.is_draining()
             && !self.keeps_too_many()
             && self.starts.queue.len() < self.options.start_queue_max
-            && let Some((due, flow)) = self.schedule.due(self.now, reads)?
+            && let Some((due, flow)) = self.schedule.due(self.now.wall, reads)?
         {
             if !self.identity.flows.is_schedulable(&flow) {
                 let text = format!("'{flow}' is not registered as a flow that states may schedule");
@@ -165,7 +165,7 @@ impl Kernel {
         let (state, commit) = (due.1, self.commits.next());
         self.figures.scheduled_refused += 1;
         // The log is spared what a counterparty may write into any number of states.
-        if let Some(silent) = self.complaints.may_tell(self.my_id, self.now) {
+        if let Some(silent) = self.complaints.may_tell(self.my_id, self.now.monotonic) {
             let shown = name.escape_debug();
             let text = format!(
                 "the flow '{shown}' that the state {state} has scheduled is not started: {} ({}); {silent} lines before it were not written",

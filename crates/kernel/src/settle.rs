@@ -241,9 +241,11 @@ impl Kernel {
     ) -> Result<(), StoreFailure> {
         let id = transaction.id();
         self.refer_files(transaction, reads)?;
-        let seq = self
-            .book
-            .record(Arc::clone(transaction), self.now, &mut self.round.batch);
+        let seq = self.book.record(
+            Arc::clone(transaction),
+            self.now.wall,
+            &mut self.round.batch,
+        );
         self.figures.transactions_recorded += 1;
         self.round.recorded.push(id);
         let inputs = transaction.wire().inputs();
@@ -266,7 +268,7 @@ impl Kernel {
         self.schedule_recorded(transaction.wire(), &changes, reads)?;
         if !changes.is_empty() {
             self.round.changes.extend(changes.iter().cloned());
-            let at = self.now;
+            let at = self.now.wall;
             self.round.then.push(Action::View {
                 seq,
                 id,

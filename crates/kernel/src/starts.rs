@@ -4,7 +4,7 @@
 //! round in which it runs. So a start that waited when the node went down is as if it had never been sent.
 
 use flow::{FlowId, StartRecord};
-use primitives::{Decode, Encode, Hash, Timestamp};
+use primitives::{Decode, Encode, Hash, Monotonic};
 
 use crate::admission::{Admission, Room, WAITING_PART, Weight};
 use crate::clients::{Caller, LiveFlow, start_digest};
@@ -60,14 +60,14 @@ impl Starts {
     }
 
     /// When to look again whether peers have caught up, should nothing else happen: one of them may have gone silent.
-    pub(crate) fn look_again(&self, now: Timestamp) -> Option<Timestamp> {
+    pub(crate) fn look_again(&self, now: Monotonic) -> Option<Monotonic> {
         (self.admission.is_held_up() && self.queue.len() > 0)
             .then(|| now.plus_ms(LOOK_AGAIN_MS))
             .flatten()
     }
 
     /// A flow gives up its place.
-    pub(crate) fn free_place(&mut self, weight: Weight, now: Timestamp) {
+    pub(crate) fn free_place(&mut self, weight: Weight, now: Monotonic) {
         self.admission.free(weight, now);
         self.may_run = true;
     }
@@ -246,7 +246,10 @@ impl Kernel {
             return;
         }
         self.figures.flows_started += 1;
-        let place = self.starts.admission.take(&flow_name, args, self.now);
+        let place = self
+            .starts
+            .admission
+            .take(&flow_name, args, self.now.monotonic);
         self.clients.begin(
             flow,
             LiveFlow {
@@ -281,7 +284,7 @@ impl Kernel {
             version,
             args: start.args,
             seed: start.seed,
-            at: self.now,
+            at: self.now.wall,
             origin: None,
             caller: caller.to_bytes(),
         }

@@ -23,8 +23,8 @@ use ledger::{
     NotaryError, NotaryRequest, NotaryResponse, PartyId, Rejection, SignedTransaction,
     StateConflict, TxId, VerifiedTransaction, consuming_hash,
 };
-use notary::{Request, Subject};
-use primitives::{PublicKey, Signature, SignatureContext, SignedMessage, Timestamp};
+use notary::{Arrival, Request, Subject};
+use primitives::{PublicKey, Signature, SignatureContext, SignedMessage};
 
 use crate::desk::Rows;
 use crate::event::Priority;
@@ -73,7 +73,7 @@ impl Asks {
 struct Whole {
     transaction: Arc<SignedTransaction>,
     asks: Asks,
-    arrived: Timestamp,
+    arrived: Arrival,
     asked: (PartyId, RequestId),
     /// Once it is verified.
     item: Option<ItemId>,

@@ -10,7 +10,7 @@ use ledger::{
     TransactionBuilder, TransactionState, TxId,
 };
 use notary::{ConsumedSet, Notary, NotaryOptions, Request, Subject};
-use primitives::{Domain, Hash, KeyPair, Scheme, SignatureContext, Timestamp};
+use primitives::{Domain, Hash, KeyPair, Moment, Scheme, SignatureContext};
 
 #[derive(Default)]
 struct Consumed {
@@ -70,8 +70,8 @@ fn main() {
     let me = Party::new(name, key.public().clone());
     for (count, states) in [(50_000u64, 1), (2_000, 50)] {
         let requests = requests(count, states, &me, &key);
-        let now = Timestamp::from_ms(1);
-        let mut notary = Notary::new(NotaryOptions::default(), me.clone(), now);
+        let now = Moment::default();
+        let mut notary = Notary::new(NotaryOptions::default(), me.clone(), now.wall);
         let mut consumed = Consumed::default();
         let mut commit = 0;
         let (mut decided, mut signed) = (std::time::Duration::ZERO, 0);
@@ -89,7 +89,7 @@ fn main() {
             let ids = decision.transactions.iter().map(|(id, _)| *id);
             consumed.transactions.extend(ids);
             let began = Instant::now();
-            notary.committed(commit, now);
+            notary.committed(commit, now.monotonic);
             signed += decision.into_responses(&key).len();
             decided += began.elapsed();
         }

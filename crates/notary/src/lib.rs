@@ -9,6 +9,7 @@
 //! not durable yet is kept in mind until [`Notary::committed`], so batches may follow each other without waiting.
 
 mod batch;
+mod clock;
 mod error;
 mod notary;
 mod options;
@@ -18,6 +19,7 @@ mod record;
 mod request;
 
 pub use batch::{BatchDecision, Verdict};
+pub use clock::Arrival;
 pub use error::{AdmissionError, ERRORS};
 pub use notary::{ConsumedSet, Notary, NotaryFigures};
 pub use options::{NotaryKind, NotaryOptions};

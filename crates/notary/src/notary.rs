@@ -4,12 +4,16 @@
 //! - A state has at most one consumer, among what is durable and what is on its way together.
 //! - A transaction that was accepted once is accepted whenever it comes again.
 //! - Requests are decided in the order in which they were admitted.
+//! - No time window is judged while the clock is in doubt: what has one waits (`NotaryError::Busy`).
 
 use std::collections::{HashMap, VecDeque};
 
-use ledger::{NotaryError, Party, StateConflict, StateRef, TxId, WireTransaction, consuming_hash};
-use primitives::Timestamp;
+use ledger::{
+    NotaryError, Party, StateConflict, StateRef, TimeWindow, TxId, WireTransaction, consuming_hash,
+};
+use primitives::{Moment, Monotonic, Timestamp};
 
+use crate::clock::{Arrival, WindowClock};
 use crate::overlay::Overlay;
 use crate::rate::Rate;
 use crate::{
@@ -32,8 +36,7 @@ pub trait ConsumedSet {
 /// A request that waits, with what was decided at its arrival.
 struct Queued {
     request: Request,
-    arrived: Timestamp,
-    in_time: bool,
+    arrived: Arrival,
 }
 
 /// Gauges for the metrics.
@@ -57,12 +60,16 @@ pub struct Notary {
     queued_states: usize,
     overlay: Overlay,
     rate: Rate,
-    clock: Timestamp,
+    clock: WindowClock,
+    /// The latest time at which the window of an accepted transaction was judged, since it was last taken.
+    judged: Option<Timestamp>,
+    /// When something happened last.
+    now: Monotonic,
 }
 
 impl Notary {
-    /// A notary. Its clock starts at `now` and never steps back.
-    pub fn new(options: NotaryOptions, me: Party, now: Timestamp) -> Self {
+    /// A notary that has judged time windows at `latest` before.
+    pub fn new(options: NotaryOptions, me: Party, latest: Timestamp) -> Self {
         Self {
             options,
             me,
@@ -70,14 +77,32 @@ impl Notary {
             queued_states: 0,
             overlay: Overlay::default(),
             rate: Rate::default(),
-            clock: now,
+            clock: WindowClock::new(latest),
+            judged: None,
+            now: Monotonic::START,
         }
     }
 
     /// A request arrives: the time at which its window is judged, however long its verification takes.
-    pub fn arrive(&mut self, now: Timestamp) -> Timestamp {
-        self.clock = self.clock.max(now);
-        self.clock
+    pub fn arrive(&mut self, now: Moment) -> Arrival {
+        self.now = self.now.max(now.monotonic);
+        self.clock.arrive(now.wall)
+    }
+
+    /// The machine's clock is in doubt, or no longer.
+    pub fn doubt_clock(&mut self, in_doubt: bool) {
+        self.clock.doubt(in_doubt);
+    }
+
+    /// By how much the machine's clock is behind the latest judgement of a window, in milliseconds.
+    pub fn clock_behind_ms(&self, wall: Timestamp) -> u64 {
+        self.clock.behind_ms(wall)
+    }
+
+    /// The latest time at which the window of an accepted transaction was judged, if it has changed since the last call. To
+    /// be written with the batch, for [`Notary::new`] to go on from.
+    pub fn take_judged(&mut self) -> Option<Timestamp> {
+        self.judged.take()
     }
 
     /// Whether requests of this form are taken: before anything of a wrong one is kept.
@@ -95,30 +120,21 @@ impl Notary {
 
     /// What is wrong with a transaction that this notary has not accepted before, whether it is valid or not: another
     /// notary's, too many states, too early or too late.
-    pub fn look_over(&self, wire: &WireTransaction, arrived: Timestamp) -> Result<(), NotaryError> {
+    pub fn look_over(&self, wire: &WireTransaction, arrived: Arrival) -> Result<(), NotaryError> {
         let states = wire.inputs().len().saturating_add(wire.references().len());
         self.check_bounds(wire.notary(), states)?;
-        match wire.time_window() {
-            Some(window) if !window.contains(arrived) => Err(NotaryError::TimeWindowInvalid {
-                now: arrived,
-                window: *window,
-            }),
-            _ => Ok(()),
-        }
+        wire.time_window()
+            .map_or(Ok(()), |window| judge_window(window, arrived))
     }
 
     /// Takes a request in; its time window is judged now. An error is the answer to the request.
-    pub fn admit(&mut self, request: Request, now: Timestamp) -> Result<(), NotaryError> {
+    pub fn admit(&mut self, request: Request, now: Moment) -> Result<(), NotaryError> {
         let arrived = self.arrive(now);
         self.admit_arrived(request, arrived)
     }
 
     /// Takes a request in that [arrived](Notary::arrive) earlier. An error is the answer to the request.
-    pub fn admit_arrived(
-        &mut self,
-        request: Request,
-        arrived: Timestamp,
-    ) -> Result<(), NotaryError> {
+    pub fn admit_arrived(&mut self, request: Request, arrived: Arrival) -> Result<(), NotaryError> {
         self.check_form(!matches!(request.subject, Subject::TearOff(_)))?;
         self.check_bounds(request.subject.notary(), request.subject.states())?;
         let weight = request.subject.weight();
@@ -128,12 +144,7 @@ impl Notary {
             let eta_ms = self.eta_ms();
             return Err(NotaryError::Busy { eta_ms });
         }
-        let window = request.subject.time_window();
-        self.queue.push_back(Queued {
-            in_time: window.is_none_or(|window| window.contains(arrived)),
-            arrived,
-            request,
-        });
+        self.queue.push_back(Queued { request, arrived });
         self.queued_states = states;
         Ok(())
     }
@@ -199,17 +210,17 @@ impl Notary {
     }
 
     /// Every commit up to this number is durable.
-    pub fn committed(&mut self, upto: u64, now: Timestamp) {
-        self.clock = self.clock.max(now);
+    pub fn committed(&mut self, upto: u64, now: Monotonic) {
+        self.now = self.now.max(now);
         let states = self.overlay.committed(upto);
         if states > 0 {
-            self.rate.committed(self.clock, states);
+            self.rate.committed(self.now, states);
         }
     }
 
     /// How long a new request would wait, about: twice the queue at the rate of late.
     pub fn eta_ms(&mut self) -> u64 {
-        let eta = self.rate.eta_ms(self.clock, self.queued_states);
+        let eta = self.rate.eta_ms(self.now, self.queued_states);
         eta.unwrap_or(self.options.eta_unknown_ms)
     }
 
@@ -264,18 +275,19 @@ impl Notary {
             )));
         }
         if let Some(window) = subject.time_window()
-            && !queued.in_time
+            && let Err(error) = judge_window(window, queued.arrived)
         {
-            return Ok(Some(NotaryError::TimeWindowInvalid {
-                now: queued.arrived,
-                window: *window,
-            }));
+            return Ok(Some(error));
         }
         let mut conflicts = Vec::new();
         self.find_conflicts(subject.inputs(), false, set, &mut conflicts)?;
         self.find_conflicts(subject.references(), true, set, &mut conflicts)?;
         if !conflicts.is_empty() {
             return Ok(Some(NotaryError::conflict(conflicts)));
+        }
+        if subject.time_window().is_some() {
+            debug_assert!(queued.arrived.can_judge, "its window was judged");
+            self.judged = self.judged.max(Some(queued.arrived.at));
         }
         self.overlay.accept(id, subject.inputs(), subject.weight());
         let rows = subject.inputs().iter().map(|input| (*input, id));
@@ -284,7 +296,7 @@ impl Notary {
             requester,
             key,
             signature,
-            at: queued.arrived,
+            at: queued.arrived.at,
         };
         decision.transactions.push((id, record));
         Ok(None)
@@ -312,4 +324,21 @@ impl Notary {
         }
         Ok(())
     }
+}
+
+/// What a requester whose window cannot be judged now is told to wait.
+const UNJUDGED_WAIT_MS: u64 = 5_000;
+
+fn judge_window(window: &TimeWindow, arrived: Arrival) -> Result<(), NotaryError> {
+    if !arrived.can_judge {
+        let eta_ms = UNJUDGED_WAIT_MS;
+        return Err(NotaryError::Busy { eta_ms });
+    }
+    if window.contains(arrived.at) {
+        return Ok(());
+    }
+    Err(NotaryError::TimeWindowInvalid {
+        now: arrived.at,
+        window: *window,
+    })
 }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use primitives::Timestamp;
+use primitives::Monotonic;
 
 /// Commits remembered.
 const COMMITS_MAX: usize = 64;
@@ -14,19 +14,19 @@ const ETA_MAX_MS: u64 = 600_000;
 /// The last commits.
 #[derive(Debug, Default)]
 pub(crate) struct Rate {
-    commits: VecDeque<(Timestamp, u64)>,
+    commits: VecDeque<(Monotonic, u64)>,
     states: u64,
     /// When the span of the remembered commits began.
-    since: Timestamp,
+    since: Monotonic,
 }
 
 impl Rate {
     /// So many states were committed.
-    pub(crate) fn committed(&mut self, now: Timestamp, states: usize) {
+    pub(crate) fn committed(&mut self, now: Monotonic, states: usize) {
         self.forget_old(now);
         if self.commits.is_empty() {
             // The first commit after a pause took less than this, so the rate is not overstated.
-            self.since = now.minus_ms(1_000).unwrap_or(Timestamp::EPOCH);
+            self.since = now.minus_ms(1_000).unwrap_or(Monotonic::START);
         }
         if self.commits.len() == COMMITS_MAX {
             self.drop_oldest();
@@ -37,7 +37,7 @@ impl Rate {
     }
 
     /// Twice the time that `queued` states take at the rate of late; `None` if there is no rate.
-    pub(crate) fn eta_ms(&mut self, now: Timestamp, queued: usize) -> Option<u64> {
+    pub(crate) fn eta_ms(&mut self, now: Monotonic, queued: usize) -> Option<u64> {
         self.forget_old(now);
         if self.states == 0 {
             return None;
@@ -51,7 +51,7 @@ impl Rate {
         )
     }
 
-    fn forget_old(&mut self, now: Timestamp) {
+    fn forget_old(&mut self, now: Monotonic) {
         while let Some((at, _)) = self.commits.front()
             && now.since_ms(*at).is_some_and(|age| age > OLDEST_MS)
         {
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn the_wait_is_twice_the_queue_at_the_rate_of_late() {
-        let at = Timestamp::from_ms;
+        let at = Monotonic::from_ms;
         // (commits as (time, states), now, queued, eta)
         type Row<'a> = (&'a [(u64, usize)], u64, usize, Option<u64>);
         let table: &[Row<'_>] = &[

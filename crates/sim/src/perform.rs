@@ -8,7 +8,7 @@ use primitives::{Decode, Encode};
 use crate::Bug;
 use crate::clients::Next;
 use crate::committer::Pending;
-use crate::town::{BEGINNING_MS, NOTARY, SHORT};
+use crate::town::{NOTARY, SHORT};
 use crate::trace::short;
 use crate::view::Job;
 use crate::world::{What, World};
@@ -68,8 +68,7 @@ impl World {
         let wakeup = kernel.next_wakeup();
         self.perform(node, out);
         if let Some(at) = wakeup.filter(|_| self.nodes[node].is_up()) {
-            let began_ms = BEGINNING_MS + self.nodes[node].ahead_ms;
-            let at_us = at.as_ms().saturating_sub(began_ms).saturating_mul(1_000);
+            let at_us = at.as_ms().saturating_mul(1_000);
             self.round_at(node, at_us.max(self.now_us + 20));
         }
     }

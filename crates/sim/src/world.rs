@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use kernel::Event;
-use primitives::Timestamp;
+use primitives::{Moment, Monotonic, Timestamp};
 
 use crate::auditor::Auditor;
 use crate::chance::Chance;
@@ -286,9 +286,13 @@ impl World {
         }
     }
 
-    /// The time on a node's clock.
-    pub(crate) fn clock(&self, node: usize) -> Timestamp {
-        Timestamp::from_ms(BEGINNING_MS + self.nodes[node].ahead_ms + self.now_us / 1_000)
+    /// What the clocks of a node show.
+    pub(crate) fn clock(&self, node: usize) -> Moment {
+        let ms = self.now_us / 1_000;
+        Moment::new(
+            Monotonic::from_ms(ms),
+            Timestamp::from_ms(BEGINNING_MS + self.nodes[node].ahead_ms + ms),
+        )
     }
 
     pub(crate) fn note(&mut self, node: usize, what: std::fmt::Arguments<'_>) {

@@ -10,7 +10,7 @@ use ledger::{
     Constraint, ContractName, Fungible, LegalName, Party, SelectionRequest, StateAndRef,
     StateFacts, StateRef, TokenId, TransactionState, TxId,
 };
-use primitives::{Domain, Hash, PublicKey, Timestamp};
+use primitives::{Domain, Hash, Monotonic, PublicKey};
 use vault::{
     CoinPosition, CoinRow, Consumed, Produced, RefillRequest, Selection, SelectionOptions,
     SelectionOutput, ViewChange,
@@ -25,8 +25,8 @@ struct View {
     rows: u64,
 }
 
-fn now() -> Timestamp {
-    Timestamp::from_ms(1)
+fn now() -> Monotonic {
+    Monotonic::from_ms(1)
 }
 
 fn token() -> TokenId {

@@ -116,9 +116,9 @@ impl FlowEngine {
         &self.registry
     }
 
-    /// Sets the time that flows see; call it before each round. It never steps back.
+    /// Sets the time that flows see; call it before each round. It follows the wall clock, back too if that is set back.
     pub fn set_now(&mut self, now: Timestamp) {
-        self.now = self.now.max(now);
+        self.now = now;
     }
 
     /// Sets the network map for flows that start from now on.

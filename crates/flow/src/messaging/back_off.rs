@@ -1,7 +1,7 @@
 //! How long to wait before something is sent again: 1.8 times longer each time, with a jitter that replays.
 
 use ledger::PartyId;
-use primitives::Timestamp;
+use primitives::Monotonic;
 
 use crate::digest::Digest;
 
@@ -41,8 +41,8 @@ pub(super) fn spread(peer: &PartyId) -> u64 {
 }
 
 /// So many milliseconds later, at most the end of time.
-pub(super) fn later(now: Timestamp, ms: u64) -> Timestamp {
-    now.plus_ms(ms).unwrap_or(Timestamp::MAX)
+pub(super) fn later(now: Monotonic, ms: u64) -> Monotonic {
+    now.plus_ms(ms).unwrap_or(Monotonic::MAX)
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use ledger::{PartyId, Rejection, TxId};
-use primitives::Timestamp;
+use primitives::Monotonic;
 
 use super::BackOff;
 use super::back_off::{later, spread};
@@ -134,7 +134,7 @@ pub enum DeliveryAction {
 pub struct Deliveries {
     options: DeliveryOptions,
     peers: BTreeMap<PartyId, Participant>,
-    deadlines: BTreeSet<(Timestamp, PartyId)>,
+    deadlines: BTreeSet<(Monotonic, PartyId)>,
     /// Peers to look after at the end of the round.
     ready: BTreeSet<PartyId>,
     waiters: Waiters,
@@ -269,19 +269,19 @@ impl Deliveries {
     }
 
     /// Ends a round: sends what came into the windows, in messages of limited size.
-    pub fn end_of_round(&mut self, now: Timestamp, out: &mut Vec<DeliveryAction>) {
+    pub fn end_of_round(&mut self, now: Monotonic, out: &mut Vec<DeliveryAction>) {
         for peer in std::mem::take(&mut self.ready) {
             self.go_on(peer, now, out);
         }
     }
 
     /// The next moment at which [`timer`](Deliveries::timer) has something to do.
-    pub fn next_deadline(&self) -> Option<Timestamp> {
+    pub fn next_deadline(&self) -> Option<Monotonic> {
         self.deadlines.first().map(|(at, _)| *at)
     }
 
     /// Has windows sent again that were not answered in time; call [`end_of_round`](Deliveries::end_of_round) after it.
-    pub fn timer(&mut self, now: Timestamp) {
+    pub fn timer(&mut self, now: Monotonic) {
         while let Some((at, peer)) = self.deadlines.first().copied() {
             if at > now {
                 break;
@@ -348,7 +348,7 @@ impl Deliveries {
     }
 
     /// Sends what came into the window, asks for rows, sets the timer.
-    fn go_on(&mut self, peer: PartyId, now: Timestamp, out: &mut Vec<DeliveryAction>) {
+    fn go_on(&mut self, peer: PartyId, now: Monotonic, out: &mut Vec<DeliveryAction>) {
         let DeliveryOptions {
             message_bytes_max,
             resend,

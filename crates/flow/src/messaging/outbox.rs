@@ -13,7 +13,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ledger::PartyId;
-use primitives::Timestamp;
+use primitives::Monotonic;
 
 use super::BackOff;
 use super::back_off::{later, spread};
@@ -98,7 +98,7 @@ pub enum OutboxAction {
 pub struct Outbox {
     options: OutboxOptions,
     peers: BTreeMap<PartyId, Peer>,
-    deadlines: BTreeSet<(Timestamp, PartyId)>,
+    deadlines: BTreeSet<(Monotonic, PartyId)>,
 }
 
 #[derive(Debug)]
@@ -137,7 +137,7 @@ impl Outbox {
         &mut self,
         peer: PartyId,
         bytes: Vec<u8>,
-        now: Timestamp,
+        now: Monotonic,
         out: &mut Vec<OutboxAction>,
     ) {
         let seq = self.peer(peer).stream.push(&bytes, bytes.len());
@@ -146,7 +146,7 @@ impl Outbox {
     }
 
     /// The peer is connected.
-    pub fn peer_up(&mut self, peer: PartyId, now: Timestamp, out: &mut Vec<OutboxAction>) {
+    pub fn peer_up(&mut self, peer: PartyId, now: Monotonic, out: &mut Vec<OutboxAction>) {
         self.disarm(peer);
         self.peer(peer).stream.peer_up();
         self.go_on(peer, now, out);
@@ -164,7 +164,7 @@ impl Outbox {
         &mut self,
         peer: PartyId,
         upto: u64,
-        now: Timestamp,
+        now: Monotonic,
         out: &mut Vec<OutboxAction>,
     ) -> bool {
         let known = self.peer(peer);
@@ -197,7 +197,7 @@ impl Outbox {
         peer: PartyId,
         rows: Vec<(u64, Vec<u8>)>,
         more: bool,
-        now: Timestamp,
+        now: Monotonic,
         out: &mut Vec<OutboxAction>,
     ) {
         let rows = rows.into_iter().map(|(seq, bytes)| {
@@ -209,12 +209,12 @@ impl Outbox {
     }
 
     /// The next moment at which [`timer`](Outbox::timer) has something to do.
-    pub fn next_deadline(&self) -> Option<Timestamp> {
+    pub fn next_deadline(&self) -> Option<Monotonic> {
         self.deadlines.first().map(|(at, _)| *at)
     }
 
     /// Sends windows again that were not acknowledged in time.
-    pub fn timer(&mut self, now: Timestamp, out: &mut Vec<OutboxAction>) {
+    pub fn timer(&mut self, now: Monotonic, out: &mut Vec<OutboxAction>) {
         while let Some((at, peer)) = self.deadlines.first().copied() {
             if at > now {
                 break;
@@ -242,7 +242,7 @@ impl Outbox {
     }
 
     /// Sends what came into the window, asks for rows, sets the timer.
-    fn go_on(&mut self, peer: PartyId, now: Timestamp, out: &mut Vec<OutboxAction>) {
+    fn go_on(&mut self, peer: PartyId, now: Monotonic, out: &mut Vec<OutboxAction>) {
         let resend = self.options.resend;
         let stream = &mut self.peer(peer).stream;
         for (seq, bytes, _) in stream.take_unsent() {

@@ -10,7 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use ledger::PartyId;
-use primitives::Timestamp;
+use primitives::Monotonic;
 
 use super::BackOff;
 use super::back_off::later;
@@ -72,7 +72,7 @@ pub struct Requests {
     peers: BTreeMap<PartyId, Peer>,
     outstanding: HashMap<RequestId, Outstanding>,
     by_flow: BTreeSet<RequestId>,
-    deadlines: BTreeSet<(Timestamp, RequestId)>,
+    deadlines: BTreeSet<(Monotonic, RequestId)>,
     asked: u64,
 }
 
@@ -92,7 +92,7 @@ struct Outstanding {
     order: u64,
     in_flight: bool,
     attempts: u32,
-    deadline: Option<Timestamp>,
+    deadline: Option<Monotonic>,
 }
 
 impl Requests {
@@ -111,7 +111,7 @@ impl Requests {
         peer: PartyId,
         service: Service,
         body: Vec<u8>,
-        now: Timestamp,
+        now: Monotonic,
         out: &mut Vec<RequestAction>,
     ) {
         if self.outstanding.contains_key(&id) {
@@ -139,7 +139,7 @@ impl Requests {
         &mut self,
         id: &RequestId,
         peer: &PartyId,
-        now: Timestamp,
+        now: Monotonic,
         out: &mut Vec<RequestAction>,
     ) -> bool {
         if self
@@ -155,7 +155,7 @@ impl Requests {
     }
 
     /// The server asks for patience: the request is queued there and will take about so long.
-    pub fn wait(&mut self, id: &RequestId, peer: &PartyId, eta_ms: u64, now: Timestamp) {
+    pub fn wait(&mut self, id: &RequestId, peer: &PartyId, eta_ms: u64, now: Monotonic) {
         let back_off = self.options.resend;
         let Some(request) = self.outstanding.get_mut(id) else {
             return;
@@ -178,14 +178,14 @@ impl Requests {
     }
 
     /// A flow no longer waits for one answer.
-    pub fn cancel(&mut self, id: &RequestId, now: Timestamp, out: &mut Vec<RequestAction>) {
+    pub fn cancel(&mut self, id: &RequestId, now: Monotonic, out: &mut Vec<RequestAction>) {
         if let Some(peer) = self.remove(id) {
             self.fill(peer, now, out);
         }
     }
 
     /// A flow has ended: it waits for none of its answers.
-    pub fn cancel_flow(&mut self, flow: FlowId, now: Timestamp, out: &mut Vec<RequestAction>) {
+    pub fn cancel_flow(&mut self, flow: FlowId, now: Monotonic, out: &mut Vec<RequestAction>) {
         let first = RequestId { flow, effect: 0 };
         let last = RequestId {
             flow,
@@ -196,7 +196,7 @@ impl Requests {
     }
 
     /// The peer is connected: everything not answered is sent, as far as the cap allows.
-    pub fn peer_up(&mut self, peer: PartyId, now: Timestamp, out: &mut Vec<RequestAction>) {
+    pub fn peer_up(&mut self, peer: PartyId, now: Monotonic, out: &mut Vec<RequestAction>) {
         self.peer_down(peer);
         self.peers.entry(peer).or_default().up = true;
         self.fill(peer, now, out);
@@ -221,12 +221,12 @@ impl Requests {
     }
 
     /// The next moment at which [`timer`](Requests::timer) has something to do.
-    pub fn next_deadline(&self) -> Option<Timestamp> {
+    pub fn next_deadline(&self) -> Option<Monotonic> {
         self.deadlines.first().map(|(at, _)| *at)
     }
 
     /// Sends requests again that were not answered in time.
-    pub fn timer(&mut self, now: Timestamp, out: &mut Vec<RequestAction>) {
+    pub fn timer(&mut self, now: Monotonic, out: &mut Vec<RequestAction>) {
         while let Some((at, id)) = self.deadlines.first().copied() {
             if at > now {
                 break;
@@ -245,7 +245,7 @@ impl Requests {
     }
 
     /// Sends from the queue as far as the cap allows.
-    fn fill(&mut self, peer: PartyId, now: Timestamp, out: &mut Vec<RequestAction>) {
+    fn fill(&mut self, peer: PartyId, now: Monotonic, out: &mut Vec<RequestAction>) {
         loop {
             let Some(known) = self.peers.get_mut(&peer) else {
                 return;
@@ -261,7 +261,7 @@ impl Requests {
         }
     }
 
-    fn send(&mut self, id: RequestId, now: Timestamp, out: &mut Vec<RequestAction>) {
+    fn send(&mut self, id: RequestId, now: Monotonic, out: &mut Vec<RequestAction>) {
         let back_off = self.options.resend;
         let Some(request) = self.outstanding.get_mut(&id) else {
             return;

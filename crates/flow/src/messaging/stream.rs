@@ -13,7 +13,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use primitives::Timestamp;
+use primitives::Monotonic;
 
 /// Rows of a peer kept in mind that it does not answer while it answers others. Of more, the oldest come again when the peer
 /// connects next.
@@ -54,7 +54,7 @@ pub(super) struct Stream<T> {
     /// The first number that has not been sent since the peer came up, or since a timer.
     unsent: u64,
     pub(super) attempts: u32,
-    pub(super) deadline: Option<Timestamp>,
+    pub(super) deadline: Option<Monotonic>,
 }
 
 impl<T: Clone> Stream<T> {

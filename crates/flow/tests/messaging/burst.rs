@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use flow::messaging::{Deliveries, DeliveryAction, DeliveryOptions, PendingDelivery};
 use ledger::{PartyId, TxId};
-use primitives::Timestamp;
+use primitives::Monotonic;
 
 fn id(number: u64) -> TxId {
     let mut bytes = [0; 32];
@@ -38,7 +38,7 @@ fn check(bytes: usize, total: u64, per_round: u64, answers: usize) {
         let ids: Vec<TxId> = sent.drain(..sent.len().min(answers)).collect();
         answered += ids.len() as u64;
         deliveries.delivered(peer, &ids, &mut out);
-        deliveries.end_of_round(Timestamp::from_ms(round), &mut out);
+        deliveries.end_of_round(Monotonic::from_ms(round), &mut out);
         idle = if out.is_empty() { idle + 1 } else { 0 };
         for action in out {
             match action {

@@ -8,7 +8,7 @@ mod properties;
 mod requests;
 
 use ledger::{PartyId, TxId};
-use primitives::{Hash, Timestamp};
+use primitives::{Hash, Monotonic};
 
 pub(crate) fn peer(name: char) -> PartyId {
     PartyId::from_hash(Hash::plain(&[name as u8]))
@@ -24,6 +24,6 @@ pub(crate) fn tx(n: u8) -> TxId {
     TxId::from_hash(Hash::from_bytes([n; 32]))
 }
 
-pub(crate) fn at(ms: u64) -> Timestamp {
-    Timestamp::from_ms(ms)
+pub(crate) fn at(ms: u64) -> Monotonic {
+    Monotonic::from_ms(ms)
 }

@@ -59,7 +59,7 @@ impl Kernel {
             }
             None => FileRow {
                 size: stored.size,
-                stored_at: self.now,
+                stored_at: self.now.wall,
                 origin: FileOrigin::Uploaded { user: user.clone() },
                 trusted: true,
                 trust_by: Some(user),
@@ -89,7 +89,7 @@ impl Kernel {
         if self.files.get(&hash, reads)?.is_none() {
             let row = FileRow {
                 size,
-                stored_at: self.now,
+                stored_at: self.now.wall,
                 origin: FileOrigin::Received { from: peer },
                 trusted: self.options.trust_peers.contains(&peer),
                 trust_by: None,
@@ -173,7 +173,7 @@ impl Kernel {
         self.figures.files_failed += 1;
         match failure {
             FileFailure::Unknown => {
-                self.intake.files.fault(peer, hash, 1, self.now);
+                self.intake.files.fault(peer, hash, 1, self.now.monotonic);
                 let text = format!("the peer does not give file {hash}");
                 let rejection = errors::rejection(&errors::FILE_UNAVAILABLE, text);
                 for item in self.intake.files.relying_on(&hash, &peer) {
@@ -184,7 +184,7 @@ impl Kernel {
             FileFailure::Mismatch => {
                 self.intake
                     .files
-                    .fault(peer, hash, MISMATCH_WEIGHT, self.now);
+                    .fault(peer, hash, MISMATCH_WEIGHT, self.now.monotonic);
                 let text = format!("what the peer sent as file {hash} is another file");
                 let rejection = errors::rejection(&errors::FILE_MISMATCH, text);
                 for item in self.intake.files.relying_on(&hash, &peer) {
@@ -220,7 +220,7 @@ impl Kernel {
     /// A file is asked for again after a while, but not for ever.
     fn file_comes_later(&mut self, hash: &Hash, tries: u32, why: &str) {
         if tries < FILE_TRIES_MAX {
-            self.intake.files.later(hash, self.now);
+            self.intake.files.later(hash, self.now.monotonic);
             return;
         }
         let text = format!("file {hash} was asked for {tries} times: {why}");
@@ -236,7 +236,7 @@ impl Kernel {
                 self.leave_unanswered(item, code, rejection.clone());
             }
         }
-        self.intake.files.later(hash, self.now);
+        self.intake.files.later(hash, self.now.monotonic);
     }
 
     /// A user takes a file away.

@@ -81,7 +81,7 @@ impl Kernel {
             self.refuse(item, errors::rejection(&errors::FILE_MISSING, text));
             return Ok(true);
         };
-        let barred = |hash: &&Hash| self.intake.files.is_barred(&peer, hash, self.now);
+        let barred = |hash: &&Hash| self.intake.files.is_barred(&peer, hash, self.now.monotonic);
         if let Some(hash) = missing.iter().find(barred) {
             let text = format!("the peer did not give file {hash} of late");
             let rejection = errors::rejection(&errors::FILE_UNAVAILABLE, text);
@@ -103,10 +103,10 @@ impl Kernel {
 
     /// Asks for what is waited for, and says what nobody waits for any more.
     fn tend_files(&mut self) {
-        if !self.intake.files.is_touched(self.now) {
+        if !self.intake.files.is_touched(self.now.monotonic) {
             return;
         }
-        let (asks, abandoned) = self.intake.files.tend(self.now);
+        let (asks, abandoned) = self.intake.files.tend(self.now.monotonic);
         let parameters = self.identity.network.parameters();
         let max = parameters.max_attachment_bytes;
         let together_max = parameters.max_transaction_attachment_bytes;

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use flow::messaging::BackOff;
 use ledger::{PartyId, TxId};
-use primitives::{Hash, Timestamp};
+use primitives::{Hash, Monotonic};
 
 use crate::cache::GenerationCache;
 use crate::intake::ItemId;
@@ -58,7 +58,7 @@ struct Fetch {
     offered: Option<u64>,
     tries: u32,
     /// When it is asked for again.
-    again: Option<Timestamp>,
+    again: Option<Monotonic>,
 }
 
 /// Something to ask a peer for.
@@ -78,8 +78,8 @@ pub(crate) struct FileWaits {
     fetches: HashMap<Hash, Fetch>,
     /// To be asked for, or given up because nobody waits any more.
     touched: BTreeSet<Hash>,
-    times: BTreeSet<(Timestamp, Hash)>,
-    faults: GenerationCache<(PartyId, Hash), (u32, Timestamp)>,
+    times: BTreeSet<(Monotonic, Hash)>,
+    faults: GenerationCache<(PartyId, Hash), (u32, Monotonic)>,
 }
 
 impl Default for FileWaits {
@@ -184,12 +184,12 @@ impl FileWaits {
     }
 
     /// A file is asked for again after a while, longer each time.
-    pub(crate) fn later(&mut self, hash: &Hash, now: Timestamp) {
+    pub(crate) fn later(&mut self, hash: &Hash, now: Monotonic) {
         let Some(fetch) = self.fetches.get_mut(hash) else {
             return;
         };
         let delay = AGAIN.delay_ms(fetch.tries.saturating_sub(1), key(hash));
-        let at = now.plus_ms(delay).unwrap_or(Timestamp::MAX);
+        let at = now.plus_ms(delay).unwrap_or(Monotonic::MAX);
         if let Some(before) = fetch.again.replace(at) {
             self.times.remove(&(before, *hash));
         }
@@ -236,33 +236,33 @@ impl FileWaits {
     }
 
     /// A peer refused a file or sent something else. Not asked for it again for a while, longer each time.
-    pub(crate) fn fault(&mut self, peer: PartyId, hash: Hash, weight: u32, now: Timestamp) {
+    pub(crate) fn fault(&mut self, peer: PartyId, hash: Hash, weight: u32, now: Monotonic) {
         let (tries, _) = self.faults.get(&(peer, hash)).unwrap_or((0, now));
         let tries = tries.saturating_add(weight);
         let delay = FAULT.delay_ms(tries.saturating_sub(1), key(&hash));
-        let until = now.plus_ms(delay).unwrap_or(Timestamp::MAX);
+        let until = now.plus_ms(delay).unwrap_or(Monotonic::MAX);
         self.faults
             .insert((peer, hash), (tries, until), FAULT_BYTES);
     }
 
     /// Whether a peer is not asked for a file now, for what it did before.
-    pub(crate) fn is_barred(&self, peer: &PartyId, hash: &Hash, now: Timestamp) -> bool {
+    pub(crate) fn is_barred(&self, peer: &PartyId, hash: &Hash, now: Monotonic) -> bool {
         let fault = self.faults.peek(&(*peer, *hash));
         fault.is_some_and(|(_, until)| now < *until)
     }
 
     /// When something is asked for again.
-    pub(crate) fn next_time(&self) -> Option<Timestamp> {
+    pub(crate) fn next_time(&self) -> Option<Monotonic> {
         self.times.first().map(|(at, _)| *at)
     }
 
     /// Whether there is something to ask for or to give up.
-    pub(crate) fn is_touched(&self, now: Timestamp) -> bool {
+    pub(crate) fn is_touched(&self, now: Monotonic) -> bool {
         !self.touched.is_empty() || self.next_time().is_some_and(|at| at <= now)
     }
 
     /// What is to be asked for now, and what nobody waits for any more although somebody is asked for it.
-    pub(crate) fn tend(&mut self, now: Timestamp) -> (Vec<Ask>, Vec<Hash>) {
+    pub(crate) fn tend(&mut self, now: Monotonic) -> (Vec<Ask>, Vec<Hash>) {
         while let Some((at, hash)) = self.times.first().copied()
             && at <= now
         {

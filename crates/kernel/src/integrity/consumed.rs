@@ -220,7 +220,7 @@ impl Kernel {
         let row = EquivocationRow {
             state,
             brought_by: from,
-            at: self.now,
+            at: self.now.wall,
             proof,
         };
         let Ok(found) = row.proof.verify(&mut self.checker) else {

@@ -8,6 +8,7 @@ mod anonymous;
 mod back_chains;
 mod burst;
 mod chain_crashes;
+mod clocks;
 mod crashes;
 mod deliveries;
 mod drain;

@@ -1,24 +1,38 @@
-//! The node's clock: milliseconds since the epoch, never stepping back while the node runs.
+//! The node's clocks: the time of day, which can be set, and one that only goes on.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use primitives::Timestamp;
+use primitives::{Moment, Monotonic, Timestamp};
 
-/// See the module.
-#[derive(Default)]
+/// Both clocks of the machine, read together.
 pub struct Clock {
-    last_ms: AtomicU64,
+    started: Instant,
+}
+
+impl Default for Clock {
+    fn default() -> Self {
+        Self {
+            started: Instant::now(),
+        }
+    }
 }
 
 impl Clock {
-    /// The time.
-    pub fn now(&self) -> Timestamp {
+    /// Both readings. The monotonic one counts from the node's start.
+    pub fn now(&self) -> Moment {
         let since = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
-        let ms = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
-        let last = self.last_ms.fetch_max(ms, Ordering::Relaxed);
-        Timestamp::from_ms(ms.max(last))
+        let wall = Timestamp::from_ms(whole_ms(since));
+        Moment::new(Monotonic::from_ms(whole_ms(self.started.elapsed())), wall)
     }
+
+    /// The instant of a monotonic reading, unless it is beyond the machine's range.
+    pub fn instant(&self, at: Monotonic) -> Option<Instant> {
+        self.started.checked_add(Duration::from_millis(at.as_ms()))
+    }
+}
+
+fn whole_ms(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

@@ -237,7 +237,7 @@ impl NodeService for Service {
     }
 
     fn schedule(&self, after: Option<Vec<u8>>, limit: usize) -> Pending<'_, SchedulePage> {
-        let (store, now) = (self.store.clone(), self.shared.clock.now());
+        let (store, now) = (self.store.clone(), self.shared.clock.now().wall);
         Box::pin(async move {
             let read = move || ledger_reads::schedule(&store, after, limit, now);
             joined(tokio::task::spawn_blocking(read).await)

@@ -19,6 +19,8 @@ use super::shared::Shared;
 
 /// Most events in one round: a bound on how long what is ready has to wait for the round's end.
 const ROUND_EVENTS_MAX: usize = 1_024;
+/// How often an idle node looks at its clock.
+const CLOCK_LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// What the thread owns.
 pub(super) struct CoreThread<R> {
@@ -35,10 +37,11 @@ impl<R: Reads> CoreThread<R> {
         let mut events: Vec<Event> = Vec::new();
         let mut actions = Vec::new();
         loop {
-            let deadline = self.kernel.next_wakeup().map(|at| {
-                let now = self.shared.clock.now();
-                Instant::now() + Duration::from_millis(at.as_ms().saturating_sub(now.as_ms()))
-            });
+            // A clock that is set while nothing else happens is noticed all the same, and what it makes due is done.
+            let look = Instant::now() + CLOCK_LOOK_EVERY;
+            let wakeup = self.kernel.next_wakeup();
+            let wakeup = wakeup.and_then(|at| self.shared.clock.instant(at));
+            let deadline = Some(wakeup.map_or(look, |at| at.min(look)));
             self.shared
                 .mailbox
                 .take(ROUND_EVENTS_MAX, deadline, &mut events);

@@ -1,5 +1,5 @@
-//! The engine against a naive ledger: random requests, batches on their way, replays, clocks that step back, and crashes
-//! that lose every batch not yet durable.
+//! The engine against a naive ledger: random requests, batches on their way, replays, clocks that are set and doubted, and
+//! crashes that lose every batch not yet durable.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -23,6 +23,16 @@ enum Op {
     Crash,
     /// The clock shows this.
     Clock(u64),
+    /// The clock is in doubt, or no longer.
+    Doubt(bool),
+}
+
+/// A clock that is behind the latest judgement by more than this does not judge.
+const BEHIND_MAX_MS: u64 = 2_000;
+
+/// Now, or a long time later.
+fn time() -> impl Strategy<Value = u64> {
+    prop_oneof![6 => 0..60u64, 1 => 5_000..5_060u64]
 }
 
 fn transaction() -> impl Strategy<Value = Tx> {
@@ -30,7 +40,7 @@ fn transaction() -> impl Strategy<Value = Tx> {
     (
         states(),
         states(),
-        proptest::option::of((0..50u64, 1..30u64)),
+        proptest::option::of((time(), 1..30u64)),
         0..3u8,
     )
         .prop_map(|(inputs, references, window, salt)| Tx {
@@ -48,7 +58,8 @@ fn op() -> impl Strategy<Value = Op> {
         4 => Just(Op::Decide),
         4 => Just(Op::Commit),
         1 => Just(Op::Crash),
-        2 => (0..60u64).prop_map(Op::Clock),
+        2 => time().prop_map(Op::Clock),
+        1 => any::<bool>().prop_map(Op::Doubt),
     ]
 }
 
@@ -57,24 +68,36 @@ fn op() -> impl Strategy<Value = Op> {
 struct Naive {
     consumed: BTreeMap<StateRef, TxId>,
     accepted: BTreeSet<TxId>,
+    /// The latest time at which the window of an accepted transaction was judged.
+    judged: u64,
 }
 
 impl Naive {
-    fn decide(&mut self, tx: &Tx, arrived: u64) -> Result<(), (&'static str, Vec<StateRef>)> {
+    fn decide(
+        &mut self,
+        tx: &Tx,
+        arrived: Option<u64>,
+    ) -> Result<(), (&'static str, Vec<StateRef>)> {
         let id = tx.id();
         if self.accepted.contains(&id) {
             return Ok(());
         }
-        if tx
-            .window()
-            .is_some_and(|window| !window.contains(at(arrived)))
-        {
-            return Err(("notary.time_window_invalid", Vec::new()));
+        if let Some(window) = tx.window() {
+            match arrived {
+                None => return Err(("notary.busy", Vec::new())),
+                Some(arrived) if !window.contains(at(arrived)) => {
+                    return Err(("notary.time_window_invalid", Vec::new()));
+                }
+                Some(_) => {}
+            }
         }
         let states = tx.inputs.iter().chain(&tx.references).map(|s| state(*s));
         let taken: Vec<StateRef> = states.filter(|s| self.consumed.contains_key(s)).collect();
         if !taken.is_empty() {
             return Err(("notary.conflict", taken));
+        }
+        if tx.window().is_some() {
+            self.judged = self.judged.max(arrived.unwrap_or(0));
         }
         self.accepted.insert(id);
         self.consumed
@@ -92,14 +115,17 @@ struct World {
     naive: Naive,
     naive_durable: Naive,
     sent: Vec<Tx>,
-    /// Requests admitted and not decided: number, index of the transaction, time of arrival.
-    waiting: VecDeque<(u64, usize, u64)>,
+    /// Requests admitted and not decided: number, index of the transaction, time of arrival if that is certain.
+    waiting: VecDeque<(u64, usize, Option<u64>)>,
     number_of: BTreeMap<u64, usize>,
     acknowledged: BTreeSet<usize>,
     numbers: u64,
     commits: u64,
     clock: u64,
+    in_doubt: bool,
     highest: u64,
+    /// As the engine said it is to be written.
+    judged: u64,
 }
 
 impl World {
@@ -118,8 +144,7 @@ impl World {
                 };
                 self.durable.write(&decision);
                 self.naive_durable = naive;
-                self.notary.committed(commit, at(self.clock));
-                self.highest = self.highest.max(self.clock);
+                self.notary.committed(commit, moment(self.clock).monotonic);
                 for (number, verdict) in &decision.verdicts {
                     if matches!(verdict, Verdict::Accepted(_)) {
                         self.acknowledged.insert(self.number_of[number]);
@@ -130,23 +155,31 @@ impl World {
                 self.flying.clear();
                 self.waiting.clear();
                 self.naive = self.naive_durable.clone();
-                self.notary = Notary::new(self.options, me(), at(self.clock));
-                self.highest = self.clock;
+                self.judged = self.naive.judged;
+                self.notary = Notary::new(self.options, me(), at(self.judged));
+                (self.highest, self.in_doubt) = (self.judged, false);
             }
             Op::Clock(ms) => self.clock = *ms,
+            Op::Doubt(in_doubt) => {
+                self.in_doubt = *in_doubt;
+                self.notary.doubt_clock(*in_doubt);
+            }
         }
     }
 
     fn admit(&mut self, which: usize) {
         self.numbers += 1;
         let number = self.numbers;
-        self.highest = self.highest.max(self.clock);
+        let behind = self.highest.saturating_sub(self.clock);
+        let can_judge = !self.in_doubt && behind <= BEHIND_MAX_MS;
+        let arrived = can_judge.then(|| self.highest.max(self.clock));
+        self.highest = self.highest.max(arrived.unwrap_or(0));
         match self
             .notary
-            .admit(self.sent[which].request(number), at(self.clock))
+            .admit(self.sent[which].request(number), moment(self.clock))
         {
             Ok(()) => {
-                self.waiting.push_back((number, which, self.highest));
+                self.waiting.push_back((number, which, arrived));
                 self.number_of.insert(number, which);
             }
             Err(error) => {
@@ -190,6 +223,12 @@ impl World {
                 (verdict, expected) => panic!("{tx:?}: {verdict:?}, expected {expected:?}"),
             }
         }
+        let judged = self.notary.take_judged().map_or(0, |at| at.as_ms());
+        self.judged = self.judged.max(judged);
+        assert_eq!(
+            self.judged, self.naive.judged,
+            "a crash forgets no judgement"
+        );
         let naive = self.naive.clone();
         self.flying.push_back((self.commits, decision, naive));
     }
@@ -220,7 +259,9 @@ proptest! {
             numbers: 0,
             commits: 0,
             clock: 0,
+            in_doubt: false,
             highest: 0,
+            judged: 0,
         };
         for op in &ops {
             world.step(op);

@@ -8,10 +8,17 @@ use ledger::{
     TimeWindow, TransactionBuilder, TransactionState, TxId, WireTransaction,
 };
 use notary::{BatchDecision, ConsumedSet, Request, Subject};
-use primitives::{Domain, Hash, KeyPair, PublicKey, Scheme, SignatureContext, Timestamp};
+use primitives::{
+    Domain, Hash, KeyPair, Moment, Monotonic, PublicKey, Scheme, SignatureContext, Timestamp,
+};
 
 pub fn at(ms: u64) -> Timestamp {
     Timestamp::from_ms(ms)
+}
+
+/// When a clock that was never set shows a time.
+pub fn moment(ms: u64) -> Moment {
+    Moment::new(Monotonic::from_ms(ms), at(ms))
 }
 
 pub fn key() -> KeyPair {

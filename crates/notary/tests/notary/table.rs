@@ -17,7 +17,7 @@ fn settle(notary: &mut Notary, durable: &mut Durable, commit: u64) -> Vec<(u64, 
         return Vec::new();
     };
     durable.write(&decision);
-    notary.committed(commit, at(0));
+    notary.committed(commit, moment(0).monotonic);
     let shown = |verdict: &Verdict| match verdict {
         Verdict::Accepted(_) => "signed".to_owned(),
         Verdict::Refused(error) => error.code().to_owned(),
@@ -34,7 +34,9 @@ fn check(batches: &[&[(Tx, &str)]]) {
     let (mut notary, mut durable) = (notary(), Durable::default());
     for (commit, batch) in (1u64..).zip(batches) {
         for (number, (tx, _)) in (0u64..).zip(*batch) {
-            notary.admit(tx.request(number), at(1_000)).expect("room");
+            notary
+                .admit(tx.request(number), moment(1_000))
+                .expect("room");
         }
         let verdicts = settle(&mut notary, &mut durable, commit);
         let expected: Vec<(u64, String)> = (0u64..)
@@ -104,9 +106,65 @@ fn windows_are_judged_at_arrival_on_a_clock_that_never_steps_back() {
             window: Some(window),
             ..tx(&[], &[], line)
         };
-        notary.admit(tx.request(7), at(now)).expect("room");
+        notary.admit(tx.request(7), moment(now)).expect("room");
         let verdicts = settle(&mut notary, &mut durable, u64::from(line));
         assert_eq!(verdicts, [(7, expected.to_owned())], "line {line}");
+    }
+}
+
+#[test]
+fn no_window_is_judged_while_the_clock_is_in_doubt() {
+    // (in doubt, shown, window, verdict)
+    let table = [
+        (false, 10_000, Some((9_000, 11_000)), "signed"),
+        // It jumped forward: neither accepted nor refused for that.
+        (true, 90_000, Some((9_000, 11_000)), "notary.busy"),
+        (true, 90_000, Some((80_000, 95_000)), "notary.busy"),
+        (true, 90_000, None, "signed"),
+        // And back: the time goes on where it was.
+        (true, 10_100, Some((9_000, 11_000)), "notary.busy"),
+        (false, 10_100, Some((9_000, 11_000)), "signed"),
+        (
+            false,
+            10_100,
+            Some((80_000, 95_000)),
+            "notary.time_window_invalid",
+        ),
+        // Peers agree with a clock that is behind what was judged.
+        (
+            false,
+            9_000,
+            Some((9_000, 10_050)),
+            "notary.time_window_invalid",
+        ),
+        (false, 5_000, Some((4_000, 6_000)), "notary.busy"),
+        (false, 5_000, None, "signed"),
+    ];
+    let (mut notary, mut durable) = (notary(), Durable::default());
+    for (line, (in_doubt, now, window, expected)) in (1u8..).zip(table) {
+        let tx = Tx {
+            window,
+            ..tx(&[], &[], line)
+        };
+        notary.doubt_clock(in_doubt);
+        notary.admit(tx.request(7), moment(now)).expect("room");
+        let verdicts = settle(&mut notary, &mut durable, u64::from(line));
+        assert_eq!(verdicts, [(7, expected.to_owned())], "line {line}");
+    }
+}
+
+#[test]
+fn what_was_signed_is_signed_again_by_a_doubted_clock() {
+    let (mut notary, mut durable) = (notary(), Durable::default());
+    let tx = Tx {
+        window: Some((0, 1_000)),
+        ..tx(&[1], &[], 1)
+    };
+    for (commit, in_doubt) in [(1, false), (2, true)] {
+        notary.doubt_clock(in_doubt);
+        notary.admit(tx.request(commit), moment(999)).expect("room");
+        let verdicts = settle(&mut notary, &mut durable, commit);
+        assert_eq!(verdicts, [(commit, "signed".to_owned())]);
     }
 }
 
@@ -117,13 +175,13 @@ fn a_wait_in_the_queue_does_not_close_a_window() {
         window: Some((0, 1_000)),
         ..tx(&[1], &[], 1)
     };
-    notary.admit(tx.request(1), at(999)).expect("room");
-    notary.committed(0, at(5_000));
+    notary.admit(tx.request(1), moment(999)).expect("room");
+    notary.committed(0, moment(5_000).monotonic);
     assert_eq!(
         settle(&mut notary, &mut durable, 1),
         [(1, "signed".to_owned())]
     );
-    notary.admit(tx.request(2), at(6_000)).expect("room");
+    notary.admit(tx.request(2), moment(6_000)).expect("room");
     let again = settle(&mut notary, &mut durable, 2);
     assert_eq!(
         again,
@@ -136,14 +194,14 @@ fn a_wait_in_the_queue_does_not_close_a_window() {
 fn batches_on_their_way_count() {
     let (mut notary, durable) = (notary(), Durable::default());
     notary
-        .admit(tx(&[1], &[], 1).request(1), at(0))
+        .admit(tx(&[1], &[], 1).request(1), moment(0))
         .expect("room");
     notary
         .decide_batch(1, &durable)
         .expect("never fails")
         .expect("a batch");
     for (number, next) in [(2, tx(&[1], &[], 1)), (3, tx(&[1], &[], 2))] {
-        notary.admit(next.request(number), at(0)).expect("room");
+        notary.admit(next.request(number), moment(0)).expect("room");
     }
     let decision = notary
         .decide_batch(2, &durable)
@@ -162,10 +220,10 @@ fn batches_on_their_way_count() {
 fn a_conflict_names_the_states_and_who_consumed_them() {
     let (mut notary, mut durable) = (notary(), Durable::default());
     let first = tx(&[1, 2], &[], 1);
-    notary.admit(first.request(1), at(0)).expect("room");
+    notary.admit(first.request(1), moment(0)).expect("room");
     settle(&mut notary, &mut durable, 1);
     notary
-        .admit(tx(&[3, 1], &[2], 2).request(2), at(0))
+        .admit(tx(&[3, 1], &[2], 2).request(2), moment(0))
         .expect("room");
     let decision = notary
         .decide_batch(2, &durable)
@@ -191,7 +249,7 @@ fn one_signature_covers_the_batch_and_each_can_check_it() {
         tx(&[3], &[], 4),
     ];
     for (number, tx) in (0u64..).zip(&sent) {
-        notary.admit(tx.request(number), at(5)).expect("room");
+        notary.admit(tx.request(number), moment(5)).expect("room");
     }
     let decision = notary
         .decide_batch(1, &durable)
@@ -229,17 +287,17 @@ fn requests_that_are_turned_away_at_the_door() {
         ..NotaryOptions::default()
     };
     let mut notary = Notary::new(options, me(), at(0));
-    let error = notary.admit(tx(&[1, 2], &[3, 4], 1).request(1), at(0));
+    let error = notary.admit(tx(&[1, 2], &[3, 4], 1).request(1), moment(0));
     assert_eq!(error, Err(NotaryError::TooManyStates { count: 4, max: 3 }));
     let other = party("Another Notary", key().public());
-    let error = notary.admit(request(1, tx(&[1], &[], 1).subject(&other)), at(0));
+    let error = notary.admit(request(1, tx(&[1], &[], 1).subject(&other)), moment(0));
     assert_eq!(error, Err(NotaryError::WrongNotary(other)));
     let options = NotaryOptions {
         kind: NotaryKind::Validating,
         ..options
     };
     let mut notary = Notary::new(options, me(), at(0));
-    match notary.admit(tx(&[1], &[], 1).request(1), at(0)) {
+    match notary.admit(tx(&[1], &[], 1).request(1), moment(0)) {
         Err(NotaryError::InvalidRequest { code, .. }) => {
             assert_eq!(code, "notary.transaction_wanted");
             assert!(!ErrorInfo::action_of(notary::ERRORS, &code).is_empty());
@@ -276,14 +334,21 @@ fn a_whole_transaction_is_looked_over_before_it_is_verified() {
         ..NotaryOptions::default()
     };
     let mut notary = Notary::new(options, me(), at(50));
-    let arrived = notary.arrive(at(10));
-    assert_eq!(arrived, at(50), "the clock never steps back");
+    let arrived = notary.arrive(moment(10));
+    assert_eq!(arrived.at, at(50), "the clock never steps back");
     let mut timed = tx(&[1], &[], 1);
     timed.window = Some((40, 60));
     let wire = timed.wire(&me());
     assert_eq!(notary.look_over(&wire, arrived), Ok(()));
-    let late = notary.look_over(&wire, at(60));
+    let late = notary.arrive(moment(60));
+    let late = notary.look_over(&wire, late);
     assert!(matches!(late, Err(NotaryError::TimeWindowInvalid { .. })));
+    notary.doubt_clock(true);
+    let unjudged = notary.arrive(moment(55));
+    let busy = notary.look_over(&wire, unjudged);
+    assert!(matches!(busy, Err(NotaryError::Busy { .. })), "{busy:?}");
+    let untimed = tx(&[1], &[], 1).wire(&me());
+    assert_eq!(notary.look_over(&untimed, unjudged), Ok(()));
     let wide = tx(&[1, 2], &[3], 1).wire(&me());
     let too_many = Err(NotaryError::TooManyStates { count: 3, max: 2 });
     assert_eq!(notary.look_over(&wide, arrived), too_many);
@@ -307,7 +372,7 @@ fn what_was_accepted_before_is_accepted_by_its_id_and_nothing_else_is() {
     assert_eq!(notary.has_accepted(&unknown.id(), &durable), Ok(false));
     for (number, wire) in [(1, known), (2, unknown)] {
         let committed = request(number, Subject::Committed(wire));
-        notary.admit(committed, at(1)).expect("room");
+        notary.admit(committed, moment(1)).expect("room");
     }
     let decision = notary
         .decide_batch(1, &durable)
@@ -329,25 +394,25 @@ fn a_long_queue_says_how_long() {
     let mut durable = Durable::default();
     let busy = |eta_ms| Err(NotaryError::Busy { eta_ms });
     notary
-        .admit(tx(&[1, 2, 3, 4], &[5], 1).request(1), at(10_000))
+        .admit(tx(&[1, 2, 3, 4], &[5], 1).request(1), moment(10_000))
         .expect("room");
     notary
-        .admit(tx(&[6, 7, 8, 9], &[5], 2).request(2), at(10_000))
+        .admit(tx(&[6, 7, 8, 9], &[5], 2).request(2), moment(10_000))
         .expect("room");
     assert_eq!(
-        notary.admit(tx(&[10], &[], 3).request(3), at(10_000)),
+        notary.admit(tx(&[10], &[], 3).request(3), moment(10_000)),
         busy(10_000),
         "no rate yet"
     );
     settle(&mut notary, &mut durable, 1);
     for salt in 4..10 {
         notary
-            .admit(tx(&[], &[], salt).request(4), at(10_500))
+            .admit(tx(&[], &[], salt).request(4), moment(10_500))
             .expect("room");
     }
     // Ten states took a second and a half: six wait.
     assert_eq!(
-        notary.admit(tx(&[], &[], 10).request(5), at(10_500)),
+        notary.admit(tx(&[], &[], 10).request(5), moment(10_500)),
         busy(1_800)
     );
     assert_eq!(notary.figures().queued_requests, 6);
@@ -371,7 +436,7 @@ fn batches_are_bounded_and_so_is_what_is_in_flight() {
         tx(&[10], &[], 5),
     ];
     for (number, tx) in (0u64..).zip(&sent) {
-        notary.admit(tx.request(number), at(0)).expect("room");
+        notary.admit(tx.request(number), moment(0)).expect("room");
     }
     let mut batch = |commit| {
         let decision = notary.decide_batch(commit, &durable).expect("never fails");
@@ -385,7 +450,7 @@ fn batches_are_bounded_and_so_is_what_is_in_flight() {
     );
     assert_eq!(batch(3), Some(1), "and goes alone");
     assert_eq!(batch(4), None, "enough is on its way");
-    notary.committed(3, at(1));
+    notary.committed(3, moment(1).monotonic);
     let decision = notary.decide_batch(4, &durable).expect("never fails");
     assert_eq!(decision.map(|d| d.verdicts.len()), Some(1));
 }

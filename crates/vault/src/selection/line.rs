@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ledger::PartyId;
-use primitives::Timestamp;
+use primitives::Monotonic;
 
 use crate::FlowKey;
 
@@ -22,7 +22,7 @@ pub(super) struct Waiter {
     pub(super) number: u32,
     pub(super) quantity: u64,
     pub(super) notary: Option<PartyId>,
-    pub(super) deadline: Timestamp,
+    pub(super) deadline: Monotonic,
     pub(super) deadline_ms: u64,
     /// The ledger sequence that the selection had seen when the request came: a sum from before proves no lack of funds.
     pub(super) arrived_seq: u64,

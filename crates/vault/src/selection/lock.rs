@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ledger::StateRef;
-use primitives::Timestamp;
+use primitives::Monotonic;
 
 use super::Selection;
 use super::holdings::{Holder, Slot};
@@ -69,7 +69,7 @@ impl Selection {
         &mut self,
         flow: FlowKey,
         refs: &[StateRef],
-        now: Timestamp,
+        now: Monotonic,
     ) -> Vec<SelectionOutput> {
         for reference in refs {
             let holder = Holder::Flow(flow);
@@ -87,7 +87,7 @@ impl Selection {
         &mut self,
         flow: FlowKey,
         refs: &[StateRef],
-        now: Timestamp,
+        now: Monotonic,
     ) -> Vec<SelectionOutput> {
         let kept: BTreeSet<&StateRef> = refs.iter().collect();
         for (token, place) in self.holdings.waits_of(&flow) {

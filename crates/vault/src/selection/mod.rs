@@ -29,7 +29,7 @@ mod serve;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use ledger::{SelectionRequest, StateRef, TokenId};
-use primitives::Timestamp;
+use primitives::Monotonic;
 
 use self::holdings::{HeldCoin, Holder, Holdings, Slot};
 use self::line::{Place, Waiter};
@@ -46,7 +46,7 @@ pub struct Selection {
     purses: HashMap<TokenId, Purse>,
     /// Purses by when they were asked for last.
     recency: BTreeMap<u64, TokenId>,
-    deadlines: BTreeMap<(Timestamp, Place), TokenId>,
+    deadlines: BTreeMap<(Monotonic, Place), TokenId>,
     quarantined: HashSet<StateRef>,
     /// States consumed while refills are on their way: their answers may still show them.
     consumed: HashSet<StateRef>,
@@ -105,7 +105,7 @@ impl Selection {
         flow: FlowKey,
         number: u32,
         request: SelectionRequest,
-        now: Timestamp,
+        now: Monotonic,
     ) -> Vec<SelectionOutput> {
         if request.quantity == 0 {
             let states = Vec::new();
@@ -134,7 +134,7 @@ impl Selection {
                 number,
                 quantity: request.quantity,
                 notary: request.notary,
-                deadline: deadline.unwrap_or(Timestamp::MAX),
+                deadline: deadline.unwrap_or(Monotonic::MAX),
                 deadline_ms: request.deadline_ms,
                 arrived_seq: self.seq,
             };
@@ -146,7 +146,7 @@ impl Selection {
     }
 
     /// A flow ended or was killed: what it holds is free again (unless it is spent), what it waits for is forgotten.
-    pub fn release(&mut self, flow: FlowKey, now: Timestamp) -> Vec<SelectionOutput> {
+    pub fn release(&mut self, flow: FlowKey, now: Monotonic) -> Vec<SelectionOutput> {
         let holds = self.holdings.take_flow(&flow).unwrap_or_default();
         for (token, place) in holds.waits {
             self.leave(token, place);
@@ -178,7 +178,7 @@ impl Selection {
     }
 
     /// Changes of transactions that are durable now, in the order of the ledger.
-    pub fn apply(&mut self, changes: Vec<ViewChange>, now: Timestamp) -> Vec<SelectionOutput> {
+    pub fn apply(&mut self, changes: Vec<ViewChange>, now: Monotonic) -> Vec<SelectionOutput> {
         for change in changes {
             match change {
                 ViewChange::Consumed(consumed) => {
@@ -206,12 +206,12 @@ impl Selection {
     }
 
     /// The time at which [`tick`](Self::tick) has something to do.
-    pub fn next_deadline(&self) -> Option<Timestamp> {
+    pub fn next_deadline(&self) -> Option<Monotonic> {
         self.deadlines.first_key_value().map(|((at, _), _)| *at)
     }
 
     /// Fails the requests whose deadline has come.
-    pub fn tick(&mut self, now: Timestamp) -> Vec<SelectionOutput> {
+    pub fn tick(&mut self, now: Monotonic) -> Vec<SelectionOutput> {
         self.finish(now)
     }
 
@@ -296,7 +296,7 @@ impl Selection {
     }
 
     /// Serves whoever can be served now; then fails those whose time is up.
-    fn finish(&mut self, now: Timestamp) -> Vec<SelectionOutput> {
+    fn finish(&mut self, now: Monotonic) -> Vec<SelectionOutput> {
         self.serve_touched();
         if self.next_deadline().is_some_and(|at| at <= now) {
             self.expire(now);

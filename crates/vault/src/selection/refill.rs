@@ -1,7 +1,7 @@
 //! Coins from the view.
 
 use ledger::{StateRef, TokenId};
-use primitives::Timestamp;
+use primitives::Monotonic;
 
 use super::Selection;
 use super::pool::Frontier;
@@ -20,7 +20,7 @@ impl Selection {
         view_seq: u64,
         total: u128,
         more: bool,
-        now: Timestamp,
+        now: Monotonic,
     ) -> Vec<SelectionOutput> {
         let Some(purse) = self.purses.get_mut(&token) else {
             return self.finish(now);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ledger::TokenId;
-use primitives::Timestamp;
+use primitives::Monotonic;
 
 use super::Selection;
 use super::holdings::Holder;
@@ -107,7 +107,7 @@ impl Selection {
     }
 
     /// Fails the requests whose deadline has come.
-    pub(super) fn expire(&mut self, now: Timestamp) {
+    pub(super) fn expire(&mut self, now: Monotonic) {
         while let Some(((at, place), token)) = self.deadlines.first_key_value() {
             if *at > now {
                 break;

@@ -4,11 +4,11 @@ use ledger::{
     Constraint, ContractName, Fungible, LegalName, Party, SelectionRequest, StateAndRef,
     StateFacts, StateRef, TokenId, TransactionState, TxId,
 };
-use primitives::{Domain, Hash, PublicKey, Timestamp};
+use primitives::{Domain, Hash, Monotonic, PublicKey};
 use vault::{CoinRow, Consumed, Produced, ViewChange};
 
-pub fn at(ms: u64) -> Timestamp {
-    Timestamp::from_ms(ms)
+pub fn at(ms: u64) -> Monotonic {
+    Monotonic::from_ms(ms)
 }
 
 fn hash(kind: u8, number: u64) -> Hash {

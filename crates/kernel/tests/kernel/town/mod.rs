@@ -27,7 +27,7 @@ use ledger::{
     ContractRegistry, NetworkMap, NetworkParameters, NodeInfo, NotaryInfo, Party, PartyId,
 };
 use notary::{NotaryKind, NotaryOptions};
-use primitives::{Hash, KeyPair, Scheme, Timestamp};
+use primitives::{Hash, KeyPair, Moment, Monotonic, Scheme, Timestamp};
 
 pub use deeds::{bond_code, deed_code, deed_name};
 pub use disk::Disk;
@@ -39,6 +39,8 @@ pub use robbers::{PREY, ROBBER};
 pub use shaky::{FALL, Fall, POLLS, SHAKY};
 pub use transactions::badly_signed;
 
+/// What the clocks of a town show when its monotonic ones begin.
+const BEGINNING_MS: u64 = 1_000_000;
 /// The largest message, unless a test says otherwise.
 const MESSAGE_BYTES: u64 = 10 << 20;
 
@@ -56,6 +58,8 @@ pub struct Citizen {
     pub commits: u64,
     /// The files on its disk, and how it deals with them.
     pub files: Cabinet,
+    /// How far its clock is set forward (or back), in milliseconds.
+    pub clock_off_ms: i64,
     /// What came for it while the test plays it.
     heard: Option<Vec<kernel::message::PeerMessage>>,
 }
@@ -63,6 +67,7 @@ pub struct Citizen {
 /// All of them.
 pub struct Town {
     pub nodes: Vec<Citizen>,
+    /// The time of day, as good clocks show it.
     pub now: u64,
     pub replies: BTreeMap<u64, Reply>,
     pub logs: Vec<String>,
@@ -174,11 +179,12 @@ impl Town {
             view_seq: 0,
             commits: 0,
             files: Cabinet::default(),
+            clock_off_ms: 0,
             heard: None,
         });
         let mut town = Town {
             nodes: nodes.collect(),
-            now: 1_000_000,
+            now: BEGINNING_MS,
             replies: BTreeMap::new(),
             logs: Vec::new(),
             scheduled: Vec::new(),
@@ -228,7 +234,7 @@ impl Town {
             ..self.options.clone()
         };
         let mut out = Vec::new();
-        let now = Timestamp::from_ms(self.now);
+        let now = self.moment(node);
         let kernel = Kernel::open(options, identity, &citizen.disk, now, &mut out).expect("opens");
         self.nodes[node].heard = None;
         self.nodes[node].kernel = Some(kernel);
@@ -366,11 +372,21 @@ impl Town {
 
     fn wakeup(&self, node: usize) -> Option<u64> {
         let kernel = self.nodes[node].kernel.as_ref()?;
-        kernel.next_wakeup().map(Timestamp::as_ms)
+        let at = kernel.next_wakeup()?;
+        Some(BEGINNING_MS.saturating_add(at.as_ms()))
+    }
+
+    /// What the clocks of a node show.
+    pub fn moment(&self, node: usize) -> Moment {
+        let wall = self.now.checked_add_signed(self.nodes[node].clock_off_ms);
+        Moment::new(
+            Monotonic::from_ms(self.now - BEGINNING_MS),
+            Timestamp::from_ms(wall.expect("a time")),
+        )
     }
 
     fn round(&mut self, node: usize, events: Vec<Event>) {
-        let now = Timestamp::from_ms(self.now);
+        let now = self.moment(node);
         let mut out = Vec::new();
         let citizen = &mut self.nodes[node];
         let Some(kernel) = &mut citizen.kernel else {

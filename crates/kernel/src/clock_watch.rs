@@ -1,0 +1,468 @@
+//! A watch on the node's wall clock: notices that it was set, and then doubts it until peers or the operator confirm it.
+//!
+//! The wall clock less the monotonic one is constant while the wall clock goes evenly. A change by more than
+//! [`JUMP_MAX_MS`] is a jump. Nothing on this machine says which side of a jump is right, so peers are asked.
+//!
+//! # Invariants
+//! - Only this machine's own clocks raise a doubt: no peer can.
+//! - Peers end a doubt only if the middle of their clocks agrees with ours, so fewer than half of those asked can't.
+//! - A peer counts once in each asking.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ledger::PartyId;
+use primitives::{Domain, Hash, Moment, Monotonic, Timestamp};
+
+/// A wall clock that gains or loses more than this against the monotonic one was set.
+pub(crate) const JUMP_MAX_MS: u64 = 2_000;
+/// Clocks that differ by no more than this agree.
+pub(crate) const AGREE_MAX_MS: u64 = 5_000;
+/// Peers asked at once.
+pub(crate) const ASKED_MAX: usize = 64;
+/// Peers whose clocks are needed, in a network that has as many.
+pub(crate) const ANSWERS_MIN: usize = 3;
+/// How long peers have to answer. A slower answer says too little.
+const ANSWER_MS: u64 = 2_000;
+/// From one asking to the next.
+const ASK_EVERY_MS: u64 = 5_000;
+/// How long the clocks may drift apart before the comparison begins again: far slower than a jump.
+const REBASE_MS: u64 = 60_000;
+
+/// A change of the wall clock that no time passing explains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClockJump {
+    /// By how many milliseconds; back if negative.
+    pub by_ms: i64,
+    /// What the clock showed after it.
+    pub at: Timestamp,
+}
+
+/// What the watch says of the clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClockFigures {
+    /// Jumps since the start.
+    pub jumps: u64,
+    /// The last one.
+    pub last: Option<ClockJump>,
+    /// Neither peers nor the operator have confirmed the clock since then.
+    pub in_doubt: bool,
+    /// The middle of the peers' clocks less ours, as the last asking found it.
+    pub peers_ahead_ms: Option<i64>,
+}
+
+/// Peers are to be asked for their clocks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Asking {
+    pub(crate) number: u64,
+    pub(crate) peers: Vec<PartyId>,
+}
+
+/// How an asking ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Agreement {
+    /// So many peers' clocks agree with ours.
+    Agrees { answers: usize },
+    /// They do not, or too few answered.
+    Differs,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct ClockWatch {
+    secret: [u8; 32],
+    /// Other members of the network.
+    others: usize,
+    up: BTreeSet<PartyId>,
+    /// The offset that is compared with, and when it was taken.
+    reference: (i128, Monotonic),
+    figures: ClockFigures,
+    askings: u64,
+    asking: Option<Open>,
+    ask_at: Monotonic,
+}
+
+/// An asking that has not ended.
+#[derive(Debug)]
+struct Open {
+    number: u64,
+    at: Monotonic,
+    waits_for: BTreeSet<PartyId>,
+    asked: usize,
+    /// Each peer's clock less ours.
+    ahead_ms: BTreeMap<PartyId, i128>,
+}
+
+impl ClockWatch {
+    /// A watch that trusts the clock as it is now. The choice among many peers is derived from `secret`.
+    pub(crate) fn new(now: Moment, others: usize, secret: [u8; 32]) -> Self {
+        Self {
+            secret,
+            others,
+            up: BTreeSet::new(),
+            reference: (now.offset_ms(), now.monotonic),
+            figures: ClockFigures::default(),
+            askings: 0,
+            asking: None,
+            ask_at: now.monotonic,
+        }
+    }
+
+    pub(crate) fn figures(&self) -> ClockFigures {
+        self.figures
+    }
+
+    pub(crate) fn in_doubt(&self) -> bool {
+        self.figures.in_doubt
+    }
+
+    pub(crate) fn peer_up(&mut self, peer: PartyId) {
+        if self.up.insert(peer) && self.asking.is_none() {
+            // One more may be enough.
+            self.ask_at = Monotonic::START;
+        }
+    }
+
+    pub(crate) fn peer_down(&mut self, peer: &PartyId) {
+        self.up.remove(peer);
+        if let Some(asking) = &mut self.asking {
+            asking.waits_for.remove(peer);
+        }
+    }
+
+    /// Compares the clocks. Returns a jump, once.
+    pub(crate) fn observe(&mut self, now: Moment) -> Option<ClockJump> {
+        let (offset, since) = self.reference;
+        let by_ms = now.offset_ms() - offset;
+        if by_ms.unsigned_abs() <= u128::from(JUMP_MAX_MS) {
+            if now.monotonic.since_ms(since) >= Some(REBASE_MS) {
+                self.reference = (now.offset_ms(), now.monotonic);
+            }
+            return None;
+        }
+        self.reference = (now.offset_ms(), now.monotonic);
+        let jump = ClockJump {
+            by_ms: clipped(by_ms),
+            at: now.wall,
+        };
+        self.figures.jumps += 1;
+        self.figures.last = Some(jump);
+        self.figures.in_doubt = true;
+        self.figures.peers_ahead_ms = None;
+        // Answers to what was asked before compare with another clock.
+        self.asking = None;
+        self.ask_at = now.monotonic;
+        Some(jump)
+    }
+
+    /// The operator vouches for the clock as it is. Returns whether it was in doubt.
+    pub(crate) fn confirm(&mut self) -> bool {
+        self.asking = None;
+        std::mem::take(&mut self.figures.in_doubt)
+    }
+
+    /// When there is something to be done.
+    pub(crate) fn next_time(&self) -> Option<Monotonic> {
+        if !self.in_doubt() {
+            return None;
+        }
+        match &self.asking {
+            Some(asking) if asking.waits_for.is_empty() => Some(Monotonic::START),
+            Some(asking) => asking.at.plus_ms(ANSWER_MS),
+            // A peer that connects is asked at once.
+            None if self.up.is_empty() => None,
+            None => Some(self.ask_at),
+        }
+    }
+
+    /// Asks peers, if it is time to.
+    pub(crate) fn ask(&mut self, now: Monotonic) -> Option<Asking> {
+        let is_due = self.in_doubt() && self.asking.is_none() && self.ask_at <= now;
+        if !is_due || self.up.is_empty() {
+            return None;
+        }
+        self.askings += 1;
+        let number = self.askings;
+        let peers = self.chosen(number);
+        self.ask_at = now.plus_ms(ASK_EVERY_MS).unwrap_or(Monotonic::MAX);
+        self.asking = Some(Open {
+            number,
+            at: now,
+            waits_for: peers.iter().copied().collect(),
+            asked: peers.len(),
+            ahead_ms: BTreeMap::new(),
+        });
+        Some(Asking { number, peers })
+    }
+
+    /// A peer's clock, or nothing if it does not tell.
+    pub(crate) fn answered(
+        &mut self,
+        number: u64,
+        peer: PartyId,
+        wall: Option<Timestamp>,
+        now: Moment,
+    ) {
+        let Some(asking) = &mut self.asking else {
+            return;
+        };
+        if asking.number != number || !asking.waits_for.remove(&peer) {
+            return;
+        }
+        let took_ms = now.monotonic.since_ms(asking.at).unwrap_or(0);
+        if let Some(wall) = wall.filter(|_| took_ms <= ANSWER_MS) {
+            // It spoke somewhere between the question and the answer.
+            let then = i128::from(wall.as_ms()) + i128::from(took_ms / 2);
+            let ahead_ms = then - i128::from(now.wall.as_ms());
+            asking.ahead_ms.insert(peer, ahead_ms);
+        }
+    }
+
+    /// Ends an asking that all have answered, or whose time is over.
+    pub(crate) fn judge(&mut self, now: Monotonic) -> Option<Agreement> {
+        let over = self.asking.as_ref().is_some_and(|asking| {
+            let waited_ms = now.since_ms(asking.at).unwrap_or(0);
+            asking.waits_for.is_empty() || waited_ms >= ANSWER_MS
+        });
+        let asking = if over {
+            self.asking.take()?
+        } else {
+            return None;
+        };
+        let mut ahead_ms: Vec<i128> = asking.ahead_ms.into_values().collect();
+        ahead_ms.sort_unstable();
+        let answers = ahead_ms.len();
+        let enough = answers >= self.others.min(ANSWERS_MIN) && answers * 2 > asking.asked;
+        let (Some(low), Some(high)) = (
+            ahead_ms.get(answers.saturating_sub(1) / 2).copied(),
+            ahead_ms.get(answers / 2).copied(),
+        ) else {
+            return Some(Agreement::Differs);
+        };
+        debug_assert!(low <= high, "the middle of what is sorted");
+        self.figures.peers_ahead_ms = Some(clipped((low + high) / 2));
+        let agrees = |ms: i128| ms.unsigned_abs() <= u128::from(AGREE_MAX_MS);
+        // Of an even number both in the middle: one of them may be a liar's.
+        if !(enough && agrees(low) && agrees(high)) {
+            return Some(Agreement::Differs);
+        }
+        self.figures.in_doubt = false;
+        Some(Agreement::Agrees { answers })
+    }
+
+    /// Whom to ask: all that are connected, or some that none of them can foresee.
+    fn chosen(&self, number: u64) -> Vec<PartyId> {
+        let mut peers: Vec<PartyId> = self.up.iter().copied().collect();
+        if peers.len() > ASKED_MAX {
+            peers.sort_by_cached_key(|peer| {
+                let number = number.to_be_bytes();
+                let parts: [&[u8]; 4] = [b"clock", &self.secret, &number, peer.as_bytes()];
+                *Hash::of(Domain::Derive, &parts).as_bytes()
+            });
+            peers.truncate(ASKED_MAX);
+        }
+        peers
+    }
+}
+
+/// For people: nobody has to tell such times apart.
+fn clipped(ms: i128) -> i64 {
+    i64::try_from(ms).unwrap_or(if ms < 0 { i64::MIN } else { i64::MAX })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MEMBERS: usize = 5;
+
+    fn peer(n: u8) -> PartyId {
+        PartyId::from_hash(Hash::plain(&[n]))
+    }
+
+    /// A machine whose two clocks are moved by the test, and its watch.
+    struct Bench {
+        monotonic: u64,
+        wall: u64,
+        watch: ClockWatch,
+    }
+
+    impl Bench {
+        fn new() -> Self {
+            let (monotonic, wall) = (70_000, 1_000_000_000);
+            let now = Moment::new(Monotonic::from_ms(monotonic), Timestamp::from_ms(wall));
+            Self {
+                monotonic,
+                wall,
+                watch: ClockWatch::new(now, MEMBERS, [7; 32]),
+            }
+        }
+
+        fn now(&self) -> Moment {
+            Moment::new(
+                Monotonic::from_ms(self.monotonic),
+                Timestamp::from_ms(self.wall),
+            )
+        }
+
+        fn pass(&mut self, ms: u64) -> Option<ClockJump> {
+            (self.monotonic, self.wall) = (self.monotonic + ms, self.wall + ms);
+            self.watch.observe(self.now())
+        }
+
+        fn set(&mut self, by_ms: i64) -> Option<ClockJump> {
+            self.wall = self.wall.checked_add_signed(by_ms).expect("a time");
+            self.watch.observe(self.now())
+        }
+
+        /// Asks, has each peer answer with its clock less ours (or not at all), and waits until that is judged.
+        fn asks(&mut self, clocks: &[Option<i64>]) -> Option<Agreement> {
+            for n in 0..clocks.len() {
+                self.watch.peer_up(peer(n as u8));
+            }
+            self.pass(ASK_EVERY_MS);
+            let asking = self.watch.ask(self.now().monotonic)?;
+            for (n, clock) in clocks.iter().enumerate() {
+                let Some(ahead_ms) = clock else { continue };
+                let wall = self.wall.checked_add_signed(*ahead_ms).expect("a time");
+                let wall = Some(Timestamp::from_ms(wall));
+                let now = self.now();
+                self.watch.answered(asking.number, peer(n as u8), wall, now);
+            }
+            let at = self.watch.next_time().expect("a doubted clock is watched");
+            self.monotonic = self.monotonic.max(at.as_ms());
+            self.watch.judge(Monotonic::from_ms(self.monotonic))
+        }
+    }
+
+    #[test]
+    fn only_a_step_is_a_jump() {
+        let mut bench = Bench::new();
+        assert_eq!(bench.pass(86_400_000), None);
+        assert_eq!(bench.set(JUMP_MAX_MS as i64), None, "a step too small");
+        assert_eq!(bench.set(-(JUMP_MAX_MS as i64)), None);
+        // Half a millisecond a second, for a day.
+        for _ in 0..1_440 {
+            assert_eq!(bench.pass(REBASE_MS), None);
+            assert_eq!(bench.set(30), None, "slewed");
+        }
+        assert_eq!(bench.pass(REBASE_MS), None);
+        let jump = bench.set(3_600_000).expect("a jump");
+        assert_eq!(jump.by_ms, 3_600_000);
+        assert_eq!(jump.at, Timestamp::from_ms(bench.wall));
+        assert_eq!(bench.pass(10), None, "told once");
+        let back = bench.set(-3_600_000).expect("another one");
+        assert_eq!(back.by_ms, -3_600_000);
+        assert_eq!(bench.watch.figures().jumps, 2);
+        assert!(bench.watch.in_doubt(), "back is no proof");
+    }
+
+    #[test]
+    fn the_middle_of_the_peers_decides() {
+        const HOUR: i64 = 3_600_000;
+        let agrees = |answers| Some(Agreement::Agrees { answers });
+        let differs = Some(Agreement::Differs);
+        // Each peer's clock less ours after a jump of an hour, and what that says of ours.
+        let table: &[(&[Option<i64>], Option<Agreement>)] = &[
+            (&[Some(0), Some(5), Some(-9)], agrees(3)),
+            (&[Some(-HOUR), Some(-HOUR), Some(-HOUR)], differs),
+            // Fewer than half lie.
+            (&[Some(-HOUR), Some(-HOUR), Some(0)], differs),
+            (&[Some(HOUR), Some(0), Some(-20)], agrees(3)),
+            (
+                &[Some(HOUR), Some(i64::MAX >> 8), Some(0), Some(1), Some(2)],
+                agrees(5),
+            ),
+            (
+                &[Some(0), Some(0), Some(-HOUR), Some(-HOUR), Some(-HOUR)],
+                differs,
+            ),
+            // Half lie: their word is not taken.
+            (&[Some(0), Some(0), Some(-HOUR), Some(-HOUR)], differs),
+            (&[Some(0), Some(0), Some(0), Some(-HOUR)], agrees(4)),
+            // Too few answer.
+            (&[Some(0), Some(0)], differs),
+            (&[Some(0), Some(0), Some(0), None, None], agrees(3)),
+            (&[Some(0), Some(0), None, None, None], differs),
+            (&[None, None, None], differs),
+        ];
+        for (line, (clocks, expected)) in table.iter().enumerate() {
+            let mut bench = Bench::new();
+            bench.set(HOUR).expect("a jump");
+            assert_eq!(bench.asks(clocks), *expected, "line {line}");
+            let in_doubt = *expected == differs;
+            assert_eq!(bench.watch.in_doubt(), in_doubt, "line {line}");
+            let next = bench.watch.next_time();
+            assert_eq!(next.is_some(), in_doubt, "line {line}: asked again");
+        }
+    }
+
+    #[test]
+    fn answers_of_strangers_and_late_ones_say_nothing() {
+        let mut bench = Bench::new();
+        bench.set(-60_000).expect("a jump");
+        for n in 0..3 {
+            bench.watch.peer_up(peer(n));
+        }
+        let asking = bench.watch.ask(bench.now().monotonic).expect("asked");
+        assert_eq!(asking.peers.len(), 3);
+        let wall = Some(Timestamp::from_ms(bench.wall));
+        let now = bench.now();
+        // Twice by the same, once by one that was not asked, once to another question.
+        bench.watch.answered(asking.number, peer(0), wall, now);
+        bench.watch.answered(asking.number, peer(0), wall, now);
+        bench.watch.answered(asking.number, peer(9), wall, now);
+        bench.watch.answered(asking.number + 1, peer(1), wall, now);
+        bench.pass(ANSWER_MS + 1);
+        let now = bench.now();
+        bench.watch.answered(asking.number, peer(1), wall, now);
+        bench.watch.answered(asking.number, peer(2), wall, now);
+        let judged = bench.watch.judge(now.monotonic);
+        assert_eq!(judged, Some(Agreement::Differs));
+        assert!(bench.watch.in_doubt());
+    }
+
+    #[test]
+    fn a_jump_during_an_asking_voids_it() {
+        let mut bench = Bench::new();
+        bench.set(60_000).expect("a jump");
+        for n in 0..3 {
+            bench.watch.peer_up(peer(n));
+        }
+        let asking = bench.watch.ask(bench.now().monotonic).expect("asked");
+        let wall = Some(Timestamp::from_ms(bench.wall));
+        let now = bench.now();
+        for n in 0..3 {
+            bench.watch.answered(asking.number, peer(n), wall, now);
+        }
+        bench.set(60_000).expect("a second jump");
+        assert_eq!(bench.watch.judge(bench.now().monotonic), None);
+        assert!(bench.watch.in_doubt());
+        assert!(bench.watch.ask(bench.now().monotonic).is_some(), "again");
+    }
+
+    #[test]
+    fn the_operator_ends_a_doubt() {
+        let mut bench = Bench::new();
+        assert!(!bench.watch.confirm(), "there was none");
+        bench.set(60_000).expect("a jump");
+        assert!(bench.watch.confirm());
+        assert!(!bench.watch.in_doubt());
+        assert_eq!(bench.watch.next_time(), None);
+        assert!(bench.set(60_000).is_some(), "the next one is seen");
+        assert!(bench.watch.in_doubt());
+    }
+
+    #[test]
+    fn a_bounded_choice_of_many_peers_is_asked() {
+        let now = Moment::new(Monotonic::from_ms(1), Timestamp::from_ms(1_000_000));
+        let mut watch = ClockWatch::new(now, 255, [7; 32]);
+        (0..=254).for_each(|n| watch.peer_up(peer(n)));
+        let set = Moment::new(now.monotonic, Timestamp::from_ms(9_000_000));
+        watch.observe(set).expect("a jump");
+        let first = watch.ask(now.monotonic).expect("asked").peers;
+        assert_eq!(first.len(), ASKED_MAX);
+        watch.observe(now).expect("a jump");
+        let second = watch.ask(now.monotonic).expect("asked").peers;
+        assert_ne!(first, second, "not always the same");
+    }
+}

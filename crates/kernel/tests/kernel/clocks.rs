@@ -1,0 +1,267 @@
+//! Clocks that are set while nodes run: what is due by the time that passes comes in time, and a notary whose clock is in
+//! doubt judges no time window. Node 0 is the notary; node 4 is played where it says so.
+
+use flow::FlowId;
+use flow::messaging::RequestId;
+use kernel::Event;
+use kernel::message::{Answer, PeerMessage, ServiceId};
+use kernel::{Reply, Token};
+use ledger::{NotaryRequest, NotaryResponse, SignedTransaction};
+use primitives::{Coded, Decode, Encode, Timestamp};
+
+use crate::pay::{issue, pay};
+use crate::town::Town;
+
+const HOUR_MS: i64 = 3_600_000;
+const DAY_MS: i64 = 24 * HOUR_MS;
+/// Longer than peers have to answer a question for their clocks.
+const ANSWERS_MS: u64 = 3_000;
+
+/// Sets a node's clock, and lets it look at it.
+fn set_clock(town: &mut Town, node: usize, off_ms: i64) {
+    town.nodes[node].clock_off_ms = off_ms;
+    town.tell(node, Event::Tick);
+    town.settle();
+}
+
+fn pass(town: &mut Town, ms: u64) {
+    town.now += ms;
+    town.settle();
+}
+
+/// Four others, node 4 of them played.
+fn town() -> Town {
+    let mut town = Town::new(4);
+    town.play(4);
+    town.heard(4);
+    town
+}
+
+/// A coin of node 4's.
+fn coin(town: &Town) -> SignedTransaction {
+    town.issued(1, 4, 10)
+}
+
+/// Node 4 asks the notary to sign a payment before a time, or at any time.
+fn ask(town: &mut Town, coin: &SignedTransaction, until_ms: Option<u64>) -> String {
+    let wire = match until_ms {
+        Some(until_ms) => town.payment_until(coin, 4, 1, until_ms),
+        None => town.payment(coin, 4, 1, 0),
+    };
+    let key = crate::town::key(4);
+    let request = NotaryRequest::sign(&wire, &town.nodes[0].id, town.nodes[4].id, &key);
+    let id = RequestId {
+        flow: FlowId([7; 16]),
+        effect: 1,
+    };
+    let request = PeerMessage::Request {
+        id,
+        service: ServiceId::Notarise as u8,
+        body: request.to_bytes(),
+    };
+    town.heard(4);
+    town.say(4, 0, &request);
+    town.settle();
+    let heard = town.heard(4);
+    let answers = heard.into_iter().filter_map(|message| match message {
+        PeerMessage::Response { id: of, answer } if of == id => Some(answer),
+        _ => None,
+    });
+    let answers: Vec<Answer> = answers.collect();
+    match answers.as_slice() {
+        [Answer::Wait(ms)] => {
+            assert!(*ms > 0, "a wait has a length");
+            "wait".to_owned()
+        }
+        [Answer::Done(body)] => match NotaryResponse::from_bytes(body).expect("an answer") {
+            NotaryResponse::Signed(_) => "signed".to_owned(),
+            NotaryResponse::Refused(error) => error.code().to_owned(),
+        },
+        other => panic!("not one answer: {other:?}; {:#?}", town.logs),
+    }
+}
+
+#[test]
+fn deliveries_are_repeated_after_a_jump_forward_and_back() {
+    let mut town = town();
+    let issued = town.start(1, "cash.issue", &issue(100), None);
+    town.settle();
+    assert_eq!(town.ended(issued), Ok(true));
+    town.start(1, "cash.pay", &pay(10, 4), None);
+    town.settle();
+    let delivers = |message: &PeerMessage| matches!(message, PeerMessage::Deliver { .. });
+    assert!(town.heard(4).iter().any(delivers));
+    set_clock(&mut town, 1, DAY_MS);
+    set_clock(&mut town, 1, 0);
+    town.heard(4);
+    pass(&mut town, HOUR_MS as u64);
+    assert!(town.heard(4).iter().any(delivers), "within the hour");
+}
+
+#[test]
+fn a_state_rings_at_its_time_after_a_jump_forward_and_back() {
+    let mut town = Town::new(1);
+    set_clock(&mut town, 1, DAY_MS);
+    set_clock(&mut town, 1, 0);
+    let args = r#"{"in_ms":5000,"flow":"test.ring","again":0,"count":1}"#;
+    let token = town.start(1, "test.set", args, None);
+    town.settle();
+    assert_eq!(town.ended(token), Ok(true), "{:?}", town.logs);
+    pass(&mut town, 4_999);
+    assert_eq!(town.scheduled.len(), 0, "before its time");
+    pass(&mut town, 1);
+    assert_eq!(town.scheduled.len(), 1, "{:?}", town.logs);
+}
+
+#[test]
+fn a_window_waits_until_the_notary_agrees_with_its_peers() {
+    let mut town = town();
+    let coin = coin(&town);
+    let until = Some(town.now + 60_000);
+    set_clock(&mut town, 0, HOUR_MS);
+    assert_eq!(ask(&mut town, &coin, until), "wait");
+    // Its peers do not agree.
+    pass(&mut town, ANSWERS_MS);
+    let clock = town.figures(0).clock;
+    assert!(clock.in_doubt);
+    assert_eq!(clock.peers_ahead_ms, Some(-HOUR_MS));
+    assert_eq!(ask(&mut town, &coin, until), "wait");
+    set_clock(&mut town, 0, 0);
+    assert_eq!(ask(&mut town, &coin, until), "wait");
+    pass(&mut town, ANSWERS_MS);
+    assert_eq!(town.figures(0).clock.in_doubt, false, "{:#?}", town.logs);
+    assert_eq!(ask(&mut town, &coin, until), "signed");
+    assert_eq!(town.figures(0).clock.jumps, 2);
+    let told = town.logs.iter().filter(|log| log.contains("clock jumped"));
+    assert_eq!(told.count(), 2, "{:#?}", town.logs);
+}
+
+#[test]
+fn a_doubted_clock_refuses_no_late_window_for_good() {
+    let mut town = town();
+    let (coin, until) = (coin(&town), Some(town.now + 60_000));
+    // Back in time: a window that is over seems open.
+    pass(&mut town, 120_000);
+    set_clock(&mut town, 0, -600_000);
+    assert_eq!(ask(&mut town, &coin, until), "wait");
+    set_clock(&mut town, 0, 0);
+    pass(&mut town, ANSWERS_MS);
+    assert_eq!(ask(&mut town, &coin, until), "notary.time_window_invalid");
+    assert_eq!(ask(&mut town, &coin, None), "signed");
+}
+
+#[test]
+fn what_has_no_window_is_signed_by_a_doubted_clock() {
+    let mut town = town();
+    let coin = coin(&town);
+    set_clock(&mut town, 0, HOUR_MS);
+    assert_eq!(ask(&mut town, &coin, None), "signed");
+    assert!(town.figures(0).clock.in_doubt);
+}
+
+#[test]
+fn fewer_than_half_of_the_peers_cannot_end_a_doubt() {
+    let mut town = town();
+    let (coin, until) = (coin(&town), Some(town.now + HOUR_MS as u64 * 2));
+    set_clock(&mut town, 1, HOUR_MS);
+    set_clock(&mut town, 0, HOUR_MS);
+    pass(&mut town, 10 * ANSWERS_MS);
+    assert!(town.figures(0).clock.in_doubt);
+    assert_eq!(ask(&mut town, &coin, until), "wait");
+    // Nor can they raise one.
+    set_clock(&mut town, 0, 0);
+    pass(&mut town, ANSWERS_MS);
+    set_clock(&mut town, 2, -600_000);
+    pass(&mut town, 10 * ANSWERS_MS);
+    assert!(!town.figures(0).clock.in_doubt);
+    assert_eq!(ask(&mut town, &coin, until), "signed");
+}
+
+#[test]
+fn the_operator_ends_the_doubt_of_a_notary_without_peers() {
+    let mut town = town();
+    for node in 1..4 {
+        town.down(node);
+    }
+    let (coin, until) = (coin(&town), Some(town.now + 60_000));
+    set_clock(&mut town, 0, 5_000);
+    pass(&mut town, 10 * ANSWERS_MS);
+    assert_eq!(ask(&mut town, &coin, until), "wait");
+    let token = town.token();
+    let user = "operator".to_owned();
+    town.tell(
+        0,
+        Event::ConfirmClock {
+            user,
+            token: Token(token),
+        },
+    );
+    town.settle();
+    assert_eq!(town.replies.remove(&token), Some(Reply::Done));
+    assert_eq!(ask(&mut town, &coin, until), "signed");
+}
+
+#[test]
+fn a_restarted_notary_judges_no_earlier_than_before() {
+    let mut town = town();
+    let (first, second) = (coin(&town), coin(&town));
+    let until = Some(town.now + HOUR_MS as u64);
+    pass(&mut town, 30_000);
+    assert_eq!(ask(&mut town, &first, until), "signed");
+    town.down(0);
+    // Nothing tells the new process that its clock was set, but what it has judged.
+    town.nodes[0].clock_off_ms = -20_000;
+    town.up(0);
+    town.link(0, 4);
+    town.settle();
+    assert_eq!(town.figures(0).notary_clock_behind_ms, 20_000);
+    let open = Some(town.now - 10_000);
+    assert_eq!(ask(&mut town, &second, open), "wait");
+    set_clock(&mut town, 0, 0);
+    pass(&mut town, ANSWERS_MS);
+    assert_eq!(ask(&mut town, &second, open), "notary.time_window_invalid");
+}
+
+#[test]
+fn a_peer_of_an_older_program_counts_as_silent() {
+    let mut town = town();
+    set_clock(&mut town, 0, HOUR_MS);
+    let question = town.heard(4).into_iter().find_map(|message| match message {
+        PeerMessage::Request { id, service, .. } => {
+            (service == ServiceId::Clock as u8).then_some(id)
+        }
+        _ => None,
+    });
+    let id = question.expect("node 4 is asked too");
+    let rejection = ledger::Rejection::new("node.service_unknown", "no", "");
+    let answer = Answer::Failed(rejection);
+    town.say(4, 0, &PeerMessage::Response { id, answer });
+    set_clock(&mut town, 0, 0);
+    pass(&mut town, ANSWERS_MS);
+    assert!(!town.figures(0).clock.in_doubt, "three others agree");
+}
+
+#[test]
+fn any_member_is_told_the_time() {
+    let mut town = town();
+    let id = RequestId {
+        flow: FlowId([7; 16]),
+        effect: 2,
+    };
+    let service = ServiceId::Clock as u8;
+    let body = Vec::new();
+    town.say(4, 1, &PeerMessage::Request { id, service, body });
+    town.settle();
+    let heard = town.heard(4);
+    let [
+        PeerMessage::Response {
+            answer: Answer::Done(body),
+            ..
+        },
+    ] = heard.as_slice()
+    else {
+        panic!("{heard:?}");
+    };
+    let told = Timestamp::from_bytes(body).expect("a time");
+    assert_eq!(told, Timestamp::from_ms(town.now));
+}

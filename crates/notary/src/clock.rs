@@ -1,0 +1,62 @@
+//! The clock by which time windows are judged.
+//!
+//! # Invariants
+//! - A window is never judged at an earlier time than one before it.
+//! - Nothing is judged while the machine's clock is in doubt, or further behind than [`BEHIND_MAX_MS`].
+
+use primitives::Timestamp;
+
+/// A clock that is behind the last judgement by no more than this stands still until it has caught up. One that is further
+/// behind shows that this clock, or the one of then, was set wrong.
+pub(crate) const BEHIND_MAX_MS: u64 = 2_000;
+
+/// When a request came in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// The time at which its window is judged, or was noted if it cannot be.
+    pub at: Timestamp,
+    /// Whether the clock was good enough to judge a window.
+    pub can_judge: bool,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct WindowClock {
+    /// The latest time at which a window may have been judged.
+    latest: Timestamp,
+    in_doubt: bool,
+}
+
+impl WindowClock {
+    /// A clock that goes on from `latest`.
+    pub(crate) fn new(latest: Timestamp) -> Self {
+        Self {
+            latest,
+            in_doubt: false,
+        }
+    }
+
+    pub(crate) fn doubt(&mut self, in_doubt: bool) {
+        self.in_doubt = in_doubt;
+    }
+
+    /// By how much the machine's clock is behind the latest judgement.
+    pub(crate) fn behind_ms(&self, wall: Timestamp) -> u64 {
+        self.latest.since_ms(wall).unwrap_or(0)
+    }
+
+    /// A request comes in while the machine's clock shows `wall`.
+    pub(crate) fn arrive(&mut self, wall: Timestamp) -> Arrival {
+        if self.in_doubt || self.behind_ms(wall) > BEHIND_MAX_MS {
+            return Arrival {
+                at: wall,
+                can_judge: false,
+            };
+        }
+        self.latest = self.latest.max(wall);
+        Arrival {
+            at: self.latest,
+            can_judge: true,
+        }
+    }
+}

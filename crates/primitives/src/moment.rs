@@ -1,0 +1,104 @@
+//! Readings of two clocks: one that measures how long things take, and one that says what time it is.
+//!
+//! A wall clock can be set: it jumps forward and back. A monotonic clock never does, but its readings mean nothing to
+//! another process. Deadlines and pauses are monotonic; time windows and timestamps are of the wall clock. The two are
+//! different types, so that neither can stand in for the other.
+
+use crate::Timestamp;
+
+/// Milliseconds since an arbitrary start, on a clock that never steps. Meaningful within one process only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Monotonic(u64);
+
+impl Monotonic {
+    /// The start of the clock.
+    pub const START: Self = Self(0);
+
+    /// The last reading there is.
+    pub const MAX: Self = Self(u64::MAX);
+
+    /// From milliseconds since the start.
+    #[must_use]
+    pub const fn from_ms(ms: u64) -> Self {
+        Self(ms)
+    }
+
+    /// Milliseconds since the start.
+    #[must_use]
+    pub const fn as_ms(self) -> u64 {
+        self.0
+    }
+
+    /// The reading that many milliseconds later, unless that is past the last one.
+    #[must_use]
+    pub fn plus_ms(self, ms: u64) -> Option<Self> {
+        self.0.checked_add(ms).map(Self)
+    }
+
+    /// The reading that many milliseconds earlier, unless that is before the start.
+    #[must_use]
+    pub fn minus_ms(self, ms: u64) -> Option<Self> {
+        self.0.checked_sub(ms).map(Self)
+    }
+
+    /// Milliseconds from `earlier` to this; nothing if `earlier` is later.
+    #[must_use]
+    pub fn since_ms(self, earlier: Self) -> Option<u64> {
+        self.0.checked_sub(earlier.0)
+    }
+}
+
+/// A reading of both clocks at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Moment {
+    /// The clock that never steps.
+    pub monotonic: Monotonic,
+    /// The time of day, as the machine believes it.
+    pub wall: Timestamp,
+}
+
+impl Moment {
+    /// Both readings.
+    #[must_use]
+    pub const fn new(monotonic: Monotonic, wall: Timestamp) -> Self {
+        Self { monotonic, wall }
+    }
+
+    /// When the wall clock will show a time, if it goes evenly until then; now, if it has shown it already.
+    #[must_use]
+    pub fn when(self, wall: Timestamp) -> Monotonic {
+        // Past the last reading is never, and so is the last reading.
+        let left_ms = wall.since_ms(self.wall).unwrap_or(0);
+        self.monotonic.plus_ms(left_ms).unwrap_or(Monotonic::MAX)
+    }
+
+    /// The time of day less the monotonic reading, in milliseconds: constant while the wall clock goes evenly.
+    #[must_use]
+    pub fn offset_ms(self) -> i128 {
+        i128::from(self.wall.as_ms()) - i128::from(self.monotonic.as_ms())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn moment(monotonic: u64, wall: u64) -> Moment {
+        Moment::new(Monotonic::from_ms(monotonic), Timestamp::from_ms(wall))
+    }
+
+    #[test]
+    fn a_wall_time_is_reached_as_much_later() {
+        let now = moment(100, 5_000);
+        assert_eq!(now.when(Timestamp::from_ms(5_250)), Monotonic::from_ms(350));
+        assert_eq!(now.when(Timestamp::from_ms(4_999)), now.monotonic);
+        assert_eq!(now.when(Timestamp::MAX), Monotonic::MAX);
+    }
+
+    #[test]
+    fn the_offset_changes_with_a_jump_only() {
+        assert_eq!(moment(0, 5_000).offset_ms(), 5_000);
+        assert_eq!(moment(700, 5_700).offset_ms(), 5_000);
+        assert_eq!(moment(700, 100).offset_ms(), -600);
+    }
+}
