@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 
-use crate::log::Segment;
+use crate::log::{Segment, slot_name};
 use crate::priority;
 use crate::shared::Shared;
 use crate::sorted::{TOP_RUNS_MAX, describe_tree};
@@ -226,6 +226,12 @@ fn flush(shared: &Shared, job: FlushJob) -> Result<(), String> {
         drop((thawed, rows));
         background.want_merge(table);
     }
+    // Before the segments that hold the same rows are given up.
+    let shortened = job.segments.iter().filter_map(|segment| {
+        let (path, slot) = segment.shortened(shared.options.log_bytes)?;
+        Some((slot_name(path), slot))
+    });
+    shared.list_tables(shortened.collect())?;
     let last_id = job.segments.last().map_or(0, |segment| segment.header.id);
     let mut slots = Vec::new();
     for segment in job.segments {
@@ -248,5 +254,6 @@ fn merge(shared: &Shared, table: u8) -> Result<(), String> {
     } else {
         store.sorted.merge()
     };
-    merged.map_err(|error| describe_tree(&error))
+    merged.map_err(|error| describe_tree(&error))?;
+    shared.list_tables(Vec::new())
 }

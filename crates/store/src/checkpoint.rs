@@ -17,10 +17,10 @@ use std::sync::MutexGuard;
 
 use primitives::storage::{StoreFailure, TableSet};
 
+use crate::copy_inventory::CopyInventory;
 use crate::directory::{self, LOG, TABLES, sync_directory};
 use crate::embedded::Embedded;
 use crate::failure::copy_failed;
-use crate::inventory::Inventory;
 use crate::shared::{Shared, Writer};
 use crate::sorted::describe_tree;
 use crate::sorted_files::SortedCopy;
@@ -79,7 +79,7 @@ impl<T: TableSet> Embedded<T> {
             File::open(entry?.path())?.sync_all()?;
         }
         sync_directory(&to.join(LOG))?;
-        let inventory = Inventory::take(to)?;
+        let inventory = CopyInventory::take(to)?;
         directory::finish_copy(to, T::TITLE, &inventory)?;
         Ok(CopyFigures {
             files: inventory.files(),

@@ -5,19 +5,23 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use crate::copy_inventory::CopyInventory;
+use crate::custody::StoreId;
 use crate::failure::OpenError;
-use crate::inventory::Inventory;
 
-/// The schema this program writes, and the only one it reads. Never reuse a number.
-pub(crate) const SCHEMA_VERSION: u32 = 1;
+/// The schema this program writes: its stores have an inventory. Never reuse a number.
+pub(crate) const SCHEMA_VERSION: u32 = 2;
+/// The schema of stores without an inventory, which are adopted when they are opened.
+const SCHEMA_UNLISTED: u32 = 1;
 
 /// How long to wait for a lock: a process that was just killed, or a child between fork and exec, holds it for moments.
 const LOCK_PATIENCE: Duration = Duration::from_millis(500);
 const LOCK_PAUSE: Duration = Duration::from_millis(5);
 
-const FORMAT_FILE: &str = "FORMAT";
-const NEW_FORMAT_FILE: &str = "FORMAT.new";
+pub(crate) const FORMAT_FILE: &str = "FORMAT";
 const LOCK_FILE: &str = "LOCK";
+/// Before the store's id in the `FORMAT` file.
+const STORE_LABEL: &str = "store ";
 /// Where the log's slots are.
 pub(crate) const LOG: &str = "log";
 /// Where the sorted tables are, each in a folder of its own.
@@ -32,40 +36,12 @@ pub(crate) struct Directory {
 }
 
 impl Directory {
-    /// Creates or opens, locks and checks a store directory of the kind that calls itself `title`.
-    pub(crate) fn open(path: &Path, title: &str) -> Result<Self, OpenError> {
-        let io = |source| OpenError::Io {
-            path: path.to_path_buf(),
-            source,
-        };
-        std::fs::create_dir_all(path).map_err(io)?;
-        let lock = lock(path)?;
-        match std::fs::read_to_string(path.join(FORMAT_FILE)) {
-            Ok(text) => {
-                if let Some(made) = check_format(path, title, &text)? {
-                    check_whole(path, &made)?;
-                    // From now on its files change.
-                    write_format(path, title, None).map_err(io)?;
-                }
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => create_format(path, title)?,
-            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                return Err(unknown(path, "its FORMAT file is not text".into()));
-            }
-            Err(error) => return Err(io(error)),
-        }
-        for folder in STORED {
-            std::fs::create_dir_all(path.join(folder)).map_err(io)?;
-        }
-        sync_directory(path).map_err(io)?;
-        if let Some(parent) = path.canonicalize().map_err(io)?.parent() {
-            // So that the directory's own name survives; a parent that cannot be opened is not ours to insist on.
-            let _ = sync_directory(parent);
-        }
-        Ok(Self {
+    /// Takes over a directory that was locked and checked.
+    pub(crate) fn new(path: &Path, lock: File) -> Self {
+        Self {
             path: path.to_path_buf(),
             _lock: lock,
-        })
+        }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -102,18 +78,14 @@ impl Inspected {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(io(error)),
         };
-        let text = match std::fs::read_to_string(path.join(FORMAT_FILE)) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound && path.is_dir() => {
+        let Some(format) = read_format(path, title)? else {
+            if path.is_dir() {
                 return Err(unknown(path, "it holds no FORMAT file".into()));
             }
-            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                return Err(unknown(path, "its FORMAT file is not text".into()));
-            }
-            Err(error) => return Err(io(error)),
+            return Err(io(io::ErrorKind::NotFound.into()));
         };
-        let difference = match check_format(path, title, &text)? {
-            Some(made) => made.difference(&Inventory::take(path).map_err(io)?),
+        let difference = match format.copy {
+            Some(made) => made.difference(&CopyInventory::take(path).map_err(io)?),
             None => None,
         };
         Ok(Self {
@@ -169,17 +141,40 @@ fn unknown(path: &Path, reason: String) -> OpenError {
     }
 }
 
-/// Refuses what is not a store of this kind and version. Gives what it must consist of if it is a copy not yet opened.
-fn check_format(path: &Path, title: &str, text: &str) -> Result<Option<Inventory>, OpenError> {
+/// The contents of a `FORMAT` file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Format {
+    /// The files that it must consist of, if it is a copy that was never opened.
+    pub(crate) copy: Option<CopyInventory>,
+    /// Its id; none in a copy, and in a store made before there were inventories.
+    pub(crate) store: Option<StoreId>,
+}
+
+/// Reads the `FORMAT` file of a store of the kind that calls itself `title`; `None` if there is none.
+pub(crate) fn read_format(path: &Path, title: &str) -> Result<Option<Format>, OpenError> {
+    match std::fs::read_to_string(path.join(FORMAT_FILE)) {
+        Ok(text) => parse_format(path, title, &text).map(Some),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+            Err(unknown(path, "its FORMAT file is not text".into()))
+        }
+        Err(source) => Err(OpenError::Io {
+            path: path.to_path_buf(),
+            source,
+        }),
+    }
+}
+
+fn parse_format(path: &Path, title: &str, text: &str) -> Result<Format, OpenError> {
     let foreign = || unknown(path, "its FORMAT file is not one of this program".into());
     let mut lines = text.lines();
     let found_title = lines.next().unwrap_or_default();
-    let mut next = || lines.next().ok_or_else(foreign);
-    let mut line = next()?;
+    let mut line = lines.next().ok_or_else(foreign)?;
     // Before the version, so that no part of the file is that of an ordinary store.
-    let made = Inventory::parse(line);
-    if made.is_some() {
-        line = next()?;
+    let copy = CopyInventory::parse(line);
+    let store = line.strip_prefix(STORE_LABEL).and_then(StoreId::parse);
+    if copy.is_some() || store.is_some() {
+        line = lines.next().ok_or_else(foreign)?;
     }
     let version = line
         .trim()
@@ -195,8 +190,10 @@ fn check_format(path: &Path, title: &str, text: &str) -> Result<Option<Inventory
             ),
         ));
     }
+    let format = Format { copy, store };
     match version {
-        SCHEMA_VERSION => Ok(made),
+        SCHEMA_UNLISTED if store.is_none() => Ok(format),
+        SCHEMA_VERSION if copy.is_some() || store.is_some() => Ok(format),
         found if found > SCHEMA_VERSION => Err(OpenError::NewerVersion {
             path: path.to_path_buf(),
             found,
@@ -206,18 +203,23 @@ fn check_format(path: &Path, title: &str, text: &str) -> Result<Option<Inventory
     }
 }
 
-fn check_whole(path: &Path, made: &Inventory) -> Result<(), OpenError> {
-    let found = Inventory::take(path).map_err(|source| OpenError::Io {
-        path: path.to_path_buf(),
-        source,
-    })?;
-    match made.difference(&found) {
+/// Refuses a copy of which a file is missing or has another length.
+pub(crate) fn check_whole(path: &Path, made: &CopyInventory) -> Result<(), OpenError> {
+    match made.difference(&take_inventory(path)?) {
         None => Ok(()),
         Some(reason) => Err(OpenError::Corrupt {
             path: path.to_path_buf(),
             reason,
         }),
     }
+}
+
+/// Counts the files of a store as those of a copy.
+pub(crate) fn take_inventory(path: &Path) -> Result<CopyInventory, OpenError> {
+    CopyInventory::take(path).map_err(|source| OpenError::Io {
+        path: path.to_path_buf(),
+        source,
+    })
 }
 
 /// The start of a foreign title, fit for a terminal.
@@ -229,45 +231,68 @@ fn printable(title: &str) -> String {
         .collect()
 }
 
-/// Writes the format file of a new store, in a directory that is empty but for the lock.
-fn create_format(path: &Path, title: &str) -> Result<(), OpenError> {
+/// Refuses to make a store in a directory that holds other files than those that an interrupted creation leaves.
+pub(crate) fn refuse_strangers(path: &Path, ours: &[&Path]) -> Result<(), OpenError> {
     let io = |source| OpenError::Io {
         path: path.to_path_buf(),
         source,
     };
     for entry in std::fs::read_dir(path).map_err(io)? {
-        let name = entry.map_err(io)?.file_name();
-        if name != LOCK_FILE && name != NEW_FORMAT_FILE {
+        let entry = entry.map_err(io)?;
+        let (name, found) = (entry.file_name(), entry.path());
+        let ours = ours
+            .iter()
+            .any(|file| **file == *found || new_name(file) == found);
+        if name != LOCK_FILE && found != new_name(&path.join(FORMAT_FILE)) && !ours {
             return Err(unknown(
                 path,
                 format!("it holds {} but no FORMAT file", name.display()),
             ));
         }
     }
-    write_format(path, title, None).map_err(io)
+    Ok(())
 }
 
 /// Makes a copy one that can be opened: the last thing to be written, when all else is durable.
-pub(crate) fn finish_copy(path: &Path, title: &str, made: &Inventory) -> io::Result<()> {
+pub(crate) fn finish_copy(path: &Path, title: &str, made: &CopyInventory) -> io::Result<()> {
     sync_directory(path)?;
-    write_format(path, title, Some(made))?;
+    let text = format!("{title}\n{}\nversion {SCHEMA_VERSION}\n", made.line());
+    replace_file(&path.join(FORMAT_FILE), text.as_bytes())?;
+    sync_with_parent(path)
+}
+
+/// Writes the `FORMAT` file of a store that has an inventory.
+pub(crate) fn write_format(path: &Path, title: &str, store: StoreId) -> io::Result<()> {
+    let text = format!("{title}\n{STORE_LABEL}{store}\nversion {SCHEMA_VERSION}\n");
+    replace_file(&path.join(FORMAT_FILE), text.as_bytes())
+}
+
+/// Replaces a file, durably: after a crash it is the old one or the new one.
+pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let new = new_name(path);
+    std::fs::write(&new, bytes)?;
+    File::open(&new)?.sync_all()?;
+    std::fs::rename(&new, path)?;
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => sync_directory(parent),
+        _ => sync_directory(Path::new(".")),
+    }
+}
+
+fn new_name(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".new");
+    path.with_file_name(name)
+}
+
+/// Makes a directory's entries durable, and its own name.
+pub(crate) fn sync_with_parent(path: &Path) -> io::Result<()> {
+    sync_directory(path)?;
     if let Some(parent) = path.canonicalize()?.parent() {
         // A parent that cannot be opened is not ours to insist on.
         let _ = sync_directory(parent);
     }
     Ok(())
-}
-
-fn write_format(path: &Path, title: &str, made: Option<&Inventory>) -> io::Result<()> {
-    let copy = made.map_or(String::new(), |made| format!("{}\n", made.line()));
-    let temporary = path.join(NEW_FORMAT_FILE);
-    std::fs::write(
-        &temporary,
-        format!("{title}\n{copy}version {SCHEMA_VERSION}\n"),
-    )?;
-    File::open(&temporary)?.sync_all()?;
-    std::fs::rename(&temporary, path.join(FORMAT_FILE))?;
-    sync_directory(path)
 }
 
 /// Makes creations, renames and removals in a directory durable.

@@ -25,9 +25,10 @@ use primitives::storage::Habit;
 use primitives::storage::{Reads, Row, StoreFailure, TableSet, WriteBatch};
 
 use crate::background::Background;
+use crate::custody::{Admitted, Keeper, StoreId, admit};
 use crate::directory::{self, Directory};
 use crate::failure::{OpenError, read_failed};
-use crate::log::{Log, LogError, Record};
+use crate::log::{Log, LogError, Record, list_slots};
 use crate::options::Options;
 use crate::shared::{Shared, Writer, check};
 use crate::sorted::describe_tree;
@@ -75,7 +76,12 @@ struct Running {
 impl<T: TableSet> Embedded<T> {
     /// Opens the store in `path`, creating it where there is none, and recovers everything acknowledged.
     pub fn open(path: &Path, options: &Options) -> Result<Self, OpenError> {
-        let directory = Directory::open(path, T::TITLE)?;
+        let names: Vec<&str> = T::ALL.iter().map(|table| table.name()).collect();
+        let Admitted {
+            directory,
+            keeper,
+            sequence,
+        } = admit(path, T::TITLE, &names, options.custody.as_ref())?;
         let cache = Arc::new(Cache::with_capacity_bytes(options.cache_bytes));
         let files = Arc::new(DescriptorTable::new(options.open_files.max(16)));
         let tables = T::ALL
@@ -90,7 +96,7 @@ impl<T: TableSet> Embedded<T> {
             path: directory.tables(),
             source,
         })?;
-        let log = Log::open(&directory.log(), &mut |row| {
+        let log = Log::open(&directory.log(), sequence, &mut |row| {
             let table = tables.get(usize::from(row.table));
             if let Some(table) = table {
                 table.apply(vec![(row.key.to_vec(), row.value.map(<[u8]>::to_vec))]);
@@ -104,7 +110,9 @@ impl<T: TableSet> Embedded<T> {
                 reason: "there are tables but no log".into(),
             });
         }
+        settle(&keeper, &directory, &tables, &log)?;
         let shared = Arc::new(Shared {
+            keeper,
             directory,
             options: options.clone(),
             tables,
@@ -132,6 +140,11 @@ impl<T: TableSet> Embedded<T> {
     /// The store's directory.
     pub fn path(&self) -> &Path {
         self.running.shared.directory.path()
+    }
+
+    /// The store's id.
+    pub fn store_id(&self) -> StoreId {
+        self.running.shared.keeper.store()
     }
 
     /// Why the store refuses writes, once it does.
@@ -247,6 +260,38 @@ impl<T: TableSet> Embedded<T> {
     }
 }
 
+/// Lists everything that is there, once all of it was opened.
+fn settle(
+    keeper: &Keeper,
+    directory: &Directory,
+    tables: &[TableStore],
+    log: &Log,
+) -> Result<(), OpenError> {
+    let path = directory.path();
+    let unwritten = |reason: String| OpenError::Io {
+        path: path.to_path_buf(),
+        source: std::io::Error::other(reason),
+    };
+    let slots = list_slots(&directory.log()).map_err(|error| log_open_error(path, error))?;
+    let mut found = Vec::new();
+    for table in tables {
+        let listing = table
+            .sorted
+            .describe(None)
+            .map_err(|source| OpenError::Io {
+                path: table.sorted.path.clone(),
+                source,
+            })?;
+        found.extend(listing.map(|listing| (table.name.clone(), listing)));
+    }
+    keeper.note(log.last_sequence()).map_err(unwritten)?;
+    let settled = keeper.settle(|listing| {
+        listing.slots = slots;
+        listing.tables.extend(found);
+    });
+    settled.map_err(unwritten)
+}
+
 fn tree_open_error(path: &Path, error: lsm_tree::Error) -> OpenError {
     let path = path.to_path_buf();
     match error {
@@ -262,6 +307,10 @@ fn log_open_error(store: &Path, error: LogError) -> OpenError {
     match error {
         LogError::Io { path, source } => OpenError::Io { path, source },
         LogError::Damaged { path, reason } => OpenError::Corrupt { path, reason },
+        LogError::Cut { path, last, reach } => OpenError::Incomplete {
+            path,
+            reason: format!("the log ends at record {last}, but record {reach} was acknowledged"),
+        },
         LogError::OtherVersion { path, found } => OpenError::UnknownFormat {
             path: store.to_path_buf(),
             reason: format!("{} has log version {found}", path.display()),

@@ -64,6 +64,31 @@ pub const ERRORS: &[ErrorInfo] = &[
         action: CORRUPT_HINT,
     },
     ErrorInfo {
+        code: "store.missing",
+        cause: "The identity has a store, but there is none in its data folder: the folder was lost, moved, or is on a disk that is not mounted.",
+        action: MISSING_HINT,
+    },
+    ErrorInfo {
+        code: "store.incomplete",
+        cause: "A file of the store is missing, shorter, or older than the inventory says: starting would lose acknowledged data.",
+        action: INCOMPLETE_HINT,
+    },
+    ErrorInfo {
+        code: "store.inventory",
+        cause: "The inventory of the store, its mark or its anchor is missing, damaged, or was made under another identity key, so nothing tells whether the store is whole.",
+        action: INVENTORY_HINT,
+    },
+    ErrorInfo {
+        code: "store.foreign",
+        cause: "The store, its inventory and the anchor beside the identity key do not belong together.",
+        action: FOREIGN_HINT,
+    },
+    ErrorInfo {
+        code: "store.not_empty",
+        cause: "An empty store was to be permitted, but the store's folder holds files.",
+        action: NOT_EMPTY_HINT,
+    },
+    ErrorInfo {
         code: "store.open_failed",
         cause: "The directory could not be created, read or written.",
         action: OPEN_HINT,
@@ -98,6 +123,12 @@ const UNKNOWN_HINT: &str =
     "Check the configured directory; point it to an empty one to start afresh.";
 const CORRUPT_HINT: &str =
     "Keep a copy of the directory, check the disk, then restore from a backup.";
+const MISSING_HINT: &str = "Mount or restore the data folder from the newest backup. To start over with an empty store, run 'tally node init-store' ('tally chain init-store' for a chain).";
+const INCOMPLETE_HINT: &str = "Keep a copy of the folder, check the disk, then restore the whole data folder from the newest backup; a single file of a backup does not fit the others.";
+const INVENTORY_HINT: &str = "Restore the whole node folder from the newest backup. If only this file was lost and the store is the newest, run 'tally node accept-store' ('tally chain accept-store' for a chain), which checks every byte first.";
+const FOREIGN_HINT: &str = "Put the node's own data folder back. If the folder was put there on purpose, run 'tally node accept-store' ('tally chain accept-store' for a chain), which checks every byte first.";
+const NOT_EMPTY_HINT: &str =
+    "Move the store's folder away first, and keep it: it may be the only copy of the ledger.";
 const OPEN_HINT: &str =
     "Check that the path exists, is a directory, is writable and has free space.";
 
@@ -136,6 +167,42 @@ pub enum OpenError {
         /// What was found.
         reason: String,
     },
+    /// The identity has a store, which is not there.
+    #[error("there is no store in {path}, but this identity has one")]
+    Missing {
+        /// The store's directory.
+        path: PathBuf,
+    },
+    /// A file of the store is missing, shorter or older than listed.
+    #[error("{path} does not fit the store's inventory: {reason}")]
+    Incomplete {
+        /// The file.
+        path: PathBuf,
+        /// What was found.
+        reason: String,
+    },
+    /// The inventory, the mark or the anchor cannot be believed.
+    #[error("{path} does not tell whether the store is whole: {reason}")]
+    Unlisted {
+        /// The file.
+        path: PathBuf,
+        /// What was found.
+        reason: String,
+    },
+    /// The files of two stores.
+    #[error("{path} is of another store: {reason}")]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What was found.
+        reason: String,
+    },
+    /// An empty store was to be permitted where there is one.
+    #[error("{path} holds files")]
+    NotEmpty {
+        /// The store's directory.
+        path: PathBuf,
+    },
     /// The file system refused.
     #[error("cannot open {path}: {source}")]
     Io {
@@ -153,6 +220,11 @@ impl Coded for OpenError {
             OpenError::NewerVersion { .. } => "store.newer_version",
             OpenError::UnknownFormat { .. } => "store.unknown_format",
             OpenError::Corrupt { .. } => "store.corrupt",
+            OpenError::Missing { .. } => "store.missing",
+            OpenError::Incomplete { .. } => "store.incomplete",
+            OpenError::Unlisted { .. } => "store.inventory",
+            OpenError::Foreign { .. } => "store.foreign",
+            OpenError::NotEmpty { .. } => "store.not_empty",
             OpenError::Io { .. } => "store.open_failed",
         }
     }
@@ -163,6 +235,11 @@ impl Coded for OpenError {
             OpenError::NewerVersion { .. } => NEWER_HINT,
             OpenError::UnknownFormat { .. } => UNKNOWN_HINT,
             OpenError::Corrupt { .. } => CORRUPT_HINT,
+            OpenError::Missing { .. } => MISSING_HINT,
+            OpenError::Incomplete { .. } => INCOMPLETE_HINT,
+            OpenError::Unlisted { .. } => INVENTORY_HINT,
+            OpenError::Foreign { .. } => FOREIGN_HINT,
+            OpenError::NotEmpty { .. } => NOT_EMPTY_HINT,
             OpenError::Io { .. } => OPEN_HINT,
         }
     }

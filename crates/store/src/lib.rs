@@ -2,6 +2,7 @@
 //!
 //! - [`Embedded`]: one directory, a core's tables (the kernel's, the chain's), atomic durable batches, reads; copies of it made
 //!   while it runs ([`Embedded::checkpoint`]) and a check of its files ([`Embedded::verify`]).
+//! - [`Custody`]: what must be there when a store is opened, kept outside its folders: a missing file is never an empty table.
 //! - [`Committer`]: the one writer; groups what was queued while the last commit was syncing.
 //! - [`Files`]: whole files by the hash of their bytes, and those on their way; the bytes of attachments.
 //! - [`VaultView`]: a SQLite view fed from the ledger's sequence, which can be dropped and rebuilt.
@@ -12,11 +13,12 @@
 mod background;
 mod checkpoint;
 mod committer;
+mod copy_inventory;
+mod custody;
 mod directory;
 mod embedded;
 mod failure;
 mod files;
-mod inventory;
 mod log;
 mod memory;
 mod options;
@@ -32,6 +34,7 @@ mod view;
 
 pub use checkpoint::CopyFigures;
 pub use committer::{Class, CommitHandle, Committer, CommitterOptions};
+pub use custody::{Custody, CustodyKey, StoreId};
 pub use embedded::{BlockCacheFigures, Embedded, WriteTimes};
 pub use failure::{ERRORS, OpenError};
 pub use files::{

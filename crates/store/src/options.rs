@@ -1,4 +1,6 @@
-//! What the store may use of memory and disk.
+//! Budgets of memory and disk, and the place of the inventory.
+
+use crate::custody::Custody;
 
 /// Budgets of the embedded store. The defaults keep a busy node's store at about 60 MB resident.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,6 +14,9 @@ pub struct Options {
     pub log_bytes: u64,
     /// Table files kept open.
     pub open_files: usize,
+    /// Where the inventory and the anchor are kept. Without it the inventory is in the store's own directory, and nothing tells a store that is
+    /// missing from one that was never made.
+    pub custody: Option<Custody>,
 }
 
 impl Default for Options {
@@ -21,6 +26,7 @@ impl Default for Options {
             memtable_bytes: 12 << 20,
             log_bytes: 16 << 20,
             open_files: 128,
+            custody: None,
         }
     }
 }

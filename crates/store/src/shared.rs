@@ -6,6 +6,7 @@ use std::time::Instant;
 use primitives::storage::{StoreFailure, TableSet, WriteBatch};
 
 use crate::background::{Background, FlushJob};
+use crate::custody::{Keeper, SlotListing, TableListing};
 use crate::directory::Directory;
 use crate::embedded::WriteTimes;
 use crate::failure::{bad_row, write_failed};
@@ -25,6 +26,7 @@ pub(crate) struct Shared {
     pub(crate) background: Background,
     pub(crate) writer: Mutex<Writer>,
     pub(crate) poison: OnceLock<StoreFailure>,
+    pub(crate) keeper: Keeper,
 }
 
 /// The one at the log.
@@ -72,7 +74,7 @@ impl Shared {
         }
         writer.log.append(&mut writer.record).map_err(describe)?;
         let appended = Instant::now();
-        writer.log.sync().map_err(describe)?;
+        self.sync(writer)?;
         let synced = Instant::now();
         self.apply(batches);
         writer.record.shrink(RECORD_KEEP_BYTES);
@@ -81,6 +83,46 @@ impl Shared {
         times.sync = synced - appended;
         times.apply = synced.elapsed();
         Ok(times)
+    }
+
+    /// Makes the last record durable, and notes it where a log that is cut later is recognised by it.
+    fn sync(&self, writer: &mut Writer) -> Result<(), String> {
+        writer.log.sync().map_err(describe)?;
+        if let Some((name, slot)) = writer.log.unlisted() {
+            self.keeper.change(|listing| {
+                listing.slots.insert(name, slot);
+            })?;
+            writer.log.set_listed();
+        }
+        self.keeper.note(writer.log.last_sequence())
+    }
+
+    /// Brings the inventory up to the tables' newest lists. `slots` are about to be shortened to these lengths.
+    pub(crate) fn list_tables(&self, slots: Vec<(String, SlotListing)>) -> Result<(), String> {
+        let mut changed = Vec::new();
+        for table in &self.tables {
+            let known = self
+                .keeper
+                .listing()
+                .tables
+                .get(&table.name)
+                .map(|known| known.list);
+            let found = table
+                .sorted
+                .describe(known)
+                .map_err(|error| format!("{}: {error}", table.sorted.path.display()))?;
+            changed.extend(found.map(|found| (table.name.clone(), found)));
+        }
+        self.keeper.change(|listing| {
+            for (name, found) in changed {
+                // Another thread may have listed a newer one meanwhile.
+                let newer = |known: &TableListing| known.list > found.list;
+                if !listing.tables.get(&name).is_some_and(newer) {
+                    listing.tables.insert(name, found);
+                }
+            }
+            listing.slots.extend(slots);
+        })
     }
 
     fn apply<T: TableSet>(&self, batches: Vec<WriteBatch<T>>) {
@@ -136,7 +178,7 @@ impl Shared {
         }
         writer.log.rotate().map_err(describe)?;
         writer.log.append(&mut writer.record).map_err(describe)?;
-        writer.log.sync().map_err(describe)?;
+        self.sync(writer)?;
         let mut flushed = Vec::new();
         for (table, store) in self.numbered() {
             if !store.resident || spilled.contains(&table) {

@@ -6,6 +6,7 @@
 //! tables/NAME/tables/M    a sorted file, never changed
 //! ```
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
@@ -13,6 +14,7 @@ use std::path::{Path, PathBuf};
 use lsm_tree::{AbstractTree, Table};
 use xxhash_rust::xxh3::Xxh3Default;
 
+use crate::custody::TableListing;
 use crate::directory::sync_directory;
 use crate::sorted::Sorted;
 
@@ -61,6 +63,40 @@ impl Sorted {
     }
 }
 
+impl Sorted {
+    /// Describes the newest durable list, for the inventory; `None` if that is the one that is known.
+    ///
+    /// # Correctness
+    /// A tree shows a version only after its list and the pointer to it were synced.
+    pub(crate) fn describe(&self, known: Option<u64>) -> io::Result<Option<TableListing>> {
+        for _ in 0..CHANGES_MAX {
+            let version = self.tree.current_version();
+            if known == Some(version.id()) {
+                return Ok(None);
+            }
+            let list = match std::fs::read(self.path.join(format!("v{}", version.id()))) {
+                Ok(list) => list,
+                // A merge has replaced it meanwhile.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(error),
+            };
+            let mut files = BTreeMap::new();
+            for table in version.iter_tables() {
+                let path = self.path.join(FILES).join(table.id().to_string());
+                files.insert(table.id(), std::fs::metadata(path)?.len());
+            }
+            return Ok(Some(TableListing {
+                list: version.id(),
+                checksum: xxhash_rust::xxh3::xxh3_128(&list),
+                files,
+            }));
+        }
+        Err(io::Error::other(
+            "the list of sorted files changes all the time",
+        ))
+    }
+}
+
 impl SortedCopy {
     /// Writes the table's folder, durably. Gives the bytes that are shared with the original.
     pub(crate) fn write(&self, to: &Path) -> io::Result<u64> {
@@ -98,7 +134,8 @@ pub(crate) struct Looked {
 /// Reads all files of a table's folder and compares their checksums; what does not fit is told to `damaged`.
 pub(crate) fn inspect(folder: &Path, damaged: &mut dyn FnMut(&Path, String)) -> Looked {
     let mut looked = Looked::default();
-    let list = match read_list(folder) {
+    let list = read_current(folder).and_then(|(id, checksum)| read_list(folder, id, checksum));
+    let list = match list {
         Ok(list) => list,
         Err((path, reason)) => {
             damaged(&path, reason);
@@ -123,12 +160,64 @@ pub(crate) fn inspect(folder: &Path, damaged: &mut dyn FnMut(&Path, String)) -> 
 
 type Misfit = (PathBuf, String);
 
-/// The numbers of the files with their checksums.
-fn read_list(folder: &Path) -> Result<Vec<(u64, u128)>, Misfit> {
+/// Returns the path of the pointer to a table's list.
+pub(crate) fn pointer(folder: &Path) -> PathBuf {
+    folder.join(CURRENT)
+}
+
+/// Compares a table's folder with what is known of it: the list may be a newer one, every file of it must be there, and those that are
+/// known must have their lengths.
+pub(crate) fn compare(folder: &Path, known: &TableListing) -> Result<(), Misfit> {
+    let (id, checksum) = read_current(folder)?;
+    if id < known.list || (id == known.list && checksum != known.checksum) {
+        let reason = format!(
+            "it points to list {id} ({checksum:032x}), the inventory knows list {} ({:032x})",
+            known.list, known.checksum
+        );
+        return Err((folder.join(CURRENT), reason));
+    }
+    for (number, _) in read_list(folder, id, checksum)? {
+        let path = folder.join(FILES).join(number.to_string());
+        let bytes = match std::fs::metadata(&path) {
+            Ok(meta) => meta.len(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err((path, "it is missing".into()));
+            }
+            Err(error) => return Err((path, error.to_string())),
+        };
+        match known.files.get(&number) {
+            Some(known) if *known != bytes => {
+                let reason = format!("it has {bytes} bytes, the inventory lists {known}");
+                return Err((path, reason));
+            }
+            None if !has_end(&path) => return Err((path, "its end is damaged".into())),
+            Some(_) | None => {}
+        }
+    }
+    Ok(())
+}
+
+/// Whether a sorted file has the table of contents that ends it.
+fn has_end(path: &Path) -> bool {
+    sfa::Reader::new(path).is_ok()
+}
+
+/// The number of the list and its checksum.
+fn read_current(folder: &Path) -> Result<(u64, u128), Misfit> {
     let path = folder.join(CURRENT);
-    let current = std::fs::read(&path).map_err(|error| (path.clone(), error.to_string()))?;
-    let (id, checksum) = split_current(&current)
-        .ok_or_else(|| (path, "it is not the pointer to a list of files".to_owned()))?;
+    let current = match std::fs::read(&path) {
+        Ok(current) => current,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err((path, "it is missing".into()));
+        }
+        Err(error) => return Err((path, error.to_string())),
+    };
+    split_current(&current)
+        .ok_or_else(|| (path, "it is not the pointer to a list of files".to_owned()))
+}
+
+/// The numbers of the files of a list with their checksums.
+fn read_list(folder: &Path, id: u64, checksum: u128) -> Result<Vec<(u64, u128)>, Misfit> {
     let path = folder.join(format!("v{id}"));
     let list = std::fs::read(&path).map_err(|error| (path.clone(), error.to_string()))?;
     if xxhash_rust::xxh3::xxh3_128(&list) != checksum {

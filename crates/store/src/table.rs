@@ -10,6 +10,7 @@ use crate::memory::{Known, Memory, RowOrDeletion};
 use crate::sorted::Sorted;
 
 pub(crate) struct TableStore {
+    pub(crate) name: String,
     pub(crate) memory: RwLock<Memory>,
     pub(crate) sorted: Sorted,
     pub(crate) resident: bool,
@@ -24,6 +25,7 @@ impl TableStore {
         files: &Arc<DescriptorTable>,
     ) -> lsm_tree::Result<Self> {
         Ok(Self {
+            name: name.to_owned(),
             memory: RwLock::default(),
             sorted: Sorted::open(&folder.join(name), habit, cache, files)?,
             resident: habit == Habit::Passing,

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use primitives::storage::TableSet;
 
+use crate::custody::{Custody, readopt};
 use crate::directory::{Inspected, LOG, TABLES};
 use crate::embedded::Embedded;
 use crate::failure::OpenError;
@@ -69,6 +70,9 @@ impl<T: TableSet> Embedded<T> {
             Ok(records) => checked.records = records,
             Err(LogError::Io { path, source }) => checked.add(&path, source.to_string()),
             Err(LogError::Damaged { path, reason }) => checked.add(&path, reason),
+            Err(LogError::Cut { path, last, .. }) => {
+                checked.add(&path, format!("the log ends at record {last}"));
+            }
             Err(LogError::OtherVersion { path, found }) => {
                 checked.add(&path, format!("it has log version {found}"));
             }
@@ -81,6 +85,23 @@ impl<T: TableSet> Embedded<T> {
             checked.files += looked.files;
             checked.bytes += looked.bytes;
         }
+        Ok(checked)
+    }
+
+    /// Accepts the store in `path`, which no process has open, as it is: checks every byte, then lets the next start make a new inventory of
+    /// it, under a new id. For a store that was put back from a copy, or whose inventory is lost.
+    ///
+    /// # Errors
+    /// The store is in use, is none, or is damaged: a table or a file that is missing is never accepted.
+    pub fn accept(path: &Path, custody: Option<&Custody>) -> Result<Checked, OpenError> {
+        let checked = Self::verify(path)?;
+        if let Some(damage) = checked.damage.first() {
+            return Err(OpenError::Corrupt {
+                path: damage.path.clone(),
+                reason: damage.reason.clone(),
+            });
+        }
+        readopt(path, T::TITLE, custody)?;
         Ok(checked)
     }
 }

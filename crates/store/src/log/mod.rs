@@ -20,6 +20,7 @@ mod record;
 mod segment;
 mod slots;
 
+pub(crate) use header::{Header, Sector};
 pub(crate) use record::{KEY_BYTES_MAX, PAYLOAD_BYTES_MAX, Record, Row};
 pub(crate) use segment::{LogError, Segment};
-pub(crate) use slots::Log;
+pub(crate) use slots::{Log, first_sector, list_slots, slot_name};

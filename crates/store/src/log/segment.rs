@@ -9,6 +9,7 @@ use thiserror::Error;
 
 use super::header::{HEADER_BYTES, Header};
 use super::record::{PREFIX_BYTES, Prefix, Row, rows};
+use crate::custody::SlotListing;
 
 /// Zeroes are written ahead of the records in pieces of this size, while a slot is used for the first time.
 const EXTEND_BYTES: u64 = 1 << 20;
@@ -23,6 +24,12 @@ pub(crate) enum LogError {
     Io { path: PathBuf, source: io::Error },
     #[error("{path}: {reason}")]
     Damaged { path: PathBuf, reason: String },
+    #[error("{path}: the log ends at record {last}, but record {reach} was acknowledged")]
+    Cut {
+        path: PathBuf,
+        last: u64,
+        reach: u64,
+    },
     #[error("{path}: log version {found}")]
     OtherVersion { path: PathBuf, found: u32 },
 }
@@ -48,6 +55,9 @@ pub(crate) struct Segment {
     file_bytes: u64,
     /// The header is on its way to the disk.
     started: bool,
+    /// The length that the inventory knows, and whether it knows the segment at all.
+    listed_bytes: u64,
+    listed: bool,
 }
 
 impl Segment {
@@ -61,6 +71,8 @@ impl Segment {
             end: HEADER_BYTES as u64,
             file_bytes,
             started: false,
+            listed_bytes: file_bytes,
+            listed: false,
         })
     }
 
@@ -68,7 +80,34 @@ impl Segment {
     pub(crate) fn found(path: PathBuf, file: File, header: Header) -> io::Result<Self> {
         let mut segment = Self::new(path, file, header)?;
         segment.started = true;
+        // Everything that is found is listed when the store is opened.
+        segment.listed = true;
         Ok(segment)
+    }
+
+    /// The segment with the slot's length, once records are in it that the inventory does not cover.
+    pub(crate) fn unlisted(&self) -> Option<(&Path, SlotListing)> {
+        let covered = self.listed && self.file_bytes <= self.listed_bytes;
+        (self.started && !covered).then(|| (self.path.as_path(), self.listing(self.file_bytes)))
+    }
+
+    /// Remembers that the inventory covers it.
+    pub(crate) fn set_listed(&mut self) {
+        self.listed = true;
+        self.listed_bytes = self.file_bytes;
+    }
+
+    /// The slot as it will be after [`Segment::retire`], if that shortens it.
+    pub(crate) fn shortened(&self, slot_bytes: u64) -> Option<(&Path, SlotListing)> {
+        let kept = slot_bytes.next_multiple_of(EXTEND_BYTES);
+        (self.file_bytes > kept * 2).then(|| (self.path.as_path(), self.listing(kept)))
+    }
+
+    fn listing(&self, bytes: u64) -> SlotListing {
+        SlotListing {
+            segment: self.header.id,
+            bytes,
+        }
     }
 
     /// Bytes in use.
@@ -107,9 +146,8 @@ impl Segment {
     pub(crate) fn retire(mut self, slot_bytes: u64) -> io::Result<(PathBuf, File)> {
         self.header.retired = true;
         self.file.write_all_at(&self.header.encode(), 0)?;
-        if self.file_bytes > slot_bytes.next_multiple_of(EXTEND_BYTES) * 2 {
-            self.file
-                .set_len(slot_bytes.next_multiple_of(EXTEND_BYTES))?;
+        if let Some((_, slot)) = self.shortened(slot_bytes) {
+            self.file.set_len(slot.bytes)?;
         }
         self.file.sync_data()?;
         Ok((self.path, self.file))
@@ -119,13 +157,22 @@ impl Segment {
     /// table.
     ///
     /// Of the newest segment the last record may be torn: it was never acknowledged and is left out. A valid record
-    /// behind a damaged one proves damage to acknowledged data and is an error.
+    /// behind a damaged one proves damage to acknowledged data and is an error. So is an end before the record
+    /// `reach`, which was acknowledged.
     pub(crate) fn replay(
         &mut self,
         is_newest: bool,
+        reach: u64,
         on_row: &mut dyn FnMut(Row<'_>) -> bool,
     ) -> Result<u64, LogError> {
         let records = self.inspect(is_newest, on_row)?;
+        if is_newest && records.last < reach {
+            return Err(LogError::Cut {
+                path: self.path.clone(),
+                last: records.last,
+                reach,
+            });
+        }
         self.end = records.end;
         if is_newest {
             self.rewrite_tail(records.last_start)
@@ -208,16 +255,17 @@ impl Segment {
         !self.started
     }
 
-    /// The segment must continue where the one before it ends.
-    pub(crate) fn refuse_gap(&self, next_sequence: u64) -> Result<(), LogError> {
-        if self.header.first_sequence == next_sequence {
+    /// The segment must continue where the one before it, in the file `before`, ends.
+    pub(crate) fn refuse_gap(&self, before: &Path, next_sequence: u64) -> Result<(), LogError> {
+        let first = self.header.first_sequence;
+        if first == next_sequence {
             return Ok(());
         }
         Err(LogError::Damaged {
-            path: self.path.clone(),
+            path: before.to_path_buf(),
             reason: format!(
-                "starts at record {}, expected {next_sequence}",
-                self.header.first_sequence
+                "ends before record {next_sequence}, but {} goes on with record {first}",
+                self.path.display()
             ),
         })
     }

@@ -1,5 +1,6 @@
 //! The log as a whole: the active segment, those that still await their flush, and the free slots.
 
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
@@ -9,6 +10,7 @@ use std::path::{Path, PathBuf};
 use super::header::{HEADER_BYTES, Header, Sector};
 use super::record::{Record, Row};
 use super::segment::{LogError, Segment};
+use crate::custody::SlotListing;
 use crate::directory::sync_directory;
 
 /// Three are in use at the busiest; an interrupted flush may leave a few more.
@@ -26,8 +28,10 @@ pub(crate) struct Log {
 
 impl Log {
     /// Opens the log and hands every row that may not be in a table yet to `on_row`, in the order of the commits.
+    /// It must hold every record up to `reach`; otherwise nothing is changed.
     pub(crate) fn open(
         directory: &Path,
+        reach: u64,
         on_row: &mut dyn FnMut(Row<'_>) -> bool,
     ) -> Result<Self, LogError> {
         let io = |source| LogError::Io {
@@ -40,19 +44,28 @@ impl Log {
             unused,
             first_live,
         } = split(directory, found)?;
-        let mut free = Vec::new();
-        for slot in unused {
-            free.push(slot.clear()?);
-        }
         let mut next_sequence = live
             .first()
             .map_or(1, |segment| segment.header.first_sequence);
         let count = live.len();
+        if count == 0 && reach > 0 {
+            return Err(LogError::Cut {
+                path: directory.to_path_buf(),
+                last: 0,
+                reach,
+            });
+        }
+        let mut before = PathBuf::new();
         for (i, segment) in live.iter_mut().enumerate() {
-            segment.refuse_gap(next_sequence)?;
-            next_sequence = segment.replay(i + 1 == count, on_row)? + 1;
+            segment.refuse_gap(&before, next_sequence)?;
+            next_sequence = segment.replay(i + 1 == count, reach, on_row)? + 1;
             // A killed process leaves writes in the system's memory: they must be durable before anyone sees them.
             segment.sync().map_err(io)?;
+            before.clone_from(&segment.path);
+        }
+        let mut free = Vec::new();
+        for slot in unused {
+            free.push(slot.clear()?);
         }
         let log = Self {
             directory: directory.to_path_buf(),
@@ -79,9 +92,11 @@ impl Log {
             return Ok(0);
         };
         let mut next_sequence = first;
+        let mut before = Path::new("");
         for (i, segment) in live.iter().enumerate() {
-            segment.refuse_gap(next_sequence)?;
+            segment.refuse_gap(before, next_sequence)?;
             next_sequence = segment.inspect(i + 1 == live.len(), on_row)?.last + 1;
+            before = &segment.path;
         }
         Ok(next_sequence - first)
     }
@@ -129,6 +144,22 @@ impl Log {
     /// Makes what was appended durable.
     pub(crate) fn sync(&self) -> io::Result<()> {
         self.active.sync()
+    }
+
+    /// The sequence of the last record that was appended.
+    pub(crate) fn last_sequence(&self) -> u64 {
+        self.next_sequence - 1
+    }
+
+    /// The active segment's slot, if the inventory does not cover it as it is.
+    pub(crate) fn unlisted(&self) -> Option<(String, SlotListing)> {
+        let (path, slot) = self.active.unlisted()?;
+        Some((slot_name(path), slot))
+    }
+
+    /// Remembers that the inventory covers the active segment.
+    pub(crate) fn set_listed(&mut self) {
+        self.active.set_listed();
     }
 
     /// Seals the active segment; the next record starts a new one.
@@ -190,12 +221,7 @@ fn find_slots(directory: &Path, write: bool) -> Result<Vec<Found>, LogError> {
             continue;
         }
         let file = open_slot(&path, write).map_err(|e| io(&path, e))?;
-        let mut sector = [0; HEADER_BYTES];
-        let whole = file.metadata().map_err(|e| io(&path, e))?.len() >= HEADER_BYTES as u64;
-        if whole {
-            file.read_exact_at(&mut sector, 0)
-                .map_err(|e| io(&path, e))?;
-        }
+        let sector = read_sector(&file).map_err(|e| io(&path, e))?;
         let header = match Header::decode(&sector) {
             Sector::Valid(header) => Some(header),
             Sector::OtherVersion(found) => return Err(LogError::OtherVersion { path, found }),
@@ -284,6 +310,43 @@ fn header(id: u64, first_live: u64, first_sequence: u64) -> Header {
         salt: RandomState::new().hash_one(id),
         retired: false,
     }
+}
+
+/// Reads the first sector of a slot; zeroes where the file is shorter.
+fn read_sector(file: &File) -> io::Result<[u8; HEADER_BYTES]> {
+    let mut sector = [0; HEADER_BYTES];
+    if file.metadata()?.len() >= HEADER_BYTES as u64 {
+        file.read_exact_at(&mut sector, 0)?;
+    }
+    Ok(sector)
+}
+
+/// Reads what the first sector of a slot holds.
+pub(crate) fn first_sector(path: &Path) -> io::Result<Sector> {
+    Ok(Header::decode(&read_sector(&open_slot(path, false)?)?))
+}
+
+/// Lists all slots in the log's folder for the inventory.
+pub(crate) fn list_slots(directory: &Path) -> Result<BTreeMap<String, SlotListing>, LogError> {
+    let mut listed = BTreeMap::new();
+    for slot in find_slots(directory, false)? {
+        let bytes = slot.file.metadata().map_err(|source| LogError::Io {
+            path: slot.path.clone(),
+            source,
+        })?;
+        let listing = SlotListing {
+            segment: slot.header.map_or(0, |header| header.id),
+            bytes: bytes.len(),
+        };
+        listed.insert(slot_name(&slot.path), listing);
+    }
+    Ok(listed)
+}
+
+/// The name of a slot in the inventory.
+pub(crate) fn slot_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
 }
 
 fn open_slot(path: &Path, write: bool) -> io::Result<File> {

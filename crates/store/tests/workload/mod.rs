@@ -42,6 +42,7 @@ pub fn tiny() -> Options {
         memtable_bytes: 24 << 10,
         log_bytes: 32 << 10,
         open_files: 32,
+        ..Options::default()
     }
 }
 

@@ -9,14 +9,14 @@ use crate::directory::STORED;
 
 /// The files of a copy, in one line of its FORMAT file: `copy of FILES files BYTES bytes DIGEST`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Inventory {
+pub(crate) struct CopyInventory {
     files: u64,
     bytes: u64,
     /// XXH3-64 of every file's path and length.
     digest: u64,
 }
 
-impl Inventory {
+impl CopyInventory {
     /// Looks at the folders of a store.
     pub(crate) fn take(store: &Path) -> io::Result<Self> {
         let mut found = Vec::new();
@@ -106,19 +106,19 @@ mod tests {
 
     #[test]
     fn there_and_back_and_nothing_else() {
-        let inventory = Inventory {
+        let inventory = CopyInventory {
             files: 3,
             bytes: 4711,
             digest: 0xabc,
         };
         let line = inventory.line();
-        assert_eq!(Inventory::parse(&line), Some(inventory));
+        assert_eq!(CopyInventory::parse(&line), Some(inventory));
         for end in 0..line.len() {
-            assert_eq!(Inventory::parse(&line[..end]), None, "{}", &line[..end]);
+            assert_eq!(CopyInventory::parse(&line[..end]), None, "{}", &line[..end]);
         }
         for wrong in ["", "copy of 3 files", "copy of +3 files 4711 bytes abc"] {
-            assert_eq!(Inventory::parse(wrong), None, "{wrong}");
+            assert_eq!(CopyInventory::parse(wrong), None, "{wrong}");
         }
-        assert_eq!(Inventory::parse(&format!("{line} more")), None);
+        assert_eq!(CopyInventory::parse(&format!("{line} more")), None);
     }
 }
