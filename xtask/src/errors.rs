@@ -160,6 +160,11 @@ const COMMAND_LINE: &[(&str, &str, &str)] = &[
         "Check the name; 'tally user list' shows all users.",
     ),
     (
+        "tally.unconfirmed",
+        "A command that decides about a node's store was confirmed with a name that is not the node's.",
+        "Check the folder, then give the node's name with --confirm.",
+    ),
+    (
         "tally.unwell",
         "The doctor found a problem with a node's folder or machine.",
         "Do what stands beside each problem, then run 'tally doctor' again.",

@@ -12,7 +12,9 @@ pub mod users;
 pub(crate) mod core;
 pub(crate) mod files;
 
-pub use core::{Apps, Node, Rebuilt, StartError, described_flows, rebuild_view};
+pub use core::{
+    Apps, Node, Rebuilt, StartError, accept_store, described_flows, init_store, rebuild_view,
+};
 
 /// The codes of this crate's own errors.
 pub const ERRORS: &[&[primitives::ErrorInfo]] = &[

@@ -9,6 +9,7 @@ use rcgen::{
     Issuer, KeyUsagePurpose, PKCS_ECDSA_P256_SHA256, date_time_ymd,
 };
 
+use super::documents::{Documents, PARAMETERS};
 use super::error::BootstrapError;
 use super::files::{ROOT, create, read, read_secret, write_secret};
 
@@ -43,7 +44,13 @@ pub(crate) fn random_seed() -> Result<[u8; 32], BootstrapError> {
 
 /// The seed in a file of 64 hexadecimal digits.
 pub(crate) fn read_seed(path: &Path) -> Result<[u8; 32], BootstrapError> {
-    let text = read_secret(path)?;
+    let text = read_secret(path).map_err(|error| match error {
+        BootstrapError::Missing { path } => BootstrapError::KeyLost {
+            owner: "this folder".to_owned(),
+            path,
+        },
+        error => error,
+    })?;
     hex::decode(text.trim())
         .and_then(|bytes| bytes.try_into().ok())
         .ok_or_else(|| BootstrapError::Damaged {
@@ -69,6 +76,41 @@ impl Authority {
     /// Whether a network has its authority already.
     pub(crate) fn exists(out: &Path) -> bool {
         out.join(AUTHORITY).join(ROOT_KEY).exists()
+    }
+
+    /// Refuses a folder of the authority that signed for a network and lost one of its keys: another key would make another network.
+    pub(crate) fn refuse_lost(out: &Path) -> Result<(), BootstrapError> {
+        let folder = out.join(AUTHORITY);
+        let lost = |name: &str| {
+            Err(BootstrapError::KeyLost {
+                path: folder.join(name),
+                owner: "the network".to_owned(),
+            })
+        };
+        let signed = folder.join(PARAMETERS).exists();
+        let (root, documents) = (
+            folder.join(ROOT_KEY).exists(),
+            folder.join(DOCUMENTS_KEY).exists(),
+        );
+        // A run that was cut short leaves the root's key first, and no documents.
+        if !root && (documents || signed) {
+            return lost(ROOT_KEY);
+        }
+        if !documents && signed {
+            return lost(DOCUMENTS_KEY);
+        }
+        Ok(())
+    }
+
+    /// The documents that the authority has signed, if it has.
+    pub(crate) fn signed(out: &Path) -> Result<Option<Documents>, BootstrapError> {
+        let folder = out.join(AUTHORITY);
+        let key = folder.join(DOCUMENTS_KEY);
+        if !key.exists() {
+            return Ok(None);
+        }
+        let documents = KeyPair::from_seed(Scheme::EcdsaP256, read_seed(&key)?);
+        Documents::existing(&folder, documents.public())
     }
 
     /// Opens the authority of a network, or makes it.

@@ -13,13 +13,13 @@ use super::files::{create, damaged, file, missing_or, write};
 use super::spec::NetworkSpec;
 
 /// The parameters, within a folder.
-const PARAMETERS: &str = "network/parameters";
+pub(super) const PARAMETERS: &str = "network/parameters";
 /// The node infos, within a folder, each named by its party id.
 const NODES: &str = "network/nodes";
 
 /// Parameters and node infos.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Documents {
+pub(crate) struct Documents {
     pub(super) parameters: NetworkParameters,
     pub(super) nodes: BTreeMap<PartyId, NodeInfo>,
 }

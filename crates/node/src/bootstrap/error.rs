@@ -24,6 +24,14 @@ pub enum BootstrapError {
         /// The file.
         path: PathBuf,
     },
+    /// A secret key is not there. Another one would be another party.
+    #[error("{path} is missing: the key of {owner}")]
+    KeyLost {
+        /// The file.
+        path: PathBuf,
+        /// The owner of the key.
+        owner: String,
+    },
     /// A certificate is out of date, or the clock is wrong.
     #[error("{path}: the certificate {message}")]
     Expired {
@@ -83,7 +91,12 @@ pub const ERRORS: &[ErrorInfo] = &[
     ErrorInfo {
         code: "bootstrap.missing",
         cause: "A file of a node's folder is missing.",
-        action: "Check that this is the folder of a node; bootstrapping the same NETWORK.toml again makes what is missing.",
+        action: "Check that this is the folder of a node, and restore the file from a backup. Bootstrapping the same NETWORK.toml again makes new certificates and copies of the network's documents, never a party's key.",
+    },
+    ErrorInfo {
+        code: "bootstrap.key_lost",
+        cause: "The secret key of a party, or of the network, that exists already is missing. A new key would be another party: it could not sign for anything that the party owns, and the other nodes would not believe it.",
+        action: "Restore the file from a backup; no command makes it again. If there is none, the party's states are lost to it: have the network's operator admit a new party under another name.",
     },
     ErrorInfo {
         code: "bootstrap.expired",
@@ -98,12 +111,12 @@ pub const ERRORS: &[ErrorInfo] = &[
     ErrorInfo {
         code: "bootstrap.damaged",
         cause: "A file of a node's folder does not hold what it should.",
-        action: "Restore the file from a backup, or remove it and bootstrap again.",
+        action: "Restore the file from a backup. Only tls.pem, root.pem, network.pub and the files in network/ can be removed and made again by bootstrapping; a key never is.",
     },
     ErrorInfo {
         code: "bootstrap.exposed",
         cause: "A secret of a node can be read by other users of the machine.",
-        action: "chmod 600 the file; if others may have read it, make a new one.",
+        action: "chmod 600 the file. If others may have read it, replace a token or a certificate by a new one; an identity key cannot be replaced, so move what it owns to another party.",
     },
     ErrorInfo {
         code: "bootstrap.description",
@@ -113,7 +126,7 @@ pub const ERRORS: &[ErrorInfo] = &[
     ErrorInfo {
         code: "bootstrap.certificate",
         cause: "A certificate or key could not be made.",
-        action: "Report this; the folder written so far can be removed.",
+        action: "Report this. A folder that this run made can be removed; one that was there before must stay.",
     },
     ErrorInfo {
         code: "bootstrap.mismatched",
@@ -127,6 +140,7 @@ impl Coded for BootstrapError {
         match self {
             BootstrapError::File { .. } => "bootstrap.file",
             BootstrapError::Missing { .. } => "bootstrap.missing",
+            BootstrapError::KeyLost { .. } => "bootstrap.key_lost",
             BootstrapError::Expired { .. } => "bootstrap.expired",
             BootstrapError::Occupied { .. } => "bootstrap.occupied",
             BootstrapError::Damaged { .. } => "bootstrap.damaged",

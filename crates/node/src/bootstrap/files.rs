@@ -9,6 +9,7 @@ use ledger::{NetworkMap, NodeInfo};
 use primitives::{Decode, KeyPair, PublicKey, Scheme, hex};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use store::{Custody, CustodyKey};
 
 use super::authority::read_seed;
 use super::documents::Documents;
@@ -23,6 +24,14 @@ pub(crate) const CHAIN: &str = "tls.pem";
 pub(crate) const TLS_KEY: &str = "tls.key.pem";
 pub(crate) const IDENTITY: &str = "identity.key";
 pub(crate) const TOKEN: &str = "api-token";
+/// The anchor of the ledger's store, beside the identity key.
+pub(crate) const ANCHOR: &str = "ledger.anchor";
+/// The inventory of the ledger's store, within the data folder.
+pub(crate) const INVENTORY: &str = "ledger.inventory";
+/// The ledger's store, within the data folder.
+pub(crate) const LEDGER: &str = "ledger";
+/// The data folder of a node whose configuration names no other.
+const DATA: &str = "data";
 
 /// Everything that a node's folder holds.
 pub struct NodeFiles {
@@ -32,6 +41,8 @@ pub struct NodeFiles {
     pub config: NodeConfig,
     /// The identity key.
     pub identity: KeyPair,
+    /// Authenticates what must be in the ledger's store.
+    pub custody_key: CustodyKey,
     /// The TLS certificate chain, the node's own first.
     pub chain: Vec<CertificateDer<'static>>,
     /// The key of the TLS certificate.
@@ -42,6 +53,40 @@ pub struct NodeFiles {
     pub network: NetworkMap,
     /// The node's own info.
     pub info: NodeInfo,
+}
+
+impl NodeFiles {
+    /// The folder of everything that grows.
+    #[must_use]
+    pub fn data(&self) -> PathBuf {
+        self.dir.join(&self.config.node.data_dir)
+    }
+
+    /// The places of the inventory and the anchor of the ledger's store.
+    #[must_use]
+    pub fn custody(&self) -> Custody {
+        ledger_custody(&self.dir, &self.data(), self.custody_key.clone())
+    }
+
+    /// The ledger's store.
+    #[must_use]
+    pub fn ledger(&self) -> PathBuf {
+        self.data().join(LEDGER)
+    }
+}
+
+/// The places of the inventory and the anchor of the ledger's store in a node's folder.
+pub(crate) fn ledger_custody(dir: &Path, data: &Path, key: CustodyKey) -> Custody {
+    Custody {
+        inventory: data.join(INVENTORY),
+        anchor: dir.join(ANCHOR),
+        key,
+    }
+}
+
+/// The data folder of a node whose configuration names no other.
+pub(crate) fn default_data(dir: &Path) -> PathBuf {
+    dir.join(DATA)
 }
 
 pub(crate) fn file(path: &Path) -> impl Fn(std::io::Error) -> BootstrapError {
@@ -143,7 +188,8 @@ pub fn load_node_dir(dir: &Path) -> Result<NodeFiles, BootstrapError> {
         return Err(BootstrapError::Missing { path: config_path });
     }
     let config = NodeConfig::read(&config_path)?;
-    let identity = KeyPair::from_seed(Scheme::Ed25519, read_seed(&dir.join(IDENTITY))?);
+    let seed = read_seed(&dir.join(IDENTITY))?;
+    let identity = KeyPair::from_seed(Scheme::Ed25519, seed);
     let trusted_path = dir.join(NETWORK_KEY);
     let trusted = hex::decode(read(&trusted_path)?.trim())
         .and_then(|bytes| PublicKey::from_bytes(&bytes).ok())
@@ -162,6 +208,7 @@ pub fn load_node_dir(dir: &Path) -> Result<NodeFiles, BootstrapError> {
         dir: dir.to_owned(),
         config,
         identity,
+        custody_key: CustodyKey::derive(&seed),
         chain,
         tls_key,
         root,

@@ -5,15 +5,16 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use ledger::{NodeInfo, NotaryInfo, Party};
+use ledger::{LegalName, NodeInfo, NotaryInfo, Party};
 use primitives::{Hash, KeyPair, Scheme, hex};
+use store::CustodyKey;
 
 use super::authority::{AUTHORITY, Authority, random_seed, read_seed};
 use super::documents::Documents;
 use super::error::BootstrapError;
 use super::files::{
-    CHAIN, CONFIG, IDENTITY, NETWORK_KEY, ROOT, TLS_KEY, TOKEN, create, file, read, read_secret,
-    write, write_secret,
+    CHAIN, CONFIG, IDENTITY, NETWORK_KEY, ROOT, TLS_KEY, TOKEN, create, default_data, file,
+    ledger_custody, read, read_secret, write, write_secret,
 };
 use super::ports::Ports;
 use super::spec::{NetworkSpec, NodeSpec};
@@ -98,6 +99,7 @@ fn refuse_conflicts(spec: &NetworkSpec, out: &Path) -> Result<(), BootstrapError
     let mismatched =
         |path: PathBuf, message: String| Err(BootstrapError::Mismatched { path, message });
     let known = folders(out)?;
+    Authority::refuse_lost(out)?;
     if !Authority::exists(out) {
         if let Some(node) = known.first() {
             let message =
@@ -112,8 +114,13 @@ fn refuse_conflicts(spec: &NetworkSpec, out: &Path) -> Result<(), BootstrapError
             }
         }
     }
+    let signed = Authority::signed(out)?;
     for node in &spec.nodes {
         let dir = out.join(node.folder());
+        let listed = signed
+            .as_ref()
+            .and_then(|signed| signed.nodes.get(&node.name.party_id()));
+        refuse_another_key(&dir, &node.name, listed)?;
         let path = dir.join(CONFIG);
         if path.exists() {
             let config = NodeConfig::read(&path)?;
@@ -130,6 +137,33 @@ fn refuse_conflicts(spec: &NetworkSpec, out: &Path) -> Result<(), BootstrapError
         }
     }
     Ok(())
+}
+
+/// Refuses a party that exists, by its folder or in the signed documents, and whose key is missing or another one.
+fn refuse_another_key(
+    dir: &Path,
+    name: &LegalName,
+    listed: Option<&NodeInfo>,
+) -> Result<(), BootstrapError> {
+    let path = dir.join(IDENTITY);
+    if !path.exists() {
+        let exists = listed.is_some() || dir.join(CONFIG).exists() || dir.join(CHAIN).exists();
+        return match exists {
+            true => Err(BootstrapError::KeyLost {
+                path,
+                owner: name.to_string(),
+            }),
+            false => Ok(()),
+        };
+    }
+    let key = KeyPair::from_seed(Scheme::Ed25519, read_seed(&path)?);
+    match listed {
+        Some(info) if info.party.key != *key.public() => Err(BootstrapError::Mismatched {
+            path,
+            message: format!("the key is not the one that the network's documents list for {name}"),
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// Whether something that is none of ours is in a folder.
@@ -176,18 +210,22 @@ fn make_node(
     if !identity_path.exists() {
         write_secret(&identity_path, hex::encode(&random_seed()?).as_bytes())?;
     }
-    let identity = KeyPair::from_seed(Scheme::Ed25519, read_seed(&identity_path)?);
+    let identity_seed = read_seed(&identity_path)?;
+    let identity = KeyPair::from_seed(Scheme::Ed25519, identity_seed);
     let party = Party {
         name: spec.name.clone(),
         key: identity.public().clone(),
     };
-    if !dir.join(CHAIN).exists() {
+    // Without the signed state of a store, a later start cannot tell a lost one from a new one.
+    expect_store(&dir, existed, &identity_seed)?;
+    if !dir.join(CHAIN).exists() || !dir.join(TLS_KEY).exists() {
         let (chain, key) = authority.certify(&spec.name, &party.id(), &spec.host_names)?;
         write_secret(&dir.join(TLS_KEY), key.as_bytes())?;
         write(&dir.join(CHAIN), chain.as_bytes())?;
     }
     let token_path = dir.join(TOKEN);
-    if !token_path.exists() {
+    // The configuration holds the token's hash: to one that is there, a new token would mean nothing.
+    if !existed && !token_path.exists() {
         write_secret(&token_path, hex::encode(&random_seed()?).as_bytes())?;
     }
     if !dir.join(ROOT).exists() {
@@ -228,6 +266,15 @@ fn make_node(
         },
         info,
     ))
+}
+
+/// Lets the first start of a new node make its store. A folder that has a configuration or data is not a new node's.
+fn expect_store(dir: &Path, existed: bool, seed: &[u8; 32]) -> Result<(), BootstrapError> {
+    let custody = ledger_custody(dir, &default_data(dir), CustodyKey::derive(seed));
+    if existed || custody.anchor.exists() || default_data(dir).exists() {
+        return Ok(());
+    }
+    custody.expect_new_store().map_err(file(&custody.anchor))
 }
 
 /// Where others find a node.

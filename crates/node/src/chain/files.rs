@@ -1,7 +1,7 @@
 //! A chain node's folder.
 //!
 //! ```text
-//!   chain.toml genesis.toml root.pem tls.pem tls.key.pem identity.key api-token data/
+//!   chain.toml genesis.toml root.pem tls.pem tls.key.pem identity.key api-token chain.anchor data/
 //! ```
 
 use std::fs;
@@ -14,6 +14,7 @@ use chain::{Genesis, key_of_passphrase};
 use primitives::{Hash, KeyPair, Scheme};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use store::{Custody, CustodyKey};
 
 use super::config::ChainConfig;
 use super::start_error::ChainStartError;
@@ -25,6 +26,11 @@ use crate::config::read_toml;
 pub const CONFIG: &str = "chain.toml";
 /// The genesis, in a chain node's folder.
 pub const GENESIS: &str = "genesis.toml";
+
+/// The anchor of the store, beside the identity key.
+const ANCHOR: &str = "chain.anchor";
+/// The inventory of the store, within the data folder.
+const INVENTORY: &str = "chain.inventory";
 
 /// Everything that a chain node's folder holds.
 pub struct ChainFiles {
@@ -46,6 +52,29 @@ pub struct ChainFiles {
     pub bundlers: Vec<Bundler>,
     /// Blocks that must be on the chain.
     pub checkpoints: Vec<(u32, Hash)>,
+}
+
+impl ChainFiles {
+    /// The folder of everything that grows.
+    #[must_use]
+    pub fn data(&self) -> PathBuf {
+        self.dir.join(&self.config.node.data_dir)
+    }
+
+    /// The places of the inventory and the anchor of the chain's store.
+    #[must_use]
+    pub fn custody(&self) -> Custody {
+        chain_custody(&self.dir, &self.data(), &self.identity)
+    }
+}
+
+/// The places of the inventory and the anchor of the store in a chain node's folder.
+pub(super) fn chain_custody(dir: &Path, data: &Path, seed: &[u8; 32]) -> Custody {
+    Custody {
+        inventory: data.join(INVENTORY),
+        anchor: dir.join(ANCHOR),
+        key: CustodyKey::derive(seed),
+    }
 }
 
 /// Reads a genesis file.

@@ -70,7 +70,7 @@ pub fn make_history(
     told: &mut dyn FnMut(&HistoryMade),
 ) -> Result<HistoryMade, ChainStartError> {
     let files = load_chain_dir(dir)?;
-    let data = files.dir.join(&files.config.node.data_dir);
+    let data = files.data();
     std::fs::create_dir_all(data.join(STORE)).map_err(|source| ChainStartError::Folder {
         path: data.clone(),
         source,

@@ -17,11 +17,13 @@ use ledger::LegalName;
 use primitives::{Hash, hex};
 
 use super::config::{ApiSection, BundlerEntry, ChainConfig, ForgingSection};
-use super::files::{CONFIG, GENESIS, load_chain_dir};
+use super::files::{CONFIG, GENESIS, chain_custody, load_chain_dir};
 use super::start_error::ChainStartError;
 use crate::bootstrap::BootstrapError;
 use crate::bootstrap::authority::{Authority, random_seed};
-use crate::bootstrap::files::{CHAIN, IDENTITY, ROOT, TLS_KEY, TOKEN, create, write, write_secret};
+use crate::bootstrap::files::{
+    CHAIN, IDENTITY, ROOT, TLS_KEY, TOKEN, create, default_data, file, write, write_secret,
+};
 use crate::bootstrap::ports::Ports;
 use crate::config::{TokenEntry, parse_toml};
 
@@ -126,7 +128,10 @@ pub fn make_network(plan: &NetworkPlan, out: &Path) -> Result<Vec<MadeServer>, C
         write_secret(&dir.join(TLS_KEY), key.as_bytes())?;
         write(&dir.join(CHAIN), chain.as_bytes())?;
         write(&dir.join(ROOT), authority.root_pem().as_bytes())?;
-        write_secret(&dir.join(IDENTITY), hex::encode(&random_seed()?).as_bytes())?;
+        let seed = random_seed()?;
+        write_secret(&dir.join(IDENTITY), hex::encode(&seed).as_bytes())?;
+        let custody = chain_custody(&dir, &default_data(&dir), &seed);
+        custody.expect_new_store().map_err(file(&custody.anchor))?;
         write_secret(&dir.join(TOKEN), token.as_bytes())?;
         write(&dir.join(GENESIS), genesis_text.as_bytes())?;
         let own: Vec<String> = passphrases

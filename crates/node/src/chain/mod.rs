@@ -41,7 +41,7 @@ pub use make::{MadeServer, NetworkPlan, SERVERS_MAX, make_network};
 pub use metrics::chain_metrics;
 pub use start::{ChainNode, STORE};
 pub use start_error::{ChainStartError, ERRORS};
-pub use upkeep::{ChainChecked, check_store, restore_store};
+pub use upkeep::{ChainChecked, accept_chain_store, check_store, init_chain_store, restore_store};
 
 use chain::AccountId;
 use primitives::{KeyPair, PublicKey};

@@ -46,7 +46,7 @@ impl ChainNode {
     /// # Errors
     /// See [`ChainStartError`]; nothing keeps running.
     pub async fn start(files: ChainFiles) -> Result<Self, ChainStartError> {
-        let data = files.dir.join(&files.config.node.data_dir);
+        let data = files.data();
         std::fs::create_dir_all(&data).map_err(|source| ChainStartError::Folder {
             path: data.clone(),
             source,
@@ -180,6 +180,7 @@ pub(super) fn open_store(
         cache_bytes: section.cache_bytes,
         memtable_bytes: section.memory_bytes,
         log_bytes: section.log_bytes,
+        custody: Some(files.custody()),
         ..store::Options::default()
     };
     Ok(Embedded::open(&path, &options)?)

@@ -45,7 +45,7 @@ pub struct ChainChecked {
 /// The folder makes no node, the store is in use, or its balances or leases make no sense though all blocks are whole.
 pub fn check_store(dir: &Path, repair: bool) -> Result<ChainChecked, ChainStartError> {
     let files = load_chain_dir(dir)?;
-    let data = files.dir.join(&files.config.node.data_dir);
+    let data = files.data();
     let path = data.join(STORE);
     let checked = Embedded::<Table>::verify(&path)?;
     let mut found = ChainChecked {
@@ -102,7 +102,7 @@ fn look_at_chain(
 /// The snapshot is damaged or is no chain's, or the disk fails. The store is as it was then.
 pub fn restore_store(dir: &Path, snapshot: &Path) -> Result<Option<PathBuf>, ChainStartError> {
     let files = load_chain_dir(dir)?;
-    let data = files.dir.join(&files.config.node.data_dir);
+    let data = files.data();
     let folder = |path: &Path| {
         let path = path.to_owned();
         move |source| ChainStartError::Folder { path, source }
@@ -127,7 +127,28 @@ pub fn restore_store(dir: &Path, snapshot: &Path) -> Result<Option<PathBuf>, Cha
         std::fs::rename(&path, kept).map_err(folder(kept))?;
     }
     std::fs::rename(&new, &path).map_err(folder(&path))?;
+    Embedded::<Table>::accept(&path, Some(&files.custody()))?;
     Ok(kept)
+}
+
+/// Lets the next start of a chain node make an empty store, which then synchronises with its peers. Gives the store's path.
+///
+/// # Errors
+/// The folder makes no node, or there is a store.
+pub fn init_chain_store(files: &ChainFiles) -> Result<PathBuf, ChainStartError> {
+    let path = files.data().join(STORE);
+    files.custody().permit_empty_store(&path)?;
+    Ok(path)
+}
+
+/// Accepts the store in a chain node's folder as it is, after a check of every byte. Gives the store's path.
+///
+/// # Errors
+/// The folder makes no node, or the store is in use, is none or is damaged.
+pub fn accept_chain_store(files: &ChainFiles) -> Result<PathBuf, ChainStartError> {
+    let path = files.data().join(STORE);
+    Embedded::<Table>::accept(&path, Some(&files.custody()))?;
+    Ok(path)
 }
 
 /// A name beside the store that nothing has yet.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kernel::KernelOptions;
+use store::Custody;
 
 use super::columns::Columns;
 use super::start::random;
@@ -13,8 +14,9 @@ use crate::http::{ApiToken, HttpOptions, Tokens};
 use crate::users::StartQuota;
 
 /// The ledger's store's.
-pub(super) fn store_options(config: &NodeConfig) -> store::Options {
+pub(super) fn store_options(config: &NodeConfig, custody: Custody) -> store::Options {
     store::Options {
+        custody: Some(custody),
         cache_bytes: config.cache.blocks_bytes,
         memtable_bytes: config.store.memory_bytes,
         log_bytes: config.store.log_bytes,

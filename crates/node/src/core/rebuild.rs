@@ -8,7 +8,7 @@ use store::{Criterion, Embedded, OpenError, QueryError, VaultView};
 use super::apps::Apps;
 use super::columns::Columns;
 use super::options::{store_options, view_options};
-use super::start::{LEDGER, VIEW, ledger_end};
+use super::start::{VIEW, ledger_end};
 use super::start_error::StartError;
 use super::view_fill::{FillError, Filler};
 use crate::bootstrap::NodeFiles;
@@ -36,8 +36,7 @@ pub fn rebuild_view(
     told: &mut dyn FnMut(u64, u64),
 ) -> Result<Rebuilt, StartError> {
     let config = &files.config;
-    let data = files.dir.join(&config.node.data_dir);
-    let ledger = data.join(LEDGER);
+    let (data, ledger) = (files.data(), files.ledger());
     if !ledger.is_dir() {
         return Err(StartError::Folder {
             path: ledger,
@@ -45,10 +44,13 @@ pub fn rebuild_view(
         });
     }
     // Held to the end: no node starts meanwhile.
-    let store = Embedded::open(&ledger, &store_options(config)).map_err(|error| match error {
-        OpenError::Locked { path } => StartError::NodeRuns(path),
-        error => error.into(),
-    })?;
+    let store =
+        Embedded::open(&ledger, &store_options(config, files.custody())).map_err(|error| {
+            match error {
+                OpenError::Locked { path } => StartError::NodeRuns(path),
+                error => error.into(),
+            }
+        })?;
     let transactions = ledger_end(&store)?;
     let contracts = Arc::new(apps.contracts);
     let columns = Arc::new(Columns::of(&contracts));

@@ -35,8 +35,6 @@ use crate::metrics::NodeMetrics;
 use crate::uploads::{UploadLimits, Uploads};
 use crate::users::{AuditLog, Users};
 
-/// The ledger's store, within the data folder.
-pub(super) const LEDGER: &str = "ledger";
 /// The folder of attachments, within the data folder.
 pub(super) const ATTACHMENTS: &str = "attachments";
 /// The vault's view, within the data folder.
@@ -61,22 +59,23 @@ impl Node {
     /// # Errors
     /// See [`StartError`]; nothing keeps running.
     pub async fn start(files: NodeFiles, apps: Apps) -> Result<Node, StartError> {
+        let (data, ledger, custody) = (files.data(), files.ledger(), files.custody());
         let NodeFiles {
             dir,
             config,
             identity,
+            custody_key: _,
             chain,
             tls_key,
             root,
             network,
             info,
         } = files;
-        let data = dir.join(&config.node.data_dir);
         std::fs::create_dir_all(&data).map_err(|source| StartError::Folder {
             path: data.clone(),
             source,
         })?;
-        let store = Embedded::open(&data.join(LEDGER), &store_options(&config))?;
+        let store = Embedded::open(&ledger, &store_options(&config, custody))?;
         let committer_options = CommitterOptions {
             linger_us: config.store.linger_us,
             ..CommitterOptions::default()

@@ -126,6 +126,85 @@ fn nothing_of_others_is_overwritten() {
 }
 
 #[test]
+fn a_key_of_a_party_that_exists_is_never_made_again() {
+    type Loss = (&'static str, &'static [&'static str]);
+    let losses: [Loss; 6] = [
+        ("bank-a/identity.key", &["bank-a/identity.key"]),
+        // Without its configuration the folder still has a certificate.
+        (
+            "bank-a/identity.key",
+            &["bank-a/identity.key", "bank-a/node.toml"],
+        ),
+        // The whole folder is elsewhere: the network's documents list the party.
+        ("bank-a/identity.key", &["bank-a"]),
+        ("network-root/root.key.pem", &["network-root/root.key.pem"]),
+        ("network-root/network.key", &["network-root/network.key"]),
+        (
+            "network-root/root.key.pem",
+            &[
+                "network-root/root.key.pem",
+                "bank-a",
+                "notary",
+                "bank-b-desk",
+            ],
+        ),
+    ];
+    for (key, lost) in losses {
+        let stage = Stage::three();
+        for path in lost {
+            let path = stage.path(path);
+            let removed = match path.is_dir() {
+                true => fs::remove_dir_all(&path),
+                false => fs::remove_file(&path),
+            };
+            removed.expect("it was there");
+        }
+        let before = stage.files();
+        refused(stage.bootstrap(THREE), "bootstrap.key_lost", key);
+        assert_eq!(stage.files(), before, "{lost:?}");
+    }
+    // Another key in its place is refused as well: it would be signed into the network's documents.
+    let stage = Stage::three();
+    fs::copy(
+        stage.path("notary/identity.key"),
+        stage.path("bank-a/identity.key"),
+    )
+    .expect("copied");
+    let before = stage.files();
+    refused(
+        stage.bootstrap(THREE),
+        "bootstrap.mismatched",
+        "bank-a/identity.key",
+    );
+    assert_eq!(stage.files(), before);
+}
+
+#[test]
+fn a_lost_tls_key_is_replaced_with_its_certificate() {
+    for lost in ["tls.pem", "tls.key.pem"] {
+        let stage = Stage::three();
+        fs::remove_file(stage.path("bank-a").join(lost)).expect("it was there");
+        stage.bootstrap(THREE).expect("a new pair");
+        stage.load("bank-a").expect("they fit");
+    }
+}
+
+#[test]
+fn only_a_new_node_is_expected_to_have_no_store() {
+    let stage = Stage::three();
+    for folder in ["notary", "bank-a", "bank-b-desk"] {
+        assert!(
+            stage.path(folder).join("ledger.anchor").exists(),
+            "{folder}"
+        );
+    }
+    let anchor = stage.path("bank-a/ledger.anchor");
+    fs::remove_file(&anchor).expect("removed");
+    stage.bootstrap(THREE).expect("again");
+    assert!(!anchor.exists(), "the node is not new");
+}
+
+#[test]
 fn folders_that_do_not_load() {
     let text = |stage: &Stage, path: &str, from: &str, to: &str| {
         stage.write(path, &stage.read(path).replace(from, to));
@@ -165,7 +244,7 @@ fn folders_that_do_not_load() {
     };
     let mistakes: Vec<(Mistake<'_>, &str, &str)> = vec![
         (remove("node.toml"), "bootstrap.missing", "node.toml"),
-        (remove("identity.key"), "bootstrap.missing", "identity.key"),
+        (remove("identity.key"), "bootstrap.key_lost", "identity.key"),
         (remove("tls.pem"), "bootstrap.missing", "tls.pem"),
         (remove("tls.key.pem"), "bootstrap.missing", "tls.key.pem"),
         (remove("root.pem"), "bootstrap.missing", "root.pem"),

@@ -1,11 +1,16 @@
 //! Care for a network between stretches of load: settings, restarts, wiping, and copies of what was prepared.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::config_file::Settings;
 use super::copy::{copy_folder, remove_folder};
-use super::network::{Network, NetworkError, READY_MAX, STOP_MAX, Who, system};
+use super::network::{ANCHOR_FILE, Network, NetworkError, READY_MAX, STOP_MAX, Who, system};
+
+/// A node's anchor in a snapshot.
+fn anchor_in(snapshot: &Path, who: Who) -> PathBuf {
+    snapshot.join(format!("{who}.anchor"))
+}
 
 /// What one node runs with.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -55,10 +60,18 @@ impl Network {
     pub fn wipe(&mut self) -> Result<(), NetworkError> {
         self.stop_all()?;
         for who in self.everybody() {
-            let data = self.data(who);
-            remove_folder(&data).map_err(|source| system(&data.display().to_string(), source))?;
+            self.forget_data(who)?;
         }
         self.start_all()
+    }
+
+    /// Removes the data of one that does not run, and lets its next start make an empty store.
+    pub fn forget_data(&mut self, who: Who) -> Result<(), NetworkError> {
+        let data = self.data(who);
+        remove_folder(&data).map_err(|source| system(&data.display().to_string(), source))?;
+        let anchor = self.folder(who).join(ANCHOR_FILE);
+        std::fs::write(&anchor, &self.member_mut(who).fresh_anchor)
+            .map_err(|source| system(&anchor.display().to_string(), source))
     }
 
     /// Copies every node's data into `into`, which must not exist; the network rests meanwhile and runs again after it.
@@ -70,20 +83,31 @@ impl Network {
             let (from, to) = (self.data(who), into.join(who.to_string()));
             copy_folder(&from, &to)
                 .map_err(|source| system(&from.display().to_string(), source))?;
+            Self::copy_anchor(&self.folder(who).join(ANCHOR_FILE), &anchor_in(into, who))?;
         }
         self.start_all()
     }
 
     /// Puts a snapshot of this network in the place of every node's data; the network runs after it.
-    pub fn restore(&mut self, from: &Path) -> Result<(), NetworkError> {
+    pub fn restore(&mut self, snapshot: &Path) -> Result<(), NetworkError> {
         self.stop_all()?;
         for who in self.everybody() {
-            let (from, to) = (from.join(who.to_string()), self.data(who));
+            let (from, to) = (snapshot.join(who.to_string()), self.data(who));
             remove_folder(&to)
                 .and_then(|()| copy_folder(&from, &to))
                 .map_err(|source| system(&from.display().to_string(), source))?;
+            Self::copy_anchor(
+                &anchor_in(snapshot, who),
+                &self.folder(who).join(ANCHOR_FILE),
+            )?;
         }
         self.start_all()
+    }
+
+    /// Copies the file that names a node's store: a store and its anchor belong together.
+    fn copy_anchor(from: &Path, to: &Path) -> Result<(), NetworkError> {
+        std::fs::copy(from, to).map_err(|source| system(&from.display().to_string(), source))?;
+        Ok(())
     }
 
     fn stop_those(&mut self, those: &[Who]) -> Result<(), NetworkError> {

@@ -167,8 +167,28 @@ impl ChainNetwork {
         for at in others {
             let (from, to) = (self.data(*first), self.data(*at));
             copy_folder(&from, &to).map_err(|source| system(&to.display().to_string(), source))?;
+            self.accept_store(*at)?;
         }
         Ok(built)
+    }
+
+    /// Makes a store that was copied from another node this node's own.
+    fn accept_store(&self, at: usize) -> Result<(), NetworkError> {
+        let Some(node) = self.nodes.get(at) else {
+            return Ok(());
+        };
+        let output = Command::new(&self.binary)
+            .args(["chain", "accept-store"])
+            .arg(&node.folder)
+            .args(["--confirm", &format!("server{}", at + 1)])
+            .output()
+            .map_err(|source| system(&self.binary.display().to_string(), source))?;
+        match output.status.success() {
+            true => Ok(()),
+            false => Err(NetworkError::Bootstrap(
+                String::from_utf8_lossy(&output.stderr).into_owned(),
+            )),
+        }
     }
 
     /// Starts those of these numbers (from 0) that do not run, and waits until they are ready.

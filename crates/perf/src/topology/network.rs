@@ -33,6 +33,8 @@ pub(super) const ROOT_FILE: &str = "root.pem";
 const CONFIG_FILE: &str = "node.toml";
 /// In a node's folder: its data.
 const DATA: &str = "data";
+/// In a node's folder: what says which store is the node's.
+pub(super) const ANCHOR_FILE: &str = "ledger.anchor";
 /// In a node's folder: the token of its API.
 pub(super) const TOKEN_FILE: &str = "api-token";
 
@@ -54,6 +56,8 @@ pub(super) struct Member {
     api_port: u16,
     pub(super) config: ConfigFile,
     pub(super) process: NodeProcess,
+    /// Its anchor as bootstrap made it: without a store.
+    pub(super) fresh_anchor: Vec<u8>,
 }
 
 /// One of a network's processes.
@@ -152,7 +156,11 @@ impl Network {
         }
         let member = |position: usize, name: String| {
             let folder = nodes.join(options.folder_name(position));
+            let anchor = folder.join(ANCHOR_FILE);
+            let fresh_anchor = fs::read(&anchor)
+                .map_err(|source| system(&anchor.display().to_string(), source))?;
             Ok::<Member, NetworkError>(Member {
+                fresh_anchor,
                 config: ConfigFile::read(folder.join(CONFIG_FILE))?,
                 process: NodeProcess::new(Program {
                     name: name.clone(),

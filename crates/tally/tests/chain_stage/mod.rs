@@ -256,7 +256,11 @@ pub enum Spoil {
 pub fn spoil(dir: &Path, what: Spoil) {
     use chain::port::{Reads, Table, WriteBatch};
     let path = dir.join("data/chain");
-    let store = store::Embedded::<Table>::open(&path, &store::Options::default());
+    let options = store::Options {
+        custody: Some(node::chain::load_chain_dir(dir).expect("a node").custody()),
+        ..store::Options::default()
+    };
+    let store = store::Embedded::<Table>::open(&path, &options);
     let store = store.expect("nobody has it open");
     let rows = |table| store.scan(table, &[], None, 100_000).expect("rows");
     let mut batch = WriteBatch::default();

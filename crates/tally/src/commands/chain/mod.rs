@@ -12,11 +12,13 @@ mod run;
 mod secret;
 mod send;
 mod status;
+mod store;
 mod tokens;
 mod upkeep;
 
 use clap::Subcommand;
 
+use super::store_care;
 use crate::failure::Failure;
 
 /// The commands.
@@ -56,6 +58,10 @@ pub enum Command {
     Snapshot(upkeep::SnapshotArgs),
     /// Put a snapshot in the place of a stopped node's store
     Restore(upkeep::RestoreArgs),
+    /// Let the next start of a stopped node make an empty store, which synchronises with the peers
+    InitStore(store_care::Args),
+    /// Accept a stopped node's store as it is: put back from a copy, or without its inventory
+    AcceptStore(store_care::Args),
 }
 
 impl Command {
@@ -78,6 +84,8 @@ impl Command {
             Command::Check(arguments) => arguments.run(),
             Command::Snapshot(arguments) => arguments.run(),
             Command::Restore(arguments) => arguments.run(),
+            Command::InitStore(arguments) => store::init(&arguments),
+            Command::AcceptStore(arguments) => store::accept(&arguments),
         }
     }
 
@@ -100,6 +108,9 @@ impl Command {
             Command::Check(arguments) => arguments.output.json,
             Command::Snapshot(arguments) => arguments.output.json,
             Command::Restore(arguments) => arguments.output.json,
+            Command::InitStore(arguments) | Command::AcceptStore(arguments) => {
+                arguments.output.json
+            }
         }
     }
 }

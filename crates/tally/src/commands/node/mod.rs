@@ -4,9 +4,11 @@ mod drain;
 mod info;
 mod peers;
 pub mod run;
+mod store;
 
 use clap::Subcommand;
 
+use super::store_care;
 use crate::Register;
 use crate::failure::Failure;
 
@@ -21,6 +23,10 @@ pub enum Command {
     Peers(peers::Args),
     /// Let a node finish what it has and accept nothing new
     Drain(drain::Args),
+    /// Let the next start make an empty store under an identity that exists
+    InitStore(store_care::Args),
+    /// Accept a stopped node's store as it is: put back from a copy, or without its inventory
+    AcceptStore(store_care::Args),
 }
 
 impl Command {
@@ -30,6 +36,8 @@ impl Command {
             Command::Info(arguments) => arguments.run(),
             Command::Peers(arguments) => arguments.run(),
             Command::Drain(arguments) => arguments.run(),
+            Command::InitStore(arguments) => store::init(&arguments),
+            Command::AcceptStore(arguments) => store::accept(&arguments),
         }
     }
 
@@ -39,6 +47,9 @@ impl Command {
             Command::Info(arguments) => arguments.output.json,
             Command::Peers(arguments) => arguments.output.json,
             Command::Drain(arguments) => arguments.output.json,
+            Command::InitStore(arguments) | Command::AcceptStore(arguments) => {
+                arguments.output.json
+            }
         }
     }
 }

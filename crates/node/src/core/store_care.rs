@@ -1,0 +1,28 @@
+//! The store of a node that does not run: an empty one permitted, or one accepted as it is.
+
+use std::path::PathBuf;
+
+use kernel::port::Table;
+use store::{Embedded, OpenError};
+
+use crate::bootstrap::NodeFiles;
+
+/// Lets the next start of a node make an empty store under its identity. Gives the store's path.
+///
+/// # Errors
+/// There is a store, or a file cannot be read or written.
+pub fn init_store(files: &NodeFiles) -> Result<PathBuf, OpenError> {
+    let path = files.ledger();
+    files.custody().permit_empty_store(&path)?;
+    Ok(path)
+}
+
+/// Accepts the store in a node's folder as it is, after a check of every byte. Gives the store's path.
+///
+/// # Errors
+/// The store is in use, is none or is damaged.
+pub fn accept_store(files: &NodeFiles) -> Result<PathBuf, OpenError> {
+    let path = files.ledger();
+    Embedded::<Table>::accept(&path, Some(&files.custody()))?;
+    Ok(path)
+}

@@ -1,0 +1,27 @@
+//! `tally node init-store` and `tally node accept-store`
+
+use node::bootstrap::{NodeFiles, load_node_dir};
+use node::{accept_store, init_store};
+
+use crate::commands::store_care::{ACCEPTED, Args, EMPTY};
+use crate::failure::Failure;
+
+/// Permits an empty store.
+pub fn init(arguments: &Args) -> Result<(), Failure> {
+    let files = confirmed(arguments)?;
+    let store = init_store(&files).map_err(|error| Failure::coded(&error))?;
+    arguments.show(&store, EMPTY)
+}
+
+/// Accepts the store that is there.
+pub fn accept(arguments: &Args) -> Result<(), Failure> {
+    let files = confirmed(arguments)?;
+    let store = accept_store(&files).map_err(|error| Failure::coded(&error))?;
+    arguments.show(&store, ACCEPTED)
+}
+
+fn confirmed(arguments: &Args) -> Result<NodeFiles, Failure> {
+    let files = load_node_dir(&arguments.folder).map_err(|error| Failure::coded(&error))?;
+    arguments.refuse_unconfirmed(&files.config.node.name.to_string())?;
+    Ok(files)
+}
