@@ -10,7 +10,9 @@ use std::sync::{Arc, Mutex};
 use diskimage::{Operation, Policy, Recorder, Recording};
 use kernel::port::Table;
 use primitives::storage::{TableSet, WriteBatch};
-use store::{Class, Committer, CommitterOptions, Embedded};
+use store::{
+    Class, Committer, CommitterOptions, Custody, CustodyKey, Embedded, OpenError, Options,
+};
 use workload::{Cast, Sequence, assert_equals, batch, count, model, tiny};
 
 type ChainTable = chain::port::Table;
@@ -19,6 +21,34 @@ const FOLDER: &str = "STORE_TEST_FOLDER";
 const SEED: &str = "STORE_TEST_SEED";
 const KIND: &str = "STORE_TEST_KIND";
 const BATCHES: u64 = 700;
+
+/// The whole of what is recorded: a node's folder, with the anchor outside its data.
+const NODE: &str = "node";
+
+fn options(node: &Path) -> Options {
+    Options {
+        custody: Some(Custody {
+            inventory: node.join("data/ledger.inventory"),
+            anchor: node.join("ledger.anchor"),
+            key: CustodyKey::derive(&[3; 32]),
+        }),
+        ..tiny()
+    }
+}
+
+/// Opens the store of a node's folder. A folder in which nothing is yet gets its anchor first, as bootstrapping again would do.
+fn open<T: Cast>(node: &Path) -> Result<Embedded<T>, OpenError> {
+    let options = options(node);
+    let custody = options.custody.as_ref().expect("given");
+    if !custody.anchor.exists() && !node.join("data").exists() {
+        std::fs::create_dir_all(node).expect("made");
+        custody.expect_new_store().map_err(|source| OpenError::Io {
+            path: custody.anchor.clone(),
+            source,
+        })?;
+    }
+    Embedded::open(&node.join("data/ledger"), &options)
+}
 
 /// The recorded process; runs only when a test below starts it. Prints `ACK number sequence` and `FAILED number code`.
 #[test]
@@ -40,8 +70,8 @@ fn child() {
 }
 
 fn commit_batches<T: Cast>(folder: &Path, seed: u64) {
-    let recorder = Recorder::new(&folder.join("store"), &folder.join("log"));
-    let store = match Embedded::<T>::open(&folder.join("store"), &tiny()) {
+    let recorder = Recorder::new(&folder.join(NODE), &folder.join("log"));
+    let store = match open::<T>(&folder.join(NODE)) {
         Ok(store) => store,
         Err(error) => {
             println!("OPEN FAILED {error}");
@@ -93,7 +123,8 @@ struct Told {
 }
 
 fn record<T: Cast>(folder: &Path, seed: u64, prepare: impl FnOnce(&Recorder)) -> (Recording, Told) {
-    let recorder = Recorder::new(&folder.join("store"), &folder.join("log"));
+    std::fs::create_dir_all(folder.join(NODE)).expect("made");
+    let recorder = Recorder::new(&folder.join(NODE), &folder.join("log"));
     prepare(&recorder);
     let mut command = Command::new(std::env::current_exe().expect("this test"));
     command
@@ -152,12 +183,11 @@ fn audit<T: Cast>(
         T::TITLE
     );
     let folder = workload::folder();
-    let path = folder.path().join("store");
+    let path = folder.path().join(NODE);
     recording
         .image_at(at, policy, choice, &path)
         .expect("an image");
-    let store =
-        Embedded::<T>::open(&path, &tiny()).unwrap_or_else(|error| panic!("{what}: {error}"));
+    let store = open::<T>(&path).unwrap_or_else(|error| panic!("{what}: {error}"));
     let held = count(&store);
     let acknowledged = told
         .acknowledged
@@ -177,8 +207,7 @@ fn audit<T: Cast>(
             .unwrap_or_else(|failure| panic!("{what}: {failure}"));
     }
     drop(store);
-    let store = Embedded::<T>::open(&path, &tiny())
-        .unwrap_or_else(|error| panic!("{what}, again: {error}"));
+    let store = open::<T>(&path).unwrap_or_else(|error| panic!("{what}, again: {error}"));
     assert_equals(&store, &model(seed, held + 29), &what);
     held
 }
@@ -227,7 +256,7 @@ fn every_disk_that_a_power_cut_can_leave<T: Cast>(seeds: std::ops::Range<u64>) {
             }
         }
         let all = model(seed, BATCHES / 5 * 4);
-        let store = Embedded::<T>::open(&folder.path().join("store"), &tiny()).expect("opens");
+        let store = open::<T>(&folder.path().join(NODE)).expect("opens");
         assert_equals(&store, &all, "the real disk");
         let held = audit::<T>(
             &recording,
@@ -308,8 +337,7 @@ fn full_or_failing_disk<T: Cast>(rounds: std::ops::Range<u64>) {
         }
         // The disk has space again; the store is opened anew.
         let acknowledged = told.acknowledged.last().map_or(0, |(count, _)| *count);
-        let store = Embedded::<T>::open(&folder.join("store"), &tiny())
-            .unwrap_or_else(|error| panic!("{what}: {error}"));
+        let store = open::<T>(&folder.join(NODE)).unwrap_or_else(|error| panic!("{what}: {error}"));
         let held = count(&store);
         assert!(held >= acknowledged, "{what}: {held} of {acknowledged}");
         assert_equals(&store, &model(round, held), &what);
