@@ -1,7 +1,7 @@
 //! A notary's decisions: which transaction was first to consume a state, and whether it came in time.
 //!
 //! ```text
-//!  admit(request, now) ──► queue ──► decide_batch(commit, consumed set) ──► rows to write, a verdict for each request
+//!  admit(request, now) ──► queues ─► decide_batch(commit, consumed set) ──► rows to write, a verdict for each request
 //!                                                                              │ once durable
 //!                                                                              └─► committed(commit)
 //! ```
@@ -9,6 +9,7 @@
 //! not durable yet is kept in mind until [`Notary::committed`], so batches may follow each other without waiting.
 
 mod batch;
+mod budget;
 mod clock;
 mod error;
 mod notary;
@@ -17,6 +18,7 @@ mod overlay;
 mod rate;
 mod record;
 mod request;
+mod requesters;
 
 pub use batch::{BatchDecision, Verdict};
 pub use clock::Arrival;
@@ -25,3 +27,4 @@ pub use notary::{ConsumedSet, Notary, NotaryFigures};
 pub use options::{NotaryKind, NotaryOptions};
 pub use record::RequestRecord;
 pub use request::{Request, Subject};
+pub use requesters::RequesterFigures;

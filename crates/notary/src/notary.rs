@@ -3,22 +3,24 @@
 //! # Invariants
 //! - A state has at most one consumer, among what is durable and what is on its way together.
 //! - A transaction that was accepted once is accepted whenever it comes again.
-//! - Requests are decided in the order in which they were admitted.
+//! - Requests of one requester are decided in the order in which they were admitted; requesters take turns.
 //! - No time window is judged while the clock is in doubt: what has one waits (`NotaryError::Busy`).
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 
 use ledger::{
-    NotaryError, Party, StateConflict, StateRef, TimeWindow, TxId, WireTransaction, consuming_hash,
+    NotaryError, Party, PartyId, StateConflict, StateRef, TimeWindow, TxId, WireTransaction,
+    consuming_hash,
 };
 use primitives::{Moment, Monotonic, Timestamp};
 
 use crate::clock::{Arrival, WindowClock};
 use crate::overlay::Overlay;
 use crate::rate::Rate;
+use crate::requesters::{Queued, Requesters};
 use crate::{
-    AdmissionError, BatchDecision, NotaryKind, NotaryOptions, Request, RequestRecord, Subject,
-    Verdict,
+    AdmissionError, BatchDecision, NotaryKind, NotaryOptions, Request, RequestRecord,
+    RequesterFigures, Subject, Verdict,
 };
 
 /// Look-ups of what is durable. Rows submitted and not durable yet may be seen or not.
@@ -31,12 +33,6 @@ pub trait ConsumedSet {
 
     /// Whether the notary has accepted a transaction.
     fn is_committed(&self, transaction: &TxId) -> Result<bool, Self::Error>;
-}
-
-/// A request that waits, with what was decided at its arrival.
-struct Queued {
-    request: Request,
-    arrived: Arrival,
 }
 
 /// Gauges for the metrics.
@@ -56,8 +52,7 @@ pub struct NotaryFigures {
 pub struct Notary {
     options: NotaryOptions,
     me: Party,
-    queue: VecDeque<Queued>,
-    queued_states: usize,
+    requesters: Requesters,
     overlay: Overlay,
     rate: Rate,
     clock: WindowClock,
@@ -73,8 +68,7 @@ impl Notary {
         Self {
             options,
             me,
-            queue: VecDeque::new(),
-            queued_states: 0,
+            requesters: Requesters::default(),
             overlay: Overlay::default(),
             rate: Rate::default(),
             clock: WindowClock::new(latest),
@@ -127,6 +121,21 @@ impl Notary {
             .map_or(Ok(()), |window| judge_window(window, arrived))
     }
 
+    /// Whether a requester is within its rate of newly consumed states, and has a place in the queue. Ask it before the work
+    /// of checking a request.
+    ///
+    /// # Errors
+    /// `notary.busy`, with the time after which to come again.
+    pub fn welcome(&mut self, requester: PartyId, now: Monotonic) -> Result<(), NotaryError> {
+        self.now = self.now.max(now);
+        let wait_ms = self.requesters.wait_ms(&requester, self.now, &self.options);
+        if wait_ms > 0 {
+            self.requesters.note_busy(requester);
+            return Err(NotaryError::Busy { eta_ms: wait_ms });
+        }
+        self.find_place(requester, 1)
+    }
+
     /// Takes a request in; its time window is judged now. An error is the answer to the request.
     pub fn admit(&mut self, request: Request, now: Moment) -> Result<(), NotaryError> {
         let arrived = self.arrive(now);
@@ -137,24 +146,26 @@ impl Notary {
     pub fn admit_arrived(&mut self, request: Request, arrived: Arrival) -> Result<(), NotaryError> {
         self.check_form(!matches!(request.subject, Subject::TearOff(_)))?;
         self.check_bounds(request.subject.notary(), request.subject.states())?;
-        let weight = request.subject.weight();
-        let states = self.queued_states.saturating_add(weight);
-        let too_many_states = states > self.options.queue_states_max && !self.queue.is_empty();
-        if too_many_states || self.queue.len() >= self.options.queue_requests_max {
-            let eta_ms = self.eta_ms();
-            return Err(NotaryError::Busy { eta_ms });
-        }
-        self.queue.push_back(Queued { request, arrived });
-        self.queued_states = states;
+        self.find_place(request.requester, request.subject.weight())?;
+        self.requesters.push(Queued { request, arrived });
         Ok(())
+    }
+
+    fn find_place(&mut self, requester: PartyId, weight: usize) -> Result<(), NotaryError> {
+        if self.requesters.has_room(&requester, weight, &self.options) {
+            return Ok(());
+        }
+        self.requesters.note_busy(requester);
+        let eta_ms = self.eta_ms();
+        Err(NotaryError::Busy { eta_ms })
     }
 
     /// Whether requests wait that could be decided now.
     pub fn can_decide(&self) -> bool {
-        !self.queue.is_empty() && self.overlay.weight() < self.options.in_flight_states_max
+        !self.requesters.is_empty() && self.overlay.weight() < self.options.in_flight_states_max
     }
 
-    /// Decides requests from the front of the queue, as many as a batch may hold. The rows are to be written in the commit
+    /// Decides requests, each requester's in its turn, as many as a batch may hold. The rows are to be written in the commit
     /// of this number; numbers grow. `None` if nothing can be decided now.
     ///
     /// # Errors
@@ -171,21 +182,26 @@ impl Notary {
         let mut places: HashMap<TxId, usize> = HashMap::new();
         self.overlay.begin(commit);
         let mut states = 0usize;
-        while let Some(next) = self.queue.front() {
-            let weight = next.request.subject.weight();
+        while let Some(weight) = self.requesters.next_weight() {
             let many = decision.verdicts.len() >= self.options.batch_requests_max
                 || states.saturating_add(weight) > self.options.batch_states_max;
             if many && !decision.verdicts.is_empty() {
                 break;
             }
-            let Some(queued) = self.queue.pop_front() else {
+            let Some(queued) = self.requesters.pop() else {
                 break;
             };
             states = states.saturating_add(weight);
-            self.queued_states = self.queued_states.saturating_sub(weight);
             let number = queued.request.number;
+            let requester = queued.request.requester;
             let id = queued.request.subject.id();
-            let verdict = match self.decide(queued, set, &mut decision)? {
+            let consumed_before = decision.states.len();
+            let refusal = self.decide(queued, set, &mut decision)?;
+            let consumed = decision.states.len() - consumed_before;
+            let accepted = refusal.is_none().then_some(consumed);
+            self.requesters
+                .decided(requester, accepted, self.now, &self.options);
+            let verdict = match refusal {
                 Some(error) => Verdict::Refused(error),
                 None => Verdict::Accepted(*places.entry(id).or_insert_with(|| {
                     decision.accepted.push(id);
@@ -220,18 +236,23 @@ impl Notary {
 
     /// How long a new request would wait, about: twice the queue at the rate of late.
     pub fn eta_ms(&mut self) -> u64 {
-        let eta = self.rate.eta_ms(self.now, self.queued_states);
+        let eta = self.rate.eta_ms(self.now, self.requesters.states());
         eta.unwrap_or(self.options.eta_unknown_ms)
     }
 
     /// Gauges.
     pub fn figures(&self) -> NotaryFigures {
         NotaryFigures {
-            queued_requests: self.queue.len(),
-            queued_states: self.queued_states,
+            queued_requests: self.requesters.requests(),
+            queued_states: self.requesters.states(),
             batches_in_flight: self.overlay.batches(),
             states_in_flight: self.overlay.weight(),
         }
+    }
+
+    /// Figures of each requester of this run, in order of their ids: members of the network, as the caller admits no others.
+    pub fn requesters(&self) -> impl Iterator<Item = (PartyId, RequesterFigures)> + '_ {
+        self.requesters.figures()
     }
 
     fn check_bounds(&self, notary: Option<&Party>, states: usize) -> Result<(), NotaryError> {

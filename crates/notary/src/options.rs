@@ -19,10 +19,15 @@ pub struct NotaryOptions {
     pub kind: NotaryKind,
     /// States (inputs and references) of one request.
     pub request_states_max: usize,
-    /// States of all requests that wait; further requests are told to come again.
+    /// States of all requests that wait; further requests are told to come again. One requester has at most half of it,
+    /// and less while others wait: no more than what is left.
     pub queue_states_max: usize,
-    /// Requests that wait.
+    /// Requests that wait, shared out in the same way.
     pub queue_requests_max: usize,
+    /// Newly consumed states of one requester in a second, on average; beyond, it is told to come again. 0 is no bound.
+    pub requester_states_per_s: u64,
+    /// Seconds for which a requester may save up its rate, and then consume at once.
+    pub requester_burst_s: u64,
     /// Requests of one batch.
     pub batch_requests_max: usize,
     /// States of one batch; a batch of one request may exceed it.
@@ -40,10 +45,21 @@ impl Default for NotaryOptions {
             request_states_max: INPUTS_AND_REFERENCES_MAX,
             queue_states_max: 50_000,
             queue_requests_max: 20_000,
+            requester_states_per_s: 10_000,
+            requester_burst_s: 60,
             batch_requests_max: 2_000,
             batch_states_max: 20_000,
             in_flight_states_max: 100_000,
             eta_unknown_ms: 10_000,
         }
+    }
+}
+
+impl NotaryOptions {
+    /// States that a requester may consume at once after a pause.
+    pub(crate) fn requester_burst(&self) -> u64 {
+        // Clipped at the largest burst that can be counted, which is no bound.
+        self.requester_states_per_s
+            .saturating_mul(self.requester_burst_s)
     }
 }

@@ -2,4 +2,5 @@
 
 mod model;
 mod requests;
+mod shares;
 mod table;

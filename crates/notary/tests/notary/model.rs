@@ -184,7 +184,7 @@ impl World {
             }
             Err(error) => {
                 assert_eq!(error.code(), "notary.busy");
-                assert!(self.waiting.len() >= self.options.queue_requests_max);
+                assert!(self.waiting.len() >= self.options.queue_requests_max / 2);
             }
         }
     }

@@ -107,7 +107,11 @@ impl Tx {
 }
 
 pub fn request(number: u64, subject: Subject) -> Request {
-    let requester = party("Bank A", key().public());
+    request_from("Bank A", number, subject)
+}
+
+pub fn request_from(name: &str, number: u64, subject: Subject) -> Request {
+    let requester = party(name, key().public());
     Request {
         number,
         signature: key().sign(SignatureContext::NotaryRequest, &subject.id().hash()),

@@ -386,8 +386,9 @@ fn what_was_accepted_before_is_accepted_by_its_id_and_nothing_else_is() {
 #[test]
 fn a_long_queue_says_how_long() {
     let options = NotaryOptions {
-        queue_states_max: 10,
-        queue_requests_max: 6,
+        // One requester has half.
+        queue_states_max: 20,
+        queue_requests_max: 12,
         ..NotaryOptions::default()
     };
     let mut notary = Notary::new(options, me(), at(0));

@@ -1,0 +1,195 @@
+//! The requests that wait: a queue for each requester, served in turn.
+//!
+//! # Invariants
+//! - A requester that has requests waiting holds no more than what is left over for the others. So however many requesters fill
+//!   their shares, there is room for one more, and one alone has half of the whole.
+//! - Requests of one requester leave in the order in which they came. Requesters take turns, weighed by states.
+//! - One entry for each requester that was ever admitted in this run: members of the network, so bounded by the network map.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Bound;
+
+use ledger::PartyId;
+use primitives::Monotonic;
+
+use crate::budget::StateBudget;
+use crate::clock::Arrival;
+use crate::{NotaryOptions, Request};
+
+/// States that a requester may have decided before the next one has its turn.
+const TURN_STATES: usize = 32;
+
+/// A request that waits, with what was decided at its arrival.
+pub(crate) struct Queued {
+    pub(crate) request: Request,
+    pub(crate) arrived: Arrival,
+}
+
+/// Counters of one requester since the start, and what waits of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RequesterFigures {
+    /// Gauge: requests that wait.
+    pub queued_requests: usize,
+    /// Gauge: their states.
+    pub queued_states: usize,
+    /// Requests answered with a signature.
+    pub signed: u64,
+    /// Requests refused for good, conflicts among them.
+    pub refused: u64,
+    /// Requests told to come again.
+    pub busy: u64,
+    /// States that no transaction had consumed before.
+    pub states: u64,
+}
+
+/// One requester.
+#[derive(Default)]
+struct Requester {
+    queue: VecDeque<Queued>,
+    /// States that it may still have decided in its turn.
+    credit: usize,
+    budget: StateBudget,
+    figures: RequesterFigures,
+}
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct Requesters {
+    by_id: BTreeMap<PartyId, Requester>,
+    /// Those that have requests waiting.
+    waiting: BTreeSet<PartyId>,
+    /// The one whose turn it is.
+    turn: Option<PartyId>,
+    requests: usize,
+    states: usize,
+}
+
+impl Requesters {
+    /// Requests that wait.
+    pub(crate) fn requests(&self) -> usize {
+        self.requests
+    }
+
+    /// Their states.
+    pub(crate) fn states(&self) -> usize {
+        self.states
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// Whether a request of so many states finds room in its requester's share. An empty queue takes any request.
+    pub(crate) fn has_room(&self, id: &PartyId, weight: usize, options: &NotaryOptions) -> bool {
+        if self.waiting.is_empty() {
+            return true;
+        }
+        let requests_left = options.queue_requests_max.saturating_sub(self.requests);
+        let states_left = options.queue_states_max.saturating_sub(self.states);
+        let own = self.by_id.get(id).map(|one| one.figures);
+        let own = own.unwrap_or_default();
+        own.queued_requests < requests_left
+            && own.queued_states.saturating_add(weight) <= states_left
+    }
+
+    /// Milliseconds until a requester is within its rate; 0 if it is.
+    pub(crate) fn wait_ms(&self, id: &PartyId, now: Monotonic, options: &NotaryOptions) -> u64 {
+        let (per_s, burst) = (options.requester_states_per_s, options.requester_burst());
+        let one = self.by_id.get(id);
+        one.map_or(0, |one| one.budget.wait_ms(now, per_s, burst))
+    }
+
+    /// A requester was told to come again.
+    pub(crate) fn note_busy(&mut self, id: PartyId) {
+        self.by_id.entry(id).or_default().figures.busy += 1;
+    }
+
+    /// Adds a request behind those of the same requester.
+    pub(crate) fn push(&mut self, queued: Queued) {
+        let (id, weight) = (queued.request.requester, queued.request.subject.weight());
+        let one = self.by_id.entry(id).or_default();
+        one.queue.push_back(queued);
+        one.figures.queued_requests += 1;
+        one.figures.queued_states += weight;
+        self.requests += 1;
+        self.states += weight;
+        self.waiting.insert(id);
+    }
+
+    /// The states of the next request. Turns are settled here: asked again, it names the same request.
+    pub(crate) fn next_weight(&mut self) -> Option<usize> {
+        loop {
+            let turn = match self.turn.filter(|id| self.waiting.contains(id)) {
+                Some(turn) => turn,
+                None => self.next_turn()?,
+            };
+            let one = self.by_id.get_mut(&turn)?;
+            let weight = one.queue.front()?.request.subject.weight();
+            if one.credit >= weight || self.waiting.len() == 1 {
+                return Some(weight);
+            }
+            // Credit grows with each lap, so a large request has its turn after a bounded number of them.
+            one.credit += TURN_STATES;
+            if one.credit >= weight {
+                return Some(weight);
+            }
+            self.next_turn()?;
+        }
+    }
+
+    /// Takes the request that [`Requesters::next_weight`] named.
+    pub(crate) fn pop(&mut self) -> Option<Queued> {
+        let id = self.turn?;
+        let one = self.by_id.get_mut(&id)?;
+        let queued = one.queue.pop_front()?;
+        let weight = queued.request.subject.weight();
+        // One that has the notary for itself needs no credit.
+        one.credit = one.credit.saturating_sub(weight);
+        one.figures.queued_requests -= 1;
+        one.figures.queued_states -= weight;
+        self.requests -= 1;
+        self.states -= weight;
+        let is_empty = one.queue.is_empty();
+        if is_empty {
+            one.credit = 0;
+            self.waiting.remove(&id);
+        }
+        if is_empty || one.credit == 0 {
+            self.next_turn();
+        }
+        Some(queued)
+    }
+
+    fn next_turn(&mut self) -> Option<PartyId> {
+        let after = self.turn.map_or(Bound::Unbounded, Bound::Excluded);
+        let mut later = self.waiting.range((after, Bound::Unbounded));
+        let next = later.next().or_else(|| self.waiting.first()).copied();
+        self.turn = next.or(self.turn);
+        next
+    }
+
+    /// A request was decided: accepted with so many newly consumed states, or refused.
+    pub(crate) fn decided(
+        &mut self,
+        id: PartyId,
+        accepted: Option<usize>,
+        now: Monotonic,
+        options: &NotaryOptions,
+    ) {
+        let one = self.by_id.entry(id).or_default();
+        match accepted {
+            Some(states) => {
+                one.figures.signed += 1;
+                one.figures.states += states as u64;
+                one.budget
+                    .charge(now, states, options.requester_states_per_s);
+            }
+            None => one.figures.refused += 1,
+        }
+    }
+
+    /// Figures of every requester, in order of their ids.
+    pub(crate) fn figures(&self) -> impl Iterator<Item = (PartyId, RequesterFigures)> + '_ {
+        self.by_id.iter().map(|(id, one)| (*id, one.figures))
+    }
+}
