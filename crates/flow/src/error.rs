@@ -136,11 +136,17 @@ errors! {
         "The counterparty has no responder for any of the versions offered, or the flow's version is not registered here.",
         "agree on a version of the flow that both nodes have";
     NO_RESPONDER = "flow.no_responder",
-        "The counterparty has no responder for this flow.",
-        "install the application on the counterparty's node";
+        "The counterparty has no responder for this flow, or is a notary, which answers no sessions.",
+        "install the application on the counterparty's node; for a notary that takes part in flows, set notary.answer_sessions";
     TOO_MANY_RESPONDERS = "flow.too_many_responders",
         "The node already runs as many responder flows as it admits.",
-        "try again later, or raise the limit of responder flows on the counterparty's node";
+        "try again later, or raise limits.responders on the counterparty's node";
+    SHARE_EXCEEDED = "flow.share_exceeded",
+        "The counterparty's node holds as much for this node as it may: responder flows, bytes of their messages, or their journals.",
+        "finish or end the sessions that are open with that node, then try again; its operator finds the limits under limits.responders and limits.peer_bytes";
+    SESSION_IDLE = "flow.session_idle",
+        "The party that opened the session sent nothing for longer than its counterparty waits.",
+        "start the flow again; if a person has to decide meanwhile, raise limits.responder_idle_s on the node that waits";
     SESSION_ENDED = "flow.session_ended",
         "The other side of the session ended, or this side closed it, before the message that was awaited or sent.",
         "check that both sides of the flow agree on who speaks when";

@@ -35,8 +35,8 @@ pub use arguments::ArgumentField;
 pub use context::FlowContext;
 pub use effect::{EffectKind, EffectRequest, EffectResult, Fetching, Rehydrate, Service};
 pub use engine::{
-    EngineAction, FlowEngine, FlowStatus, Kill, Loaded, MissingVersion, Pause, Stage, Waiting,
-    WaitsFor,
+    EngineAction, FlowEngine, FlowStatus, Kill, Loaded, MissingVersion, Pause, PeerUsage,
+    RESPONDER_BYTES, Stage, Waiting, WaitsFor,
 };
 pub use error::{ERRORS, FlowError};
 pub use flow::{Flow, Responder};

@@ -15,8 +15,16 @@ pub struct FlowLimits {
     pub session_unread_max: usize,
     /// Bytes of one session that its flow has not received yet.
     pub session_unread_bytes_max: usize,
-    /// Live responder flows (`flow.too_many_responders`).
+    /// Responder flows that have not ended, of all peers (`flow.too_many_responders`). One peer has at most half of them, and no
+    /// more than what is left for the others (`flow.share_exceeded`).
     pub responders_max: usize,
+    /// Bytes that live flows have received from all peers, shared out in the same way.
+    pub peers_bytes_max: usize,
+    /// Bytes of the journals of responder flows, shared out in the same way.
+    pub peers_journal_bytes_max: usize,
+    /// How long a responder waits for the next message of the peer that opened its session, in milliseconds
+    /// (`flow.session_idle`).
+    pub responder_idle_ms: u64,
     /// Bytes of messages kept for one parked flow since the node started.
     pub parked_bytes_max: usize,
     /// Responders that are kept for an operator; beyond it one that fails ends with its failure, as peers must not fill
@@ -35,6 +43,9 @@ impl Default for FlowLimits {
             session_unread_max: 1_024,
             session_unread_bytes_max: 32 << 20,
             responders_max: 20_000,
+            peers_bytes_max: 128 << 20,
+            peers_journal_bytes_max: 128 << 20,
+            responder_idle_ms: 7 * 24 * 3_600_000,
             parked_bytes_max: 4 << 20,
             kept_responders_max: 1_000,
             retries: RETRY_KINDS.map(|(_, _, limit)| limit),

@@ -139,6 +139,8 @@ pub struct FlowRegistry {
     flows: BTreeMap<&'static str, BTreeMap<u32, Arc<dyn AnyFlow>>>,
     responders: BTreeMap<&'static str, BTreeMap<u32, Arc<dyn AnyResponder>>>,
     schedulable: BTreeSet<&'static str>,
+    /// Peers can open no sessions; responders that are in flight go on.
+    sessions_closed: bool,
 }
 
 impl FlowRegistry {
@@ -179,6 +181,13 @@ impl FlowRegistry {
         self
     }
 
+    /// Lets peers open no more sessions, whatever responders are registered: for a notary, which takes part in nothing. Those in
+    /// flight go on.
+    pub fn close_sessions(&mut self) -> &mut FlowRegistry {
+        self.sessions_closed = true;
+        self
+    }
+
     /// Every registered name, in order.
     pub fn list(&self) -> Vec<FlowDescription> {
         let mut names: Vec<&'static str> = self
@@ -206,6 +215,7 @@ impl FlowRegistry {
             responds_to: self
                 .responders
                 .get(name)
+                .filter(|_| !self.sessions_closed)
                 .map(|v| v.keys().copied().collect())
                 .unwrap_or_default(),
         }
@@ -266,6 +276,10 @@ impl FlowRegistry {
 
     /// The highest version that was offered and that a responder here has.
     pub(crate) fn negotiate(&self, name: &str, offered: &[u32]) -> Result<u32, FlowError> {
+        if self.sessions_closed {
+            let text = format!("this node answers no sessions, so none of '{name}'");
+            return Err(FlowError::listed(&NO_RESPONDER, text));
+        }
         let Some(versions) = self.responders.get(name) else {
             let text = format!("no responder for '{name}' is registered");
             return Err(FlowError::listed(&NO_RESPONDER, text));

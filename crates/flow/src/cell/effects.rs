@@ -79,6 +79,7 @@ impl Cell {
             _ => Vec::new(),
         };
         self.unsettled += u32::from(irrevocable);
+        self.signed |= kind == EffectKind::Sign;
         self.note(scope_of(effect), |d| d.word(effect.into()).word(digest));
         let (on, since) = (WaitsFor::of(&request), self.now);
         let replaying = self.replay.is_some();

@@ -65,6 +65,10 @@ pub(crate) struct Cell {
     pub(crate) step: Option<&'static str>,
     pub(crate) kill: bool,
     pub(crate) pause: bool,
+    /// In its last poll the flow waited for the session that started it.
+    pub(crate) awaits_origin: bool,
+    /// The flow has asked for a signature of this node.
+    signed: bool,
     pub(crate) scopes_started: u16,
     row: Option<RowWriter>,
     slots: Vec<Slot>,
@@ -95,6 +99,8 @@ impl Cell {
             step: None,
             kill: false,
             pause: false,
+            awaits_origin: false,
+            signed: false,
             scopes_started: 0,
             row: None,
             slots: Vec::new(),

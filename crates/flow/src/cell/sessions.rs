@@ -4,11 +4,12 @@ use std::task::Poll;
 
 use ledger::{PartyId, Rejection};
 
+use super::effects::SlotState;
 use super::{Cell, Input, Output};
 use crate::error::{LIMIT_EXCEEDED, MESSAGE_TOO_LARGE, SESSION_ENDED};
 use crate::journal::{ORIGIN_SESSION, RowWriter, scope_of};
 use crate::session_state::{Arrival, SessionState, overflow};
-use crate::{FlowError, SessionBody, SessionId, SessionMessage};
+use crate::{EffectKind, FlowError, SessionBody, SessionId, SessionMessage};
 
 impl Cell {
     /// Opens a session and returns its number.
@@ -133,10 +134,21 @@ impl Cell {
 
     /// The next message of a session.
     pub(crate) fn receive(&mut self, number: u32) -> Poll<Result<Vec<u8>, FlowError>> {
-        match self.sessions.get_mut(&number) {
+        let received = match self.sessions.get_mut(&number) {
             Some(state) => state.receive(),
             None => Poll::Ready(Err(no_session())),
-        }
+        };
+        self.awaits_origin |= number == ORIGIN_SESSION && received.is_pending();
+        received
+    }
+
+    /// Whether the flow waits for the peer that opened its session and for nothing else, and nothing that it has signed may
+    /// become final meanwhile.
+    pub(crate) fn waits_for_origin(&self) -> bool {
+        let waits_for_effect = self.slots.iter().any(|slot| {
+            slot.kind != EffectKind::SubFlow && matches!(slot.state, SlotState::Waiting(_))
+        });
+        self.awaits_origin && !self.signed && !self.is_unsettled() && !waits_for_effect
     }
 
     /// The version agreed on.
@@ -193,7 +205,6 @@ impl Cell {
         let Some(state) = self.sessions.get_mut(&number) else {
             return false;
         };
-        let (peer, session, to_initiator) = (state.peer, state.id, !state.initiated);
         match body {
             SessionBody::Data {
                 index,
@@ -209,23 +220,7 @@ impl Cell {
                     }
                     state.data(index, payload, last);
                 }
-                _ => {
-                    let index = state.sent;
-                    state.end(0, Some(overflow()));
-                    self.journal(|row| row.peer_ended(number, 0, Some(&overflow())));
-                    let body = SessionBody::End {
-                        index,
-                        error: Some(overflow()),
-                    };
-                    self.send_out(
-                        peer,
-                        SessionMessage {
-                            session,
-                            to_initiator,
-                            body,
-                        },
-                    );
-                }
+                _ => return self.end_both(number, overflow()),
             },
             SessionBody::End { index, error } => {
                 if state.end(index, error.clone()) == Arrival::Ignored {
@@ -241,6 +236,38 @@ impl Cell {
             }
             SessionBody::Init { .. } => return false,
         }
+        self.took_input(scope_of(number));
+        true
+    }
+
+    /// Ends a session for both sides, for a reason of this node; whether the flow has a new input.
+    pub(crate) fn break_session(&mut self, number: u32, error: Rejection) -> bool {
+        self.begin(Input::Message);
+        self.end_both(number, error)
+    }
+
+    fn end_both(&mut self, number: u32, error: Rejection) -> bool {
+        let Some(state) = self.sessions.get_mut(&number) else {
+            return false;
+        };
+        let (peer, session, to_initiator) = (state.peer, state.id, !state.initiated);
+        let index = state.sent;
+        if state.end(0, Some(error.clone())) == Arrival::Ignored {
+            return false;
+        }
+        self.journal(|row| row.peer_ended(number, 0, Some(&error)));
+        let body = SessionBody::End {
+            index,
+            error: Some(error),
+        };
+        self.send_out(
+            peer,
+            SessionMessage {
+                session,
+                to_initiator,
+                body,
+            },
+        );
         self.took_input(scope_of(number));
         true
     }

@@ -41,8 +41,11 @@ impl FlowEngine {
                 }
                 Kill::Waiting
             }
+            // What a flow on the shelf has asked for is known once it comes back.
             Some(Live::Parked(parked))
-                if parked.unsettled && matches!(parked.chart.condition, Condition::Retrying(_)) =>
+                if parked.shelved
+                    || parked.unsettled
+                        && matches!(parked.chart.condition, Condition::Retrying(_)) =>
             {
                 if !parked.chart.kill {
                     parked.chart.kill = true;
@@ -55,6 +58,11 @@ impl FlowEngine {
                 Kill::Done
             }
         }
+    }
+
+    /// Whether a running flow is to be killed as soon as no irrevocable request is out.
+    pub fn is_kill_asked(&self, flow: &FlowId) -> bool {
+        matches!(self.flows.get(flow), Some(Live::Running(running)) if running.shared.cell().kill)
     }
 
     pub(super) fn kill_now(&mut self, flow: FlowId, out: &mut Vec<EngineAction>) {

@@ -6,6 +6,7 @@ use ledger::{PartyId, StateRef};
 
 use primitives::Decode;
 
+use super::sessions::MESSAGE_BYTES;
 use super::{FlowEngine, Live};
 use crate::error::JOURNAL_UNREADABLE;
 use crate::hospital::{CHART_STEP, Chart};
@@ -97,8 +98,31 @@ impl FlowEngine {
             unreadable: loaded.unreadable.clone(),
         };
         self.take_aside(&flow);
+        let bytes = rows.iter().map(|(_, row)| row.len()).sum();
+        self.charge(flow, &loaded, bytes);
         self.flows.insert(flow, Live::Loaded(Box::new(loaded)));
         report
+    }
+
+    /// Charges the peers for what a journal holds of them.
+    fn charge(&mut self, flow: FlowId, loaded: &LoadedFlow, journal_bytes: usize) {
+        self.shares.release(&flow);
+        let origin = loaded.start.as_ref().and_then(|start| start.origin);
+        if let Some(origin) = origin {
+            self.shares.open(flow, origin.peer);
+        }
+        for entry in loaded.rows.iter().flatten().chain(&loaded.deferred) {
+            if let Entry::Received {
+                session, payload, ..
+            } = entry
+                && let Some(known) = loaded.sessions.iter().find(|k| k.number == *session)
+            {
+                let bytes = payload.len() + MESSAGE_BYTES;
+                self.shares.receive(flow, known.peer, bytes);
+            }
+        }
+        // What was received is in the rows.
+        self.shares.journal(&flow, journal_bytes);
     }
 }
 

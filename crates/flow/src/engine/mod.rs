@@ -16,6 +16,7 @@
 //! - Nothing that is in a journal or comes from a peer makes it panic; a flow that does is ended or parked alone.
 
 mod actions;
+mod idle;
 mod kill;
 mod load;
 mod parked;
@@ -23,20 +24,22 @@ mod pause;
 mod replay;
 mod run;
 mod sessions;
+mod shares;
 mod status;
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
-use ledger::{NetworkMap, Party};
-use primitives::Timestamp;
+use ledger::{NetworkMap, Party, PartyId};
+use primitives::{Monotonic, Timestamp};
 
 pub use actions::EngineAction;
 pub use kill::Kill;
 pub(crate) use load::KnownSession;
 pub use load::Loaded;
 pub use pause::Pause;
+pub use shares::{PeerUsage, RESPONDER_BYTES};
 pub use status::{FlowStatus, MissingVersion, Stage, Waiting, WaitsFor};
 
 use crate::cell::Input;
@@ -47,17 +50,18 @@ use crate::shared::{Environment, Shared};
 use crate::{EffectResult, FlowError, FlowId, FlowLimits, FlowRegistry, StartRecord};
 use load::LoadedFlow;
 use parked::ParkedFlow;
+use shares::PeerShares;
 
 /// The engine of one node (or of one shard of its flows).
 pub struct FlowEngine {
     registry: Arc<FlowRegistry>,
     environment: Arc<Environment>,
     now: Timestamp,
+    /// For how long peers have been silent is told by a clock that never steps.
+    monotonic: Monotonic,
     flows: HashMap<FlowId, Live, BuildHasherDefault<IdHasher>>,
     touched: Vec<FlowId>,
-    responders: usize,
-    /// Responders that take no step.
-    aside_responders: usize,
+    shares: PeerShares,
 }
 
 /// A flow that has not ended.
@@ -78,6 +82,8 @@ struct Running {
     touched: bool,
     /// When it took its last step, in this run of the node.
     since: Timestamp,
+    /// The same, by the clock that never steps.
+    stepped: Monotonic,
     /// Its last poll panicked.
     panicked: bool,
     /// Its earlier failures.
@@ -104,10 +110,10 @@ impl FlowEngine {
                 limits,
             }),
             now: Timestamp::from_ms(0),
+            monotonic: Monotonic::START,
             flows: HashMap::default(),
             touched: Vec::new(),
-            responders: 0,
-            aside_responders: 0,
+            shares: PeerShares::default(),
         }
     }
 
@@ -119,6 +125,11 @@ impl FlowEngine {
     /// Sets the time that flows see; call it before each round. It follows the wall clock, back too if that is set back.
     pub fn set_now(&mut self, now: Timestamp) {
         self.now = now;
+    }
+
+    /// Sets the clock by which the silence of peers is told; call it before each round.
+    pub fn set_monotonic(&mut self, now: Monotonic) {
+        self.monotonic = self.monotonic.max(now);
     }
 
     /// Sets the network map for flows that start from now on.
@@ -136,6 +147,26 @@ impl FlowEngine {
     /// How many flows have not ended, parked ones included.
     pub fn live(&self) -> usize {
         self.flows.len()
+    }
+
+    /// What live flows hold on behalf of a peer.
+    pub fn peer_usage(&self, peer: &PartyId) -> PeerUsage {
+        self.shares.of(peer)
+    }
+
+    /// What live flows hold, by peer, in order of the peers' ids.
+    pub fn peer_usages(&self) -> impl Iterator<Item = (PartyId, PeerUsage)> + '_ {
+        self.shares.all()
+    }
+
+    /// The peer whose session a responder answers; `None` for a client's flow.
+    pub fn origin_of(&self, flow: &FlowId) -> Option<PartyId> {
+        let start = match self.flows.get(flow)? {
+            Live::Running(running) => Some(&running.start),
+            Live::Loaded(loaded) => loaded.start.as_ref(),
+            Live::Parked(parked) => parked.start.as_ref(),
+        };
+        start?.origin.map(|origin| origin.peer)
     }
 
     /// Whether a flow has not ended.
@@ -192,11 +223,14 @@ impl FlowEngine {
                     };
                     let step = running.rows;
                     running.rows += 1;
+                    self.shares.journal(&flow, row.len());
                     out.push(EngineAction::Journal { flow, step, row });
                 }
                 Some(Live::Parked(parked)) => {
-                    let rows = parked.take_rows();
-                    out.extend(rows.map(|(step, row)| EngineAction::Journal { flow, step, row }));
+                    for (step, row) in parked.take_rows() {
+                        self.shares.journal(&flow, row.len());
+                        out.push(EngineAction::Journal { flow, step, row });
+                    }
                 }
                 _ => {}
             }

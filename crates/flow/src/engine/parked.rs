@@ -18,6 +18,8 @@ pub(super) struct ParkedFlow {
     pub(super) rows: u32,
     /// It asked for something irrevocable whose outcome it has not dealt with.
     pub(super) unsettled: bool,
+    /// It was found in the store when the node started, and has not come back yet. Nothing went wrong with it.
+    pub(super) shelved: bool,
     /// What it gained in this round before it stopped.
     last_row: Option<Vec<u8>>,
     row: Option<RowWriter>,
@@ -40,6 +42,7 @@ impl ParkedFlow {
             sessions,
             rows,
             unsettled: false,
+            shelved: false,
             last_row: None,
             row: None,
             kept_bytes: 0,
@@ -126,6 +129,31 @@ impl FlowEngine {
         self.put_aside(flow, parked, out);
     }
 
+    /// When the node starts: puts a loaded flow on the shelf, without the rows of its journal, until it is
+    /// [loaded](FlowEngine::load) again and [retried](FlowEngine::retry). What arrives for it meanwhile is kept. One that
+    /// [stays](FlowEngine::resume) as it is needs no shelf: returns whether the flow is on it now.
+    pub fn shelve(&mut self, flow: FlowId) -> bool {
+        let loaded = match self.flows.remove(&flow) {
+            Some(Live::Loaded(loaded)) => *loaded,
+            Some(other) => {
+                self.flows.insert(flow, other);
+                return false;
+            }
+            None => return false,
+        };
+        if loaded.chart.as_ref().is_some_and(|chart| chart.stays()) {
+            self.flows.insert(flow, Live::Loaded(Box::new(loaded)));
+            return false;
+        }
+        let chart = loaded
+            .chart
+            .map_or_else(|| Chart::new(Condition::Running), |chart| *chart);
+        let mut parked = ParkedFlow::new(loaded.start, chart, loaded.sessions, loaded.row_count);
+        parked.shelved = true;
+        self.flows.insert(flow, Live::Parked(Box::new(parked)));
+        true
+    }
+
     /// A flow takes no step from now on: says so, and has its chart written.
     pub(super) fn put_aside(
         &mut self,
@@ -133,7 +161,7 @@ impl FlowEngine {
         parked: ParkedFlow,
         out: &mut Vec<EngineAction>,
     ) {
-        self.aside_responders += usize::from(is_responder(&parked));
+        self.shares.set_aside(&flow, true);
         chart_action(flow, &parked.chart, out);
         out.push(notice(flow, &parked.chart));
         self.flows.insert(flow, Live::Parked(Box::new(parked)));
@@ -143,7 +171,7 @@ impl FlowEngine {
     pub(super) fn take_aside(&mut self, flow: &FlowId) -> Option<ParkedFlow> {
         match self.flows.remove(flow) {
             Some(Live::Parked(parked)) => {
-                self.aside_responders -= usize::from(is_responder(&parked));
+                self.shares.set_aside(flow, false);
                 Some(*parked)
             }
             Some(other) => {
@@ -190,6 +218,7 @@ impl FlowEngine {
                 message,
             });
         }
+        self.shares.release(&flow);
         if has_chart {
             out.push(EngineAction::Chart { flow, row: None });
         }
@@ -216,11 +245,4 @@ fn notice(flow: FlowId, chart: &Chart) -> EngineAction {
         (Condition::Parked, Some(reason)) => EngineAction::Parked { flow, reason },
         _ => EngineAction::Paused { flow },
     }
-}
-
-fn is_responder(parked: &ParkedFlow) -> bool {
-    parked
-        .start
-        .as_ref()
-        .is_some_and(|start| start.origin.is_some())
 }

@@ -76,8 +76,12 @@ impl FlowEngine {
     pub(super) fn verdict(&self, running: &Running, error: &FlowError) -> Option<Condition> {
         let cell = running.shared.cell();
         let limits = &self.environment.limits;
-        let full =
-            running.start.origin.is_some() && self.aside_responders >= limits.kept_responders_max;
+        let origin = running.start.origin;
+        let full = origin.is_some_and(|origin| {
+            !self
+                .shares
+                .may_keep(&origin.peer, limits.kept_responders_max)
+        });
         // A killed flow that failed is as dead as it was to be.
         if cell.kill || full {
             return None;
@@ -155,7 +159,6 @@ impl FlowEngine {
                 return None;
             }
         };
-        self.responders -= usize::from(running.start.origin.is_some());
         let last = {
             let mut cell = running.shared.cell();
             let last = last(&mut cell);

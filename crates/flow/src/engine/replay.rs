@@ -68,6 +68,7 @@ impl FlowEngine {
                     drain(flow, &mut cell, out);
                 }
                 self.insert(running);
+                self.watch_silence(flow);
                 if unbegun {
                     self.poll(flow, out);
                     self.begun(flow, out);

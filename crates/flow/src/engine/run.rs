@@ -44,13 +44,13 @@ impl FlowEngine {
             rows: 0,
             touched: false,
             since: self.now,
+            stepped: self.monotonic,
             panicked: false,
             chart: None,
         })
     }
 
     pub(super) fn insert(&mut self, running: Running) {
-        self.responders += usize::from(running.start.origin.is_some());
         self.flows
             .insert(running.start.id, Live::Running(Box::new(running)));
     }
@@ -65,6 +65,8 @@ impl FlowEngine {
             self.touched.push(flow);
         }
         running.since = self.now;
+        running.stepped = self.monotonic;
+        let is_responder = running.start.origin.is_some();
         let put_out = {
             let mut cell = running.shared.cell();
             cell.now = self.now;
@@ -83,6 +85,10 @@ impl FlowEngine {
                     self.pause_now(flow, out);
                 } else {
                     drain(flow, &mut cell, out);
+                    drop(cell);
+                    if is_responder {
+                        self.watch_silence(flow);
+                    }
                 }
             }
             Poll::Ready(outcome) => {
@@ -118,7 +124,7 @@ impl FlowEngine {
             chart,
             ..
         } = *running;
-        self.responders -= usize::from(start.origin.is_some());
+        self.shares.release(&flow);
         {
             let mut cell = shared.cell();
             cell.end(outcome.as_ref().err().map(FlowError::for_counterparty));
@@ -143,6 +149,7 @@ impl FlowEngine {
 impl Running {
     /// Polls the flow; a panic becomes its failure.
     pub(super) fn poll_once(&mut self) -> Poll<Result<Vec<u8>, FlowError>> {
+        self.shared.cell().awaits_origin = false;
         let mut task = Context::from_waker(Waker::noop());
         let future = &mut self.future;
         match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(&mut task))) {

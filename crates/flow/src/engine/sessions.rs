@@ -4,11 +4,14 @@ use ledger::PartyId;
 
 use super::{EngineAction, FlowEngine, Live};
 use crate::cell::Input;
-use crate::error::{SESSION_UNKNOWN, TOO_MANY_RESPONDERS};
+use crate::error::SESSION_UNKNOWN;
 use crate::journal::ORIGIN_SESSION;
 use crate::session_state::overflow;
 use crate::{FlowError, FlowId, Origin, SessionBody, SessionId, SessionMessage, StartRecord};
 use primitives::{Domain, Hash};
+
+/// What a message is charged beside its payload.
+pub(super) const MESSAGE_BYTES: usize = 64;
 
 impl FlowEngine {
     /// Takes a session message from a peer. The outbox below has ordered and de-duplicated it; the engine does so again.
@@ -54,11 +57,27 @@ impl FlowEngine {
         out: &mut Vec<EngineAction>,
     ) {
         let has_data = matches!(body, SessionBody::Data { .. });
+        let limits = &self.environment.limits;
+        // What brings no data always finds room: the end of a session above all.
+        let bytes = match &body {
+            SessionBody::Data { payload, .. } => payload.len() + MESSAGE_BYTES,
+            _ => 0,
+        };
+        let has_room = bytes == 0 || self.shares.has_room(&peer, bytes, limits);
         match self.flows.get_mut(&flow) {
             Some(Live::Running(running)) => {
                 let mut cell = running.shared.cell();
                 if cell.session_from(number, &session, &peer, to_initiator) {
-                    let input = cell.arrive(number, body);
+                    let input = if has_room {
+                        let taken = cell.arrive(number, body);
+                        if taken && bytes > 0 {
+                            self.shares.receive(flow, peer, bytes);
+                        }
+                        taken
+                    } else {
+                        let error = self.shares.refuse(peer, limits);
+                        cell.break_session(number, error.to_rejection())
+                    };
                     drop(cell);
                     if input {
                         self.poll(flow, out);
@@ -74,7 +93,13 @@ impl FlowEngine {
                         && known.initiated == to_initiator
                 });
                 if known {
-                    if parked.keep(number, body, self.environment.limits.parked_bytes_max) {
+                    if !has_room {
+                        let error = self.shares.refuse(peer, limits);
+                        out.push(refusal(peer, session, to_initiator, error));
+                    } else if parked.keep(number, body, limits.parked_bytes_max) {
+                        if bytes > 0 {
+                            self.shares.receive(flow, peer, bytes);
+                        }
                         if !self.touched.contains(&flow) {
                             self.touched.push(flow);
                         }
@@ -106,14 +131,8 @@ impl FlowEngine {
         if self.flows.contains_key(&id) {
             return;
         }
-        let version = if self.responders >= self.environment.limits.responders_max {
-            Err(FlowError::listed(
-                &TOO_MANY_RESPONDERS,
-                format!("{} responder flows are live", self.responders),
-            ))
-        } else {
-            self.registry.negotiate(&flow, versions)
-        };
+        let room = self.shares.check_open(peer, &self.environment.limits);
+        let version = room.and_then(|()| self.registry.negotiate(&flow, versions));
         let started = version.and_then(|version| {
             let record = StartRecord {
                 id,
@@ -142,6 +161,7 @@ impl FlowEngine {
                 cell.confirm_version(version);
             }
         }
+        self.shares.open(id, peer);
         self.insert(running);
         self.poll(id, out);
         if let Some(payload) = first {

@@ -27,7 +27,7 @@ pub enum Stage {
         /// When it took its last step, in this run of the node.
         since: Timestamp,
     },
-    /// Its journal has been read; it is not resumed yet.
+    /// It was found in the store when the node started, and has not come back yet.
     Loaded,
     /// It failed for the moment, and is tried again.
     Retrying {
@@ -185,6 +185,7 @@ impl FlowEngine {
             Live::Parked(parked) => {
                 let reason = parked.chart.last().map(Cause::to_error);
                 let stage = match (parked.chart.condition, reason) {
+                    _ if parked.shelved => Stage::Loaded,
                     (Condition::Retrying(at), Some(reason)) => Stage::Retrying { reason, at },
                     (Condition::Parked, Some(reason)) => Stage::Parked { reason },
                     _ => Stage::Paused,

@@ -8,7 +8,7 @@ use flow::{
     FlowRegistry, Kill, Rehydrate, SessionBody, SessionMessage, StartRecord,
 };
 use ledger::{PartyId, SignedTransaction, StateAndRef, StateRef, TxId};
-use primitives::{Decode, Encode, Timestamp};
+use primitives::{Decode, Encode, Monotonic, Timestamp};
 
 use crate::flows;
 
@@ -165,6 +165,7 @@ impl Bench {
     fn tick(&mut self) {
         self.now += 1;
         self.engine.set_now(Timestamp::from_ms(self.now));
+        self.engine.set_monotonic(Monotonic::from_ms(self.now));
     }
 
     /// What the calls since the last line of the test have caused.

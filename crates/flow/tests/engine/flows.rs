@@ -3,7 +3,7 @@
 use flow::{Flow, FlowContext, FlowError, FlowRegistry, Responder, Service, Session};
 
 use ledger::{PartyId, SelectionRequest, SignedTransaction, TokenId};
-use primitives::{Decode, Hash};
+use primitives::{Decode, Hash, SignatureContext};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +36,7 @@ pub fn registry() -> FlowRegistry {
         .register_responder::<Answer>()
         .register_responder::<OfferOne>()
         .register_responder::<Sign>()
+        .register_responder::<SignAndWait>()
         .register_responder::<OfferTwo>()
         .register_responder::<program::ProgramAnswer>();
     registry
@@ -406,6 +407,20 @@ impl Responder for Sign {
         };
         let id = flow::library::sign_transaction(&ctx, &session, check).await?;
         flow::library::receive_finality(&ctx, &id).await.map(drop)
+    }
+}
+
+/// Signs something, and waits for a last word.
+pub struct SignAndWait;
+impl Responder for SignAndWait {
+    const NAME: &'static str = "test.sign_and_wait";
+    const VERSION: u32 = 1;
+
+    async fn run(ctx: FlowContext, session: Session) -> Result<(), FlowError> {
+        let key = ctx.me().key.clone();
+        let context = SignatureContext::Transaction;
+        ctx.sign(&key, context, Hash::ZERO).await?;
+        session.receive::<String>().await.map(drop)
     }
 }
 

@@ -14,6 +14,7 @@ mod program;
 mod recovery;
 mod replay_properties;
 mod sessions;
+mod shares;
 mod sub_flows;
 mod timers;
 mod transactions;

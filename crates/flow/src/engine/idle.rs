@@ -1,0 +1,85 @@
+//! Sessions that a peer opened and then says nothing on: after a while they end with a code.
+//!
+//! # Invariants
+//! - Only a responder that waits for the peer that opened its session is ended. One that waits for an effect (a person's
+//!   approval, a back chain, a time) or for another party waits for as long as it likes.
+//! - A responder that has signed something is left alone: its transaction may still be notarised, so nothing of it is freed.
+
+use primitives::Monotonic;
+
+use super::{EngineAction, FlowEngine, Live};
+use crate::error::SESSION_IDLE;
+use crate::journal::ORIGIN_SESSION;
+use crate::{FlowError, FlowId};
+
+/// Responders looked at in one call.
+const LOOKS_MAX: usize = 256;
+
+impl FlowEngine {
+    /// The next time at which [`end_idle`](FlowEngine::end_idle) has something to do.
+    pub fn next_idle(&self) -> Option<Monotonic> {
+        self.shares.next_look()
+    }
+
+    /// Ends sessions whose peers have been silent for too long; the rest of many in further calls.
+    pub fn end_idle(&mut self, out: &mut Vec<EngineAction>) {
+        for _ in 0..LOOKS_MAX {
+            let Some(flow) = self.shares.due(self.monotonic) else {
+                return;
+            };
+            // One that waits for something else is looked at again once it waits for its peer.
+            let since = self.waits_for_peer_since(&flow);
+            let deadline = since.and_then(|since| self.idle_after(since));
+            match deadline.filter(|deadline| *deadline <= self.monotonic) {
+                Some(_) => self.end_silent(flow, out),
+                None => self.shares.look_at(flow, deadline),
+            }
+        }
+    }
+
+    /// A responder has taken a step: if it waits for its peer now, it is looked at later. Once is enough, also if it takes
+    /// further steps until then.
+    pub(super) fn watch_silence(&mut self, flow: FlowId) {
+        if !self.shares.is_looked_at(&flow)
+            && let Some(since) = self.waits_for_peer_since(&flow)
+        {
+            let deadline = self.idle_after(since);
+            self.shares.look_at(flow, deadline);
+        }
+    }
+
+    /// When a peer has been silent for too long.
+    fn idle_after(&self, since: Monotonic) -> Option<Monotonic> {
+        since.plus_ms(self.environment.limits.responder_idle_ms)
+    }
+
+    /// Since when a responder has waited for the peer that opened its session, and for nothing else.
+    fn waits_for_peer_since(&self, flow: &FlowId) -> Option<Monotonic> {
+        match self.flows.get(flow)? {
+            Live::Running(running) if running.shared.cell().waits_for_origin() => {
+                Some(running.stepped)
+            }
+            _ => None,
+        }
+    }
+
+    fn end_silent(&mut self, flow: FlowId, out: &mut Vec<EngineAction>) {
+        self.shares.look_at(flow, None);
+        let Some(Live::Running(running)) = self.flows.get(&flow) else {
+            return;
+        };
+        if let Some(origin) = running.start.origin {
+            self.shares.note_idle(origin.peer);
+        }
+        let text = format!(
+            "nothing came for {} ms on a session that the other side opened",
+            self.environment.limits.responder_idle_ms
+        );
+        let error = FlowError::listed(&SESSION_IDLE, text);
+        running
+            .shared
+            .cell()
+            .break_session(ORIGIN_SESSION, error.to_rejection());
+        self.poll(flow, out);
+    }
+}
