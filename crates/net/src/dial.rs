@@ -22,6 +22,10 @@ pub(crate) async fn dial(shared: Arc<Shared>, peer: Arc<Peer>) {
     let mut back_off = BackOff::new(shared.limits.back_off_min, shared.limits.back_off_max);
     let mut told = false;
     while !peer.is_retired() {
+        if let Some(left) = peer.cut_off_for() {
+            let _ = timeout(left, peer.retry.notified()).await;
+            continue;
+        }
         match reach(&shared, &peer).await {
             Ok(met) => {
                 told = false;

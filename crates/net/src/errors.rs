@@ -34,6 +34,7 @@ pub const ERRORS: &[ErrorInfo] = catalogue! {
     "net.idle": "A peer was silent for too long; the connection ends and is made again." => "check the peer and the network between the nodes";
     "net.connection_lost": "A connection to a peer was closed or reset; it is made again." => "nothing if the peer was restarted; otherwise look at the peer's log";
     "net.replaced": "The same peer connected anew while its connection stood; the new one is used." => "nothing if the peer was restarted; otherwise check that no two nodes use the same folder";
+    "net.cut_off": "The connection to a peer was ended for a while, or its new connection refused: the peer had sent too much that makes no sense." => "ask the peer's operator to check its version and logs; 'tally node peers' shows when it may connect again";
     "net.stopped": "This node's connections end because it stops." => "nothing";
     "gossip.listen_failed": "The address for peers of the chain cannot be listened on." => "free the port, or set another address to listen on";
     "gossip.bad_option": "A limit of the chain's network is out of range." => "correct the setting that the message names";

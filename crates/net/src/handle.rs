@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ledger::PartyId;
 use tokio::runtime;
@@ -49,6 +50,8 @@ pub struct PeerStatus {
     pub software: Option<String>,
     /// Its clock less ours then, in milliseconds; up to the time of the handshake too little.
     pub clock_offset_ms: Option<i64>,
+    /// For how long it may not connect, if it may not.
+    pub cut_off_for: Option<Duration>,
 }
 
 impl Handle {
@@ -139,6 +142,13 @@ impl Handle {
         gone.values().for_each(|peer| peer.retire());
     }
 
+    /// Ends the connection to a peer, and allows none for a while. Both sides keep what they have not been answered.
+    pub fn cut_off(&self, peer: &PartyId, time: Duration) {
+        if let Some(known) = self.shared.peers().get(peer) {
+            known.cut_off(time);
+        }
+    }
+
     /// Bytes that wait for the peer, with 64 for each message.
     pub fn queued_bytes(&self, peer: &PartyId) -> usize {
         let peers = self.shared.peers();
@@ -156,6 +166,7 @@ impl Handle {
                 queued_bytes: peer.outbox().bytes(),
                 clock_offset_ms: met.as_ref().map(|met| met.clock_offset_ms),
                 software: met.map(|met| met.software),
+                cut_off_for: peer.cut_off_for(),
             }
         };
         let mut all: Vec<PeerStatus> = peers.values().map(status).collect();

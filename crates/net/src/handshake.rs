@@ -46,6 +46,7 @@ pub(crate) async fn accept(
     let peer = shared
         .peer(&hello.party)
         .ok_or(Refusal::UnknownPeer(hello.party))?;
+    peer.check_admitted()?;
     send(&mut stream, &shared.hello()).await?;
     Ok(meet(peer, hello, address, stream))
 }

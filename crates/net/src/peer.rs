@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ledger::PartyId;
 use tokio::sync::Notify;
@@ -10,6 +10,7 @@ use tokio::sync::Notify;
 use crate::frame::Hello;
 use crate::link::Link;
 use crate::outbox::Outbox;
+use crate::refusal::Refusal;
 use crate::sink::{Inbound, Sink};
 
 /// What a peer said of itself when it was met last.
@@ -38,6 +39,8 @@ pub(crate) struct Peer {
     link: Mutex<Option<Arc<Link>>>,
     met: Mutex<Option<Met>>,
     retired: AtomicBool,
+    /// Until then it is neither connected to nor let in.
+    cut_off_until: Mutex<Option<Instant>>,
 }
 
 impl Peer {
@@ -50,6 +53,7 @@ impl Peer {
             link: Mutex::new(None),
             met: Mutex::new(None),
             retired: AtomicBool::new(false),
+            cut_off_until: Mutex::new(None),
         }
     }
 
@@ -85,6 +89,29 @@ impl Peer {
         self.retry.notify_one();
         if let Some(link) = self.link() {
             link.close();
+        }
+    }
+
+    /// Ends the connection, and allows none for a while.
+    pub(crate) fn cut_off(&self, time: Duration) {
+        *lock(&self.cut_off_until) = Instant::now().checked_add(time);
+        if let Some(link) = self.link() {
+            link.close();
+        }
+    }
+
+    /// For how long the peer is still cut off, if it is.
+    pub(crate) fn cut_off_for(&self) -> Option<Duration> {
+        let until = (*lock(&self.cut_off_until))?;
+        let left = until.saturating_duration_since(Instant::now());
+        (!left.is_zero()).then_some(left)
+    }
+
+    /// Why the peer may not be connected to now.
+    pub(crate) fn check_admitted(&self) -> Result<(), Refusal> {
+        match self.cut_off_for() {
+            Some(left) => Err(Refusal::CutOff(self.id, left.as_millis())),
+            None => Ok(()),
         }
     }
 

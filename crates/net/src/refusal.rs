@@ -65,6 +65,9 @@ pub enum Refusal {
     /// A newer connection of the same peer.
     #[error("the peer connected anew")]
     Replaced,
+    /// The peer may not connect for a while.
+    #[error("party {0} is cut off for {1} ms more")]
+    CutOff(PartyId, u128),
     /// This node stops, or no longer knows the peer.
     #[error("this node has ended the connection")]
     Stopped,
@@ -88,6 +91,7 @@ impl Coded for Refusal {
             Self::Idle(_) => "net.idle",
             Self::Lost(_) => "net.connection_lost",
             Self::Replaced => "net.replaced",
+            Self::CutOff(..) => "net.cut_off",
             Self::Stopped => "net.stopped",
         }
     }

@@ -111,6 +111,7 @@ impl Service<'_> {
         let mut timer = Box::pin(sleep_until(self.deadline()));
         loop {
             if link.is_closed() {
+                link.peer.check_admitted()?;
                 let retired = link.peer.is_retired();
                 return Ok(if retired {
                     Refusal::Stopped
