@@ -13,6 +13,7 @@ use crate::errors;
 use crate::intake::ItemId;
 use crate::kernel::Kernel;
 use crate::message::{Answer, FETCH_WANTED_MAX, FetchResponse};
+use crate::peer_budget::{GARBAGE_MESSAGE, work_of};
 use crate::port::{Reads, StoreFailure};
 use crate::resolution::{ResolutionError, VERIFY_CHUNK};
 use crate::resolutions::Running;
@@ -167,6 +168,7 @@ impl Kernel {
                     self.refuse(item, rejection.clone());
                 }
                 Some(Failure::Useless(rejection)) if item == running.primary => {
+                    self.note_garbage(running.resolution.peer, GARBAGE_MESSAGE);
                     self.give_up(item, rejection.clone());
                 }
                 Some(Failure::Lacking(rejection)) if item == running.primary => {
@@ -260,9 +262,13 @@ impl Kernel {
             && seen.insert(number)
             && let Some(resolution) = self.intake.resolutions.get_mut(number)
         {
+            if !self.budgets.may_work(&resolution.peer, self.now.monotonic) {
+                continue;
+            }
             let rows = resolution.take_oldest(reads, &mut self.round.batch)?;
             count += rows.len().max(1);
             let is_last = resolution.is_drained();
+            let (peer, mut work) = (resolution.peer, 0);
             let mut part = Part {
                 number,
                 transactions: Vec::new(),
@@ -279,6 +285,7 @@ impl Kernel {
                 });
                 match checked {
                     Ok((transaction, pending)) => {
+                        work += work_of(pending.messages());
                         let from = messages.len();
                         messages.extend_from_slice(pending.messages());
                         part.transactions
@@ -290,6 +297,7 @@ impl Kernel {
                     }
                 }
             }
+            self.budgets.charge(peer, work);
             parts.push(part);
         }
         Ok(parts)

@@ -3,11 +3,13 @@
 use std::collections::HashMap;
 
 use flow::{EffectResult, FlowId};
+use ledger::PartyId;
 use primitives::{Domain, Hash, PublicKey, Signature, SignatureContext, SignedMessage};
 
 use crate::errors;
 use crate::intake::ItemId;
 use crate::kernel::Kernel;
+use crate::peer_budget::{GARBAGE_SIGNATURE, work_of};
 use crate::port::{Reads, StoreFailure};
 use crate::round::{CheckOwner, Work};
 
@@ -30,8 +32,13 @@ fn digest(signed: &SignedMessage) -> Hash {
 }
 
 impl Kernel {
-    /// Adds checks to the round; whether there was one to add.
-    pub(crate) fn gather(&mut self, owner: CheckOwner, messages: &[SignedMessage]) -> bool {
+    /// Adds checks to the round, which a peer may have to pay for; whether there was one to add.
+    pub(crate) fn gather(
+        &mut self,
+        owner: CheckOwner,
+        messages: &[SignedMessage],
+        payer: Option<PartyId>,
+    ) -> bool {
         let before = self.round.checks.len();
         for message in messages {
             if self.known_good.contains(&digest(message)) {
@@ -41,7 +48,20 @@ impl Kernel {
                 self.round.checks.push((owner, message.clone()));
             }
         }
-        self.round.checks.len() > before
+        let added = self.round.checks.get(before..).unwrap_or_default();
+        let work = work_of(added.iter().map(|(_, message)| message));
+        if let Some(peer) = payer.filter(|peer| work > 0 && *peer != self.my_id) {
+            self.budgets.charge(peer, work);
+        }
+        work > 0
+    }
+
+    /// Adds one check to the round, whatever is known, for which a peer pays.
+    pub(crate) fn check_for(&mut self, peer: PartyId, owner: CheckOwner, message: SignedMessage) {
+        if peer != self.my_id {
+            self.budgets.charge(peer, work_of([&message]));
+        }
+        self.round.checks.push((owner, message));
     }
 
     /// Checks what the round has gathered, as one batch.
@@ -102,12 +122,25 @@ impl Kernel {
     }
 
     fn on_checked(&mut self, owner: CheckOwner, good: bool) {
+        if !good && let Some(peer) = self.sender_of(owner) {
+            self.note_garbage(peer, GARBAGE_SIGNATURE);
+        }
         match owner {
             CheckOwner::Item(item) if good => self.work.push_back(Work::Signed(item)),
             CheckOwner::Item(item) => self.refuse_bad_signature(item),
             CheckOwner::Effect(flow, effect) => self.answer_check(flow, effect, good),
             CheckOwner::Notary(request) => self.on_notary_checked(request, good),
             CheckOwner::Nobody => {}
+        }
+    }
+
+    /// The peer whose message a check is for.
+    fn sender_of(&self, owner: CheckOwner) -> Option<PartyId> {
+        match owner {
+            CheckOwner::Item(item) => self.intake.get(item)?.from,
+            CheckOwner::Effect(flow, _) => self.engine.origin_of(&flow),
+            CheckOwner::Notary(number) => self.desk.as_ref()?.asker(number),
+            CheckOwner::Nobody => None,
         }
     }
 

@@ -20,6 +20,7 @@ impl Kernel {
         let monotonic = self.now.monotonic.max(now.monotonic);
         self.now = Moment::new(monotonic, now.wall);
         self.engine.set_now(now.wall);
+        self.engine.set_monotonic(monotonic);
         let Some(jump) = self.clock_watch.observe(self.now) else {
             return;
         };

@@ -60,6 +60,11 @@ impl Desk {
         number
     }
 
+    /// Who asked, while the request is not answered.
+    pub(crate) fn asker(&self, number: u64) -> Option<PartyId> {
+        self.asked_by.get(&number).map(|(peer, _)| *peer)
+    }
+
     /// Where the answer goes; the request is answered then.
     pub(crate) fn answered(&mut self, number: u64) -> Option<(PartyId, RequestId)> {
         self.asked_by.remove(&number)
@@ -116,19 +121,33 @@ impl Kernel {
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
         match self.check_notary_request(peer, body) {
-            Ok((NotarySubject::TearOff(tear_off), asks)) => match tear_off.verify() {
-                Ok(tear_off) => {
-                    let tx = tear_off.id();
-                    self.check_request(peer, id, tx, Subject::TearOff(Box::new(tear_off)), asks);
+            Ok((NotarySubject::TearOff(tear_off), asks)) => {
+                // Before the work of checking it.
+                let welcome = self.welcome(peer);
+                let verify = || tear_off.verify().map_err(|e| NotaryError::invalid(&e));
+                match welcome.and_then(|()| verify()) {
+                    Ok(tear_off) => {
+                        let tx = tear_off.id();
+                        let subject = Subject::TearOff(Box::new(tear_off));
+                        self.check_request(peer, id, tx, subject, asks);
+                    }
+                    Err(error) => self.refuse_notarisation(peer, id, error),
                 }
-                Err(error) => self.refuse_notarisation(peer, id, NotaryError::invalid(&error)),
-            },
+            }
             Ok((NotarySubject::Whole(whole), asks)) => {
                 self.on_notarise_whole(peer, id, whole, asks, reads)?;
             }
             Err(error) => self.refuse_notarisation(peer, id, error),
         }
         Ok(())
+    }
+
+    fn welcome(&mut self, peer: PartyId) -> Result<(), NotaryError> {
+        let now = self.now.monotonic;
+        match &mut self.desk {
+            Some(desk) => desk.notary.welcome(peer, now),
+            None => Ok(()),
+        }
     }
 
     /// What a request shows, if it has the form that this notary takes and is the sender's own.
@@ -167,9 +186,7 @@ impl Kernel {
         let Some(desk) = &mut self.desk else { return };
         let number = desk.number(peer, id);
         desk.checking.insert(number, asks.request(number, subject));
-        self.round
-            .checks
-            .push((CheckOwner::Notary(number), message));
+        self.check_for(peer, CheckOwner::Notary(number), message);
     }
 
     pub(crate) fn on_notary_checked(&mut self, number: u64, good: bool) {

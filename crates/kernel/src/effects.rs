@@ -145,7 +145,8 @@ impl Kernel {
                 self.take_in(Arc::new(transaction), goal, from, Vec::new());
             }
             EffectRequest::CheckSignatures(messages) => {
-                if !self.gather(CheckOwner::Effect(flow, effect), &messages) {
+                let payer = self.engine.origin_of(&flow);
+                if !self.gather(CheckOwner::Effect(flow, effect), &messages, payer) {
                     self.complete(flow, effect, EffectResult::Done);
                 }
             }
@@ -325,10 +326,13 @@ impl Kernel {
             self.on_selection(out);
         }
         self.tend_clock();
+        self.engine.end_idle(&mut self.engine_out);
+        self.take_engine_actions();
         let ahead = self.links.ahead_rows(self.now.monotonic);
         self.starts.admission.hold_up(ahead >= AHEAD_MAX);
         self.start_scheduled(reads)?;
         self.revive(reads)?;
+        self.wake(reads)?;
         self.start_queued(reads)?;
         self.links_on_time(reads)
     }

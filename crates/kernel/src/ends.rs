@@ -23,6 +23,7 @@ impl Kernel {
     ) {
         self.count_end(start, result.is_ok());
         self.hospital.dismiss(&flow);
+        self.waking.ended(&flow);
         self.forget_flow(flow);
         let live = self.clients.remove(&flow);
         if let Some(place) = live.place {
@@ -172,7 +173,12 @@ impl Kernel {
         }
     }
 
-    pub(crate) fn on_cancel(&mut self, flow: FlowId, token: Token) {
+    pub(crate) fn on_cancel(
+        &mut self,
+        flow: FlowId,
+        token: Token,
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
         if let Some(queued) = self.starts.queue.remove(&flow) {
             if let Some(due) = queued.scheduled {
                 self.scheduled_cancelled(due);
@@ -182,10 +188,9 @@ impl Kernel {
                 self.reply(waits, Reply::Rejected(rejection.clone()));
             }
             self.reply(token, Reply::Done);
-            return;
+            return Ok(());
         }
-        let killed = self.engine.kill(flow, &mut self.engine_out);
-        self.take_engine_actions();
+        let killed = self.kill_flow(flow, reads)?;
         let reply = match killed {
             Kill::Done => Reply::Done,
             Kill::Waiting => {
@@ -198,6 +203,7 @@ impl Kernel {
             }
         };
         self.reply(token, reply);
+        Ok(())
     }
 
     /// A journal is deleted: the flow is gone, also one whose start nobody can read.
@@ -207,6 +213,7 @@ impl Kernel {
             .live(&flow)
             .is_some_and(|live| live.parked.is_some());
         self.hospital.dismiss(&flow);
+        self.waking.ended(&flow);
         if parked {
             self.forget_flow(flow);
             if self

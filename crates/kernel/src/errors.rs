@@ -51,6 +51,8 @@ errors! {
         "Stop the node, keep a copy of its data folder, and restore it from a backup.";
     BAD_MESSAGE = "node.bad_message", "A peer sent a message that makes no sense; it was counted and ignored.",
         "Ask the peer's operator to check its version and logs.";
+    PEER_CUT_OFF = "node.peer_cut_off", "A peer sent so many messages or signatures that make no sense that its connection was ended for a while.",
+        "Ask the peer's operator to check its version and logs; tally node peers shows when the peer may connect again.";
     STALE_DATA = "node.stale_data", "A peer acknowledges messages that this node has never sent: this node's data is older than the peer's.",
         "Find out whether the node was restored from a backup; what it did since then is known to its peers only.";
     TRANSACTION_REFUSED = "node.transaction_refused", "A transaction that a peer delivered is not recorded; the peer is told why.",

@@ -495,6 +495,13 @@ pub enum Action {
         /// The file.
         hash: Hash,
     },
+    /// End the connection to a peer, and let it make none for a while: it sent too much garbage.
+    CutOff {
+        /// The peer.
+        peer: PartyId,
+        /// For how long, in milliseconds.
+        ms: u64,
+    },
     /// The drain is complete.
     Drained,
     /// Something that an operator should read.

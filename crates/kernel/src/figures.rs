@@ -56,6 +56,8 @@ pub struct Figures {
     pub flows_retrying: u64,
     /// Gauge: flows that are paused.
     pub flows_paused: u64,
+    /// Gauge: flows found in the store at the start that have not come back yet.
+    pub flows_shelved: u64,
     /// Times that a flow failed for the moment and was to be tried again.
     pub flow_retries: u64,
     /// Starts refused for want of room.
@@ -152,6 +154,7 @@ impl Kernel {
             flows_parked: (self.clients.parked().saturating_sub(self.hospital.paused())) as u64,
             flows_retrying: self.hospital.retrying() as u64,
             flows_paused: self.hospital.paused() as u64,
+            flows_shelved: self.waking.len() as u64,
             transactions: self.book.last_seq(),
             caches: [
                 self.book.cache_figures(),

@@ -103,6 +103,11 @@ impl Hospital {
         self.paused.remove(flow);
     }
 
+    /// A flow waits to come back: what is written of it from now on is waited for.
+    pub(crate) fn shelve(&mut self, flow: FlowId) {
+        self.rows_in.insert(flow, 0);
+    }
+
     /// A row of a flow is written by this commit.
     pub(crate) fn row_written(&mut self, flow: &FlowId, number: u64) {
         if let Some(last) = self.rows_in.get_mut(flow) {
@@ -198,7 +203,7 @@ impl Kernel {
         hospital.wanted.iter().any(|flow| self.is_readable(flow))
     }
 
-    fn is_readable(&self, flow: &FlowId) -> bool {
+    pub(crate) fn is_readable(&self, flow: &FlowId) -> bool {
         let written = self.hospital.rows_in.get(flow).copied().unwrap_or(0);
         self.engine.is_written(flow) && written <= self.commits.durable()
     }
@@ -225,6 +230,16 @@ impl Kernel {
     }
 
     fn revive_one(&mut self, flow: FlowId, reads: &dyn Reads) -> Result<(), StoreFailure> {
+        self.bring_back(flow, reads)?;
+        self.settle(reads)
+    }
+
+    /// Brings a flow back from its journal. Nothing that it asks for is carried out before the kernel settles.
+    pub(crate) fn bring_back(
+        &mut self,
+        flow: FlowId,
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
         let rows = self.journal_of(flow, reads)?;
         let start = self.engine.status(&flow).and_then(|status| status.start);
         let start =
@@ -242,7 +257,7 @@ impl Kernel {
             .retry(flow, &Stored { reads }, &mut self.engine_out);
         self.take_engine_actions();
         self.on_selection(out);
-        self.settle(reads)
+        Ok(())
     }
 
     /// The rows of a flow's journal, its chart last.
@@ -277,16 +292,16 @@ impl Kernel {
         order: Order,
         filter: &FlowFilter,
         after: Option<FlowId>,
-        dry_run: bool,
-        token: Token,
-    ) {
+        (dry_run, token): (bool, Token),
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
         if !dry_run
             && self.starts.is_drained_for_good()
             && matches!(order, Order::Retry | Order::Resume)
         {
             let rejection = errors::rejection(&errors::DRAINING, "the node is drained");
             self.reply(token, Reply::Rejected(rejection));
-            return;
+            return Ok(());
         }
         let mut answer = Ordered::default();
         let mut last = None;
@@ -310,25 +325,34 @@ impl Kernel {
                 answer.flows.push(flow);
             }
             if !dry_run {
-                self.carry_out(order, flow, &mut answer);
+                self.carry_out(order, flow, &mut answer, reads)?;
             }
         }
         self.reply(token, Reply::Ordered(answer));
+        Ok(())
     }
 
-    fn carry_out(&mut self, order: Order, flow: FlowId, answer: &mut Ordered) {
+    fn carry_out(
+        &mut self,
+        order: Order,
+        flow: FlowId,
+        answer: &mut Ordered,
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
         let done = match order {
+            Order::Retry | Order::Resume if self.release_shelved(flow) => true,
             Order::Retry | Order::Resume => {
                 self.hospital.forget_time(&flow);
                 self.hospital.wanted.insert(flow);
                 true
             }
             Order::Pause => self.engine.pause(flow, &mut self.engine_out) == Pause::Done,
-            Order::Kill => self.engine.kill(flow, &mut self.engine_out) == Kill::Done,
+            Order::Kill => self.kill_flow(flow, reads)? == Kill::Done,
         };
         self.take_engine_actions();
         answer.done += u64::from(done);
         answer.waiting += u64::from(!done);
+        Ok(())
     }
 }
 
@@ -336,7 +360,7 @@ fn is_for(order: Order, stage: &Stage) -> bool {
     match order {
         Order::Retry => matches!(stage, Stage::Parked { .. } | Stage::Retrying { .. }),
         Order::Pause => matches!(stage, Stage::Running { .. } | Stage::Retrying { .. }),
-        Order::Resume => matches!(stage, Stage::Paused),
+        Order::Resume => matches!(stage, Stage::Paused | Stage::Loaded),
         Order::Kill => true,
     }
 }

@@ -36,6 +36,7 @@ use crate::look_ups::LookUps;
 use crate::notes::Notes;
 use crate::options::KernelOptions;
 use crate::own_keys::KeyBook;
+use crate::peer_budget::PeerBudgets;
 use crate::port::{Reads, StoreFailure};
 use crate::resolutions::Resolutions;
 use crate::room::Room;
@@ -44,6 +45,7 @@ use crate::schedule::Schedule;
 use crate::served::FetchQueue;
 use crate::starts::Starts;
 use crate::waits::Waits;
+use crate::waking::Waking;
 
 /// What a node is, beside its data: fixed while it runs.
 pub struct Identity {
@@ -90,8 +92,10 @@ pub struct Kernel {
     pub(crate) consents: Consents,
     pub(crate) waits: Waits,
     pub(crate) hospital: Hospital,
+    pub(crate) waking: Waking,
     pub(crate) look_ups: LookUps,
     pub(crate) complaints: Complaints,
+    pub(crate) budgets: PeerBudgets,
     pub(crate) checker: SignatureChecker,
     /// Signed messages known to be good: our own, and those checked before.
     pub(crate) known_good: GenerationCache<Hash, ()>,
@@ -161,8 +165,10 @@ impl Kernel {
             consents: Consents::default(),
             waits: Waits::default(),
             hospital: Hospital::default(),
+            waking: Waking::new(options.journals_bytes_max, options.hold_flows),
             look_ups: LookUps::default(),
             complaints: Complaints::default(),
+            budgets: PeerBudgets::default(),
             checker: SignatureChecker::with_budget(options.keys_bytes),
             known_good: GenerationCache::new(options.known_signatures_bytes),
             verified: GenerationCache::new(options.known_signatures_bytes),
@@ -196,14 +202,14 @@ impl Kernel {
                 self.clients.detach(token);
                 self.starts.queue.detach(token);
             }
-            Event::Cancel { flow, token } => self.on_cancel(flow, token),
+            Event::Cancel { flow, token } => self.on_cancel(flow, token, reads)?,
             Event::Order {
                 order,
                 filter,
                 after,
                 dry_run,
                 token,
-            } => self.on_order(order, &filter, after, dry_run, token),
+            } => self.on_order(order, &filter, after, (dry_run, token), reads)?,
             Event::Flows {
                 filter,
                 after,
@@ -246,7 +252,7 @@ impl Kernel {
             } => self.on_remove_note(transaction, note, token, reads)?,
             Event::PeerUp { peer, epoch } => self.on_peer_up(peer, epoch, reads)?,
             Event::PeerDown { peer } => self.on_peer_down(peer),
-            Event::Message { peer, bytes } => self.on_message(peer, &bytes, reads)?,
+            Event::Message { peer, bytes } => self.on_message(peer, bytes, reads)?,
             Event::Committed { number } => self.on_committed(number),
             Event::Refilled {
                 token,
@@ -335,6 +341,7 @@ impl Kernel {
         self.advance(now);
         self.on_time(reads)?;
         self.fill_consumed(reads)?;
+        self.take_deferred_messages(reads)?;
         loop {
             self.settle(reads)?;
             if !self.round.checks.is_empty() {
@@ -355,6 +362,7 @@ impl Kernel {
         self.settle(reads)?;
         self.links_end_round(reads)?;
         self.files_end_round();
+        self.budgets.end_round();
         self.close_round(out);
         Ok(())
     }
@@ -367,6 +375,8 @@ impl Kernel {
             || self.has_read_backs()
             || self.can_revive()
             || self.consumed.is_filling()
+            || self.can_wake()
+            || self.budgets.has_backlog()
             || self.desk.as_ref().is_some_and(Desk::can_decide);
         [
             at_once.then_some(self.now.monotonic),
@@ -377,6 +387,7 @@ impl Kernel {
             self.selection.next_deadline(),
             self.next_scheduled().map(|at| self.now.when(at)),
             self.hospital.next_due(),
+            self.engine.next_idle(),
             self.intake.resolutions.next_stall(),
             self.intake.files.next_time(),
         ]

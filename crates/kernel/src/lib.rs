@@ -34,6 +34,8 @@ mod look_ups;
 mod owed;
 mod own_keys;
 mod pages;
+mod peer_budget;
+mod peer_figures;
 mod queue;
 mod refusals;
 mod resolution;
@@ -42,6 +44,7 @@ mod schedule;
 mod served;
 mod validating;
 mod waits;
+mod waking;
 // The kernel: what it does with events
 mod chains;
 mod checks;
@@ -81,6 +84,10 @@ pub use kernel::{Identity, Kernel};
 pub use notes::{NOTE_BYTES_MAX, NOTES_MAX, NoteId, NoteRow};
 pub use options::KernelOptions;
 pub use own_keys::{OWNED_KEYS_MAX, UNUSED_KEYS_MAX, is_own_key, key_owner};
+pub use peer_budget::{
+    BACKLOG_BYTES_MAX, CUT_MS_MAX, CUT_MS_MIN, CUT_POINTS, PeerWork, ROUND_WORK_MAX, SLOW_POINTS,
+};
+pub use peer_figures::PeerFigures;
 pub use recover::OpenError;
 pub use refusals::{DeliveryRefusal, REFUSALS_KEPT_MAX, RefusalRow};
 pub use schedule::{SCHEDULE_REFUSED, SCHEDULE_WAITING, ScheduleRow};

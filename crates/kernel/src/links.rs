@@ -144,6 +144,7 @@ impl Kernel {
     ) -> Result<(), StoreFailure> {
         let now = self.now.monotonic;
         self.clock_watch.peer_up(peer);
+        self.budgets.forget_backlog(&peer);
         let links = &mut self.links;
         let taken = links.taken.entry(peer).or_default();
         if taken.0 != epoch {
@@ -169,6 +170,7 @@ impl Kernel {
 
     pub(crate) fn on_peer_down(&mut self, peer: PartyId) {
         self.clock_watch.peer_down(&peer);
+        self.budgets.forget_backlog(&peer);
         self.links.inbox.peer_down(&peer);
         self.links.outbox.peer_down(peer);
         self.links.deliveries.peer_down(peer);

@@ -25,6 +25,10 @@ pub struct KernelOptions {
     pub start_wait_ms_max: u64,
     /// Flows started by clients that are kept for an operator; beyond it no more are started.
     pub kept_flows_max: usize,
+    /// Bytes of journals of flows that come back when the node starts; further flows come back as these end.
+    pub journals_bytes_max: usize,
+    /// Whether the flows found in the store wait for an operator to let them come back.
+    pub hold_flows: bool,
     /// Limits of the flow engine.
     pub flow: FlowLimits,
     /// Coin selection.
@@ -70,6 +74,8 @@ impl Default for KernelOptions {
             start_queue_max: 1_000,
             start_wait_ms_max: 10_000,
             kept_flows_max: 10_000,
+            journals_bytes_max: 64 << 20,
+            hold_flows: false,
             flow: FlowLimits::default(),
             selection: SelectionOptions::default(),
             consent: ConsentOptions::default(),

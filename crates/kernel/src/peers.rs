@@ -11,11 +11,12 @@ use primitives::{Decode, Encode, PublicKey};
 use crate::chains::resolution_of;
 use crate::clocks::asking_of;
 use crate::errors;
-use crate::event::Priority;
+use crate::event::{Action, Priority};
 use crate::fetch;
 use crate::intake::Goal;
 use crate::kernel::Kernel;
 use crate::message::{Answer, FetchRequest, PeerMessage, ServiceId};
+use crate::peer_budget::{Door, GARBAGE_MESSAGE};
 use crate::port::{Reads, StoreFailure, Table};
 use crate::pump::SENT_ALONG_WEIGHT;
 use crate::round::CheckOwner;
@@ -26,10 +27,31 @@ impl Kernel {
     pub(crate) fn on_message(
         &mut self,
         peer: PartyId,
-        bytes: &[u8],
+        bytes: Vec<u8>,
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
         self.figures.messages_in += 1;
+        match self.budgets.arrived(peer, bytes, self.now.monotonic) {
+            Door::Handle(bytes) => self.take_message(peer, &bytes, reads),
+            Door::Kept => Ok(()),
+        }
+    }
+
+    /// Handles messages of earlier rounds, within each peer's share of this one.
+    pub(crate) fn take_deferred_messages(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
+        while let Some((peer, bytes)) = self.budgets.next(self.now.monotonic) {
+            self.take_message(peer, &bytes, reads)?;
+            self.settle(reads)?;
+        }
+        Ok(())
+    }
+
+    fn take_message(
+        &mut self,
+        peer: PartyId,
+        bytes: &[u8],
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
         match PeerMessage::from_bytes(bytes) {
             Ok(message) => self.on_peer_message(peer, message, reads),
             Err(error) => {
@@ -42,6 +64,19 @@ impl Kernel {
     pub(crate) fn bad_message(&mut self, peer: PartyId, what: &str) {
         self.figures.messages_bad += 1;
         self.complain(errors::BAD_MESSAGE.code, peer, what);
+        self.note_garbage(peer, GARBAGE_MESSAGE);
+    }
+
+    /// A peer has sent something that makes no sense: with too much of it the peer is cut off for a while.
+    pub(crate) fn note_garbage(&mut self, peer: PartyId, points: u64) {
+        if peer == self.my_id {
+            return;
+        }
+        if let Some(ms) = self.budgets.garbage(peer, points, self.now.monotonic) {
+            self.round.then.push(Action::CutOff { peer, ms });
+            let text = format!("peer {peer} sent too much garbage: it is cut off for {ms} ms");
+            self.warn(errors::PEER_CUT_OFF.code, text);
+        }
     }
 
     pub(crate) fn on_peer_message(
@@ -233,6 +268,10 @@ impl Kernel {
             }
         }
         for bytes in transactions {
+            // What one message brings beyond the peer's share of the round gets no answer, and is delivered again.
+            if !self.budgets.may_work(&peer, self.now.monotonic) {
+                break;
+            }
             match SignedTransaction::from_bytes(bytes) {
                 Ok(transaction) => self.on_delivered_one(peer, transaction, &along, reads)?,
                 // Without an id there is nothing to refuse; the sender will find no answer in its log, we one here.
@@ -289,7 +328,7 @@ impl Kernel {
             for dependency in &mine {
                 // Checked in the same batch as the transaction; what is good is remembered.
                 if let Ok(pending) = dependency.check_signatures(&[]) {
-                    self.gather(CheckOwner::Nobody, pending.messages());
+                    self.gather(CheckOwner::Nobody, pending.messages(), Some(peer));
                 }
             }
             self.take_in(

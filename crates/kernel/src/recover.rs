@@ -115,11 +115,14 @@ impl Kernel {
             return Err(OpenError::VersionsMissing(missing));
         }
         for flow in flows {
+            // Those that stay as they are.
             kernel
                 .engine
                 .resume(flow, &Stored { reads }, &mut kernel.engine_out);
             kernel.take_engine_actions();
         }
+        kernel.settle(reads)?;
+        kernel.wake_first(reads)?;
         kernel.restore_proposals(reads)?;
         kernel.settle(reads)?;
         kernel.flush(now, reads, out)?;
@@ -153,7 +156,7 @@ impl Kernel {
         }
     }
 
-    /// Reads every journal and restores the locks it holds; no flow runs yet.
+    /// Reads every journal and restores the locks it holds; no flow runs yet. Returns the flows that stay as they are.
     fn load_journals(&mut self, reads: &dyn Reads) -> Result<Vec<FlowId>, StoreFailure> {
         let mut flows = Vec::new();
         let mut rows: Vec<(u32, Vec<u8>)> = Vec::new();
@@ -173,8 +176,7 @@ impl Kernel {
                 if current != Some(flow)
                     && let Some(done) = current.replace(flow)
                 {
-                    self.load_journal(done, std::mem::take(&mut rows));
-                    flows.push(done);
+                    self.load_journal(done, std::mem::take(&mut rows), &mut flows);
                 }
                 rows.push((step, value));
             }
@@ -183,13 +185,14 @@ impl Kernel {
             }
         }
         if let Some(done) = current {
-            self.load_journal(done, rows);
-            flows.push(done);
+            self.load_journal(done, rows, &mut flows);
         }
         Ok(flows)
     }
 
-    fn load_journal(&mut self, flow: FlowId, rows: Vec<(u32, Vec<u8>)>) {
+    /// Reads one journal. The flow waits on the shelf, unless it stays as it is: then it is added to `staying`.
+    fn load_journal(&mut self, flow: FlowId, rows: Vec<(u32, Vec<u8>)>, staying: &mut Vec<FlowId>) {
+        let bytes = rows.iter().map(|(_, row)| row.len()).sum();
         let mut live = LiveFlow::default();
         let mut steps = Vec::with_capacity(rows.len());
         for (step, value) in rows {
@@ -212,6 +215,13 @@ impl Kernel {
             live.place = Some(place);
         }
         self.clients.resume(flow, live);
+        if self.engine.shelve(flow) {
+            let origin = self.engine.origin_of(&flow);
+            self.waking.found(flow, origin, bytes);
+            self.hospital.shelve(flow);
+        } else {
+            staying.push(flow);
+        }
     }
 }
 

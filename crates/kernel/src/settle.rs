@@ -47,7 +47,7 @@ impl Kernel {
         };
         match checked {
             Ok(pending) => {
-                if !self.gather(CheckOwner::Item(item), pending.messages()) {
+                if !self.gather(CheckOwner::Item(item), pending.messages(), from) {
                     self.work.push_back(Work::Signed(item));
                 }
             }

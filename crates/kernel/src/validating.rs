@@ -133,6 +133,10 @@ impl Kernel {
             self.refuse_notarisation(peer, id, error);
             return Ok(());
         }
+        if let Err(error) = desk.notary.welcome(peer, now.monotonic) {
+            self.refuse_notarisation(peer, id, error);
+            return Ok(());
+        }
         if !self.has_room_for(&peer, &transaction) {
             self.send_wait(peer, id);
             return Ok(());
@@ -140,7 +144,7 @@ impl Kernel {
         let ours = self.signed_by_deciding(&transaction);
         if let Ok(pending) = transaction.check_signatures(&ours) {
             // Checked in the same batch as the request; what is good is remembered.
-            self.gather(CheckOwner::Nobody, pending.messages());
+            self.gather(CheckOwner::Nobody, pending.messages(), Some(peer));
         }
         let message = asks.message(&tx, &self.my_id);
         let Some(desk) = &mut self.desk else {
@@ -155,9 +159,7 @@ impl Kernel {
             item: None,
         };
         desk.wholes.insert(number, whole);
-        self.round
-            .checks
-            .push((CheckOwner::Notary(number), message));
+        self.check_for(peer, CheckOwner::Notary(number), message);
         Ok(())
     }
 

@@ -31,6 +31,7 @@ mod references;
 mod reissue;
 mod scheduled;
 mod settlement;
+mod shares;
 mod trades;
 mod transitions;
 mod validating;

@@ -53,6 +53,13 @@ impl Disk {
             .count()
     }
 
+    /// Bytes of a table's values.
+    pub fn bytes(&self, table: Table) -> usize {
+        let rows = self.rows.borrow();
+        let of_table = rows.iter().filter(|((t, _), _)| *t == table);
+        of_table.map(|(_, value)| value.len()).sum()
+    }
+
     /// The ledger, in its order.
     pub fn ledger(&self) -> Vec<(u64, SignedTransaction)> {
         let mut rows = Vec::new();

@@ -20,7 +20,7 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use flow::FlowId;
+use flow::{FlowId, FlowLimits};
 use kernel::files::FileOffer;
 use kernel::{Event, Identity, Kernel, KernelOptions, Reply, Start, Token, Wait};
 use ledger::{
@@ -77,8 +77,12 @@ pub struct Town {
     pub crashes: Vec<Crash>,
     /// Nodes that said that they are drained, in order.
     pub drained: Vec<usize>,
+    /// Peers that nodes cut off, and for how many milliseconds.
+    pub cut_off: Vec<(usize, PartyId, u64)>,
     /// With what nodes are opened.
     pub options: KernelOptions,
+    /// With what notaries are opened, but for their kind.
+    pub notary: NotaryOptions,
     /// Nodes whose program has no contract but those that all have.
     pub plain: std::collections::BTreeSet<usize>,
     pub network: Arc<NetworkMap>,
@@ -153,6 +157,11 @@ impl Town {
         options: KernelOptions,
         message_bytes: u64,
     ) -> Town {
+        let mut options = options;
+        if options.flow.responder_idle_ms == FlowLimits::default().responder_idle_ms {
+            // Time that passes until the town is quiet is nobody's silence.
+            options.flow.responder_idle_ms = u64::MAX;
+        }
         let party = |node: u8| Party {
             name: flows::name(node.into()),
             key: key(node.into()).public().clone(),
@@ -190,7 +199,9 @@ impl Town {
             scheduled: Vec::new(),
             crashes: Vec::new(),
             drained: Vec::new(),
+            cut_off: Vec::new(),
             options,
+            notary: NotaryOptions::default(),
             plain: Default::default(),
             network,
             fetched: Vec::new(),
@@ -257,7 +268,7 @@ impl Town {
                 true => NotaryKind::Validating,
                 false => NotaryKind::NonValidating,
             },
-            ..NotaryOptions::default()
+            ..self.notary
         }
     }
 

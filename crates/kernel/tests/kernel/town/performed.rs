@@ -140,6 +140,7 @@ impl Town {
                 | Action::PermitFile { .. }
                 | Action::DropFile { .. } => self.on_file_action(node, action),
                 Action::Drained => self.drained.push(node),
+                Action::CutOff { peer, ms } => self.cut_off.push((node, peer, ms)),
                 Action::Log { code, message, .. } => {
                     self.logs.push(format!("{node}: {code}: {message}"));
                 }

@@ -1,0 +1,459 @@
+//! The work that each peer may cause in a round, and what its garbage costs it.
+//!
+//! ```text
+//!  message ──► cut off? ──yes──► dropped
+//!                │ no
+//!                ├─ within its share of the round ──► handled now
+//!                └─ beyond it ──► backlog of the peer ──► handled in later rounds, peers in turn
+//! ```
+//!
+//! # Invariants
+//! - In one round a peer may cause no more work than is left for the others (a dynamic threshold). So a peer that is alone has half
+//!   of a round, over and over, and a peer that sends much holds the others up by no more than a part of a round.
+//! - Messages of one peer are handled in the order in which they came.
+//! - What a peer is charged for was received and found in its messages, whether or not it was announced.
+//! - One account for each peer that ever sent anything in this run: members of the network, so bounded by the network map.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Bound;
+
+use ledger::PartyId;
+use primitives::{Monotonic, PublicKey, SignedMessage};
+
+/// Work of one round that peers may cause, in units of about ten microseconds: one Ed25519 signature within a batch.
+pub const ROUND_WORK_MAX: u64 = 16_384;
+/// Work of one P-256 signature, which is checked alone.
+pub const P256_WORK: u64 = 16;
+/// Bytes of messages that make one unit of work.
+const BYTES_PER_WORK: usize = 16 << 10;
+
+/// Bytes of messages that wait for a later round, of all peers; shared out like the work.
+pub const BACKLOG_BYTES_MAX: usize = 64 << 20;
+/// What a message weighs in the backlog beside its bytes.
+const MESSAGE_BYTES: usize = 64;
+
+/// Points of a message that does not decode.
+pub const GARBAGE_MESSAGE: u64 = 1;
+/// Points of a signature that is not valid: it cost a check.
+pub const GARBAGE_SIGNATURE: u64 = 5;
+/// Points that are forgiven in a second.
+const FORGIVEN_PER_S: u64 = 10;
+/// From so many points on a peer is slowed down.
+pub const SLOW_POINTS: u64 = 100;
+/// Messages in a round of a peer that is slowed down.
+const SLOW_MESSAGES: u64 = 16;
+/// From so many points on a peer is cut off.
+pub const CUT_POINTS: u64 = 1_000;
+/// How long a peer is cut off for the first time, in milliseconds; twice as long each time.
+pub const CUT_MS_MIN: u64 = 10_000;
+/// How long it is cut off at most, in milliseconds.
+pub const CUT_MS_MAX: u64 = 600_000;
+/// After so long without being cut off a peer begins with the shortest time again, in milliseconds.
+const CUT_FORGOTTEN_MS: u64 = 3_600_000;
+
+const MS_PER_S: u64 = 1_000;
+
+/// What is counted of one peer since the start, and where it stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PeerWork {
+    /// Work that it caused, in units of about ten microseconds.
+    pub work: u64,
+    /// Messages put off to a later round.
+    pub deferred: u64,
+    /// Messages dropped, because too many were put off or the peer was cut off. Their senders repeat them.
+    pub dropped: u64,
+    /// Messages and signatures that made no sense.
+    pub garbage: u64,
+    /// Times that it was cut off.
+    pub cuts: u64,
+    /// Gauge: it is slowed down.
+    pub slowed: bool,
+    /// Gauge: until when it is cut off, if it is.
+    pub cut_until: Option<Monotonic>,
+    /// Gauge: bytes of its messages that wait for a later round.
+    pub backlog_bytes: usize,
+}
+
+/// What became of a message at the door.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Door {
+    /// To be handled now.
+    Handle(Vec<u8>),
+    /// It waits for a later round, or was dropped.
+    Kept,
+}
+
+/// A peer's account.
+#[derive(Debug, Default)]
+struct Account {
+    /// Work of this round.
+    spent: u64,
+    /// Messages of this round.
+    handled: u64,
+    /// Work of earlier rounds beyond its share.
+    owed: u64,
+    /// Garbage points in thousandths, at `scored_at`.
+    points_milli: u64,
+    scored_at: Monotonic,
+    cuts_in_a_row: u32,
+    backlog: VecDeque<Vec<u8>>,
+    figures: PeerWork,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct PeerBudgets {
+    accounts: BTreeMap<PartyId, Account>,
+    /// Peers with messages that wait.
+    waiting: BTreeSet<PartyId>,
+    /// Peers with work in this round or owed from earlier ones.
+    active: BTreeSet<PartyId>,
+    /// Whose message was taken from the backlog last.
+    turn: Option<PartyId>,
+    /// Work of this round, of all peers.
+    spent: u64,
+    backlog_bytes: usize,
+}
+
+/// The work of checking signatures.
+pub fn work_of<'a>(messages: impl IntoIterator<Item = &'a SignedMessage>) -> u64 {
+    let one = |message: &SignedMessage| match message.key {
+        PublicKey::EcdsaP256(_) => P256_WORK,
+        _ => 1,
+    };
+    messages.into_iter().map(one).sum()
+}
+
+impl Account {
+    fn points(&self, now: Monotonic) -> u64 {
+        let ms = now.since_ms(self.scored_at).unwrap_or(0);
+        // Points are thousandths and forgiven by the second, so thousandths by the millisecond. Clipped at no points.
+        self.points_milli
+            .saturating_sub(ms.saturating_mul(FORGIVEN_PER_S))
+    }
+
+    fn is_slow(&self, now: Monotonic) -> bool {
+        self.points(now) >= SLOW_POINTS * MS_PER_S
+    }
+
+    fn is_cut(&self, now: Monotonic) -> bool {
+        self.figures.cut_until.is_some_and(|until| now < until)
+    }
+
+    fn may_work(&self, spent_by_all: u64, now: Monotonic) -> bool {
+        // Clipped at 0: one message may cause more work than is left.
+        let left = ROUND_WORK_MAX.saturating_sub(spent_by_all);
+        self.owed.saturating_add(self.spent) < left
+            && !(self.handled >= SLOW_MESSAGES && self.is_slow(now))
+    }
+}
+
+impl PeerBudgets {
+    /// A message has come.
+    pub fn arrived(&mut self, peer: PartyId, bytes: Vec<u8>, now: Monotonic) -> Door {
+        let (spent, left) = (self.spent, BACKLOG_BYTES_MAX - self.backlog_bytes);
+        let account = self.accounts.entry(peer).or_default();
+        if account.is_cut(now) {
+            account.figures.dropped += 1;
+            return Door::Kept;
+        }
+        if account.backlog.is_empty() && account.may_work(spent, now) {
+            self.handled(peer, bytes.len());
+            return Door::Handle(bytes);
+        }
+        let weight = bytes.len() + MESSAGE_BYTES;
+        if account.figures.backlog_bytes + weight > left {
+            account.figures.dropped += 1;
+            return Door::Kept;
+        }
+        account.figures.deferred += 1;
+        account.figures.backlog_bytes += weight;
+        account.backlog.push_back(bytes);
+        self.backlog_bytes += weight;
+        self.waiting.insert(peer);
+        Door::Kept
+    }
+
+    /// The next message that waited and may be handled in this round; peers take turns.
+    pub fn next(&mut self, now: Monotonic) -> Option<(PartyId, Vec<u8>)> {
+        let after = self.turn.map_or(Bound::Unbounded, Bound::Excluded);
+        let later = self.waiting.range((after, Bound::Unbounded));
+        let mut turns = later.chain(&self.waiting);
+        let may_work = |peer: &&PartyId| {
+            let account = self.accounts.get(*peer);
+            account.is_some_and(|account| account.may_work(self.spent, now))
+        };
+        let peer = *turns.find(may_work)?;
+        let account = self.accounts.get_mut(&peer)?;
+        let bytes = account.backlog.pop_front()?;
+        let weight = bytes.len() + MESSAGE_BYTES;
+        account.figures.backlog_bytes -= weight;
+        if account.backlog.is_empty() {
+            self.waiting.remove(&peer);
+        }
+        self.backlog_bytes -= weight;
+        self.turn = Some(peer);
+        self.handled(peer, bytes.len());
+        Some((peer, bytes))
+    }
+
+    /// Whether messages wait for a later round.
+    pub fn has_backlog(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    fn handled(&mut self, peer: PartyId, bytes: usize) {
+        let account = self.accounts.entry(peer).or_default();
+        account.handled += 1;
+        self.charge(peer, 1 + (bytes / BYTES_PER_WORK) as u64);
+    }
+
+    /// A peer has caused work.
+    pub fn charge(&mut self, peer: PartyId, work: u64) {
+        let account = self.accounts.entry(peer).or_default();
+        // Work is far below what a counter holds; clipped, a peer would only stay in debt.
+        account.spent = account.spent.saturating_add(work);
+        account.figures.work = account.figures.work.saturating_add(work);
+        self.spent = self.spent.saturating_add(work);
+        self.active.insert(peer);
+    }
+
+    /// Whether a peer has work left in this round.
+    pub fn may_work(&self, peer: &PartyId, now: Monotonic) -> bool {
+        let account = self.accounts.get(peer);
+        account.is_none_or(|account| account.may_work(self.spent, now))
+    }
+
+    /// A round ends: each peer has paid for half a round's work.
+    pub fn end_round(&mut self) {
+        self.spent = 0;
+        for peer in std::mem::take(&mut self.active) {
+            let Some(account) = self.accounts.get_mut(&peer) else {
+                continue;
+            };
+            let owed = account.owed.saturating_add(account.spent);
+            // Clipped at 0: work that was not done is not saved up.
+            account.owed = owed.saturating_sub(ROUND_WORK_MAX / 2);
+            (account.spent, account.handled) = (0, 0);
+            if account.owed > 0 {
+                self.active.insert(peer);
+            }
+        }
+    }
+
+    /// A peer has sent something that makes no sense. If it has sent too much of that, returns for how long it is to be cut
+    /// off, in milliseconds.
+    pub fn garbage(&mut self, peer: PartyId, points: u64, now: Monotonic) -> Option<u64> {
+        let account = self.accounts.entry(peer).or_default();
+        account.figures.garbage += 1;
+        if account.is_cut(now) {
+            return None;
+        }
+        // Points are few; clipped, they are more than enough to be cut off.
+        account.points_milli = account.points(now).saturating_add(points * MS_PER_S);
+        account.scored_at = now;
+        if account.points_milli < CUT_POINTS * MS_PER_S {
+            return None;
+        }
+        let since = account
+            .figures
+            .cut_until
+            .and_then(|until| now.since_ms(until));
+        if since.is_none_or(|since| since >= CUT_FORGOTTEN_MS) {
+            account.cuts_in_a_row = 0;
+        }
+        let ms = CUT_MS_MIN << account.cuts_in_a_row.min(16);
+        let ms = ms.min(CUT_MS_MAX);
+        account.cuts_in_a_row += 1;
+        account.points_milli = 0;
+        account.figures.cuts += 1;
+        account.figures.cut_until = now.plus_ms(ms);
+        self.forget_backlog(&peer);
+        Some(ms)
+    }
+
+    /// The connection of a peer is gone or new: what waited of it was lost on the way, as far as the peer can tell.
+    pub fn forget_backlog(&mut self, peer: &PartyId) {
+        if let Some(account) = self.accounts.get_mut(peer) {
+            account.figures.dropped += account.backlog.len() as u64;
+            account.backlog.clear();
+            self.backlog_bytes -= std::mem::take(&mut account.figures.backlog_bytes);
+            self.waiting.remove(peer);
+        }
+    }
+
+    /// What was counted of each peer, in order of their ids.
+    pub fn figures(&self, now: Monotonic) -> impl Iterator<Item = (PartyId, PeerWork)> + '_ {
+        self.accounts.iter().map(move |(peer, account)| {
+            let cut_until = account.figures.cut_until.filter(|until| now < *until);
+            let figures = PeerWork {
+                slowed: account.is_slow(now),
+                cut_until,
+                ..account.figures
+            };
+            (*peer, figures)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use primitives::Hash;
+
+    use super::*;
+
+    fn peer(number: u8) -> PartyId {
+        PartyId::from_hash(Hash::plain(&[number]))
+    }
+
+    fn at(ms: u64) -> Monotonic {
+        Monotonic::from_ms(1_000_000 + ms)
+    }
+
+    fn is_handled(budgets: &mut PeerBudgets, number: u8) -> bool {
+        budgets.arrived(peer(number), vec![number], at(0)) != Door::Kept
+    }
+
+    #[test]
+    fn in_a_round_a_peer_does_no_more_than_is_left_for_others() {
+        // Each handled message causes this much work: how many messages of five peers in turn are handled in the round.
+        for (work, handled) in [
+            (ROUND_WORK_MAX / 64 - 1, [32, 16, 8, 4, 2]),
+            // Work that shows only afterwards goes into debt.
+            (ROUND_WORK_MAX * 10, [1, 0, 0, 0, 0]),
+        ] {
+            let mut budgets = PeerBudgets::default();
+            let counts = [1, 2, 3, 4, 5].map(|number| {
+                let mut count = 0;
+                for _ in 0..100 {
+                    if is_handled(&mut budgets, number) {
+                        budgets.charge(peer(number), work);
+                        count += 1;
+                    }
+                }
+                count
+            });
+            assert_eq!(counts, handled, "{work}");
+            assert!(budgets.has_backlog());
+        }
+    }
+
+    #[test]
+    fn what_waits_is_handled_in_order_and_peers_take_turns() {
+        let mut budgets = PeerBudgets::default();
+        assert!([1, 2].map(|number| is_handled(&mut budgets, number)) == [true; 2]);
+        for number in [1, 2] {
+            budgets.charge(peer(number), ROUND_WORK_MAX);
+            for message in 0..3 {
+                let door = budgets.arrived(peer(number), vec![number, message], at(0));
+                assert_eq!(door, Door::Kept);
+            }
+        }
+        assert_eq!(budgets.next(at(0)), None, "the round is over for both");
+        let mut taken = Vec::new();
+        // Debts are paid in rounds in which nothing is done.
+        for _ in 0..8 {
+            budgets.end_round();
+            while let Some((_, bytes)) = budgets.next(at(0)) {
+                taken.push(bytes);
+            }
+        }
+        for number in [1, 2] {
+            let own: Vec<u8> = taken
+                .iter()
+                .filter(|b| b[0] == number)
+                .map(|b| b[1])
+                .collect();
+            assert_eq!(own, [0, 1, 2]);
+        }
+        assert_ne!(taken[0][0], taken[1][0], "in turn");
+        assert!(!budgets.has_backlog() && budgets.backlog_bytes == 0);
+    }
+
+    #[test]
+    fn a_peer_in_debt_delays_no_other() {
+        let mut budgets = PeerBudgets::default();
+        assert!(is_handled(&mut budgets, 1));
+        budgets.charge(peer(1), ROUND_WORK_MAX * 100);
+        budgets.end_round();
+        assert!(!is_handled(&mut budgets, 1));
+        for _ in 0..1_000 {
+            assert!(is_handled(&mut budgets, 2));
+        }
+        let mut rounds = 0;
+        while budgets.next(at(0)).is_none() {
+            budgets.end_round();
+            rounds += 1;
+        }
+        assert!((190..=200).contains(&rounds), "{rounds}");
+    }
+
+    #[test]
+    fn the_backlog_is_bounded_by_bytes_received() {
+        let mut budgets = PeerBudgets::default();
+        let mut kept = Vec::new();
+        assert!([1, 2].map(|number| is_handled(&mut budgets, number)) == [true; 2]);
+        for number in [1, 2] {
+            budgets.charge(peer(number), ROUND_WORK_MAX);
+            (0..100).for_each(|_| {
+                budgets.arrived(peer(number), vec![0; 1 << 20], at(0));
+            });
+            let account = &budgets.accounts[&peer(number)];
+            kept.push((account.backlog.len(), account.figures.dropped));
+        }
+        assert_eq!(kept, [(32, 68), (16, 84)]);
+        budgets.forget_backlog(&peer(1));
+        budgets.forget_backlog(&peer(2));
+        assert_eq!((budgets.backlog_bytes, budgets.has_backlog()), (0, false));
+    }
+
+    #[test]
+    fn garbage_slows_a_peer_down_and_then_cuts_it_off_longer_each_time() {
+        let mut budgets = PeerBudgets::default();
+        let mut now = 0;
+        // Milliseconds of peace, then pieces of garbage: their points, milliseconds between them, how many; and for how long the
+        // peer is cut off for them.
+        for (peace, points, apart, pieces, cut) in [
+            (0, 1, 0, 999, None),
+            (0, 1, 0, 1, Some(10_000)),
+            // It is cut off already.
+            (0, 1, 0, 5_000, None),
+            (10_000, 5, 10, 300, Some(20_000)),
+            // Forgiven as fast as it comes.
+            (20_000, 1, 100, 5_000, None),
+            (0, 1_000, 0, 1, Some(40_000)),
+            (400_000, 1_000, 0, 1, Some(80_000)),
+            (400_000, 1_000, 0, 1, Some(160_000)),
+            (400_000, 1_000, 0, 1, Some(320_000)),
+            (400_000, 1_000, 0, 1, Some(600_000)),
+            (700_000, 1_000, 0, 1, Some(600_000)),
+            // An hour of peace is a new beginning.
+            (5_000_000, 1_000, 0, 1, Some(10_000)),
+        ] {
+            now += peace;
+            let before = budgets.arrived(peer(1), vec![1], at(now));
+            assert_eq!(before == Door::Kept, peace == 0 && pieces == 5_000);
+            budgets.end_round();
+            let mut found = None;
+            for _ in 0..pieces {
+                now += apart;
+                found = found.or(budgets.garbage(peer(1), points, at(now)));
+            }
+            assert_eq!(found, cut, "{pieces} of {points}, {apart} ms apart");
+            if cut.is_some() {
+                assert_eq!(budgets.arrived(peer(1), vec![1], at(now)), Door::Kept);
+            }
+        }
+    }
+
+    #[test]
+    fn a_slowed_peer_is_heard_a_little_in_each_round() {
+        let mut budgets = PeerBudgets::default();
+        assert_eq!(budgets.garbage(peer(1), SLOW_POINTS, at(0)), None);
+        let heard = (0..100).filter(|_| is_handled(&mut budgets, 1)).count();
+        assert_eq!(heard as u64, SLOW_MESSAGES);
+        let figures = budgets.figures(at(0)).next().map(|(_, figures)| figures);
+        assert!(figures.is_some_and(|figures| figures.slowed && figures.deferred == 84));
+        assert!((0..100).all(|_| is_handled(&mut budgets, 2)));
+    }
+}

@@ -1,0 +1,277 @@
+//! Flows that the node found in its store when it started: brought back from their journals page by page, within a budget of
+//! memory, so that a node whose store is full of journals opens its API at once and its operator can end flows before they run.
+//!
+//! # Invariants
+//! - Locks are restored from all journals before any flow comes back.
+//! - What comes back weighs no more than the budget, but for one flow; the rest waits until some of it has ended.
+//! - Flows of clients come first. Of what is left, a peer's responders take no more than is left for others.
+//! - What arrives for a flow that waits is kept, as for one that stands still.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use flow::{FlowId, Kill};
+use ledger::PartyId;
+
+use crate::kernel::Kernel;
+use crate::port::{Reads, StoreFailure};
+
+/// Flows that come back before the node is up: few enough that nobody waits for them.
+const AT_ONCE_MAX: usize = 64;
+/// Flows that come back in one round.
+const WAKES_A_ROUND_MAX: usize = 64;
+
+/// A flow that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Shelved {
+    /// The peer whose session it answers; `None` for a client's flow, and those come first.
+    origin: Option<PartyId>,
+    /// Bytes of its journal.
+    bytes: usize,
+}
+
+/// See the module. Bounded by the flows in the store.
+#[derive(Debug, Default)]
+pub(crate) struct Waking {
+    /// The operator decides which flows come back.
+    held: bool,
+    bytes_max: usize,
+    shelved: BTreeMap<FlowId, Shelved>,
+    /// Of them, those that may come back, by origin.
+    ready: BTreeMap<Option<PartyId>, BTreeSet<FlowId>>,
+    /// Flows that came back and have not ended.
+    awake: BTreeMap<FlowId, Shelved>,
+    awake_bytes: usize,
+    awake_of: BTreeMap<PartyId, usize>,
+}
+
+impl Waking {
+    /// Nothing is found yet. With `held`, flows wait until an operator lets them come back.
+    pub(crate) fn new(bytes_max: usize, held: bool) -> Self {
+        Self {
+            held,
+            bytes_max,
+            ..Self::default()
+        }
+    }
+
+    /// A flow is found in the store.
+    pub(crate) fn found(&mut self, flow: FlowId, origin: Option<PartyId>, bytes: usize) {
+        self.shelved.insert(flow, Shelved { origin, bytes });
+        if !self.held {
+            self.ready.entry(origin).or_default().insert(flow);
+        }
+    }
+
+    /// An operator lets a flow come back.
+    fn release(&mut self, flow: FlowId) {
+        if let Some(shelved) = self.shelved.get(&flow) {
+            self.ready.entry(shelved.origin).or_default().insert(flow);
+        }
+    }
+
+    pub(crate) fn is_shelved(&self, flow: &FlowId) -> bool {
+        self.shelved.contains_key(flow)
+    }
+
+    /// Flows that wait.
+    pub(crate) fn len(&self) -> usize {
+        self.shelved.len()
+    }
+
+    fn fits(&self, flow: &FlowId) -> bool {
+        let Some(Shelved { origin, bytes }) = self.shelved.get(flow) else {
+            return false;
+        };
+        // Clipped at 0: one flow may exceed the budget.
+        let left = self.bytes_max.saturating_sub(self.awake_bytes);
+        let own = match origin {
+            Some(peer) => self.awake_of.get(peer).copied().unwrap_or(0),
+            None => 0,
+        };
+        // A single flow that is larger than its share does not wait for ever.
+        left > 0 && (own == 0 || own.saturating_add(*bytes) <= left)
+    }
+
+    /// The next flow for which there is room.
+    fn next(&self, may_wake: impl Fn(&FlowId) -> bool) -> Option<FlowId> {
+        let firsts = self.ready.values().filter_map(BTreeSet::first);
+        firsts
+            .copied()
+            .find(|flow| self.fits(flow) && may_wake(flow))
+    }
+
+    /// A flow comes back.
+    fn woken(&mut self, flow: &FlowId) {
+        let Some(shelved) = self.forget(flow) else {
+            return;
+        };
+        self.awake_bytes += shelved.bytes;
+        if let Some(peer) = shelved.origin {
+            *self.awake_of.entry(peer).or_default() += shelved.bytes;
+        }
+        self.awake.insert(*flow, shelved);
+    }
+
+    fn forget(&mut self, flow: &FlowId) -> Option<Shelved> {
+        let shelved = self.shelved.remove(flow)?;
+        if let Some(ready) = self.ready.get_mut(&shelved.origin) {
+            ready.remove(flow);
+            if ready.is_empty() {
+                self.ready.remove(&shelved.origin);
+            }
+        }
+        Some(shelved)
+    }
+
+    /// A flow has ended.
+    pub(crate) fn ended(&mut self, flow: &FlowId) {
+        self.forget(flow);
+        let Some(shelved) = self.awake.remove(flow) else {
+            return;
+        };
+        self.awake_bytes -= shelved.bytes;
+        if let Some(peer) = shelved.origin
+            && let Some(own) = self.awake_of.get_mut(&peer)
+        {
+            *own -= shelved.bytes;
+            if *own == 0 {
+                self.awake_of.remove(&peer);
+            }
+        }
+    }
+}
+
+impl Kernel {
+    /// Whether a flow can come back now.
+    pub(crate) fn can_wake(&self) -> bool {
+        self.waking.next(|flow| self.is_readable(flow)).is_some()
+    }
+
+    /// Brings flows back, as many as a round may.
+    pub(crate) fn wake(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
+        self.wake_some(WAKES_A_ROUND_MAX, reads)
+    }
+
+    /// Brings the first flows back while the node opens: with few in the store that is all of them.
+    pub(crate) fn wake_first(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
+        self.wake_some(AT_ONCE_MAX, reads)
+    }
+
+    fn wake_some(&mut self, count: usize, reads: &dyn Reads) -> Result<(), StoreFailure> {
+        for _ in 0..count {
+            let Some(flow) = self.waking.next(|flow| self.is_readable(flow)) else {
+                break;
+            };
+            self.wake_one(flow, reads)?;
+        }
+        Ok(())
+    }
+
+    fn wake_one(&mut self, flow: FlowId, reads: &dyn Reads) -> Result<(), StoreFailure> {
+        self.waking.woken(&flow);
+        self.bring_back(flow, reads)?;
+        if self.engine.is_kill_asked(&flow) {
+            self.engine.kill(flow, &mut self.engine_out);
+            self.take_engine_actions();
+        }
+        self.settle(reads)
+    }
+
+    /// An operator lets a flow come back that waits for that; whether it is one.
+    pub(crate) fn release_shelved(&mut self, flow: FlowId) -> bool {
+        let is_shelved = self.waking.is_shelved(&flow);
+        self.waking.release(flow);
+        is_shelved
+    }
+
+    /// Kills a flow, wherever it stands. One that waits to come back is brought back for it: what it has asked of a notary
+    /// is known then, and it takes no step.
+    pub(crate) fn kill_flow(
+        &mut self,
+        flow: FlowId,
+        reads: &dyn Reads,
+    ) -> Result<Kill, StoreFailure> {
+        if self.waking.is_shelved(&flow) {
+            if !self.is_readable(&flow) {
+                // Something that came for it is being written: it is killed as soon as it comes back.
+                let killed = self.engine.kill(flow, &mut self.engine_out);
+                self.take_engine_actions();
+                return Ok(killed);
+            }
+            self.waking.woken(&flow);
+            self.bring_back(flow, reads)?;
+        }
+        let killed = self.engine.kill(flow, &mut self.engine_out);
+        self.take_engine_actions();
+        Ok(killed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use primitives::Hash;
+
+    use super::*;
+
+    fn flow(number: u8) -> FlowId {
+        FlowId([number; 16])
+    }
+
+    fn peer(number: u8) -> Option<PartyId> {
+        Some(PartyId::from_hash(Hash::plain(&[number])))
+    }
+
+    fn wake_all(waking: &mut Waking) -> Vec<u8> {
+        let mut woken = Vec::new();
+        while let Some(flow) = waking.next(|_| true) {
+            waking.woken(&flow);
+            woken.push(flow.0[0]);
+        }
+        woken
+    }
+
+    #[test]
+    fn flows_of_clients_come_first_and_peers_share_the_rest() {
+        let mut waking = Waking::new(100, false);
+        (10..30).for_each(|number| waking.found(flow(number), peer(1), 10));
+        (30..50).for_each(|number| waking.found(flow(number), peer(2), 10));
+        (1..=2).for_each(|number| waking.found(flow(number), None, 10));
+        let woken = wake_all(&mut waking);
+        let of = |from: u8, to: u8| woken.iter().filter(|n| (from..to).contains(*n)).count();
+        assert_eq!(woken[..2], [1, 2]);
+        // Eighty are left: whoever comes first has half of them, and the next half of the rest.
+        let mut shares = [of(10, 30), of(30, 50)];
+        shares.sort_unstable();
+        assert_eq!(shares, [2, 4]);
+        assert_eq!(waking.len(), 42 - 8);
+        // What ends makes room.
+        woken.iter().for_each(|number| waking.ended(&flow(*number)));
+        assert_eq!((waking.awake_bytes, waking.awake_of.len()), (0, 0));
+        assert!(!wake_all(&mut waking).is_empty());
+    }
+
+    #[test]
+    fn all_come_back_in_the_end_whatever_they_weigh() {
+        let mut waking = Waking::new(100, false);
+        (0..50).for_each(|number| waking.found(flow(number), peer(number % 3), 170));
+        let mut rounds = 0;
+        while waking.len() > 0 {
+            let woken = wake_all(&mut waking);
+            assert_eq!(woken.len(), 1, "one exceeds the budget");
+            waking.ended(&flow(woken[0]));
+            rounds += 1;
+        }
+        assert_eq!(rounds, 50);
+    }
+
+    #[test]
+    fn held_flows_wait_for_the_operator() {
+        let mut waking = Waking::new(100, true);
+        (0..5).for_each(|number| waking.found(flow(number), None, 1));
+        assert_eq!(wake_all(&mut waking), [0_u8; 0]);
+        waking.release(flow(3));
+        waking.ended(&flow(4));
+        assert_eq!(wake_all(&mut waking), [3]);
+        assert_eq!(waking.len(), 3);
+    }
+}

@@ -1,0 +1,353 @@
+//! One peer at its worst, played by the test, and what it does to a node and a notary: bounded, refused with codes, and without
+//! effect on what the others do. Node 0 is the notary, nodes 1 and 2 are honest, node 3 is played.
+
+use flow::messaging::RequestId;
+use flow::{FlowId, FlowLimits, SessionBody, SessionId, SessionMessage};
+use kernel::message::{Answer, PeerMessage, ServiceId};
+use kernel::port::Table;
+use kernel::{
+    CUT_MS_MIN, CUT_POINTS, Event, FlowFilter, KernelOptions, Order, PeerFigures, Reply,
+    SLOW_POINTS, Token,
+};
+use ledger::{FilteredTransaction, NotaryRequest, NotaryResponse, NotarySubject};
+use notary::NotaryOptions;
+use primitives::{Decode, Encode, SignatureContext};
+
+use crate::pay::{issue, pay};
+use crate::town::{Town, badly_signed, key};
+
+const ATTACKER: usize = 3;
+
+fn town(options: KernelOptions) -> Town {
+    let mut town = Town::with(3, false, options);
+    town.play(ATTACKER);
+    town.heard(ATTACKER);
+    town
+}
+
+fn figures(town: &Town, node: usize) -> PeerFigures {
+    let kernel = town.nodes[node].kernel.as_ref().expect("up");
+    let all = kernel.peer_figures();
+    all.get(&town.nodes[ATTACKER].id)
+        .copied()
+        .unwrap_or_default()
+}
+
+/// A payment from node 1 to node 2, and back the half of it.
+fn honest_work(town: &mut Town) {
+    let issued = town.start(1, "cash.issue", &issue(10), None);
+    town.settle();
+    let paid = town.start(1, "cash.pay", &pay(4, 2), None);
+    town.settle();
+    let back = town.start(2, "cash.pay", &pay(2, 1), None);
+    town.settle();
+    for token in [issued, paid, back] {
+        assert_eq!(town.ended(token), Ok(true), "{:#?}", town.logs);
+    }
+}
+
+/// Message `seq` of the attacker's stream, on its session of a number.
+fn on_session(seq: u64, number: u64, body: SessionBody) -> PeerMessage {
+    let mut initiator = [9; 16];
+    initiator[..8].copy_from_slice(&number.to_be_bytes());
+    let message = SessionMessage {
+        session: SessionId {
+            initiator: FlowId(initiator),
+            number: 1,
+        },
+        to_initiator: false,
+        body,
+    };
+    PeerMessage::Session {
+        seq,
+        body: message.to_bytes(),
+    }
+}
+
+fn opens(flow: &str) -> SessionBody {
+    SessionBody::Init {
+        flow: flow.to_owned(),
+        versions: vec![1],
+        first: None,
+    }
+}
+
+/// Codes with which a node refused sessions of the attacker.
+fn refusals(town: &mut Town) -> Vec<String> {
+    let heard = town.heard(ATTACKER);
+    let codes = heard.into_iter().filter_map(|message| {
+        let PeerMessage::Session { body, .. } = message else {
+            return None;
+        };
+        match SessionMessage::from_bytes(&body)
+            .expect("nodes make sense")
+            .body
+        {
+            SessionBody::End { error, .. } => error.map(|error| error.code),
+            _ => None,
+        }
+    });
+    codes.collect()
+}
+
+#[test]
+fn sessions_without_end_take_a_share_and_the_rest_is_refused() {
+    let mut town = town(KernelOptions {
+        flow: FlowLimits {
+            responders_max: 200,
+            ..FlowLimits::default()
+        },
+        ..KernelOptions::default()
+    });
+    for seq in 1..=1_000 {
+        town.say(ATTACKER, 1, &on_session(seq, seq, opens("test.double")));
+        if seq % 100 == 0 {
+            town.settle();
+        }
+    }
+    let refused = refusals(&mut town);
+    assert!(refused.iter().all(|code| code == "flow.share_exceeded"));
+    let usage = figures(&town, 1).flows;
+    assert_eq!((usage.responders, usage.refused), (100, 900));
+    // Another peer opens sessions with the same node, and flows that need none go on too.
+    let tokens: Vec<u64> = (0..40)
+        .map(|_| town.start(2, "test.double", "1", None))
+        .collect();
+    honest_work(&mut town);
+    for token in tokens {
+        assert_eq!(town.ended(token), Ok(true));
+    }
+}
+
+#[test]
+fn journals_of_a_peer_stay_bounded_and_so_does_the_next_start() {
+    let mut town = town(KernelOptions {
+        flow: FlowLimits {
+            peers_journal_bytes_max: 1 << 20,
+            ..FlowLimits::default()
+        },
+        ..KernelOptions::default()
+    });
+    for number in 0..200 {
+        let opening = on_session(2 * number + 1, number, opens("test.double"));
+        town.say(ATTACKER, 1, &opening);
+        // Before its turn: it is kept, and journaled, until the message before it comes.
+        let body = SessionBody::Data {
+            index: 1,
+            payload: vec![7; 20_000],
+            last: false,
+        };
+        town.say(ATTACKER, 1, &on_session(2 * number + 2, number, body));
+    }
+    town.settle();
+    let before = figures(&town, 1).flows;
+    let journal = town.nodes[1].disk.bytes(Table::Journal);
+    assert!((400_000..=1 << 20).contains(&journal), "{journal} bytes");
+    assert!(before.refused > 100, "{before:?}");
+    town.down(1);
+    town.up(1);
+    town.settle();
+    let after = figures(&town, 1).flows;
+    assert_eq!(after.responders, before.responders);
+    honest_work(&mut town);
+}
+
+#[test]
+fn garbage_slows_a_peer_down_and_then_cuts_it_off_visibly() {
+    let mut town = town(KernelOptions::default());
+    for _ in 0..SLOW_POINTS {
+        town.say_bytes(ATTACKER, 1, vec![0xff]);
+    }
+    town.settle();
+    assert!(figures(&town, 1).work.slowed && town.cut_off.is_empty());
+    for _ in 0..CUT_POINTS {
+        town.say_bytes(ATTACKER, 1, vec![0xff]);
+    }
+    town.settle();
+    let attacker = town.nodes[ATTACKER].id;
+    assert_eq!(town.cut_off, [(1, attacker, CUT_MS_MIN)]);
+    let line = town.logs.iter().find(|line| line.contains("cut off"));
+    assert!(line.is_some(), "{:#?}", town.logs);
+    // What still comes is dropped, until the time is over.
+    let bad = town.figures(1).messages_bad;
+    town.say_bytes(ATTACKER, 1, vec![0xff]);
+    town.settle();
+    assert_eq!(town.figures(1).messages_bad, bad);
+    honest_work(&mut town);
+    town.now += CUT_MS_MIN;
+    town.say_bytes(ATTACKER, 1, vec![0xff]);
+    town.settle();
+    assert_eq!(town.figures(1).messages_bad, bad + 1);
+    assert_eq!(
+        (figures(&town, 1).work.cuts, figures(&town, 0).work.cuts),
+        (1, 0)
+    );
+}
+
+#[test]
+fn bad_signatures_count_more_than_bad_messages() {
+    let mut town = town(KernelOptions::default());
+    for _ in 0..400 {
+        let issued = town.issued(ATTACKER, 1, 5);
+        let bad = badly_signed(&issued, ATTACKER);
+        town.deliver(ATTACKER, 1, &[&bad]);
+        if town.cut_off.is_empty() {
+            town.settle();
+        }
+    }
+    town.settle();
+    assert_eq!(town.cut_off.len(), 1, "{:#?}", town.logs.last());
+    let garbage = figures(&town, 1).work.garbage;
+    assert!(
+        (CUT_POINTS / 5..CUT_POINTS / 4).contains(&garbage),
+        "{garbage}"
+    );
+    honest_work(&mut town);
+}
+
+/// The attacker asks the notary for a transaction that consumes an invented state: a tear-off shows the notary references alone.
+fn ask_for_invented(town: &mut Town, number: u32) {
+    let invented = town.issued(ATTACKER, ATTACKER, 5);
+    let wire = town.payment(&invented, ATTACKER, ATTACKER, 0);
+    let (notary, me) = (town.nodes[0].id, key(ATTACKER));
+    let signature = me.sign(
+        SignatureContext::NotaryRequest,
+        &NotaryRequest::message(&wire.id(), &notary),
+    );
+    let request = NotaryRequest {
+        subject: NotarySubject::TearOff(Box::new(FilteredTransaction::for_notary(&wire))),
+        requester: town.nodes[ATTACKER].id,
+        key: me.public().clone(),
+        signature,
+    };
+    let message = PeerMessage::Request {
+        id: RequestId {
+            flow: FlowId([3; 16]),
+            effect: number,
+        },
+        service: ServiceId::Notarise as u8,
+        body: request.to_bytes(),
+    };
+    town.say(ATTACKER, 0, &message);
+}
+
+#[test]
+fn invented_states_at_the_notary_are_bounded_and_others_are_served() {
+    let mut town = town(KernelOptions::default());
+    town.notary = NotaryOptions {
+        requester_states_per_s: 10,
+        requester_burst_s: 10,
+        ..NotaryOptions::default()
+    };
+    town.down(0);
+    town.up(0);
+    town.settle();
+    town.heard(ATTACKER);
+    for number in 0..500 {
+        ask_for_invented(&mut town, number);
+        if number % 125 == 0 {
+            town.settle();
+            honest_work(&mut town);
+        }
+    }
+    town.settle();
+    let (mut signed, mut told_to_wait) = (0, 0);
+    for message in town.heard(ATTACKER) {
+        match message {
+            PeerMessage::Response {
+                answer: Answer::Wait(ms),
+                ..
+            } => {
+                assert!(ms > 0);
+                told_to_wait += 1;
+            }
+            PeerMessage::Response {
+                answer: Answer::Done(body),
+                ..
+            } => {
+                let response = NotaryResponse::from_bytes(&body).expect("an answer");
+                let NotaryResponse::Signed(_) = response else {
+                    panic!("{response:?}");
+                };
+                signed += 1;
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(signed + told_to_wait, 500);
+    // A burst of a hundred, and what was in one round with its end.
+    assert!((100..=225).contains(&signed), "{signed}");
+    let notary = figures(&town, 0).notary.expect("it asked");
+    assert_eq!((notary.signed, notary.busy), (signed, told_to_wait));
+}
+
+/// An operator's order for all flows of node 1: how many it was done with.
+fn order_all(town: &mut Town, order: Order) -> u64 {
+    let token = town.token();
+    let event = Event::Order {
+        order,
+        filter: Box::new(FlowFilter::default()),
+        after: None,
+        dry_run: false,
+        token: Token(token),
+    };
+    town.tell(1, event);
+    town.settle();
+    match town.replies.remove(&token) {
+        Some(Reply::Ordered(ordered)) => ordered.done,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn flows_found_at_a_start_wait_for_the_operator_who_may_kill_them_first() {
+    for order in [Order::Resume, Order::Kill] {
+        let mut town = town(KernelOptions::default());
+        for id in ["a", "b", "c"] {
+            town.start(1, "test.nap", "1000", Some(id));
+        }
+        town.settle();
+        town.options.hold_flows = true;
+        town.down(1);
+        town.up(1);
+        town.now += 10_000;
+        town.quiet();
+        let figures = town.figures(1);
+        assert_eq!((figures.flows_shelved, figures.flows_live), (3, 3));
+        assert_eq!(order_all(&mut town, order), 3);
+        town.quiet();
+        assert_eq!(town.figures(1).flows_live, 0);
+        assert_eq!(town.nodes[1].disk.count(Table::Journal), 0);
+        let again = town.start(1, "test.nap", "1000", Some("a"));
+        town.settle();
+        let expected = match order {
+            Order::Kill => Err("flow.killed".to_owned()),
+            _ => Ok(true),
+        };
+        assert_eq!(town.ended(again), expected);
+    }
+}
+
+#[test]
+fn more_journals_than_the_budget_come_back_as_flows_end() {
+    let mut town = town(KernelOptions {
+        journals_bytes_max: 1,
+        ..KernelOptions::default()
+    });
+    let naps = ["10", "20", "30", "40"];
+    for ms in naps {
+        town.start(1, "test.nap", ms, Some(ms));
+    }
+    town.settle();
+    town.down(1);
+    town.up(1);
+    assert_eq!(town.figures(1).flows_shelved, 3, "one exceeds the budget");
+    honest_work(&mut town);
+    town.quiet();
+    assert_eq!(town.figures(1).flows_live, 0);
+    for ms in naps {
+        let again = town.start(1, "test.nap", ms, Some(ms));
+        town.settle();
+        assert_eq!(town.ended(again), Ok(true));
+    }
+}
