@@ -37,7 +37,7 @@ pub struct FlowQuery {
 #[serde(deny_unknown_fields)]
 pub struct FlowOrder {
     /// Which flows. Of these the order is for those whose status it fits: retry for parked and retrying ones, pause for running
-    /// and retrying ones, resume for paused ones, kill for all.
+    /// and retrying ones, resume for paused ones and those that have not come back since the node's start, kill for all.
     #[serde(rename = "where")]
     pub query: FlowQuery,
     /// Only count them.

@@ -76,4 +76,35 @@ pub struct PeerView {
     pub clock_offset_ms: Option<i64>,
     /// Messages that wait for it, in bytes.
     pub queued_bytes: u64,
+    /// What it costs this node, if it has been heard since the node's start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<PeerLoad>,
+    /// For how many milliseconds it may not connect, because it sent too much that makes no sense.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut_off_ms: Option<u64>,
+}
+
+/// What another node costs this one: what is held for it now, and what was counted since this node's start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PeerLoad {
+    /// Flows here that answer its sessions and have not ended.
+    pub responders: u64,
+    /// Bytes that live flows have received from it.
+    pub held_bytes: u64,
+    /// Bytes of the journals of these responders.
+    pub journal_bytes: u64,
+    /// Its sessions and messages that were refused because it was over its share.
+    pub refused: u64,
+    /// Its sessions that were ended because it was silent on them.
+    pub idle_ended: u64,
+    /// Its messages that were put off because it was over its share of a round.
+    pub deferred: u64,
+    /// Its messages that were dropped because too many were put off.
+    pub dropped: u64,
+    /// Its messages and signatures that made no sense.
+    pub garbage: u64,
+    /// Times that it was cut off for that.
+    pub cut_offs: u64,
+    /// Whether it is slowed down for that.
+    pub slowed: bool,
 }

@@ -16,6 +16,8 @@ const BODY_BYTES_MIN: u64 = 1 << 10;
 const COUNT_MAX: u64 = 10_000_000;
 /// The fastest that anything may be allowed, in a second.
 const RATE_MAX: u64 = 1_000_000;
+/// Newly consumed states of one requester in a second.
+const STATES_PER_S_MAX: u64 = 1_000_000_000;
 /// The most that any budget may be, in bytes.
 const BYTES_MAX: u64 = 1 << 40;
 /// The longest time that may be set, in seconds: a year.
@@ -86,6 +88,10 @@ impl NodeConfig {
             count("limits.start_queue", limits.start_queue, 0),
             of("limits.start_wait_ms", limits.start_wait_ms, 0, 3_600_000),
             count("limits.responders", limits.responders, 1),
+            bytes("limits.peer_bytes", limits.peer_bytes, ROOM_BYTES_MIN),
+            bytes("limits.peer_journal_bytes", limits.peer_journal_bytes, ROOM_BYTES_MIN),
+            of("limits.responder_idle_s", limits.responder_idle_s, 1, DAYS_MAX * 24 * 3_600),
+            bytes("limits.journal_bytes", limits.journal_bytes, ROOM_BYTES_MIN),
             bytes("limits.coin_bytes", limits.coin_bytes, 0),
             // A selection of one coin may need a second to swap for it.
             count("limits.coins_per_token", limits.coins_per_token, 2),
@@ -129,6 +135,8 @@ impl NodeConfig {
                 count("notary.batch_states_max", notary.batch_states_max, 1),
                 count("notary.queue_requests_max", notary.queue_requests_max, 1),
                 count("notary.queue_states_max", notary.queue_states_max, 1),
+                of("notary.requester_states_per_s", notary.requester_states_per_s, 0, STATES_PER_S_MAX),
+                of("notary.requester_burst_s", notary.requester_burst_s, 1, 24 * 3_600),
             ]);
         }
         ranged

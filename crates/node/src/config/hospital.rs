@@ -23,6 +23,8 @@ pub struct HospitalSection {
     pub kept_flows: usize,
     /// Flows that peers started and that are kept for an operator.
     pub kept_responders: usize,
+    /// Whether flows found in the store wait for an operator when the node starts.
+    pub hold_flows: bool,
 }
 
 impl Default for HospitalSection {
@@ -38,6 +40,7 @@ impl Default for HospitalSection {
             marked_wait_most_ms: marked.wait_most_ms,
             kept_flows: options.kept_flows_max,
             kept_responders: options.flow.kept_responders_max,
+            hold_flows: options.hold_flows,
         }
     }
 }

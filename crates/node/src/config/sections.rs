@@ -147,6 +147,12 @@ pub struct NotarySection {
     pub queue_requests_max: usize,
     /// States of all requests that wait.
     pub queue_states_max: usize,
+    /// Newly consumed states of one requester in a second.
+    pub requester_states_per_s: u64,
+    /// For how many seconds a requester may save that up.
+    pub requester_burst_s: u64,
+    /// Whether flows of other nodes may open sessions with it.
+    pub answer_sessions: bool,
 }
 
 /// `[limits]`
@@ -161,8 +167,16 @@ pub struct LimitsSection {
     pub start_queue: usize,
     /// How long they may have to wait.
     pub start_wait_ms: u64,
-    /// Flows started by peers that run at once.
+    /// Flows started by peers that have not ended.
     pub responders: usize,
+    /// Bytes that live flows have received from peers.
+    pub peer_bytes: usize,
+    /// Bytes of the journals of flows started by peers.
+    pub peer_journal_bytes: usize,
+    /// How long a flow started by a peer waits for the peer's next message, in seconds.
+    pub responder_idle_s: u64,
+    /// Journals of flows that come back when the node starts.
+    pub journal_bytes: usize,
     /// Coins kept in memory for selection.
     pub coin_bytes: usize,
     /// Coins of one token kept in memory.
@@ -338,6 +352,9 @@ impl Default for NotarySection {
             batch_states_max: options.batch_states_max,
             queue_requests_max: options.queue_requests_max,
             queue_states_max: options.queue_states_max,
+            requester_states_per_s: options.requester_states_per_s,
+            requester_burst_s: options.requester_burst_s,
+            answer_sessions: false,
         }
     }
 }
@@ -351,6 +368,10 @@ impl Default for LimitsSection {
             start_queue: options.start_queue_max,
             start_wait_ms: options.start_wait_ms_max,
             responders: options.flow.responders_max,
+            peer_bytes: options.flow.peers_bytes_max,
+            peer_journal_bytes: options.flow.peers_journal_bytes_max,
+            responder_idle_s: options.flow.responder_idle_ms / 1_000,
+            journal_bytes: options.journals_bytes_max,
             coin_bytes: options.selection.coins_bytes_max,
             coins_per_token: options.selection.coins_per_pool_max,
             inbound_bytes: 16 << 20,

@@ -1,6 +1,9 @@
 //! The figures of the kernel and of the connections, shown as metrics: copied when somebody asks.
 
-use kernel::Figures;
+use std::collections::BTreeMap;
+
+use kernel::{Figures, PeerFigures};
+use ledger::{NetworkMap, PartyId};
 use net::NetFigures;
 
 use crate::metrics::NodeMetrics;
@@ -15,6 +18,7 @@ pub(super) fn show_kernel(metrics: &NodeMetrics, figures: &Figures, turned_away:
         (&metrics.flows_parked, figures.flows_parked),
         (&metrics.flows_retrying, figures.flows_retrying),
         (&metrics.flows_paused, figures.flows_paused),
+        (&metrics.flows_shelved, figures.flows_shelved),
         (&metrics.transactions_arriving, figures.intake_items),
         (&metrics.deliveries_pending, figures.deliveries_pending),
         (&metrics.outbox_pending, figures.outbox_pending),
@@ -71,6 +75,19 @@ pub(super) fn show_kernel(metrics: &NodeMetrics, figures: &Figures, turned_away:
     for (cache, figures) in metrics.caches.iter().zip(figures.caches) {
         cache.set(figures);
     }
+}
+
+/// Each peer's.
+pub(super) fn show_peers(
+    metrics: &NodeMetrics,
+    network: &NetworkMap,
+    peers: &BTreeMap<PartyId, PeerFigures>,
+) {
+    let named = peers.iter().filter_map(|(peer, figures)| {
+        let party = network.party(peer)?;
+        Some((party.name.to_string(), figures))
+    });
+    metrics.peers.set(&metrics.registry, named);
 }
 
 /// The connections'.

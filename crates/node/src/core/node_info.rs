@@ -142,6 +142,7 @@ impl Service {
             self.shared.gate.turned_away(),
         );
         figures::show_net(metrics, &self.net.figures());
+        figures::show_peers(metrics, &self.network, &self.shared.peer_figures());
         crate::files::show(metrics, &self.shared.files);
         figures::show_uploads(metrics, &self.uploads);
         metrics.blocks.set_blocks(self.store.block_cache());

@@ -57,7 +57,12 @@ pub(super) fn kernel_options(config: &NodeConfig) -> Result<KernelOptions, Start
     options.kept_flows_max = config.hospital.kept_flows;
     options.flow.kept_responders_max = config.hospital.kept_responders;
     options.flow.retries = config.hospital.retries();
+    options.hold_flows = config.hospital.hold_flows;
+    options.journals_bytes_max = limits.journal_bytes;
     options.flow.responders_max = limits.responders;
+    options.flow.peers_bytes_max = limits.peer_bytes;
+    options.flow.peers_journal_bytes_max = limits.peer_journal_bytes;
+    options.flow.responder_idle_ms = limits.responder_idle_s * 1_000;
     options.selection.coins_bytes_max = limits.coin_bytes;
     options.selection.coins_per_pool_max = limits.coins_per_token;
     options.notary = config.notary.map(|section| notary::NotaryOptions {
@@ -69,6 +74,8 @@ pub(super) fn kernel_options(config: &NodeConfig) -> Result<KernelOptions, Start
         batch_states_max: section.batch_states_max,
         queue_requests_max: section.queue_requests_max,
         queue_states_max: section.queue_states_max,
+        requester_states_per_s: section.requester_states_per_s,
+        requester_burst_s: section.requester_burst_s,
         ..notary::NotaryOptions::default()
     });
     Ok(options)

@@ -1,14 +1,21 @@
 //! The other nodes, as the connections know them.
 
-use api::{PeerView, PeersView};
-use ledger::NetworkMap;
+use std::collections::BTreeMap;
+
+use api::{PeerLoad, PeerView, PeersView};
+use kernel::PeerFigures;
+use ledger::{NetworkMap, PartyId};
 use net::PeerStatus;
 
 /// What this node says that it is.
 pub(super) const SOFTWARE: &str = concat!("tally/", env!("CARGO_PKG_VERSION"));
 
 /// All peers, in order of name.
-pub(super) fn view(net: &net::Handle, network: &NetworkMap) -> PeersView {
+pub(super) fn view(
+    net: &net::Handle,
+    network: &NetworkMap,
+    figures: &BTreeMap<PartyId, PeerFigures>,
+) -> PeersView {
     let peers = net.peers().into_iter().map(|status| {
         let PeerStatus {
             peer,
@@ -16,6 +23,7 @@ pub(super) fn view(net: &net::Handle, network: &NetworkMap) -> PeersView {
             queued_bytes,
             software,
             clock_offset_ms,
+            cut_off_for,
         } = status;
         let party = network.party(&peer);
         PeerView {
@@ -26,6 +34,9 @@ pub(super) fn view(net: &net::Handle, network: &NetworkMap) -> PeersView {
             software,
             clock_offset_ms,
             queued_bytes: queued_bytes as u64,
+            load: figures.get(&peer).map(load),
+            // A wait of minutes fits.
+            cut_off_ms: cut_off_for.map(|left| left.as_millis() as u64),
         }
     });
     let mut peers: Vec<PeerView> = peers.collect();
@@ -33,5 +44,21 @@ pub(super) fn view(net: &net::Handle, network: &NetworkMap) -> PeersView {
     PeersView {
         software: SOFTWARE.to_owned(),
         peers,
+    }
+}
+
+fn load(figures: &PeerFigures) -> PeerLoad {
+    let PeerFigures { flows, work, .. } = figures;
+    PeerLoad {
+        responders: flows.responders as u64,
+        held_bytes: (flows.bytes + work.backlog_bytes) as u64,
+        journal_bytes: flows.journal_bytes as u64,
+        refused: flows.refused,
+        idle_ended: flows.idle_ended,
+        deferred: work.deferred,
+        dropped: work.dropped,
+        garbage: work.garbage,
+        cut_offs: work.cuts,
+        slowed: work.slowed,
     }
 }

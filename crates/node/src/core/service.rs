@@ -277,7 +277,7 @@ impl NodeService for Service {
     }
 
     fn peers(&self) -> PeersView {
-        super::peers::view(&self.net, &self.network)
+        super::peers::view(&self.net, &self.network, &self.shared.peer_figures())
     }
 
     fn drain(&self) -> Drain {

@@ -1,12 +1,13 @@
 //! What the node's threads share.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use flow::FlowId;
 use kernel::port::StoreFailure;
-use kernel::{Figures, Kernel, Priority};
+use kernel::{Figures, Kernel, PeerFigures, Priority};
 use ledger::{PartyId, Rejection, StateRef};
 
 use super::clock::Clock;
@@ -22,6 +23,19 @@ use crate::users::{AuditLine, AuditLog};
 /// Sends messages to peers; never blocks.
 pub(super) type SendMessages = Box<dyn Fn(Vec<(PartyId, Priority, Vec<u8>)>) + Send + Sync>;
 
+/// Ends the connection to a peer for a while.
+pub(super) type CutOff = Box<dyn Fn(PartyId, Duration) + Send + Sync>;
+
+/// How often the figures of peers are copied: there is one of each peer, and a round may be short.
+const PEER_FIGURES_EVERY: Duration = Duration::from_millis(250);
+
+/// The figures of peers, and when they were copied.
+#[derive(Default)]
+pub(super) struct PeerTable {
+    copied: Option<Instant>,
+    pub(super) peers: BTreeMap<PartyId, PeerFigures>,
+}
+
 /// See the module.
 pub(super) struct Shared {
     pub(super) clock: Clock,
@@ -33,6 +47,7 @@ pub(super) struct Shared {
     /// Files that move between nodes.
     pub(super) files: Arc<Desk>,
     pub(super) send: SendMessages,
+    pub(super) cut_off: CutOff,
     pub(super) metrics: Arc<NodeMetrics>,
     pub(super) audit: Arc<AuditLog>,
     pub(super) committed: AtomicU64,
@@ -41,6 +56,7 @@ pub(super) struct Shared {
     pub(super) failed: tokio::sync::watch::Sender<Option<Rejection>>,
     /// As the kernel left them after its last round.
     pub(super) figures: Mutex<Figures>,
+    pub(super) peers: Mutex<PeerTable>,
 }
 
 impl Shared {
@@ -96,7 +112,22 @@ impl Shared {
         let mut last = self.figures.lock().unwrap_or_else(PoisonError::into_inner);
         let notary_decided = figures.notary_batches > last.notary_batches;
         *last = figures;
+        drop(last);
+        let mut table = self.peers.lock().unwrap_or_else(PoisonError::into_inner);
+        if table
+            .copied
+            .is_none_or(|at| at.elapsed() >= PEER_FIGURES_EVERY)
+        {
+            table.peers = kernel.peer_figures();
+            table.copied = Some(Instant::now());
+        }
         notary_decided
+    }
+
+    /// What each peer costs, as it was a moment ago.
+    pub(super) fn peer_figures(&self) -> BTreeMap<PartyId, PeerFigures> {
+        let table = self.peers.lock().unwrap_or_else(PoisonError::into_inner);
+        table.peers.clone()
     }
 
     /// A batch of the notary, if there was one, is durable; its round began then.

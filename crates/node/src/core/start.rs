@@ -104,7 +104,11 @@ impl Node {
             // An operator who authorises an upgrade needs these hashes.
             tracing::info!(hash = %descriptor.hash(), "contract {}", descriptor.contract());
         }
-        let flows = Arc::new(apps.flows);
+        let mut flows = apps.flows;
+        if config.notary.is_some_and(|notary| !notary.answer_sessions) {
+            flows.close_sessions();
+        }
+        let flows = Arc::new(flows);
         let keys = vec![identity.public().clone()];
         let kernel_identity = Identity {
             me: info.party.clone(),
@@ -165,6 +169,7 @@ impl Node {
         )?;
 
         let sender = transport.handle().clone();
+        let cutter = transport.handle().clone();
         let (drained_sender, drained) = watch::channel(false);
         let (failed_sender, failed) = watch::channel(None);
         let audit = Arc::new(AuditLog::open(&dir)?);
@@ -187,6 +192,7 @@ impl Node {
                     messages.map(|(peer, priority, bytes)| (peer, lane(priority), bytes)),
                 );
             }),
+            cut_off: Box::new(move |peer, time| cutter.cut_off(&peer, time)),
             metrics: Arc::clone(&metrics),
             audit: Arc::clone(&audit),
             committed: AtomicU64::new(0),
@@ -194,6 +200,7 @@ impl Node {
             drained: drained_sender,
             failed: failed_sender,
             figures,
+            peers: Mutex::default(),
         });
 
         let mailbox_of_files = Arc::clone(&mailbox);

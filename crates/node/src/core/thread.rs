@@ -168,6 +168,7 @@ fn perform_now(shared: &Shared, actions: Vec<Action>) {
             | Action::PermitFile { .. }
             | Action::DropFile { .. } => shared.files.take(action),
             Action::Drained => shared.drained(),
+            Action::CutOff { peer, ms } => (shared.cut_off)(peer, Duration::from_millis(ms)),
             Action::Log {
                 warning: true,
                 code,

@@ -7,6 +7,7 @@ mod cache;
 mod counter;
 mod histogram;
 mod node_metrics;
+mod peers;
 mod process;
 mod registry;
 
@@ -14,5 +15,6 @@ pub use cache::CacheMetrics;
 pub use counter::{Counter, Gauge};
 pub use histogram::{Histogram, Unit};
 pub use node_metrics::NodeMetrics;
+pub use peers::{PEERS_LABELLED_MAX, PeerMetrics};
 pub(crate) use process::Process;
 pub use registry::{Listed, Registry};

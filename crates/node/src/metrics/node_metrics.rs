@@ -3,6 +3,7 @@
 use super::cache::{CacheMetrics, KernelCacheMetrics};
 use super::counter::{Counter, Gauge};
 use super::histogram::{Histogram, Unit};
+use super::peers::PeerMetrics;
 use super::process::Process;
 use super::registry::Registry;
 
@@ -34,6 +35,8 @@ macro_rules! node_metrics {
             pub blocks: CacheMetrics,
             /// Pages of the vault's events that followers share.
             pub vault_events: CacheMetrics,
+            /// What each peer costs.
+            pub peers: PeerMetrics,
             $(#[doc = $help] $(#[doc = concat!("Those of ", $label, " ", $value, ".")])? pub $field: $kind,)*
         }
 
@@ -47,6 +50,7 @@ macro_rules! node_metrics {
                     caches: kernel::CACHES.map(|name| KernelCacheMetrics::new(r, name)),
                     blocks: CacheMetrics::new(r, "blocks"),
                     vault_events: CacheMetrics::new(r, "vault_events"),
+                    peers: PeerMetrics::new(r),
                     process: Process::new(r),
                     registry,
                 }
@@ -62,6 +66,7 @@ node_metrics! {
     flows_parked: Gauge = "tally_flows_parked", "Flows that cannot go on by themselves.";
     flows_retrying: Gauge = "tally_flows_retrying", "Flows that failed for the moment and wait for their next try.";
     flows_paused: Gauge = "tally_flows_paused", "Flows that an operator paused.";
+    flows_shelved: Gauge = "tally_flows_shelved", "Flows found in the store at the start that have not come back yet.";
     flows_stuck: Gauge = "tally_flows_stuck", "Flows that have waited for 60 s without a step, for something that is not just a time; counted every 10 s.";
     flow_retries: Counter = "tally_flow_retries_total", "Times that a flow failed for the moment and was to be tried again.";
     flows_started: Counter = "tally_flows_started_total", "Flows started by clients.";

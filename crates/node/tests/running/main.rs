@@ -4,6 +4,7 @@ mod columns;
 mod following;
 mod locks;
 mod overloaded;
+mod shares;
 mod validating;
 mod vault_queries;
 

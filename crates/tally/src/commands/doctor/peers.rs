@@ -1,6 +1,6 @@
 //! What a running node says of its peers and of itself: connections, versions, clocks, the vault's view.
 
-use api::{Health, NetworkView, NodeState, PeersView};
+use api::{Health, NetworkView, NodeState, PeerView, PeersView};
 
 use super::finding::Finding;
 use crate::output::grouped;
@@ -34,6 +34,7 @@ pub fn check(answers: &Answers) -> Vec<Finding> {
         state(health),
         view(health),
         connections(peers, network),
+        garbage(peers),
         versions(peers),
         clocks(peers),
     ];
@@ -103,6 +104,23 @@ fn connections(peers: &PeersView, network: &NetworkView) -> Finding {
     Finding::warning(CHECK, found, action)
 }
 
+/// Peers that sent too much that makes no sense.
+fn garbage(peers: &PeersView) -> Finding {
+    const CHECK: &str = "peers' messages";
+    let is_bad =
+        |peer: &&PeerView| peer.cut_off_ms.is_some() || peer.load.is_some_and(|load| load.slowed);
+    let bad = peers.peers.iter().filter(is_bad);
+    let bad: Vec<&str> = bad.map(|peer| peer.name.as_str()).collect();
+    if bad.is_empty() {
+        return Finding::ok(CHECK, "none is slowed down or cut off");
+    }
+    Finding::warning(
+        CHECK,
+        format!("slowed down or cut off for garbage: {}", named(&bad)),
+        "Ask their operators to check their versions and logs; 'tally node peers' shows the counts.",
+    )
+}
+
 fn versions(peers: &PeersView) -> Finding {
     const CHECK: &str = "peers' versions";
     let others = peers.peers.iter().filter_map(|peer| {
@@ -151,8 +169,6 @@ fn named(names: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use api::PeerView;
-
     use super::super::finding::Verdict;
     use super::*;
 
@@ -165,6 +181,8 @@ mod tests {
             software: Some(software.to_owned()),
             clock_offset_ms: offset,
             queued_bytes: 0,
+            load: None,
+            cut_off_ms: None,
         }
     }
 

@@ -1,6 +1,6 @@
 //! `tally node peers`
 
-use api::PeersView;
+use api::{PeerView, PeersView};
 
 use crate::failure::Failure;
 use crate::output::{Ink, Output, Table, grouped, stdout_ink};
@@ -27,21 +27,37 @@ fn people(view: &PeersView) -> String {
         return "no other nodes are in the network".to_owned();
     }
     let ink = stdout_ink();
-    let mut table = Table::new(&["node", "state", "address", "software", ">clock", ">waiting"]);
+    let mut table = Table::new(&[
+        "node", "state", "address", "software", ">clock", ">waiting", ">flows", ">holds",
+        ">refused", ">garbage",
+    ]);
     for peer in &view.peers {
-        let (state, colour) = match peer.connected {
-            true => ("connected", Ink::GREEN),
-            false => ("away", Ink::YELLOW),
-        };
+        let load = peer.load.unwrap_or_default();
+        let (state, colour) = state(peer);
         let offset = peer.clock_offset_ms.map(|ms| format!("{ms:+} ms"));
         table.row([
             peer.name.clone(),
-            ink.paint(colour, state),
+            ink.paint(colour, &state),
             peer.address.clone().unwrap_or_default(),
             peer.software.clone().unwrap_or_default(),
             offset.unwrap_or_default(),
             format!("{} bytes", grouped(peer.queued_bytes)),
+            grouped(load.responders),
+            format!("{} bytes", grouped(load.held_bytes + load.journal_bytes)),
+            grouped(load.refused + load.dropped),
+            grouped(load.garbage),
         ]);
     }
     table.render(ink)
+}
+
+/// Where a peer stands, and the colour of that.
+fn state(peer: &PeerView) -> (String, &'static str) {
+    let slowed = peer.load.is_some_and(|load| load.slowed);
+    match (peer.cut_off_ms, peer.connected) {
+        (Some(ms), _) => (format!("cut off for {} s", ms.div_ceil(1_000)), Ink::RED),
+        (None, true) if slowed => ("slowed down".to_owned(), Ink::YELLOW),
+        (None, true) => ("connected".to_owned(), Ink::GREEN),
+        (None, false) => ("away".to_owned(), Ink::YELLOW),
+    }
 }

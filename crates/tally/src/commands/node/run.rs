@@ -38,6 +38,9 @@ pub struct Args {
     /// Threads for connections of clients; the configuration's if left out
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: Option<u16>,
+    /// Let flows that the store holds wait until they are resumed (tally flow resume), so that they can be killed before they run
+    #[arg(long)]
+    hold_flows: bool,
 }
 
 /// What is logged, and how.
@@ -64,7 +67,8 @@ impl Args {
     pub fn run(self, register: Register) -> Result<(), Failure> {
         crate::allocator::settle();
         let begin = Instant::now();
-        let files = load_node_dir(&self.folder).map_err(|error| Failure::coded(&error))?;
+        let mut files = load_node_dir(&self.folder).map_err(|error| Failure::coded(&error))?;
+        files.config.hospital.hold_flows |= self.hold_flows;
         self.log.start(&files.config.log)?;
         let name = files.info.party.name.to_string();
         let mut apps = Apps::built_in().map_err(|error| Failure::coded(&error))?;
