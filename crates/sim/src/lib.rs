@@ -29,6 +29,7 @@ mod report;
 mod run;
 mod stories;
 mod swaps;
+mod swarm;
 mod town;
 mod trace;
 mod view;

@@ -8,7 +8,8 @@ use primitives::{Decode, Encode};
 use crate::Bug;
 use crate::clients::Next;
 use crate::committer::Pending;
-use crate::town::{NOTARY, SHORT};
+use crate::swarm::RESPONDERS_MAX;
+use crate::town::{EXCHANGE, NOTARY, SHORT};
 use crate::trace::short;
 use crate::view::Job;
 use crate::world::{What, World};
@@ -65,12 +66,27 @@ impl World {
         if let Err(failure) = kernel.flush(now, &one.disk, &mut out) {
             return self.auditor.found(format!("{}: {failure}", SHORT[node]));
         }
+        let usage = kernel.flows().peer_usage(&self.town.ids[EXCHANGE]);
         let wakeup = kernel.next_wakeup();
+        self.check_share(node, usage);
         self.perform(node, out);
         if let Some(at) = wakeup.filter(|_| self.nodes[node].is_up()) {
             let at_us = at.as_ms().saturating_mul(1_000);
             self.round_at(node, at_us.max(self.now_us + 20));
         }
+    }
+
+    /// No peer takes more than its share, whatever it does and whatever crashes.
+    fn check_share(&mut self, node: usize, usage: flow::PeerUsage) {
+        if !self.plan.swarms {
+            return;
+        }
+        let most = RESPONDERS_MAX / 2;
+        if usage.responders > most {
+            let text = format!("{}: {usage:?}, at most {most}", SHORT[node]);
+            self.auditor.found(text);
+        }
+        self.tally.sessions_refused = self.tally.sessions_refused.max(usage.refused);
     }
 
     /// Does what a kernel wants done.
@@ -214,7 +230,7 @@ impl World {
             | Action::AbandonFile { .. }
             | Action::PermitFile { .. }
             | Action::DropFile { .. } => self.file_action(node, action),
-            Action::Drained | Action::Scheduled { .. } => {}
+            Action::Drained | Action::Scheduled { .. } | Action::CutOff { .. } => {}
             Action::Log {
                 warning,
                 code,

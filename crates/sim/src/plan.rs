@@ -10,6 +10,7 @@ use vault::SelectionOptions;
 
 use crate::chance::Chance;
 use crate::links::Weather;
+use crate::swarm::RESPONDERS_MAX;
 use crate::town::{NODES, Town, pairs};
 use crate::workload::Workload;
 use crate::{Bug, SimOptions};
@@ -84,8 +85,12 @@ pub struct Plan {
     pub ahead_ms: [u64; NODES],
     /// Clients that start the same flow twice at once, per mille.
     pub double_starts: u64,
+    /// A member opens more sessions than its share.
+    pub swarms: bool,
 }
 
+/// Every so many seeds a member is at its worst.
+const SWARM_EVERY: u64 = 5;
 /// Time over which clients start their flows, in microseconds.
 pub const WORK_US: u64 = 2_000_000;
 
@@ -95,11 +100,17 @@ impl Plan {
         let funding = workload.funding();
         let count = chance.between(52, 70);
         let work = (0..count).map(|_| workload.any_perhaps_cancelled());
-        let work = work.collect();
+        let mut work: Vec<PlannedFlow> = work.collect();
         let faults = faults(&mut chance.fork());
         let calm_us = WORK_US + chance.between(0, 1_500_000);
         let mut kernel = small_kernel(&mut chance.fork());
         kernel.selection.restores_locks = options.bug != Some(Bug::LockForgotten);
+        // Drawn last: seeds without a swarm stay as they are.
+        let swarms = options.seed.is_multiple_of(SWARM_EVERY);
+        if swarms {
+            kernel.flow.responders_max = RESPONDERS_MAX;
+            work.extend(workload.swarms());
+        }
         Self {
             tokens: workload.tokens,
             funding,
@@ -126,6 +137,7 @@ impl Plan {
             shows_unsynced: chance.per_mille(500),
             ahead_ms: [0; NODES].map(|_| chance.between(0, 2_000)),
             double_starts: chance.one_of(&[0, 100]),
+            swarms,
         }
     }
 }

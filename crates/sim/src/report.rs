@@ -25,6 +25,8 @@ pub struct Tally {
     pub transactions: u64,
     /// Files that arrived.
     pub files: u64,
+    /// Sessions that one run of a node refused to the member that opened too many, at most.
+    pub sessions_refused: u64,
     /// Simulated time, in milliseconds.
     pub simulated_ms: u64,
 }
@@ -40,6 +42,7 @@ impl std::ops::AddAssign for Tally {
         self.cancelled += other.cancelled;
         self.transactions += other.transactions;
         self.files += other.files;
+        self.sessions_refused += other.sessions_refused;
         self.simulated_ms += other.simulated_ms;
     }
 }

@@ -11,6 +11,7 @@ use ledger::{
 use primitives::{KeyPair, Scheme, Timestamp};
 
 use crate::converse::{Converse, Echo};
+use crate::swarm::{Swarm, Swarmed};
 
 /// The place of the default notary among the nodes.
 pub const NOTARY: usize = 0;
@@ -83,6 +84,8 @@ impl Town {
         flows.register_responder::<Echo>();
         crate::stories::register(&mut flows);
         crate::swaps::register(&mut flows);
+        flows.register::<Swarm>();
+        flows.register_responder::<Swarmed>();
         Self {
             ids: [0, 1, 2, 3, 4].map(|node: usize| parties[node].id()),
             parties,

@@ -12,6 +12,7 @@ use crate::converse::{ConverseArgs, expected};
 use crate::plan::{Effect, Move, PlannedFlow, WORK_US, gains, loses, pay_args};
 use crate::stories::StoryArgs;
 use crate::swaps::SettleArgs;
+use crate::swarm::{SESSIONS, SwarmArgs};
 use crate::town::{BANKS, BEGINNING_MS, EXCHANGE, NODES, NOTARY, OTHER_NOTARY, Town};
 
 /// Makes flows that never lack funds: nobody pays more of a token than was issued to them at the beginning.
@@ -371,6 +372,23 @@ impl<'a> Workload<'a> {
         };
         let moves = vec![loses(token, node, quantity)];
         self.flow(node, "cash.exit", args.to_bytes(), 1, moves)
+    }
+
+    /// The exchange at its worst: more sessions with each bank than its share, some of them at once.
+    pub fn swarms(&mut self) -> Vec<PlannedFlow> {
+        let mut swarms = Vec::new();
+        for _ in 0..2 {
+            for bank in BANKS {
+                let args = SwarmArgs {
+                    around: self.town.parties[bank].name.clone(),
+                    sessions: SESSIONS,
+                    ms: self.chance.between(1, 3_000),
+                };
+                let effect = Effect::Answer(SESSIONS);
+                swarms.push(self.planned(EXCHANGE, "sim.swarm", args.to_bytes(), effect));
+            }
+        }
+        swarms
     }
 
     fn converse(&mut self, node: usize, with: usize) -> PlannedFlow {

@@ -50,6 +50,7 @@ fn a_thousand_networks_do_as_predicted() {
     assert!(all.messages_lost > 1_000, "{all:?}");
     assert!(all.cancelled > 100, "{all:?}");
     assert!(all.files > 1_000, "{all:?}");
+    assert!(all.sessions_refused > 1_000, "{all:?}");
     println!("{all:?}");
 }
 
