@@ -31,6 +31,8 @@ const CRATES: &[(&str, &str)] = &[
 
 /// Fields of options that a setting sets: they are in the table of settings.
 const SET: &[&str] = &[
+    "AnonymousLimits.connections_max",
+    "AnonymousLimits.connections_per_address_max",
     "HttpOptions.body_bytes_max",
     "HttpOptions.body_timeout",
     "HttpOptions.bodies_bytes_max",
@@ -38,6 +40,7 @@ const SET: &[&str] = &[
     "HttpOptions.followers_max",
     "HttpOptions.head_timeout",
     "HttpOptions.page_max",
+    "HttpOptions.queries_max",
     "HttpOptions.requests_max",
     "HttpOptions.stream_outstanding_max",
     "HttpOptions.streams_max",

@@ -6,6 +6,7 @@ pub mod codes;
 pub mod config;
 pub mod http;
 pub mod metrics;
+pub mod open_files;
 pub mod uploads;
 pub mod users;
 
@@ -24,5 +25,6 @@ pub const ERRORS: &[&[primitives::ErrorInfo]] = &[
     core::ERRORS,
     files::ERRORS,
     http::ERRORS,
+    open_files::ERRORS,
     users::ERRORS,
 ];

@@ -2,13 +2,17 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use chain::bundle::{BundleSettings, BundlerRules};
 use chain::core::limits::PEERS_MAX;
 use chain::pool::PoolSettings;
 use serde::{Deserialize, Serialize};
 
-use crate::config::{ConfigError, LogSection, TokenEntry, read_toml};
+use crate::config::{
+    ConfigError, LogSection, TokenEntry, anonymous_connections_per_address, exit_after_failure_s,
+    read_toml,
+};
 
 /// A chain node's configuration. Unknown fields are refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,6 +102,12 @@ pub struct ApiSection {
     /// Connections at once.
     #[serde(default = "connections")]
     pub connections_max: usize,
+    /// Connections without an operator's token at once.
+    #[serde(default = "connections")]
+    pub anonymous_connections_max: usize,
+    /// The same of one address.
+    #[serde(default = "anonymous_connections_per_address")]
+    pub anonymous_connections_per_address_max: usize,
     /// Requests in flight at once.
     #[serde(default = "requests")]
     pub requests_max: usize,
@@ -170,6 +180,8 @@ pub struct StoreSection {
     pub check_blocks: u32,
     /// Whether damage that is found then is mended, where it can be.
     pub repair: bool,
+    /// How long the process stays after the store has failed, in seconds; 0 means until it is stopped.
+    pub exit_after_failure_s: u64,
 }
 
 impl Default for StoreSection {
@@ -182,7 +194,16 @@ impl Default for StoreSection {
             cache_bytes: options.cache_bytes,
             check_blocks: CHECK_BLOCKS,
             repair: true,
+            exit_after_failure_s: exit_after_failure_s(),
         }
+    }
+}
+
+impl StoreSection {
+    /// How long the process stays after the store has failed; `None` is until it is stopped.
+    pub fn exit_after_failure(&self) -> Option<Duration> {
+        let s = self.exit_after_failure_s;
+        (s > 0).then(|| Duration::from_secs(s))
     }
 }
 
@@ -285,6 +306,18 @@ impl ChainConfig {
                 1,
                 1 << 20,
             ),
+            (
+                "api.anonymous_connections_max",
+                self.api.anonymous_connections_max as u64,
+                1,
+                1 << 20,
+            ),
+            (
+                "api.anonymous_connections_per_address_max",
+                self.api.anonymous_connections_per_address_max as u64,
+                1,
+                1 << 20,
+            ),
             ("api.requests_max", self.api.requests_max as u64, 1, 1 << 20),
             (
                 "api.body_bytes_max",
@@ -334,6 +367,12 @@ impl ChainConfig {
                 1_000_000,
             ),
             ("store.linger_us", self.store.linger_us, 0, 1_000_000),
+            (
+                "store.exit_after_failure_s",
+                self.store.exit_after_failure_s,
+                0,
+                31_536_000,
+            ),
         ];
         for (field, value, least, most) in ranges {
             if value < least || value > most {

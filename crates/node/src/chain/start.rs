@@ -21,7 +21,8 @@ use super::shared::Shared;
 use super::start_check::check_at_start;
 use super::start_error::ChainStartError;
 use super::thread::CoreThread;
-use crate::http::{ApiToken, HttpHandle, HttpOptions, Tokens, server_config};
+use crate::http::{AnonymousLimits, ApiToken, HttpHandle, HttpOptions, Tokens, server_config};
+use crate::open_files;
 
 /// The chain's store, within the data folder.
 pub const STORE: &str = "chain";
@@ -52,6 +53,8 @@ impl ChainNode {
             source,
         })?;
         let config = &files.config;
+        // Before anything is opened.
+        open_files::raise();
         let store = open_store(&data, &files)?;
         check_at_start(&store, &files)?;
         let committer_options = CommitterOptions {
@@ -226,7 +229,13 @@ fn http_options(files: &ChainFiles) -> Result<HttpOptions, ChainStartError> {
     }
     let tls = server_config(files.chain.clone(), files.tls_key.clone_key())?;
     Ok(HttpOptions {
-        connections_max: api.connections_max,
+        connections_max: open_files::connections(api.connections_max, files.config.p2p.peers_max),
+        // Reading and submitting need no token.
+        anonymous: AnonymousLimits {
+            connections_max: api.anonymous_connections_max,
+            connections_per_address_max: api.anonymous_connections_per_address_max,
+            may_work: true,
+        },
         requests_max: api.requests_max,
         body_bytes_max: api.body_bytes_max,
         bodies_bytes_max: api.bodies_bytes_max,

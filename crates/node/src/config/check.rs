@@ -59,6 +59,8 @@ impl NodeConfig {
             of("p2p.linger_us", p2p.linger_us, 0, LINGER_US_MAX),
             bytes("p2p.queue_bytes", p2p.queue_bytes, 0),
             count("api.connections_max", api.connections_max, 1),
+            count("api.anonymous_connections_max", api.anonymous_connections_max, 1),
+            count("api.anonymous_connections_per_address_max", api.anonymous_connections_per_address_max, 1),
             bytes("api.body_bytes_max", api.body_bytes_max, BODY_BYTES_MIN),
             of("api.user_starts_per_s", api.user_starts_per_s.into(), 0, RATE_MAX),
             of("api.user_start_bytes_max", api.user_start_bytes_max.into(), 0, u32::MAX.into()),
@@ -128,6 +130,7 @@ impl NodeConfig {
             of("store.linger_us", store.linger_us, 0, LINGER_US_MAX),
             bytes("store.memory_bytes", store.memory_bytes, 1 << 20),
             of("store.log_bytes", store.log_bytes, 1 << 20, 1 << 30),
+            seconds("store.exit_after_failure_s", store.exit_after_failure_s, 0),
         ];
         if let Some(notary) = &self.notary {
             ranged.extend([

@@ -23,6 +23,7 @@ pub use sections::{
     ApiSection, CacheSection, LimitsSection, LogFormat, LogSection, NodeSection, NotarySection,
     P2pSection, StoreSection, TokenEntry, UsersSection,
 };
+pub(crate) use sections::{anonymous_connections_per_address, exit_after_failure_s};
 pub use transitions::{TransitionsSection, UpgradeEntry};
 
 /// A node's configuration. Unknown fields are refused; [`FIELDS`] describes those that exist.

@@ -8,6 +8,7 @@ use ledger::LegalName;
 use serde::{Deserialize, Serialize};
 
 use super::compression::CompressionSetting;
+use crate::http::AnonymousLimits;
 
 /// `[node]`
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,6 +53,12 @@ pub struct ApiSection {
     /// Connections at once.
     #[serde(default = "connections")]
     pub connections_max: usize,
+    /// Connections without a good token at once.
+    #[serde(default = "anonymous_connections")]
+    pub anonymous_connections_max: usize,
+    /// The same of one address.
+    #[serde(default = "anonymous_connections_per_address")]
+    pub anonymous_connections_per_address_max: usize,
     /// Largest body of one request.
     #[serde(default = "body_bytes")]
     pub body_bytes_max: usize,
@@ -197,6 +204,8 @@ pub struct StoreSection {
     pub memory_bytes: usize,
     /// Length of a segment of the log.
     pub log_bytes: u64,
+    /// How long the process stays after the store has failed, in seconds.
+    pub exit_after_failure_s: u64,
 }
 
 /// `[cache]`
@@ -256,6 +265,20 @@ fn queue_bytes() -> usize {
 
 fn connections() -> usize {
     2_048
+}
+
+fn anonymous_connections() -> usize {
+    AnonymousLimits::default().connections_max
+}
+
+/// The default of `api.anonymous_connections_per_address_max`, here and on the chain.
+pub(crate) fn anonymous_connections_per_address() -> usize {
+    AnonymousLimits::default().connections_per_address_max
+}
+
+/// The default of `store.exit_after_failure_s`, here and on the chain.
+pub(crate) fn exit_after_failure_s() -> u64 {
+    10
 }
 
 fn body_bytes() -> usize {
@@ -387,7 +410,16 @@ impl Default for StoreSection {
             linger_us: 0,
             memory_bytes: options.memtable_bytes,
             log_bytes: options.log_bytes,
+            exit_after_failure_s: exit_after_failure_s(),
         }
+    }
+}
+
+impl StoreSection {
+    /// How long the process stays after the store has failed; `None` is until it is stopped.
+    pub fn exit_after_failure(&self) -> Option<Duration> {
+        let s = self.exit_after_failure_s;
+        (s > 0).then(|| Duration::from_secs(s))
     }
 }
 

@@ -10,7 +10,7 @@ use super::columns::Columns;
 use super::start::random;
 use super::start_error::StartError;
 use crate::config::NodeConfig;
-use crate::http::{ApiToken, HttpOptions, Tokens};
+use crate::http::{AnonymousLimits, ApiToken, HttpOptions, Tokens};
 use crate::users::StartQuota;
 
 /// The ledger's store's.
@@ -81,10 +81,11 @@ pub(super) fn kernel_options(config: &NodeConfig) -> Result<KernelOptions, Start
     Ok(options)
 }
 
-/// The API's, without its users and its audit log.
+/// The API's, without its users and its audit log, with so many connections.
 pub(super) fn http_options(
     config: &NodeConfig,
     tls: Arc<rustls::ServerConfig>,
+    connections: usize,
 ) -> Result<HttpOptions, StartError> {
     let mut tokens = Vec::with_capacity(config.api.tokens.len());
     for entry in &config.api.tokens {
@@ -97,7 +98,13 @@ pub(super) fn http_options(
         });
     }
     Ok(HttpOptions {
-        connections_max: config.api.connections_max,
+        connections_max: connections,
+        anonymous: AnonymousLimits {
+            connections_max: config.api.anonymous_connections_max,
+            connections_per_address_max: config.api.anonymous_connections_per_address_max,
+            may_work: false,
+        },
+        queries_max: config.api.queries_max,
         body_bytes_max: config.api.body_bytes_max,
         start_quota: StartQuota {
             starts_per_s: Some(config.api.user_starts_per_s),

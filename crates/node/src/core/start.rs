@@ -1,9 +1,9 @@
 //! Bringing a node up and taking it down.
 
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, RwLock};
 use std::thread::JoinHandle;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use kernel::port::{Reads, Table, WriteBatch};
 use kernel::{Event, Identity, Kernel, Priority};
@@ -25,13 +25,14 @@ use super::start_error::StartError;
 use super::stuck;
 use super::thread::CoreThread;
 use super::vault_reads::Readers;
-use super::view::ViewThread;
+use super::view::{ViewParts, ViewThread};
 use super::view_feed::ViewFeed;
 use super::view_fill::Filler;
 use crate::bootstrap::NodeFiles;
 use crate::files::{Desk, FILES_LANE};
 use crate::http::{HttpHandle, HttpServer, server_config};
 use crate::metrics::NodeMetrics;
+use crate::open_files;
 use crate::uploads::{UploadLimits, Uploads};
 use crate::users::{AuditLog, Users};
 
@@ -51,6 +52,7 @@ pub struct Node {
     pub(super) upkeep: std::sync::mpsc::Sender<()>,
     pub(super) drained: watch::Receiver<bool>,
     pub(super) failed: watch::Receiver<Option<Rejection>>,
+    pub(super) exit_after_failure: Option<Duration>,
 }
 
 impl Node {
@@ -71,6 +73,9 @@ impl Node {
             network,
             info,
         } = files;
+        let peers = network.nodes().count();
+        let exit_after_failure = config.store.exit_after_failure();
+        let connections = open_files::connections(config.api.connections_max, peers);
         std::fs::create_dir_all(&data).map_err(|source| StartError::Folder {
             path: data.clone(),
             source,
@@ -204,7 +209,14 @@ impl Node {
         });
 
         let mailbox_of_files = Arc::clone(&mailbox);
-        let view_thread = ViewThread {
+        let readers = Arc::new(Readers {
+            queries: Arc::new(tokio::sync::Semaphore::new(config.api.queries_max)),
+            path: view_path,
+            cache_bytes: view_options.reader_cache_bytes,
+            feed: Arc::clone(&feed),
+            idle: RwLock::default(),
+        });
+        let view_thread = ViewThread::new(ViewParts {
             view,
             reader,
             filler: Filler {
@@ -218,8 +230,8 @@ impl Node {
             feed,
             mailbox,
             metrics: Arc::clone(&metrics),
-            ledger_end,
-        };
+            readers: Arc::clone(&readers),
+        });
         let core_thread = CoreThread {
             kernel,
             reads: store.clone(),
@@ -250,7 +262,6 @@ impl Node {
             thread("kernel", move || core_thread.run(first))?,
         ]);
 
-        let reader_cache = view_options.reader_cache_bytes;
         let service = Service {
             shared: Arc::clone(&shared),
             info,
@@ -262,16 +273,12 @@ impl Node {
             store,
             files,
             uploads,
-            readers: Arc::new(Readers {
-                queries: Arc::new(tokio::sync::Semaphore::new(config.api.queries_max)),
-                idle: Mutex::default(),
-                open: Box::new(move || store::VaultReader::open(&view_path, reader_cache)),
-            }),
+            readers,
             progress,
             net: transport.handle().clone(),
             started: Instant::now(),
         };
-        let mut http = http_options(&config, server_config(chain, tls_key)?)?;
+        let mut http = http_options(&config, server_config(chain, tls_key)?, connections)?;
         http.users = Some(Arc::new(Users::open(&dir, config.users.into())?));
         http.audit = Some(audit);
         let service = Arc::new(service);
@@ -286,6 +293,7 @@ impl Node {
             upkeep,
             drained,
             failed,
+            exit_after_failure,
         })
     }
 }

@@ -2,9 +2,9 @@
 
 use std::convert::Infallible;
 use std::future::Future;
+use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::Router;
@@ -19,10 +19,12 @@ use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::io::{InspectReader, InspectWriter};
 
+use super::connections::{ConnectionPlace, Visitor};
 use super::cut::{Cut, Streams};
 use super::front::Front;
 use super::patient::Patient;
 use super::router::respond;
+use crate::metrics::Counter;
 
 const STREAM_WINDOW_BYTES: u32 = 1 << 20;
 const CONNECTION_WINDOW_BYTES: u32 = 4 << 20;
@@ -33,56 +35,66 @@ const PING_EVERY: Duration = Duration::from_secs(20);
 /// For a pinged client to answer; then its connection is closed.
 const PING_PATIENCE: Duration = Duration::from_secs(20);
 
-/// Whether a connection has carried a request with a good token; one that does not soon is closed.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Trust(Arc<AtomicBool>);
-
-impl Trust {
-    pub(crate) fn earn(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    fn is_earned(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
 /// Where a request comes from.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ClientAddress(pub(crate) Option<std::net::IpAddr>);
 
-/// Serves a connection to its end.
-pub(super) async fn serve(front: Arc<Front>, router: Router, tcp: TcpStream) {
-    let address = ClientAddress(tcp.peer_addr().ok().map(|peer| peer.ip()));
-    let peer = tcp
-        .peer_addr()
-        .map_or_else(|_| "?".to_owned(), |address| address.to_string());
+/// Serves a connection to its end, or until it has to end for another.
+pub(super) async fn serve(
+    front: Arc<Front>,
+    router: Router,
+    (tcp, peer): (TcpStream, SocketAddr),
+    place: ConnectionPlace,
+) {
+    let visitor = Arc::clone(place.visitor());
+    tokio::select! {
+        () = talk(&front, router, (tcp, peer), &visitor) => {}
+        () = visitor.evicted() => {
+            tracing::debug!(%peer, "an idle anonymous connection ends to make room for another");
+        }
+    }
+}
+
+async fn talk(
+    front: &Arc<Front>,
+    router: Router,
+    (tcp, peer): (TcpStream, SocketAddr),
+    visitor: &Arc<Visitor>,
+) {
+    let address = ClientAddress(Some(peer.ip()));
     let timeout = front.options.head_timeout;
     // Answers are written whole; waiting for more only delays them. A socket that refuses is served all the same.
     let _ = tcp.set_nodelay(true);
     let (received, sent) = (front.counters.received.clone(), front.counters.sent.clone());
-    let tcp = InspectWriter::new(tcp, move |bytes| sent.add(bytes.len() as u64));
-    let tcp = InspectReader::new(tcp, move |bytes| received.add(bytes.len() as u64));
+    let active = |moved: Counter| {
+        let (visitor, connections) = (Arc::clone(visitor), Arc::clone(&front.connections));
+        move |bytes: &[u8]| {
+            moved.add(bytes.len() as u64);
+            visitor.active(connections.now_ms());
+        }
+    };
+    let tcp = InspectWriter::new(tcp, active(sent));
+    let tcp = InspectReader::new(tcp, active(received));
     let acceptor = TlsAcceptor::from(Arc::clone(&front.options.tls));
     let tls = match tokio::time::timeout(timeout, acceptor.accept(tcp)).await {
         Ok(Ok(tls)) => tls,
-        Ok(Err(error)) => return refused(&front, &peer, &error.to_string()),
-        Err(_) => return refused(&front, &peer, "no TLS in time"),
+        Ok(Err(error)) => return refused(front, peer, &error.to_string()),
+        Err(_) => return refused(front, peer, "no TLS in time"),
     };
     let is_http2 = tls.get_ref().1.alpn_protocol() == Some(b"h2");
     let tls = Patient::new(tls, front.options.write_patience);
-    let trust = Trust::default();
     let cut = Cut::default();
     let service = {
-        let (front, trust, cut) = (Arc::clone(&front), trust.clone(), cut.clone());
+        let (front, visitor, cut) = (Arc::clone(front), Arc::clone(visitor), cut.clone());
         service_fn(move |request: Request<Incoming>| {
-            let (front, router, trust) = (Arc::clone(&front), router.clone(), trust.clone());
-            let cut = cut.clone();
+            let (front, router) = (Arc::clone(&front), router.clone());
+            let (visitor, cut) = (Arc::clone(&visitor), cut.clone());
             async move {
                 let mut request = request.map(Body::new);
                 let cut = Cut::of_stream().unwrap_or(cut);
                 request.extensions_mut().insert(cut);
-                request.extensions_mut().insert(trust);
+                let _in_flight = visitor.begin();
+                request.extensions_mut().insert(visitor);
                 request.extensions_mut().insert(address);
                 Ok::<_, Infallible>(respond(&front, router, request).await)
             }
@@ -104,7 +116,7 @@ pub(super) async fn serve(front: Arc<Front>, router: Router, tcp: TcpStream) {
             connection,
             |c| c.graceful_shutdown(),
             stopping,
-            &trust,
+            visitor,
             timeout,
         )
         .await;
@@ -118,7 +130,7 @@ pub(super) async fn serve(front: Arc<Front>, router: Router, tcp: TcpStream) {
             connection,
             |c| c.graceful_shutdown(),
             stopping,
-            &trust,
+            visitor,
             timeout,
         ))
         .await;
@@ -130,7 +142,7 @@ async fn drive<C, E>(
     connection: C,
     ask_to_end: impl Fn(Pin<&mut C>),
     mut stopping: watch::Receiver<bool>,
-    trust: &Trust,
+    visitor: &Visitor,
     timeout: Duration,
 ) where
     C: Future<Output = Result<(), E>>,
@@ -149,7 +161,7 @@ async fn drive<C, E>(
             }
             () = probation.as_mut(), if on_probation => {
                 on_probation = false;
-                if !trust.is_earned() {
+                if !visitor.is_used() {
                     ask_to_end(connection.as_mut());
                 }
             }
@@ -161,7 +173,7 @@ async fn drive<C, E>(
     }
 }
 
-fn refused(front: &Front, peer: &str, reason: &str) {
+fn refused(front: &Front, peer: SocketAddr, reason: &str) {
     front.counters.connections_refused.increment();
-    tracing::debug!(peer, reason, "a client's connection is refused");
+    tracing::debug!(%peer, reason, "a client's connection is refused");
 }

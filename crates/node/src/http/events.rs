@@ -11,7 +11,6 @@
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -27,8 +26,10 @@ use serde::Serialize;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, Sleep};
 
+use super::claim::Claim;
 use super::front::{Front, no_place};
 use super::refusal::Refusal;
+use super::share::Resource;
 
 /// Pieces that wait for a reader.
 const EVENTS_HELD_MAX: usize = 16;
@@ -78,14 +79,13 @@ pub(crate) fn event(kind: &str, id: Option<u64>, data: &impl Serialize) -> Bytes
 }
 
 /// Answers with the events that `run` sends and the last one that it returns.
-pub(crate) fn open<F, R>(front: &Front, run: F) -> Result<Response, Refusal>
+pub(crate) fn open<F, R>(front: &Front, claim: &Claim, run: F) -> Result<Response, Refusal>
 where
     F: FnOnce(Sink) -> R,
     R: Future<Output = Bytes> + Send + 'static,
 {
-    let place = Arc::clone(&front.places.followers)
-        .try_acquire_owned()
-        .map_err(|_| no_place("followers"))?;
+    let place = claim.take(Resource::Followers);
+    let place = place.ok_or_else(|| no_place("followers"))?;
     let (sender, receiver) = mpsc::channel(EVENTS_HELD_MAX + 1);
     let last = sender.clone().try_reserve_owned();
     let last = last.map_err(|_| no_place("followers"))?;

@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use axum::Router;
 use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 
+use super::claim::Claim;
+use super::connections::{Connections, Visitor};
 use super::options::HttpOptions;
 use super::refusal::Refusal;
 use super::server::{HttpHandle, ListenError, accept};
@@ -16,8 +18,8 @@ use crate::metrics::{Counter, Gauge, Histogram, NodeMetrics, Registry, Unit};
 pub(crate) struct Front {
     pub(crate) options: HttpOptions,
     pub(crate) counters: HttpCounters,
-    /// Places for requests, for streams, and for bytes of bodies.
-    pub(crate) places: Places,
+    /// The connections, and the shares of their clients.
+    pub(crate) connections: Arc<Connections>,
     /// True once the server stops.
     pub(crate) stopping: watch::Receiver<bool>,
 }
@@ -38,7 +40,7 @@ impl Front {
         let (stop, stopping) = watch::channel(false);
         let patience = options.stop_patience;
         let front = Arc::new(Front {
-            places: Places::new(&options),
+            connections: Arc::new(Connections::new(&options)),
             options,
             counters,
             stopping,
@@ -49,33 +51,27 @@ impl Front {
     }
 }
 
-/// What bounds the memory that all clients together can take.
-pub(crate) struct Places {
-    pub(crate) requests: Semaphore,
-    pub(crate) streams: Arc<Semaphore>,
-    pub(crate) followers: Arc<Semaphore>,
-    pub(crate) body_bytes: Semaphore,
-}
-
-impl Places {
-    fn new(options: &HttpOptions) -> Self {
-        let places = |most: usize| Semaphore::new(most.clamp(1, Semaphore::MAX_PERMITS));
-        Self {
-            requests: places(options.requests_max),
-            streams: Arc::new(places(options.streams_max)),
-            followers: Arc::new(places(options.followers_max)),
-            body_bytes: places(options.bodies_bytes_max),
+impl Front {
+    /// The shares that a user's request draws on, on a connection that is the user's from then on.
+    pub(crate) fn claim_of(
+        &self,
+        user: &Arc<str>,
+        visitor: &Arc<Visitor>,
+    ) -> Result<Claim, Refusal> {
+        if !self.connections.trust(visitor, user) {
+            return Err(no_place("connections"));
         }
+        Ok(self.connections.claim_of_user(visitor, user))
     }
 }
 
 /// What "busy" suggests when a place is missing.
 const PLACE_RETRY_MS: u64 = 200;
 
-/// No place: try again later.
+/// No place, in the whole server or in the client's share: try again later.
 pub(crate) fn no_place(what: &str) -> Refusal {
     Refusal {
-        message: format!("the node serves as many {what} as it accepts"),
+        message: format!("the node serves as many {what} as it accepts of all, or of this client"),
         ..Refusal::busy(PLACE_RETRY_MS)
     }
 }
@@ -85,6 +81,7 @@ pub(crate) fn no_place(what: &str) -> Refusal {
 pub(crate) struct HttpCounters {
     pub(crate) connections: Gauge,
     pub(crate) connections_refused: Counter,
+    pub(crate) connections_evicted: Counter,
     pub(crate) received: Counter,
     pub(crate) sent: Counter,
     pub(crate) followers: Gauge,
@@ -100,6 +97,7 @@ impl HttpCounters {
         Self {
             connections: metrics.http_connections.clone(),
             connections_refused: metrics.http_connections_refused.clone(),
+            connections_evicted: metrics.http_connections_evicted.clone(),
             received: metrics.http_received.clone(),
             sent: metrics.http_sent.clone(),
             followers: metrics.http_followers.clone(),
@@ -133,6 +131,11 @@ impl HttpCounters {
             connections_refused: r.counter(
                 "tally_http_connections_refused_total",
                 "Connections of clients refused: too many, or no TLS.",
+                &[],
+            ),
+            connections_evicted: r.counter(
+                "tally_http_connections_evicted_total",
+                "Anonymous connections of clients ended to make room for others.",
                 &[],
             ),
             followers: r.gauge("tally_http_followers", "Clients that follow events.", &[]),

@@ -3,7 +3,7 @@
 //! It knows HTTP and JSON and nothing of how a node works: everything it serves comes through [`NodeService`].
 //!
 //! ```text
-//! listener ─► connection (TLS, limits) ─► router ─► tokens ─► routes ─► NodeService
+//! listener ─► connection (TLS, limits) ─► router ─► tokens, shares ─► routes ─► NodeService
 //!                                                      └────► stream ─►     │
 //!                                                               ▲           ▼
 //!                                                          Answers ◄──── Ticket::answer
@@ -11,11 +11,13 @@
 //! A start hands a [`Ticket`] to the service, and the service ends it with exactly one [`Answer`], from any thread, without
 //! blocking. A ticket that is dropped answers by itself, so nobody waits for ever.
 //!
-//! Modules in reading order: `service`, `ticket`, `options`, `server`, `connection`, `router`, `routes`, `stream`, `events`
+//! Modules in reading order: `service`, `ticket`, `options`, `share`, `claim`, `connections`, `server`, `connection`, `router`, `routes`, `stream`, `events`
 //! (server-sent), `followers`, `vault_tail` and `vault_pages` (where they come from).
 
 mod attachment_service;
+pub(crate) mod claim;
 pub(crate) mod connection;
+pub(crate) mod connections;
 pub(crate) mod contain;
 mod cut;
 pub(crate) mod events;
@@ -24,6 +26,7 @@ mod followers;
 pub(crate) mod front;
 mod input;
 mod line;
+mod line_place;
 mod network_view;
 mod options;
 mod patient;
@@ -39,6 +42,7 @@ pub(crate) mod router;
 pub(crate) mod routes;
 mod server;
 mod service;
+pub(crate) mod share;
 mod stream;
 mod taking;
 mod ticket;
@@ -47,13 +51,14 @@ mod tokens;
 mod transaction_view;
 mod turned_away;
 pub(crate) mod unread;
+mod user_shares;
 mod vault_pages;
 mod vault_tail;
 
 pub use attachment_service::AttachmentService;
 pub use followers::Followers;
 pub use network_view::network_view;
-pub use options::HttpOptions;
+pub use options::{AnonymousLimits, HttpOptions};
 pub use refusal::Refusal;
 pub use room::Room;
 pub use server::{HttpHandle, HttpServer, ListenError};

@@ -4,12 +4,75 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::share::{Resource, ShareLimits};
 use super::tokens::Tokens;
 use crate::users::{AuditLog, StartQuota, Users};
 
 /// So many bytes of a file have to move, up or down, in the time that a whole ordinary body has: whoever sends or takes less is no
 /// slow client but a stalled one.
 pub(super) const PROGRESS_BYTES: u64 = 64 << 10;
+
+/// Requests of anonymous clients at once, where only users may work: they log in and read the documentation.
+const ANONYMOUS_REQUESTS_MAX: usize = 256;
+/// The same of one address other than the machine's own.
+const ANONYMOUS_REQUESTS_PER_ADDRESS_MAX: usize = 64;
+/// Bytes of their bodies at once.
+const ANONYMOUS_BYTES_MAX: usize = 1 << 20;
+/// The same of one address other than the machine's own.
+const ANONYMOUS_BYTES_PER_ADDRESS_MAX: usize = 64 << 10;
+
+/// Bounds of clients that have shown no good token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AnonymousLimits {
+    /// Their connections at once. When there are as many, the one that has been idle longest ends for a new one.
+    pub connections_max: usize,
+    /// The same of one address, or of a network of 64 bits of IPv6. The machine's own addresses have no such bound.
+    pub connections_per_address_max: usize,
+    /// Whether the server works for them. Then all of them have three quarters of everything, and an address three quarters of that.
+    /// Otherwise they have a small budget for logging in.
+    pub may_work: bool,
+}
+
+impl Default for AnonymousLimits {
+    fn default() -> Self {
+        Self {
+            connections_max: 1_024,
+            connections_per_address_max: 128,
+            may_work: false,
+        }
+    }
+}
+
+impl AnonymousLimits {
+    /// The share of all of them together.
+    pub(super) fn of_all(&self, whole: ShareLimits) -> ShareLimits {
+        if self.may_work {
+            return whole.three_quarters();
+        }
+        Self::for_login(ANONYMOUS_REQUESTS_MAX, ANONYMOUS_BYTES_MAX)
+    }
+
+    /// The share of one address.
+    pub(super) fn of_address(&self, whole: ShareLimits) -> ShareLimits {
+        if self.may_work {
+            return whole.three_quarters().three_quarters();
+        }
+        Self::for_login(
+            ANONYMOUS_REQUESTS_PER_ADDRESS_MAX,
+            ANONYMOUS_BYTES_PER_ADDRESS_MAX,
+        )
+    }
+
+    fn for_login(requests: usize, bytes: usize) -> ShareLimits {
+        ShareLimits::unbounded()
+            .with(Resource::Requests, requests)
+            .with(Resource::Streams, 0)
+            .with(Resource::Followers, 0)
+            .with(Resource::Queries, 0)
+            .with(Resource::BodyBytes, bytes)
+            .large_bodies(0)
+    }
+}
 
 /// Settings of the API's server; every one has a bound that holds whatever clients do.
 #[derive(Clone, Debug)]
@@ -24,8 +87,10 @@ pub struct HttpOptions {
     pub users: Option<Arc<Users>>,
     /// Where it is written who did what.
     pub audit: Option<Arc<AuditLog>>,
-    /// Connections at once; further ones are closed at once.
+    /// Connections at once. When there are as many, an anonymous one ends for a new one; if users have all, the new one is closed.
     pub connections_max: usize,
+    /// Bounds of clients that have shown no good token.
+    pub anonymous: AnonymousLimits,
     /// For TLS to be agreed, for a request's head to arrive, and for a first request with a good token.
     pub head_timeout: Duration,
     /// For a client to read what waits to be written to it; then its connection is closed.
@@ -42,6 +107,8 @@ pub struct HttpOptions {
     pub followers_max: usize,
     /// Bytes of the vault's events in a second, for all followers together; beyond, they fall behind and catch up later.
     pub followers_bytes_per_s: u64,
+    /// Queries of the vault at once, over all connections; further ones are refused as busy.
+    pub queries_max: usize,
     /// Bytes of bodies in memory at once; further bodies wait their turn.
     pub bodies_bytes_max: usize,
     /// Requests at once on one HTTP/2 connection.
@@ -70,6 +137,7 @@ impl HttpOptions {
             users: None,
             audit: None,
             connections_max: 2_048,
+            anonymous: AnonymousLimits::default(),
             head_timeout: Duration::from_secs(10),
             write_patience: Duration::from_secs(60),
             body_timeout: Duration::from_secs(30),
@@ -78,6 +146,7 @@ impl HttpOptions {
             streams_max: 256,
             followers_max: 1_024,
             followers_bytes_per_s: 16 << 20,
+            queries_max: 8,
             bodies_bytes_max: 32 << 20,
             requests_per_connection_max: 1_024,
             start_quota: StartQuota::default(),

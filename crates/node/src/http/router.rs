@@ -10,13 +10,15 @@ use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::Method;
-use axum::middleware::{Next, from_fn_with_state};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post};
 use flow::FlowId;
 use tower::ServiceExt;
 
-use super::connection::{ClientAddress, Trust};
+use super::claim::Claim;
+use super::connection::ClientAddress;
+use super::connections::Visitor;
 use super::contain::contain;
 use super::front::{Front, no_place};
 use super::permits;
@@ -28,6 +30,7 @@ use super::routes::{
     reads, status, uploads, users, vault,
 };
 use super::service::NodeService;
+use super::share::Resource;
 use super::stream;
 use super::unread::discard;
 use super::vault_pages::VaultPages;
@@ -65,6 +68,10 @@ pub(super) struct User(pub(super) Arc<str>);
 /// What the audit log says that a change was about, beside its answer.
 #[derive(Clone, Debug)]
 pub(super) struct About(pub(super) String);
+
+/// The user that a change is about, for the audit log where the path does not say.
+#[derive(Clone, Debug)]
+pub(super) struct Subject(pub(super) String);
 
 /// All routes.
 pub(super) fn router(state: Arc<ApiState>) -> Router {
@@ -138,11 +145,15 @@ pub(super) fn router(state: Arc<ApiState>) -> Router {
         .route(paths::OPENAPI, get(description::openapi))
         .route(paths::LOGOUT, post(login::logout))
         .route_layer(from_fn_with_state(Arc::clone(&state), authenticate));
+    let without_token = Router::new()
+        .route(paths::LOGIN, post(login::login))
+        .route(paths::DOCS, get(description::page))
+        .route_layer(from_fn(anonymous));
     Router::new()
         .merge(with_token)
-        .route(paths::LOGIN, post(login::login))
+        .merge(without_token)
+        // Always answered: it takes no place.
         .route(paths::HEALTH, get(status::health))
-        .route(paths::DOCS, get(description::page))
         .fallback(no_such_path)
         .method_not_allowed_fallback(method_not_allowed)
         .with_state(state)
@@ -151,14 +162,6 @@ pub(super) fn router(state: Arc<ApiState>) -> Router {
 /// Answers one request, whatever happens while doing so.
 pub(crate) async fn respond(front: &Front, router: Router, request: Request<Body>) -> Response {
     let start = Instant::now();
-    let place = front.places.requests.try_acquire();
-    if place.is_err() && request.uri().path() != paths::HEALTH {
-        let response = no_place("requests").into_response();
-        front
-            .counters
-            .answered(response.status().as_u16(), start.elapsed());
-        return response;
-    }
     let response = match contain(router.oneshot(request)).await {
         Ok(Ok(response)) => response,
         Ok(Err(impossible)) => match impossible {},
@@ -179,24 +182,52 @@ async fn authenticate(
     next: Next,
 ) -> Result<Response, Refusal> {
     match let_in(&state, &request) {
-        Ok((caller, note)) => {
-            request
-                .extensions_mut()
-                .insert(User(Arc::clone(&caller.name)));
-            request.extensions_mut().insert(caller);
+        Ok((caller, claim, note)) => {
+            let place = claim.take(Resource::Requests);
+            let _place = place.ok_or_else(|| no_place("requests"))?;
+            let extensions = request.extensions_mut();
+            extensions.insert(User(Arc::clone(&caller.name)));
+            extensions.insert(caller);
+            extensions.insert(claim);
             let response = next.run(request).await;
             if let Some(mut note) = note {
                 if let Some(About(text)) = response.extensions().get() {
                     note.about(text.clone());
+                }
+                if let Some(Subject(user)) = response.extensions().get() {
+                    note.of(user);
                 }
                 note.end(refused_with(&response).as_deref());
             }
             Ok(response)
         }
         Err(refusal) => {
-            discard(request.into_body()).await;
+            discard_unwanted(request).await;
             Err(refusal)
         }
+    }
+}
+
+/// Gives a request without a token its place among those of anonymous clients.
+async fn anonymous(mut request: Request, next: Next) -> Result<Response, Refusal> {
+    let claim = visitor(&request)?.claim();
+    let place = claim.take(Resource::Requests);
+    let _place = place.ok_or_else(|| no_place("requests without a token"))?;
+    request.extensions_mut().insert(claim);
+    Ok(next.run(request).await)
+}
+
+/// The connection that a request came on.
+pub(crate) fn visitor(request: &Request) -> Result<&Arc<Visitor>, Refusal> {
+    let found = request.extensions().get::<Arc<Visitor>>();
+    found.ok_or_else(|| Refusal::listed(&INTERNAL, "the request came on no connection"))
+}
+
+/// Reads and throws away the body of a request that is refused, if its address has a place for that.
+async fn discard_unwanted(request: Request) {
+    let claim = visitor(&request).ok().map(|visitor| visitor.claim());
+    if let Some(_place) = claim.and_then(|claim| claim.take(Resource::Requests)) {
+        discard(request.into_body()).await;
     }
 }
 
@@ -209,19 +240,20 @@ fn refused_with(response: &Response) -> Option<Cow<'static, str>> {
     Some(code.map_or(Cow::Borrowed(INTERNAL.code), |code| code.0.clone()))
 }
 
-/// Who calls, if they may, and the line of the audit log that the answer ends.
-fn let_in(state: &ApiState, request: &Request) -> Result<(Caller, Option<AuditNote>), Refusal> {
+/// Returns the caller, if the caller may do this, with its claim and the line of the audit log that the answer ends.
+fn let_in(
+    state: &ApiState,
+    request: &Request,
+) -> Result<(Caller, Claim, Option<AuditNote>), Refusal> {
     let users = state.options.users.as_deref();
     let caller = state.options.tokens.caller(request.headers(), users)?;
-    if let Some(trust) = request.extensions().get::<Trust>() {
-        trust.earn();
-    }
+    let claim = state.front.claim_of(&caller.name, visitor(request)?)?;
     let path = request.extensions().get::<MatchedPath>().cloned();
     let path = path.as_ref().map_or("", MatchedPath::as_str);
     let allowed = permits::check(&caller, request.method(), path);
     let note = note(state, &caller, request, path, allowed.is_err());
     match allowed {
-        Ok(()) => Ok((caller, note)),
+        Ok(()) => Ok((caller, claim, note)),
         Err(refusal) => {
             if let Some(note) = note {
                 note.end(Some(&refusal.code));
@@ -255,7 +287,20 @@ fn note(
     let action = format!("{} {}", request.method(), request.uri().path());
     let action: String = action.chars().take(512).collect();
     let line = AuditLine::new(Arc::clone(&caller.name), address.and_then(|a| a.0), &action);
-    Some(AuditNote::new(audit, line))
+    let mut note = AuditNote::new(audit, line);
+    if [paths::USER, paths::USER_TOKENS].contains(&path)
+        && let Some(user) = segment_of(path, request.uri().path(), "{user}")
+    {
+        note.of(user);
+    }
+    Some(note)
+}
+
+/// The segment of a path that stands where its template has a name.
+fn segment_of<'a>(template: &str, path: &'a str, name: &str) -> Option<&'a str> {
+    let mut segments = template.split('/').zip(path.split('/'));
+    let found = segments.find(|(segment, _)| *segment == name);
+    found.map(|(_, segment)| segment)
 }
 
 impl ApiState {
@@ -278,12 +323,12 @@ impl ApiState {
 
 pub(crate) async fn no_such_path(request: Request) -> Refusal {
     let text = format!("nothing is at {}", request.uri().path());
-    discard(request.into_body()).await;
+    discard_unwanted(request).await;
     Refusal::listed(&NO_SUCH_PATH, text)
 }
 
 pub(crate) async fn method_not_allowed(request: Request) -> Refusal {
     let text = format!("{} has no {}", request.uri().path(), request.method());
-    discard(request.into_body()).await;
+    discard_unwanted(request).await;
     Refusal::listed(&METHOD_NOT_ALLOWED, text)
 }

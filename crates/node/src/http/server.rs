@@ -11,6 +11,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
 use super::connection::serve;
+use super::connections::Admitted;
 use super::front::{Front, HttpCounters};
 use super::options::HttpOptions;
 use super::randomness::Randomness;
@@ -23,6 +24,9 @@ use crate::users::StartRates;
 
 /// After an accept that failed (most often: no file descriptors left).
 const REST_AFTER_FAULT: Duration = Duration::from_millis(50);
+
+/// Connections that end for others and are still open: beyond, no further ones are accepted.
+const ENDING_MAX: usize = 64;
 
 /// The address cannot be listened on.
 #[derive(Debug, thiserror::Error)]
@@ -130,26 +134,32 @@ impl Drop for HttpHandle {
 
 /// Accepts until the server stops, then waits for the connections. Aborting it ends them all.
 pub(super) async fn accept(listener: TcpListener, front: Arc<Front>, router: Router) {
-    let places = Arc::new(Semaphore::new(
-        front.options.connections_max.min(Semaphore::MAX_PERMITS),
-    ));
+    let most = front.options.connections_max.saturating_add(ENDING_MAX);
+    let tasks = Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)));
     let mut stopping = front.stopping.clone();
     let mut connections = JoinSet::new();
     loop {
-        let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
+        let next = async {
+            let task = Arc::clone(&tasks).acquire_owned().await;
+            (task, listener.accept().await)
+        };
+        let (task, accepted) = tokio::select! {
+            next = next => next,
             Some(_) = connections.join_next() => continue,
             _ = stopping.wait_for(|stopping| *stopping) => break,
         };
-        let tcp = match accepted {
-            Ok((tcp, _)) => tcp,
+        let client = match accepted {
+            Ok(client) => client,
             Err(error) => {
                 tracing::warn!(%error, "a client's connection could not be accepted");
+                if front.connections.shed() {
+                    front.counters.connections_evicted.increment();
+                }
                 tokio::time::sleep(REST_AFTER_FAULT).await;
                 continue;
             }
         };
-        let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+        let Some(Admitted { place, evicted }) = front.connections.admit(client.1.ip()) else {
             front.counters.connections_refused.increment();
             tracing::debug!(
                 most = front.options.connections_max,
@@ -157,13 +167,16 @@ pub(super) async fn accept(listener: TcpListener, front: Arc<Front>, router: Rou
             );
             continue;
         };
+        if evicted {
+            front.counters.connections_evicted.increment();
+        }
         let (front, router) = (Arc::clone(&front), router.clone());
         connections.spawn(async move {
             let gauge = front.counters.connections.clone();
             gauge.increment();
             let _leaving = scopeguard(move || gauge.decrement());
-            serve(front, router, tcp).await;
-            drop(place);
+            serve(front, router, client, place).await;
+            drop(task);
         });
     }
     drop(listener);

@@ -11,6 +11,7 @@
 //! - Answers that have arrived go out before further starts are read, so that what was accepted never waits behind what is refused.
 //! - Starts for which the node has no room are answered here, from a prepared line, and leave nothing behind.
 //! - At most `stream_outstanding_max` starts are outstanding; what a stream holds in memory follows from that.
+//! - A line longer than 64 KiB takes a place among the large bodies.
 
 use std::collections::{HashSet, VecDeque};
 use std::convert::Infallible;
@@ -33,19 +34,21 @@ use bytes::BytesMut;
 use flow::FlowId;
 use hyper::body::Frame;
 use serde::Deserialize;
-use tokio::sync::OwnedSemaphorePermit;
 
+use super::claim::Claim;
 use super::connection::ClientAddress;
 use super::contain;
 use super::front::no_place;
 use super::input::Input;
 use super::line::write_answer;
+use super::line_place::LinePlace;
 use super::quotas::limited;
 use super::refusal::Refusal;
 use super::room::Room;
 use super::router::ApiState;
 use super::routes::parameters::{checked_client_id, from_json};
 use super::service::{Answer, StartRequest};
+use super::share::{Held, Resource};
 use super::ticket::{Answers, Arrived, Ticket};
 use super::turned_away::TurnedAway;
 use crate::users::{AuditLine, Caller};
@@ -58,16 +61,16 @@ pub(super) async fn open(
     State(state): State<Arc<ApiState>>,
     Extension(caller): Extension<Caller>,
     Extension(address): Extension<ClientAddress>,
+    Extension(claim): Extension<Claim>,
     body: Body,
 ) -> Result<Response, Refusal> {
-    let place = Arc::clone(&state.places.streams)
-        .try_acquire_owned()
-        .map_err(|_| no_place("streams"))?;
+    let place = claim.take(Resource::Streams);
+    let place = place.ok_or_else(|| no_place("streams"))?;
     let mut response = Response::new(Body::new(StreamBody::new(
         state,
         (caller, address),
         body,
-        place,
+        (claim, place),
     )));
     let headers = response.headers_mut();
     headers.insert(
@@ -85,6 +88,7 @@ struct StreamBody {
     address: ClientAddress,
     body: Body,
     input: Input,
+    line: LinePlace,
     input_ended: bool,
     /// The connection broke: what was started is answered to nobody.
     client_gone: bool,
@@ -97,7 +101,7 @@ struct StreamBody {
     limited: TurnedAway,
     out: BytesMut,
     stopping: Pin<Box<dyn Future<Output = ()> + Send>>,
-    _place: OwnedSemaphorePermit,
+    _place: Held,
 }
 
 /// A start that came in.
@@ -126,7 +130,7 @@ impl StreamBody {
         state: Arc<ApiState>,
         (caller, address): (Caller, ClientAddress),
         body: Body,
-        place: OwnedSemaphorePermit,
+        (claim, place): (Claim, Held),
     ) -> Self {
         state.metrics.http_streams.increment();
         let mut stopping = state.stopping.clone();
@@ -136,6 +140,7 @@ impl StreamBody {
             address,
             body,
             input: Input::default(),
+            line: LinePlace::new(claim),
             input_ended: false,
             client_gone: false,
             answers: Arc::default(),
@@ -183,6 +188,10 @@ impl StreamBody {
                 );
                 self.refuse(None, Refusal::listed(&BODY_TOO_LARGE, text));
                 self.input_ended = true;
+                return;
+            }
+            // A line that goes on and on is taken in only as far as there is memory for it.
+            if self.line.poll_covers(self.input.waiting(), cx).is_pending() {
                 return;
             }
             match Pin::new(&mut self.body).poll_frame(cx) {

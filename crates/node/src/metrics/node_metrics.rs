@@ -155,6 +155,7 @@ node_metrics! {
 
     http_connections: Gauge = "tally_http_connections", "Connections of clients.";
     http_connections_refused: Counter = "tally_http_connections_refused_total", "Connections of clients refused: too many, or no TLS.";
+    http_connections_evicted: Counter = "tally_http_connections_evicted_total", "Anonymous connections of clients ended to make room for others.";
     http_received: Counter = "tally_http_bytes_total" ["direction" "in"], "Bytes of clients' connections, TLS included.";
     http_sent: Counter = "tally_http_bytes_total" ["direction" "out"], "Bytes of clients' connections, TLS included.";
     http_streams: Gauge = "tally_http_streams", "Streams of clients.";

@@ -321,7 +321,9 @@ async fn hundreds_of_connections_are_kept_and_served_side_by_side() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn requests_that_nobody_waits_for_leave_nothing_behind() {
-    let fixture = Fixture::with(|options| options.requests_max = CLIENTS).await;
+    // Of which one user has three quarters.
+    let requests_max = 4 * CLIENTS.div_ceil(3);
+    let fixture = Fixture::with(|options| options.requests_max = requests_max).await;
     let mut waiting = Vec::new();
     for client in 0..CLIENTS {
         let mut tls = fixture.connect().await;

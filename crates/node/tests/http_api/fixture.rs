@@ -102,6 +102,15 @@ impl Fixture {
         self.client_with(|_| {})
     }
 
+    /// A client with another token.
+    pub fn client_of(&self, token: &str) -> Client {
+        let endpoint = Endpoint {
+            token: token.into(),
+            ..self.endpoint()
+        };
+        Client::with_limits(endpoint, Limits::default()).expect("a good endpoint")
+    }
+
     pub fn client_with(&self, adjust: impl FnOnce(&mut Limits)) -> Client {
         let mut limits = Limits::default();
         adjust(&mut limits);

@@ -1,10 +1,17 @@
 //! What clients may not do, and what it does to others: nothing.
 
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use api::{StartFlow, Wait};
+use hyper::Request;
+use hyper::body::Frame;
+use hyper::client::conn::http2;
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio_rustls::client::TlsStream;
 
 use crate::fixture::{Fixture, NAME, TOKEN, until};
 
@@ -61,7 +68,10 @@ async fn a_body_that_does_not_come_is_not_waited_for() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn too_many_connections_and_too_large_heads() {
     let fixture = Fixture::with(|options| options.connections_max = 2).await;
-    let (first, _second) = (fixture.connect().await, fixture.connect().await);
+    // Two of users, who have them all; nothing is ended for a third.
+    let (first, second) = (fixture.client(), fixture.client_of("bob's"));
+    first.node().await.expect("there is a place");
+    second.node().await.expect("there is a place");
     closed(
         TcpStream::connect(fixture.server.address())
             .await
@@ -69,9 +79,9 @@ async fn too_many_connections_and_too_large_heads() {
     )
     .await;
     assert_eq!(fixture.metrics.http_connections_refused.get(), 1);
-    drop(first);
+    drop((first, second));
     until("there is a place again", || {
-        fixture.metrics.http_connections.get() == 1
+        fixture.metrics.http_connections.get() == 0
     })
     .await;
     let long = format!("x: {}\r\n", "y".repeat(200_000));
@@ -153,6 +163,144 @@ async fn bodies_wait_for_their_place_in_memory() {
         .expect("sent");
     let text = String::from_utf8(closed(tls).await).expect("text");
     assert!(text.starts_with("HTTP/1.1 200"), "{text}");
+}
+
+/// Sends the head of a request that announces a body, and nothing of the body.
+async fn announce(
+    fixture: &Fixture,
+    path: &str,
+    headers: &str,
+    length: usize,
+) -> TlsStream<TcpStream> {
+    let mut tls = fixture.connect().await;
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nhost: {NAME}\r\n{headers}content-length: {length}\r\n\r\n"
+    );
+    tls.write_all(head.as_bytes()).await.expect("sent");
+    tls
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn announced_bodies_hold_no_memory() {
+    let fixture = Fixture::with(|options| {
+        options.bodies_bytes_max = 8 << 20;
+        options.body_bytes_max = 1 << 20;
+    })
+    .await;
+    let client = fixture.client();
+    let token = format!("authorization: Bearer {TOKEN}\r\n");
+    // The path, further headers, the announced length: many times what all bodies together may have.
+    for (path, headers, length) in [
+        ("/v1/login", "", 1 << 20),
+        ("/v1/login", "", 16_000),
+        ("/v1/flows", "", 1 << 20),
+        ("/v1/flows", token.as_str(), 1 << 20),
+    ] {
+        let mut silent = Vec::new();
+        for _ in 0..32 {
+            silent.push(announce(&fixture, path, headers, length).await);
+        }
+        let start = StartFlow::new("echo", &"x".repeat(500_000)).expect("JSON");
+        let started = tokio::time::timeout(Duration::from_secs(20), client.start(&start)).await;
+        started.expect("not held up").expect("done");
+        drop(silent);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_http2_connection_of_silent_logins_stops_nothing() {
+    let fixture = Fixture::new().await;
+    let tls = fixture.connect_with(&[b"h2"]).await;
+    let (mut sender, connection) = http2::Builder::new(TokioExecutor::new())
+        .handshake(TokioIo::new(tls))
+        .await
+        .expect("HTTP/2");
+    tokio::spawn(connection);
+    let mut answers = Vec::new();
+    for length in [1 << 20, 16_000].repeat(32) {
+        sender.ready().await.expect("room for a stream");
+        let request = Request::post(format!("https://{NAME}/v1/login"))
+            .header("content-length", length)
+            .body(Silent)
+            .expect("a request");
+        answers.push(tokio::spawn(sender.send_request(request)));
+    }
+    let client = fixture.client();
+    let start = StartFlow::new("echo", &1).expect("JSON");
+    let started = tokio::time::timeout(Duration::from_secs(20), client.start(&start)).await;
+    started.expect("not held up").expect("done");
+    // What announces too much is refused without waiting for it.
+    let answer = answers.swap_remove(0).await.expect("no panic");
+    assert_eq!(answer.expect("an answer").status(), 413);
+}
+
+/// A body of which nothing comes.
+struct Silent;
+
+impl hyper::body::Body for Silent {
+    type Data = hyper::body::Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
+        Poll::Pending
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn silent_connections_make_room_for_clients() {
+    let fixture = Fixture::with(|options| {
+        options.connections_max = 8;
+        options.head_timeout = Duration::from_secs(3_600);
+    })
+    .await;
+    let client = fixture.client();
+    client.node().await.expect("there is a place");
+    let address = fixture.server.address();
+    let mut silent = Vec::new();
+    for _ in 0..40 {
+        silent.push(TcpStream::connect(address).await.expect("it listens"));
+    }
+    // A new client gets in, and the one that was there stays.
+    fixture.client_of("bob's").node().await.expect("room");
+    client.node().await.expect("still there");
+    let evicted = fixture.metrics.http_connections_evicted.get();
+    assert!((30..=41).contains(&evicted), "{evicted}");
+    assert_eq!(fixture.metrics.http_connections_refused.get(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_user_leaves_places_to_others() {
+    let fixture = Fixture::with(|options| {
+        options.requests_max = 8;
+        options.streams_max = 4;
+    })
+    .await;
+    let (ann, bob) = (fixture.client(), fixture.client_of("bob's"));
+    let streams: Vec<_> = (0..4).map(|_| ann.stream()).collect();
+    for (n, stream) in streams.iter().enumerate() {
+        let opened = stream.open().await;
+        assert_eq!(opened.is_ok(), n < 3, "{n}");
+    }
+    bob.stream().open().await.expect("a place is left");
+    let start = StartFlow::new("hold", &1).expect("JSON");
+    let waiting: Vec<_> = (0..6)
+        .map(|_| {
+            let (ann, start) = (ann.clone(), start.clone());
+            tokio::spawn(async move { ann.start(&start).await })
+        })
+        .collect();
+    until("all wait", || fixture.fake.held() == 6).await;
+    let error = ann.node().await.expect_err("her share is used up");
+    assert_eq!(error.code(), "node.busy");
+    bob.node().await.expect("a place is left");
+    fixture.fake.release();
+    for task in waiting {
+        task.await.expect("no panic").expect("done");
+    }
+    drop(streams);
 }
 
 /// 64 single calls outstanding on one connection; prints what one costs.

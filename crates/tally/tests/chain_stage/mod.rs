@@ -105,7 +105,7 @@ impl Chain {
         ChainClient::new(self.endpoint(at)).expect("a client")
     }
 
-    fn endpoint(&self, at: usize) -> Endpoint {
+    pub fn endpoint(&self, at: usize) -> Endpoint {
         let dir = self.dir(at);
         let read = |file: &str| std::fs::read_to_string(dir.join(file)).expect(file);
         let config: toml::Table = read("chain.toml").parse().expect("TOML");

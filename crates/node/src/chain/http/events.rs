@@ -7,6 +7,7 @@ use api::chain::events::{
     TransactionLeft,
 };
 use api::codes::NODE_STOPPING;
+use axum::Extension;
 use axum::body::Bytes;
 use axum::extract::State;
 use chain::core::Notice;
@@ -14,14 +15,23 @@ use tokio::sync::broadcast::error::RecvError;
 
 use super::{Answered, Api};
 use crate::http::Refusal;
+use crate::http::claim::Claim;
+use crate::http::connections::Visitor;
 use crate::http::events::{cut, event, open, slow};
 
 /// `GET /v1/chain/events`
-pub(super) async fn follow(State(api): State<Arc<Api>>) -> Answered {
+pub(super) async fn follow(
+    State(api): State<Arc<Api>>,
+    Extension(claim): Extension<Claim>,
+    Extension(visitor): Extension<Arc<Visitor>>,
+) -> Answered {
     let mut notices = api.shared.notices.subscribe();
     // Asked after following began, so that nothing falls in between; a block may be told twice.
     let status = event(STATUS, None, &api.chain_status().await?);
-    open(&api.front, move |sink| async move {
+    // As long as it is followed the connection is in use, and not ended for others.
+    let in_flight = visitor.begin();
+    open(&api.front, &claim, move |sink| async move {
+        let _in_flight = in_flight;
         if let Err(last) = sink.send(status).await {
             return last;
         }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use api::chain::{
     BundlerList, ForgersView, ForgingView, RatesView, StartBundler, StartForging, codes,
 };
-use axum::body::Body;
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
@@ -19,6 +18,7 @@ use super::reads::failed;
 use super::{Answered, Api, json};
 use crate::chain::{account_of, looks};
 use crate::http::Refusal;
+use crate::http::claim::ClaimedBody;
 use crate::http::routes::parameters::{parsed, query, segment};
 
 /// Forgers that are shown when the request does not say how many.
@@ -41,7 +41,7 @@ fn core_height(core: &chain::core::Core<crate::chain::shared::Store>) -> u32 {
 }
 
 /// `POST /v1/chain/forging`
-pub(super) async fn start(State(api): State<Arc<Api>>, body: Body) -> Answered {
+pub(super) async fn start(State(api): State<Arc<Api>>, body: ClaimedBody) -> Answered {
     let start: StartForging = api.body(body).await?;
     let key = key(start.seed.as_deref(), start.passphrase.as_deref())?;
     let account = account_of(&key).to_string();
@@ -93,7 +93,7 @@ pub(super) async fn bundlers(State(api): State<Arc<Api>>) -> Answered {
 }
 
 /// `POST /v1/chain/bundlers`
-pub(super) async fn start_bundler(State(api): State<Arc<Api>>, body: Body) -> Answered {
+pub(super) async fn start_bundler(State(api): State<Arc<Api>>, body: ClaimedBody) -> Answered {
     let start: StartBundler = api.body(body).await?;
     let key = key(start.seed.as_deref(), start.passphrase.as_deref())?;
     let child = ChainId(start.chain);

@@ -16,7 +16,7 @@ use std::time::Instant;
 use api::chain::paths;
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, Request, State};
-use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post};
 use axum::{Json, Router};
@@ -27,9 +27,9 @@ use super::clock::unix_ms;
 use super::config::ChainConfig;
 use super::reads::StateHashes;
 use super::shared::Shared;
-use crate::http::connection::Trust;
-use crate::http::front::Front;
-use crate::http::router::{method_not_allowed, no_such_path};
+use crate::http::front::{Front, no_place};
+use crate::http::router::{method_not_allowed, no_such_path, visitor};
+use crate::http::share::Resource;
 use crate::http::unread::discard;
 use crate::http::{HttpHandle, HttpOptions, ListenError, Refusal};
 
@@ -132,16 +132,32 @@ fn router(api: Arc<Api>) -> Router {
         .method_not_allowed_fallback(method_not_allowed)
         // Bodies are read by `parameters::whole`, which has limits of its own.
         .layer(DefaultBodyLimit::disable())
-        .layer(from_fn(trusted))
+        .layer(from_fn_with_state(Arc::clone(&api), placed))
         .with_state(api)
 }
 
-/// Reading and submitting need no token: a connection that carries a request is one that is used.
-async fn trusted(request: Request, next: Next) -> Response {
-    if let Some(trust) = request.extensions().get::<Trust>() {
-        trust.earn();
+/// Gives a request its place: of its operator if it carries a good token, else among those of anonymous clients, who may read and
+/// submit. `/health` is always answered.
+async fn placed(
+    State(api): State<Arc<Api>>,
+    mut request: Request,
+    next: Next,
+) -> Result<Response, Refusal> {
+    let visitor = Arc::clone(visitor(&request)?);
+    // A connection that carries a request is one that is used.
+    visitor.earn();
+    if request.uri().path() == api::paths::HEALTH {
+        return Ok(next.run(request).await);
     }
-    next.run(request).await
+    let caller = api.front.options.tokens.caller(request.headers(), None);
+    let claim = match caller {
+        Ok(caller) => api.front.claim_of(&caller.name, &visitor)?,
+        Err(_) => visitor.claim(),
+    };
+    let place = claim.take(Resource::Requests);
+    let _place = place.ok_or_else(|| no_place("requests"))?;
+    request.extensions_mut().insert(claim);
+    Ok(next.run(request).await)
 }
 
 /// Lets operators in, and nobody else.

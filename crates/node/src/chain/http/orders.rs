@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use api::chain::{ChainPeer, ChainPeers, Done, NewBan, PopOff, Prune, Snapshot, Trust, codes};
-use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -15,6 +14,7 @@ use primitives::{Hash, hex};
 
 use super::{Answered, Api, json};
 use crate::http::Refusal;
+use crate::http::claim::ClaimedBody;
 use crate::http::routes::parameters::{parsed, segment};
 
 /// How long a peer is kept away at most: a year.
@@ -59,7 +59,7 @@ fn peer_view(peer: PeerView) -> ChainPeer {
 pub(super) async fn ban(
     State(api): State<Arc<Api>>,
     name: Result<Path<String>, PathRejection>,
-    body: Body,
+    body: ClaimedBody,
 ) -> Answered {
     let peer = api.known_peer(&segment(name)?)?;
     let ban: NewBan = api.body(body).await?;
@@ -88,7 +88,7 @@ fn not_sent(error: SendError) -> Refusal {
 }
 
 /// `POST /v1/chain/orders/pop-off`
-pub(super) async fn pop_off(State(api): State<Arc<Api>>, body: Body) -> Answered {
+pub(super) async fn pop_off(State(api): State<Arc<Api>>, body: ClaimedBody) -> Answered {
     let PopOff { height } = api.body(body).await?;
     let order = api.shared.order(|ticket| Event::PopOff { ticket, height });
     done(order.await?)
@@ -104,7 +104,7 @@ pub(super) async fn clear_pool(State(api): State<Arc<Api>>) -> Answered {
 }
 
 /// `POST /v1/chain/orders/prune`
-pub(super) async fn prune(State(api): State<Arc<Api>>, body: Body) -> Answered {
+pub(super) async fn prune(State(api): State<Arc<Api>>, body: ClaimedBody) -> Answered {
     let Prune { keep_blocks } = api.body(body).await?;
     let order = api.shared.order(|ticket| Event::Prune {
         ticket,
@@ -114,7 +114,7 @@ pub(super) async fn prune(State(api): State<Arc<Api>>, body: Body) -> Answered {
 }
 
 /// `POST /v1/chain/orders/trust`
-pub(super) async fn trust(State(api): State<Arc<Api>>, body: Body) -> Answered {
+pub(super) async fn trust(State(api): State<Arc<Api>>, body: ClaimedBody) -> Answered {
     let Trust { height, hash } = api.body(body).await?;
     let hash: Hash = parsed("hash", &hash)?;
     let order = api.shared.order(|ticket| Event::Trust {
@@ -126,7 +126,7 @@ pub(super) async fn trust(State(api): State<Arc<Api>>, body: Body) -> Answered {
 }
 
 /// `POST /v1/chain/orders/snapshot`
-pub(super) async fn snapshot(State(api): State<Arc<Api>>, body: Body) -> Answered {
+pub(super) async fn snapshot(State(api): State<Arc<Api>>, body: ClaimedBody) -> Answered {
     let Snapshot { name } = api.body(body).await?;
     let refused = |text: String| Refusal::listed(&codes::SNAPSHOT_FAILED, text);
     let good = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';

@@ -2,7 +2,6 @@
 
 use api::chain::{BodyDetail, codes};
 use api::codes::BAD_PARAMETER;
-use axum::body::Body;
 use chain::state::rows::Place;
 use chain::{AccountId, ChainId};
 use primitives::{Hash, KeyPair, Scheme};
@@ -12,6 +11,7 @@ use serde::de::DeserializeOwned;
 use super::Api;
 use crate::chain::reads::BlockName;
 use crate::http::Refusal;
+use crate::http::claim::ClaimedBody;
 use crate::http::routes::parameters::{from_json, parsed, whole};
 
 /// `?before=&from=&limit=&transactions=`
@@ -89,7 +89,7 @@ impl Api {
     }
 
     /// A body as JSON of a certain shape.
-    pub(super) async fn body<T: DeserializeOwned>(&self, body: Body) -> Result<T, Refusal> {
+    pub(super) async fn body<T: DeserializeOwned>(&self, body: ClaimedBody) -> Result<T, Refusal> {
         let (bytes, _place) = whole(body, &self.front).await?;
         from_json(&bytes)
     }

@@ -6,7 +6,6 @@ use api::chain::{
     Prepare, Prepared, SUBMIT_BATCH_MAX, SignAndSend, Submit, SubmitBatch, SubmitBatchAnswer,
     Submitted, codes,
 };
-use axum::body::Body;
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::http::HeaderMap;
@@ -22,13 +21,14 @@ use crate::chain::looks;
 use crate::chain::submit::{Wish, answered, refused};
 use crate::chain::views::view_of;
 use crate::http::Refusal;
+use crate::http::claim::ClaimedBody;
 use crate::http::routes::parameters::{parsed, query, segment, whole};
 
 /// The media type of transactions as bytes, one after another.
 const OCTETS: &[u8] = b"application/octet-stream";
 
 /// `POST /v1/chain/transactions`
-pub(super) async fn submit(State(api): State<Arc<Api>>, body: Body) -> Answered {
+pub(super) async fn submit(State(api): State<Arc<Api>>, body: ClaimedBody) -> Answered {
     let submit: Submit = api.body(body).await?;
     let transaction = of_hex(&submit.transaction).map_err(refused)?;
     json(&api.submit_one(transaction).await?)
@@ -38,7 +38,7 @@ pub(super) async fn submit(State(api): State<Arc<Api>>, body: Body) -> Answered 
 pub(super) async fn submit_batch(
     State(api): State<Arc<Api>>,
     headers: HeaderMap,
-    body: Body,
+    body: ClaimedBody,
 ) -> Answered {
     let kind = headers.get(CONTENT_TYPE).map(|kind| kind.as_bytes());
     let decoded = if kind.is_some_and(|kind| kind.starts_with(OCTETS)) {
@@ -129,7 +129,7 @@ pub(super) async fn unconfirmed(
 }
 
 /// `POST /v1/chain/prepare`
-pub(super) async fn prepare(State(api): State<Arc<Api>>, body: Body) -> Answered {
+pub(super) async fn prepare(State(api): State<Arc<Api>>, body: ClaimedBody) -> Answered {
     let prepare: Prepare = api.body(body).await?;
     let wish = Wish::of(&api.shared, prepare)?;
     let transaction = wish.transaction(&api.shared).await?;
@@ -148,7 +148,7 @@ pub(super) async fn prepare(State(api): State<Arc<Api>>, body: Body) -> Answered
 }
 
 /// `POST /v1/chain/sign-and-send`
-pub(super) async fn sign_and_send(State(api): State<Arc<Api>>, body: Body) -> Answered {
+pub(super) async fn sign_and_send(State(api): State<Arc<Api>>, body: ClaimedBody) -> Answered {
     let send: SignAndSend = api.body(body).await?;
     if !api.config.api.allow_server_signing {
         let text = "this node does not sign for its clients";

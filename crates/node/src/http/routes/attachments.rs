@@ -18,7 +18,7 @@ use axum::response::{IntoResponse, Response};
 use primitives::Hash;
 use serde::Deserialize;
 
-use super::parameters::{from_json, parsed, query, segment, whole};
+use super::parameters::{ClaimedBody, from_json, parsed, query, segment, whole};
 use super::receive::receive;
 use super::{Answered, json};
 use crate::http::cut::Cut;
@@ -177,7 +177,7 @@ pub(in crate::http) async fn change(
     State(state): State<Arc<ApiState>>,
     Extension(caller): Extension<Caller>,
     hash: Result<Path<String>, PathRejection>,
-    body: Body,
+    body: ClaimedBody,
 ) -> Answered {
     let hash = named(hash)?;
     let change: AttachmentChange = {

@@ -6,14 +6,13 @@ use std::sync::Arc;
 use api::codes::BAD_BATCH;
 use api::{BATCH_STARTS_MAX, BatchAnswer, BatchAnswers, StartBatch, StartFlow, Wait};
 use axum::Extension;
-use axum::body::Body;
 use axum::extract::State;
 use axum::http::StatusCode;
 use flow::FlowId;
 use tokio::time::{Instant, timeout_at};
 
 use super::flows::{outcome, where_it_stands};
-use super::parameters::{checked_client_id, from_json, patience, whole};
+use super::parameters::{ClaimedBody, checked_client_id, from_json, patience, whole};
 use super::{Answered, json};
 use crate::http::connection::ClientAddress;
 use crate::http::refusal::Refusal;
@@ -51,7 +50,7 @@ pub(in crate::http) async fn start(
     State(state): State<Arc<ApiState>>,
     Extension(caller): Extension<Caller>,
     Extension(address): Extension<ClientAddress>,
-    body: Body,
+    body: ClaimedBody,
 ) -> Answered {
     let (body, _place) = whole(body, &state).await?;
     let batch: StartBatch = from_json(&body)?;

@@ -5,13 +5,12 @@ use std::sync::Arc;
 use api::codes::BAD_PARAMETER;
 use api::{ConsentChange, NewUpgrade, NotaryChanges};
 use axum::Extension;
-use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use primitives::Hash;
 
-use super::parameters::{from_json, parsed, whole};
+use super::parameters::{ClaimedBody, from_json, parsed, whole};
 use super::{Answered, json};
 use crate::http::refusal::Refusal;
 use crate::http::router::{About, ApiState};
@@ -34,7 +33,7 @@ pub(in crate::http) async fn list(
 pub(in crate::http) async fn change(
     State(state): State<Arc<ApiState>>,
     Extension(caller): Extension<Caller>,
-    body: Body,
+    body: ClaimedBody,
 ) -> Answered {
     let ConsentChange { notary_changes } = {
         let (body, _place) = whole(body, &state).await?;
@@ -53,7 +52,7 @@ pub(in crate::http) async fn change(
 pub(in crate::http) async fn authorise(
     State(state): State<Arc<ApiState>>,
     Extension(caller): Extension<Caller>,
-    body: Body,
+    body: ClaimedBody,
 ) -> Answered {
     let NewUpgrade { from, to } = {
         let (body, _place) = whole(body, &state).await?;

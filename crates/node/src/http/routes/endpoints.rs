@@ -5,7 +5,6 @@ use std::sync::Arc;
 use api::codes::{BAD_CLIENT_ID, BAD_PARAMETER};
 use api::{StartFlow, Wait};
 use axum::Extension;
-use axum::body::{Body, HttpBody};
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::http::HeaderMap;
@@ -14,11 +13,10 @@ use serde_json::value::RawValue;
 
 use super::Answered;
 use super::flows::started;
-use super::parameters::{checked_client_id, from_json, query, segment, whole};
+use super::parameters::{ClaimedBody, checked_client_id, from_json, query, segment, whole};
 use crate::http::connection::ClientAddress;
 use crate::http::refusal::Refusal;
 use crate::http::router::ApiState;
-use crate::http::unread::discard;
 use crate::users::Caller;
 
 /// The header that means what `client_id` means.
@@ -44,21 +42,21 @@ pub(in crate::http) async fn start(
     headers: HeaderMap,
     name: Result<Path<String>, PathRejection>,
     parameters: Result<Query<StartQuery>, QueryRejection>,
-    body: Body,
+    body: ClaimedBody,
 ) -> Answered {
     let wish = match wish(&headers, name, parameters) {
         Ok(wish) => wish,
         Err(refusal) => {
-            discard(body).await;
+            body.discard().await;
             return Err(refusal);
         }
     };
-    let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+    let announced = body.announced();
     let admitted = caller
         .check_start(&wish.flow)
         .and_then(|()| state.admit(&caller, announced));
     if admitted.is_err() {
-        discard(body).await;
+        body.discard().await;
         return started(&state, (&caller, address), &wish, admitted).await;
     }
     let (body, _place) = whole(body, &state).await?;

@@ -15,6 +15,7 @@ use flow::FlowId;
 use super::Answered;
 use super::flows::{Waiting, outcome, where_it_stands};
 use super::parameters::{AfterQuery, FollowQuery, parsed, query, segment};
+use crate::http::claim::Claim;
 use crate::http::events::{Sink, cut, event, open, slow};
 use crate::http::followers::Follower;
 use crate::http::refusal::Refusal;
@@ -29,6 +30,7 @@ const LAST_EVENT_ID: &str = "last-event-id";
 pub(in crate::http) async fn flow(
     State(state): State<Arc<ApiState>>,
     Extension(caller): Extension<Caller>,
+    Extension(claim): Extension<Claim>,
     flow_id: Result<Path<String>, PathRejection>,
     parameters: Result<Query<FollowQuery>, QueryRejection>,
 ) -> Answered {
@@ -47,7 +49,7 @@ pub(in crate::http) async fn flow(
     let now = where_it_stands(service, |t| service.attach(flow_id, Wait::None, t)).await?;
     let now = outcome(service, now)?;
     let follow = Arc::clone(&state);
-    open(&state, move |sink| async move {
+    open(&state, &claim, move |sink| async move {
         let followed = follow_flow(&follow, &sink, &follower, flow_id, now, wait).await;
         followed.unwrap_or_else(|last| last)
     })
@@ -103,6 +105,7 @@ async fn send_steps(sink: &Sink, follower: &Follower, number: &mut u64) -> Resul
 pub(in crate::http) async fn vault(
     State(state): State<Arc<ApiState>>,
     Extension(caller): Extension<Caller>,
+    Extension(claim): Extension<Claim>,
     headers: HeaderMap,
     parameters: Result<Query<AfterQuery>, QueryRejection>,
 ) -> Answered {
@@ -114,7 +117,7 @@ pub(in crate::http) async fn vault(
     let reached = state.service.vault_seq();
     let after = after.unwrap_or_else(|| *reached.borrow());
     let follow = Arc::clone(&state);
-    open(&state, move |sink| async move {
+    open(&state, &claim, move |sink| async move {
         let first = event(START, Some(after), &VaultStart { after });
         if let Err(last) = sink.send(first).await {
             return last;

@@ -6,7 +6,6 @@ use std::time::Duration;
 use api::codes::INTERNAL;
 use api::{FlowStatus, Outcome, StartFlow, Wait, paths};
 use axum::Extension;
-use axum::body::Body;
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::http::header::{LINK, LOCATION};
@@ -15,7 +14,8 @@ use axum::response::IntoResponse;
 use flow::FlowId;
 
 use super::parameters::{
-    FlowsQuery, WaitQuery, checked_client_id, from_json, parsed, patience, query, segment, whole,
+    ClaimedBody, FlowsQuery, WaitQuery, checked_client_id, from_json, parsed, patience, query,
+    segment, whole,
 };
 use super::{Answered, json};
 use crate::http::connection::ClientAddress;
@@ -37,7 +37,7 @@ pub(in crate::http) async fn start(
     State(state): State<Arc<ApiState>>,
     Extension(caller): Extension<Caller>,
     Extension(address): Extension<ClientAddress>,
-    body: Body,
+    body: ClaimedBody,
 ) -> Answered {
     let (body, _place) = whole(body, &state).await?;
     let bytes = body.len();

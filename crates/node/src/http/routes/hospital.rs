@@ -5,14 +5,13 @@ use std::sync::Arc;
 use api::codes::{FLOW_STANDS_OTHERWISE, FORBIDDEN, UNKNOWN_FLOW};
 use api::{FlowOrder, Wait};
 use axum::Extension;
-use axum::body::Body;
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use flow::FlowId;
 
 use super::flows::{answered, where_it_stands};
-use super::parameters::{JournalQuery, from_json, parsed, query, segment, whole};
+use super::parameters::{ClaimedBody, JournalQuery, from_json, parsed, query, segment, whole};
 use super::{Answered, json};
 use crate::http::refusal::Refusal;
 use crate::http::router::ApiState;
@@ -77,7 +76,7 @@ async fn one(state: &ApiState, caller: &Caller, flow_id: Id, action: FlowAction)
 pub(in crate::http) async fn retry_many(
     State(state): State<Arc<ApiState>>,
     Extension(caller): Extension<Caller>,
-    body: Body,
+    body: ClaimedBody,
 ) -> Answered {
     many(&state, &caller, body, FlowAction::Retry).await
 }
@@ -86,7 +85,7 @@ pub(in crate::http) async fn retry_many(
 pub(in crate::http) async fn pause_many(
     State(state): State<Arc<ApiState>>,
     Extension(caller): Extension<Caller>,
-    body: Body,
+    body: ClaimedBody,
 ) -> Answered {
     many(&state, &caller, body, FlowAction::Pause).await
 }
@@ -95,7 +94,7 @@ pub(in crate::http) async fn pause_many(
 pub(in crate::http) async fn resume_many(
     State(state): State<Arc<ApiState>>,
     Extension(caller): Extension<Caller>,
-    body: Body,
+    body: ClaimedBody,
 ) -> Answered {
     many(&state, &caller, body, FlowAction::Resume).await
 }
@@ -104,12 +103,17 @@ pub(in crate::http) async fn resume_many(
 pub(in crate::http) async fn kill_many(
     State(state): State<Arc<ApiState>>,
     Extension(caller): Extension<Caller>,
-    body: Body,
+    body: ClaimedBody,
 ) -> Answered {
     many(&state, &caller, body, FlowAction::Kill).await
 }
 
-async fn many(state: &ApiState, caller: &Caller, body: Body, action: FlowAction) -> Answered {
+async fn many(
+    state: &ApiState,
+    caller: &Caller,
+    body: ClaimedBody,
+    action: FlowAction,
+) -> Answered {
     if !caller.permissions.allow("flow.read.all", None) {
         let text = "the user lacks the permission flow.read.all";
         return Err(Refusal::listed(&FORBIDDEN, text));

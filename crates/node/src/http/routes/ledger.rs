@@ -5,14 +5,13 @@ use std::sync::Arc;
 use api::codes::{BAD_PARAMETER, INTERNAL, NOTE_REFUSED};
 use api::{NewNote, NoteList};
 use axum::Extension;
-use axum::body::Body;
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderValue, StatusCode, header::CONTENT_TYPE};
 use axum::response::IntoResponse;
 use ledger::TxId;
 
-use super::parameters::{PageQuery, from_json, parsed, query, segment, whole};
+use super::parameters::{ClaimedBody, PageQuery, from_json, parsed, query, segment, whole};
 use super::{Answered, json};
 use crate::http::refusal::Refusal;
 use crate::http::router::ApiState;
@@ -58,7 +57,7 @@ pub(in crate::http) async fn add_note(
     State(state): State<Arc<ApiState>>,
     Extension(caller): Extension<Caller>,
     id: Result<Path<String>, PathRejection>,
-    body: Body,
+    body: ClaimedBody,
 ) -> Answered {
     let id = transaction(id)?;
     let (body, _place) = whole(body, &state).await?;

@@ -6,15 +6,17 @@ use std::sync::Arc;
 use api::codes::{INTERNAL, LOGIN_FAILED, LOGIN_LIMITED, NOT_A_LOGIN};
 use api::{LoggedIn, Login};
 use axum::Extension;
-use axum::body::Body;
 use axum::extract::State;
 use axum::http::header::CACHE_CONTROL;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::IntoResponse;
+use tokio::time::Instant;
 
-use super::parameters::{from_json, whole};
+use super::parameters::from_json;
 use super::{Answered, json};
-use crate::http::connection::{ClientAddress, Trust};
+use crate::http::claim::{ClaimedBody, whole_within};
+use crate::http::connection::ClientAddress;
+use crate::http::connections::Visitor;
 use crate::http::refusal::Refusal;
 use crate::http::router::ApiState;
 use crate::http::tokens::token_hash;
@@ -22,6 +24,8 @@ use crate::users::{AuditLine, LoginError};
 
 /// What "busy" suggests when too many log in at once.
 const RETRY_MS: u64 = 1_000;
+/// Bytes of a login's body: a name and a password of the greatest lengths, however they are escaped.
+const LOGIN_BYTES_MAX: usize = 16 << 10;
 /// A name in the audit log is not longer than this.
 const NAME_CHARS_MAX: usize = 64;
 
@@ -29,10 +33,11 @@ const NAME_CHARS_MAX: usize = 64;
 pub(in crate::http) async fn login(
     State(state): State<Arc<ApiState>>,
     Extension(address): Extension<ClientAddress>,
-    trust: Option<Extension<Trust>>,
-    body: Body,
+    Extension(visitor): Extension<Arc<Visitor>>,
+    body: ClaimedBody,
 ) -> Answered {
-    let (body, place) = whole(body, &state).await?;
+    let deadline = Instant::now() + state.options.head_timeout.min(state.options.body_timeout);
+    let (body, place) = whole_within(body, LOGIN_BYTES_MAX, deadline).await?;
     let login: Login = from_json(&body)?;
     drop((body, place));
     let name: String = login.user.chars().take(NAME_CHARS_MAX).collect();
@@ -52,9 +57,7 @@ pub(in crate::http) async fn login(
         });
     }
     let (token, expires_s) = given?;
-    if let Some(Extension(trust)) = trust {
-        trust.earn();
-    }
+    visitor.earn();
     let expires_ms = expires_s.saturating_mul(1_000);
     let mut response = json(StatusCode::OK, &LoggedIn { token, expires_ms })?;
     let headers = response.headers_mut();

@@ -4,18 +4,13 @@ use std::fmt::Display;
 use std::str::FromStr;
 use std::time::Duration;
 
-use api::codes::{
-    BAD_CLIENT_ID, BAD_JSON, BAD_PARAMETER, BAD_REQUEST, BODY_TIMEOUT, BODY_TOO_LARGE,
-};
-use axum::body::{Body, Bytes, HttpBody};
+use api::codes::{BAD_CLIENT_ID, BAD_JSON, BAD_PARAMETER, BAD_REQUEST};
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::Deserialize;
 use serde_json::error::Category;
-use tokio::sync::SemaphorePermit;
 
-use crate::http::front::{Front, no_place};
+pub(crate) use crate::http::claim::{ClaimedBody, whole};
 use crate::http::options::HttpOptions;
 use crate::http::refusal::Refusal;
 
@@ -146,50 +141,6 @@ pub(crate) fn parsed<T: FromStr<Err: Display>>(name: &str, text: &str) -> Result
 pub(super) fn patience(options: &HttpOptions, timeout_ms: Option<u64>) -> Duration {
     let asked = timeout_ms.map_or(options.wait_default, Duration::from_millis);
     asked.min(options.wait_max)
-}
-
-/// The whole body, and the place that it takes in memory.
-pub(crate) async fn whole(
-    body: Body,
-    front: &Front,
-) -> Result<(Bytes, SemaphorePermit<'_>), Refusal> {
-    let options = &front.options;
-    let most = options.body_bytes_max;
-    let too_large = || Refusal::listed(&BODY_TOO_LARGE, format!("a body may have {most} bytes"));
-    let late = |_| {
-        let text = format!("the body did not arrive within {:?}", options.body_timeout);
-        Refusal::listed(&BODY_TIMEOUT, text)
-    };
-    let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
-    if announced > most {
-        return Err(too_large());
-    }
-    let is_known = body.size_hint().exact().is_some();
-    let bytes = if is_known { announced } else { most };
-    let permits = u32::try_from(bytes.min(options.bodies_bytes_max)).unwrap_or(u32::MAX);
-    let deadline = tokio::time::Instant::now() + options.body_timeout;
-    let place = tokio::time::timeout_at(deadline, front.places.body_bytes.acquire_many(permits));
-    let mut place = place
-        .await
-        .map_err(|_| no_place("bodies"))?
-        .map_err(|_| no_place("bodies"))?;
-    let collected = Limited::new(body, most).collect();
-    match tokio::time::timeout_at(deadline, collected)
-        .await
-        .map_err(late)?
-    {
-        Ok(bytes) => {
-            let bytes = bytes.to_bytes();
-            // What was taken for a body of unknown length and not used goes back.
-            let used = place.split(bytes.len().min(permits as usize));
-            used.map(|used| (bytes, used)).ok_or_else(too_large)
-        }
-        Err(error) if error.is::<LengthLimitError>() => Err(too_large()),
-        Err(error) => Err(Refusal::listed(
-            &BAD_JSON,
-            format!("the body ended early: {error}"),
-        )),
-    }
 }
 
 /// A body or line as JSON of a certain shape: broken JSON and a wrong shape are different errors.

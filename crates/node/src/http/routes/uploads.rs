@@ -13,7 +13,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 
 use super::attachments::{created, outcome, promise};
-use super::parameters::{from_json, parsed, segment, whole};
+use super::parameters::{ClaimedBody, from_json, parsed, segment, whole};
 use super::receive::receive;
 use super::{Answered, json};
 use crate::http::refusal::Refusal;
@@ -28,7 +28,7 @@ type Id = Result<Path<String>, PathRejection>;
 pub(in crate::http) async fn begin(
     State(state): State<Arc<ApiState>>,
     Extension(caller): Extension<Caller>,
-    body: Body,
+    body: ClaimedBody,
 ) -> Answered {
     let wish: NewUpload = {
         let (body, _place) = whole(body, &state).await?;

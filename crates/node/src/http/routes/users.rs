@@ -5,7 +5,6 @@ use std::sync::Arc;
 use api::codes::{BAD_USER, FORBIDDEN, NODE_STOPPING, UNKNOWN_USER, USER_EXISTS, USERS_FILE};
 use api::{LoggedIn, NewToken, NewUser, UserChange, UserPage};
 use axum::Extension;
-use axum::body::Body;
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::http::header::CACHE_CONTROL;
@@ -13,10 +12,10 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::IntoResponse;
 use primitives::Coded;
 
-use super::parameters::{from_json, query, segment, whole};
+use super::parameters::{ClaimedBody, from_json, query, segment, whole};
 use super::{Answered, json};
 use crate::http::refusal::Refusal;
-use crate::http::router::ApiState;
+use crate::http::router::{ApiState, Subject};
 use crate::users::{
     Caller, ManageError, Permission, TOKEN_DAYS_MAX, UserRecord, Users, UsersError,
 };
@@ -53,17 +52,24 @@ pub(in crate::http) async fn list(
 pub(in crate::http) async fn add(
     State(state): State<Arc<ApiState>>,
     Extension(caller): Extension<Caller>,
-    body: Body,
+    body: ClaimedBody,
 ) -> Answered {
     let new: NewUser = {
         let (body, _place) = whole(body, &state).await?;
         from_json(&body)?
     };
-    let permissions = granted(&caller, new.permissions)?;
+    let subject = Subject(new.name.clone());
+    let mut response = added(&state, &caller, new).await.into_response();
+    response.extensions_mut().insert(subject);
+    Ok(response)
+}
+
+async fn added(state: &ApiState, caller: &Caller, new: NewUser) -> Answered {
+    let permissions = granted(caller, new.permissions)?;
     if state.options.tokens.are_of(&new.name) {
         return Err(refusal(ManageError::Exists));
     }
-    let users = users(&state)?;
+    let users = users(state)?;
     let password = match new.password {
         Some(password) => Some(users.hash(password).await.map_err(refusal)?),
         None => None,
@@ -99,7 +105,7 @@ pub(in crate::http) async fn change(
     State(state): State<Arc<ApiState>>,
     Extension(caller): Extension<Caller>,
     name: Result<Path<String>, PathRejection>,
-    body: Body,
+    body: ClaimedBody,
 ) -> Answered {
     let name = segment(name)?;
     let mut asked: UserChange = {
@@ -146,7 +152,7 @@ pub(in crate::http) async fn add_token(
     State(state): State<Arc<ApiState>>,
     Extension(caller): Extension<Caller>,
     name: Result<Path<String>, PathRejection>,
-    body: Body,
+    body: ClaimedBody,
 ) -> Answered {
     let name = segment(name)?;
     let NewToken { days } = {

@@ -5,26 +5,31 @@ use std::time::Instant;
 
 use api::VaultQuery;
 use axum::Extension;
-use axum::body::Body;
 use axum::extract::State;
 use axum::http::StatusCode;
 
-use super::parameters::{from_json, patience, whole};
+use super::parameters::{ClaimedBody, from_json, patience, whole};
 use super::{Answered, json};
+use crate::http::claim::Claim;
+use crate::http::front::no_place;
 use crate::http::router::ApiState;
+use crate::http::share::Resource;
 use crate::users::Caller;
 
 /// `POST /v1/vault/query`
 pub(in crate::http) async fn query(
     State(state): State<Arc<ApiState>>,
     Extension(caller): Extension<Caller>,
-    body: Body,
+    Extension(claim): Extension<Claim>,
+    body: ClaimedBody,
 ) -> Answered {
     let query: VaultQuery = {
         let (body, _place) = whole(body, &state).await?;
         from_json(&body)?
     };
     caller.check_query(&query)?;
+    let place = claim.take(Resource::Queries);
+    let _place = place.ok_or_else(|| no_place("queries"))?;
     let deadline = Instant::now() + patience(&state.options, query.timeout_ms);
     let answer = state.service.vault_query(query, deadline).await?;
     json(StatusCode::OK, &answer)

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use node::bootstrap::NodeFiles;
 use node::config::NodeConfig;
+use node::open_files::wanted_files;
 use rustix::process::{Resource, getrlimit};
 
 use super::finding::Finding;
@@ -13,8 +14,6 @@ use crate::output::grouped;
 const WATCHED: Duration = Duration::from_millis(100);
 /// What they may drift apart meanwhile.
 const DRIFT_MAX: Duration = Duration::from_millis(20);
-/// Files and connections with other nodes, beside the clients' connections.
-const FILES_OF_A_NODE: u64 = 1_024;
 
 /// Whether the clock goes evenly, and not before what the network has signed.
 pub fn clock(files: &NodeFiles) -> Finding {
@@ -44,10 +43,10 @@ fn judge_clock(now: Duration, issued: Duration, drift: Duration) -> Finding {
 }
 
 /// Whether the process may open what the configuration allows clients and peers.
-pub fn open_files(config: &NodeConfig) -> Finding {
-    let limit = getrlimit(Resource::Nofile).current;
-    let connections = u64::try_from(config.api.connections_max).unwrap_or(u64::MAX);
-    judge_files(limit, connections.saturating_add(FILES_OF_A_NODE))
+pub fn open_files(config: &NodeConfig, peers: usize) -> Finding {
+    // A node raises its soft limit to the hard one.
+    let limit = getrlimit(Resource::Nofile).maximum;
+    judge_files(limit, wanted_files(config.api.connections_max, peers))
 }
 
 fn judge_files(limit: Option<u64>, wanted: u64) -> Finding {
@@ -61,7 +60,7 @@ fn judge_files(limit: Option<u64>, wanted: u64) -> Finding {
                 grouped(wanted)
             ),
             format!(
-                "ulimit -n {wanted}, or LimitNOFILE={wanted} in the service; or lower api.connections_max."
+                "ulimit -Hn {wanted}, or LimitNOFILE={wanted} in the service; or lower api.connections_max."
             ),
         ),
         Some(limit) => Finding::ok(CHECK, format!("{} allowed", grouped(limit))),

@@ -82,7 +82,11 @@ impl Args {
         let data = if data.is_dir() { data } else { folder.clone() };
         findings.push(disk::speed(&data));
         findings.push(disk::space(&data));
-        findings.push(machine::open_files(&config));
+        let peers = files
+            .as_ref()
+            .map_or(0, |files| files.network.nodes().count());
+        findings.push(machine::open_files(&config, peers));
+        findings.push(folder::users(folder));
         findings.extend(ports::check(folder, &config, files.ok().as_ref()));
         findings
     }

@@ -1,0 +1,296 @@
+//! The shares that a request draws on, and bodies read within them.
+//!
+//! # Invariants
+//! - Memory is reserved for bytes that have come, never for announced ones.
+//! - Bodies of up to [`SMALL_BODY_BYTES`] take as many bytes as they need, as far as there is room. A longer one, and one that finds no room, waits
+//!   for a place for a large body, which covers it whatever its length. A body with such a place waits for nothing but its client, so
+//!   bodies that hold memory never wait for each other.
+
+use std::sync::Arc;
+
+use api::codes::{BAD_JSON, BODY_TIMEOUT, BODY_TOO_LARGE, INTERNAL};
+use axum::body::{Body, Bytes, HttpBody};
+use axum::extract::{FromRequest, Request};
+use bytes::BytesMut;
+use http_body_util::BodyExt;
+use tokio::time::{Instant, timeout_at};
+
+use super::front::{Front, no_place};
+use super::options::HttpOptions;
+use super::refusal::Refusal;
+use super::share::{Held, LargePlace, Resource, Share, ShareLimits};
+use super::unread::discard;
+
+/// A body of more bytes needs a place for a large one.
+pub(super) const SMALL_BODY_BYTES: usize = 64 << 10;
+
+/// The shares that one request draws on.
+#[derive(Clone, Debug)]
+pub(crate) struct Claim {
+    /// The share of the user, or of an anonymous client's address.
+    client: Arc<Share>,
+    /// The share of the connection, for bodies alone.
+    connection: Arc<Share>,
+}
+
+impl Claim {
+    pub(super) fn new(client: Arc<Share>, connection: Arc<Share>) -> Self {
+        Self { client, connection }
+    }
+
+    /// Takes one place of a resource in the client's share.
+    pub(crate) fn take(&self, resource: Resource) -> Option<Held> {
+        self.client.take(resource, 1)
+    }
+}
+
+/// The whole server's share, as its options say.
+pub(super) fn whole_share(options: &HttpOptions) -> ShareLimits {
+    let large = large_bodies(options);
+    let of_large = large.saturating_mul(options.body_bytes_max);
+    ShareLimits::unbounded()
+        .with(Resource::Requests, options.requests_max)
+        .with(Resource::Streams, options.streams_max)
+        .with(Resource::Followers, options.followers_max)
+        .with(Resource::Queries, options.queries_max)
+        .with(Resource::Connections, options.connections_max)
+        // Where the budget is below one body, that one body is all there is room for.
+        .with(
+            Resource::BodyBytes,
+            options.bodies_bytes_max.saturating_sub(of_large),
+        )
+        .large_bodies(large)
+}
+
+/// Places for large bodies: half of the budget, and one at least.
+fn large_bodies(options: &HttpOptions) -> usize {
+    (options.bodies_bytes_max / 2 / options.body_bytes_max.max(1)).max(1)
+}
+
+/// The share of bodies of one connection: a quarter of the server's.
+pub(super) fn connection_share(options: &HttpOptions) -> ShareLimits {
+    ShareLimits::unbounded()
+        .with(
+            Resource::BodyBytes,
+            (options.bodies_bytes_max / 4).max(SMALL_BODY_BYTES),
+        )
+        .large_bodies((large_bodies(options) / 4).max(1))
+}
+
+/// A request's body together with its claim.
+pub(crate) struct ClaimedBody {
+    body: Body,
+    claim: Claim,
+}
+
+impl ClaimedBody {
+    /// The length that the client announced; 0 if it did not.
+    pub(super) fn announced(&self) -> usize {
+        usize::try_from(self.body.size_hint().lower()).unwrap_or(usize::MAX)
+    }
+
+    /// Reads the body and throws it away.
+    pub(super) async fn discard(self) {
+        discard(self.body).await;
+    }
+}
+
+impl<S: Sync> FromRequest<S> for ClaimedBody {
+    type Rejection = Refusal;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Refusal> {
+        let claim = request.extensions().get::<Claim>().cloned();
+        let missing = || Refusal::listed(&INTERNAL, "the request has no share of the memory");
+        Ok(Self {
+            claim: claim.ok_or_else(missing)?,
+            body: request.into_body(),
+        })
+    }
+}
+
+/// The place of a body in memory, given back when dropped.
+#[derive(Debug)]
+pub(crate) struct BodyPlace {
+    claim: Claim,
+    /// Bytes that this covers.
+    covered: usize,
+    small: Option<(Held, Held)>,
+    large: Option<(LargePlace, LargePlace)>,
+}
+
+impl BodyPlace {
+    /// A place of no bytes.
+    pub(super) fn new(claim: Claim) -> Self {
+        Self {
+            claim,
+            covered: 0,
+            small: None,
+            large: None,
+        }
+    }
+
+    /// Covers so many bytes in all, without waiting; `false` if that needs a place for a large body.
+    fn cover(&mut self, bytes: usize) -> bool {
+        let more = bytes.saturating_sub(self.covered);
+        if self.large.is_some() || more == 0 {
+            return true;
+        }
+        if bytes > SMALL_BODY_BYTES || !self.grow(more) {
+            return false;
+        }
+        self.covered = bytes;
+        true
+    }
+
+    fn grow(&mut self, more: usize) -> bool {
+        if let Some((connection, client)) = &mut self.small {
+            if !connection.grow(more) {
+                return false;
+            }
+            if client.grow(more) {
+                return true;
+            }
+            connection.shrink(more);
+            return false;
+        }
+        let taken = self.claim.connection.take(Resource::BodyBytes, more);
+        let taken = taken.zip(self.claim.client.take(Resource::BodyBytes, more));
+        self.small = taken;
+        self.small.is_some()
+    }
+
+    /// Covers so many bytes in all; waits if that needs a place for a large body.
+    pub(super) async fn covered(&mut self, bytes: usize) {
+        if self.cover(bytes) {
+            return;
+        }
+        let connection = self.claim.connection.large_place().await;
+        let client = self.claim.client.large_place().await;
+        self.large = Some((connection, client));
+        // The large place covers everything.
+        self.small = None;
+    }
+
+    /// Exchanges a large place for the exact length of a body that is complete, if there is room.
+    fn settle(&mut self, bytes: usize) {
+        if self.large.is_some() && self.grow(bytes) {
+            self.covered = bytes;
+            self.large = None;
+        }
+    }
+}
+
+/// Reads a whole body of up to `body_bytes_max` bytes, and gives it with its place in memory.
+pub(crate) async fn whole(body: ClaimedBody, front: &Front) -> Result<(Bytes, BodyPlace), Refusal> {
+    let options = &front.options;
+    let deadline = Instant::now() + options.body_timeout;
+    whole_within(body, options.body_bytes_max, deadline).await
+}
+
+/// Reads a whole body of up to `most` bytes until a deadline.
+pub(super) async fn whole_within(
+    body: ClaimedBody,
+    most: usize,
+    deadline: Instant,
+) -> Result<(Bytes, BodyPlace), Refusal> {
+    let too_large = || Refusal::listed(&BODY_TOO_LARGE, format!("a body may have {most} bytes"));
+    if body.announced() > most {
+        return Err(too_large());
+    }
+    let ClaimedBody { mut body, claim } = body;
+    let mut place = BodyPlace::new(claim);
+    let (mut first, mut rest) = (Bytes::new(), BytesMut::new());
+    loop {
+        let frame = match timeout_at(deadline, body.frame()).await {
+            Ok(Some(Ok(frame))) => frame,
+            Ok(None) => break,
+            Ok(Some(Err(error))) => {
+                let text = format!("the body ended early: {error}");
+                return Err(Refusal::listed(&BAD_JSON, text));
+            }
+            Err(_) => {
+                let text = "the body did not arrive in time";
+                return Err(Refusal::listed(&BODY_TIMEOUT, text));
+            }
+        };
+        let Ok(bytes) = frame.into_data() else {
+            continue;
+        };
+        let received = first.len() + rest.len() + bytes.len();
+        if received > most {
+            return Err(too_large());
+        }
+        if timeout_at(deadline, place.covered(received)).await.is_err() {
+            return Err(no_place("bodies"));
+        }
+        if first.is_empty() {
+            first = bytes;
+        } else {
+            rest.extend_from_slice(&bytes);
+        }
+    }
+    place.settle(first.len() + rest.len());
+    if rest.is_empty() {
+        return Ok((first, place));
+    }
+    let mut joined = BytesMut::with_capacity(first.len() + rest.len());
+    joined.extend_from_slice(&first);
+    joined.extend_from_slice(&rest);
+    Ok((joined.freeze(), place))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn claim(limits: ShareLimits) -> (Claim, Arc<Share>) {
+        let whole = Share::new(limits);
+        let client = Share::within(&whole, ShareLimits::unbounded());
+        let connection = Share::new(ShareLimits::unbounded());
+        (Claim::new(client, connection), whole)
+    }
+
+    #[test]
+    fn covers_small_bodies_at_once_and_asks_for_large_places() {
+        let limits = ShareLimits::unbounded().with(Resource::BodyBytes, 100_000);
+        let (claim, whole) = claim(limits);
+        let (mut one, mut two) = (BodyPlace::new(claim.clone()), BodyPlace::new(claim));
+        // The body, the bytes it has then, whether they are covered at once, and the bytes in use then.
+        for (is_first, bytes, at_once, used) in [
+            (true, 0, true, 0),
+            (true, 10, true, 10),
+            (true, 10, true, 10),
+            (true, 60_000, true, 60_000),
+            (false, 40_001, false, 60_000),
+            (false, 40_000, true, 100_000),
+            (false, 40_001, false, 100_000),
+            (true, SMALL_BODY_BYTES + 1, false, 100_000),
+        ] {
+            let place = if is_first { &mut one } else { &mut two };
+            assert_eq!(place.cover(bytes), at_once, "{bytes}");
+            assert_eq!(whole.used(Resource::BodyBytes), used, "{bytes}");
+            let connection = &place.claim.connection;
+            assert_eq!(connection.used(Resource::BodyBytes), used, "{bytes}");
+        }
+        drop((one, two));
+        assert_eq!(whole.used(Resource::BodyBytes), 0);
+    }
+
+    #[tokio::test]
+    async fn a_large_place_covers_the_rest_and_frees_the_small_one() {
+        let limits = ShareLimits::unbounded().with(Resource::BodyBytes, 50);
+        let (claim, whole) = claim(limits.large_bodies(1));
+        let mut place = BodyPlace::new(claim);
+        place.covered(50).await;
+        assert_eq!(whole.used(Resource::BodyBytes), 50);
+        place.covered(51).await;
+        assert_eq!(whole.used(Resource::BodyBytes), 0);
+        assert!(place.cover(1 << 20));
+        // Complete with more bytes than there is room for, then with fewer.
+        for (bytes, used, is_large) in [(51, 0, true), (49, 49, false)] {
+            place.settle(bytes);
+            assert_eq!(whole.used(Resource::BodyBytes), used);
+            assert_eq!(place.large.is_some(), is_large);
+        }
+    }
+}
