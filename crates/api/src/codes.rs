@@ -257,6 +257,10 @@ pub mod files {
         DISK_FULL = "files.disk_full" 507
             "The disk (or a quota) has no room for more bytes of attachments, or they would leave less free than the node keeps for its ledger."
             "Free disk space, then try again: the transfer goes on where it stopped.";
+        /// The vault's view.
+        VIEW_FAILED = "vault.view_failed" 503
+            "The vault's view can't be read or written, so what the node holds is not known; the ledger itself is whole."
+            "Free disk space or repair the disk: the node opens the view again by itself, and fills it again if it is damaged.";
     }
 }
 

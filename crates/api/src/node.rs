@@ -13,6 +13,8 @@ pub enum NodeState {
     Starting,
     /// It takes work.
     Ready,
+    /// It takes work, but a part of it has failed and is being repaired; `code` of its health says which.
+    Degraded,
     /// It finishes what it has.
     Draining,
     /// It has finished; it only answers.
@@ -27,6 +29,7 @@ impl NodeState {
         match self {
             NodeState::Starting => "starting",
             NodeState::Ready => "ready",
+            NodeState::Degraded => "degraded",
             NodeState::Draining => "draining",
             NodeState::Drained => "drained",
             NodeState::Failed => "failed",
@@ -52,6 +55,9 @@ pub struct Health {
     /// What an operator should know.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+    /// The code of what has failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
     /// Faults that an operator has to look into while the node goes on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<HealthWarning>,

@@ -17,6 +17,7 @@ Exit codes:
   3  the node was not reached, or did not answer: what was asked may have been done
   4  the node is busy, draining or starting, or the flow still runs: try again later
   5  something here failed: a file, the configuration, the start of a node; or the doctor found a problem
+  6  the store of a running node failed, and the node ended for a supervisor to start it again
   130  interrupted by a signal; the hint says how to go on
 
 Errors go to standard error as 'error: CODE: message' and 'hint: what to do', with --json as one JSON object.
@@ -35,6 +36,7 @@ const REFUSED: u8 = 1;
 const NOT_REACHED: u8 = 3;
 const LATER: u8 = 4;
 const LOCAL: u8 = 5;
+const STORE_FAILED: u8 = 6;
 /// What a shell expects of a program that was interrupted.
 const INTERRUPTED: u8 = 130;
 
@@ -46,6 +48,14 @@ impl Failure {
             message: message.into(),
             hint: hint.into(),
             exit: LOCAL,
+        }
+    }
+
+    /// The store of a running node failed.
+    pub fn store_failed(code: &str, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self {
+            exit: STORE_FAILED,
+            ..Self::local(code, message, hint)
         }
     }
 

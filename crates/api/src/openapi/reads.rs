@@ -21,7 +21,11 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "A sum for each token.",
             json::<Balances>(r#"{"view_seq":42,"balances":[]}"#),
         )],
-        codes: &[&codes::BAD_PARAMETER, &codes::VIEW_BEHIND],
+        codes: &[
+            &codes::BAD_PARAMETER,
+            &codes::VIEW_BEHIND,
+            &codes::files::VIEW_FAILED,
+        ],
         others: true,
         ..READ
     },
@@ -36,7 +40,11 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "A page.",
             json::<StatesPage>(r#"{"view_seq":42,"states":[]}"#),
         )],
-        codes: &[&codes::BAD_PARAMETER, &codes::VIEW_BEHIND],
+        codes: &[
+            &codes::BAD_PARAMETER,
+            &codes::VIEW_BEHIND,
+            &codes::files::VIEW_FAILED,
+        ],
         others: true,
         ..READ
     },
@@ -62,6 +70,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             &codes::BAD_QUERY,
             &codes::QUERY_TIMEOUT,
             &codes::VIEW_BEHIND,
+            &codes::files::VIEW_FAILED,
         ],
         others: true,
         ..READ

@@ -17,6 +17,8 @@ impl Service {
             NodeState::Drained
         } else if self.shared.is_draining() {
             NodeState::Draining
+        } else if self.shared.view.failure().is_some() {
+            NodeState::Degraded
         } else {
             NodeState::Ready
         }
@@ -101,11 +103,13 @@ impl Service {
     pub(super) fn health_view(&self) -> Health {
         let state = self.node_state();
         let (fed, upto) = (self.shared.view.fed_seq(), self.progress.upto());
-        let failed = self
-            .shared
-            .replies
-            .failure()
-            .map(|rejection| rejection.to_string());
+        let of_store = self.shared.replies.failure();
+        let of_store = of_store.map(|rejection| (rejection.code.clone(), rejection.to_string()));
+        let of_view = || {
+            let failure = self.shared.view.failure()?;
+            Some((failure.code.to_owned(), failure.message))
+        };
+        let (code, message) = of_store.or_else(of_view).unzip();
         Health {
             live: state != NodeState::Failed,
             ready: state == NodeState::Ready,
@@ -113,7 +117,8 @@ impl Service {
             ledger_seq: fed,
             view_seq: upto,
             view_lag: fed.saturating_sub(upto),
-            message: failed.or_else(|| self.shared.view.failure()),
+            message,
+            code,
             warnings: self.health_warnings(),
         }
     }

@@ -36,6 +36,24 @@ impl Node {
         }
     }
 
+    /// Returns when the store has failed, and why. A node whose store works goes on for ever.
+    pub async fn store_failed(&mut self) -> Rejection {
+        loop {
+            if let Some(rejection) = self.failed.borrow_and_update().clone() {
+                return rejection;
+            }
+            if self.failed.changed().await.is_err() {
+                // The kernel's thread is gone without a failure: the node was stopped.
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+
+    /// How long the process stays after that; `None` is until it is stopped.
+    pub fn exit_after_failure(&self) -> Option<Duration> {
+        self.exit_after_failure
+    }
+
     /// Stops: requests in flight are answered, what was submitted is committed.
     pub async fn stop(self) {
         let Node {

@@ -62,10 +62,18 @@ pub enum StartError {
 }
 
 /// The vault's view can't be asked, or does not follow the ledger.
-pub(super) const VIEW_FAILED: ErrorInfo = ErrorInfo {
-    code: "vault.view_failed",
-    cause: "The vault's view can't be read or written, so what the node holds is not known; the ledger itself is whole.",
-    action: "Read the node's log and check the disk; then stop the node, rebuild the view with 'tally vault rebuild', and start it again.",
+pub(super) const VIEW_FAILED: ErrorInfo = {
+    let api::ErrorInfo {
+        code,
+        cause,
+        action,
+        ..
+    } = api::codes::files::VIEW_FAILED;
+    ErrorInfo {
+        code,
+        cause,
+        action,
+    }
 };
 
 /// The codes of this module.

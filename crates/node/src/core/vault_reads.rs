@@ -1,18 +1,19 @@
 //! What the HTTP API reads of the vault's view.
 
-use std::sync::Arc;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockWriteGuard};
 use std::time::Instant;
 
 use api::{Balance, Balances, Fungible, StateEntry, StatesPage, VaultAnswer, VaultQuery};
 use ledger::{StateRef, TransactionState, TxId};
 use primitives::Decode;
-use store::{StateFilter, StateRow, VaultReader};
+use store::{StateFilter, StateRow, VaultReader, VaultView};
 
 use super::locks::{self, Locked};
 use super::service::{Service, joined};
-use super::start_error::VIEW_FAILED;
 use super::vault_changes::ChangeReader;
 use super::vault_query::{Leash, QUERY_RETRY_MS, Searcher, Waiting, late};
+use super::view_feed::ViewFeed;
 use super::view_fill::condemn;
 use super::view_rows::notary_of;
 use crate::http::{Refusal, VaultChanges};
@@ -24,9 +25,15 @@ pub(super) const VIEW_RETRY_MS: u64 = 500;
 pub(super) struct Readers {
     /// Places for queries whose cost is the client's choice.
     pub(super) queries: Arc<tokio::sync::Semaphore>,
-    pub(super) idle: std::sync::Mutex<Vec<VaultReader>>,
-    pub(super) open: Box<dyn Fn() -> Result<VaultReader, store::ViewError> + Send + Sync>,
+    pub(super) path: PathBuf,
+    pub(super) cache_bytes: u64,
+    pub(super) feed: Arc<ViewFeed>,
+    /// Those that are open and not in use. The lock is held for reading while one is in use.
+    pub(super) idle: RwLock<Mutex<Vec<VaultReader>>>,
 }
+
+/// Held while no reader may be opened.
+pub(super) type Closed<'a> = RwLockWriteGuard<'a, Mutex<Vec<VaultReader>>>;
 
 impl Readers {
     fn with<T>(
@@ -40,29 +47,47 @@ impl Readers {
         &self,
         query: impl FnOnce(&VaultReader) -> Result<T, Refusal>,
     ) -> Result<T, Refusal> {
-        let lock = || {
-            self.idle
-                .lock()
-                .unwrap_or_else(std::sync::PoisonError::into_inner)
-        };
+        let open = self.idle.read().unwrap_or_else(PoisonError::into_inner);
+        let lock = || open.lock().unwrap_or_else(PoisonError::into_inner);
         let idle = lock().pop();
         let reader = match idle {
-            Some(reader) => reader,
-            None => (self.open)().map_err(|error| view_refusal(&error))?,
+            Some(reader) => Ok(reader),
+            None => VaultReader::open(&self.path, self.cache_bytes),
         };
-        let answer = query(&reader);
-        lock().push(reader);
+        let answer = match reader {
+            Ok(reader) => {
+                let answer = query(&reader);
+                lock().push(reader);
+                answer
+            }
+            Err(error) => Err(view_refusal(&error)),
+        };
+        if answer.is_err() && VaultView::is_condemned(&self.path) {
+            self.feed.reopen();
+        }
         answer
+    }
+
+    /// Waits until no reader is in use, and closes them all. None is opened until the result is dropped.
+    pub(super) fn close(&self) -> Closed<'_> {
+        let mut closed = self.idle.write().unwrap_or_else(PoisonError::into_inner);
+        closed
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
+        closed
     }
 }
 
 pub(super) fn view_refusal(error: &store::ViewError) -> Refusal {
     condemn(error);
+    view_failed(error.to_string())
+}
+
+fn view_failed(message: String) -> Refusal {
     Refusal {
-        code: VIEW_FAILED.code.into(),
-        message: error.to_string(),
-        hint: VIEW_FAILED.action.into(),
-        retry_after_ms: None,
+        retry_after_ms: Some(VIEW_RETRY_MS),
+        ..Refusal::listed(&api::codes::files::VIEW_FAILED, message)
     }
 }
 
@@ -70,25 +95,27 @@ impl Service {
     /// Waits until the view shows everything acknowledged before the call.
     async fn view_ready(&self, deadline: Instant) -> Result<u64, Refusal> {
         let wanted = self.shared.view.fed_seq();
-        let (progress, feed) = (self.progress.clone(), Arc::clone(&self.shared.view));
-        if progress.upto() >= wanted {
-            return Ok(progress.upto());
-        }
-        let waited = tokio::task::spawn_blocking(move || {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if progress.wait_for(wanted, left) {
-                return Ok(progress.upto());
+        let mut reached = self.shared.view.reached();
+        loop {
+            // Marked as seen before it is looked at, so that no change is missed.
+            reached.borrow_and_update();
+            let upto = self.progress.upto();
+            if upto >= wanted {
+                return Ok(upto);
             }
-            let text = match feed.failure() {
-                Some(why) => format!("the vault's view stands still: {why}"),
-                None => format!("the vault's view is at {} of {wanted}", progress.upto()),
-            };
-            Err(Refusal {
-                retry_after_ms: Some(VIEW_RETRY_MS),
-                ..Refusal::listed(&api::codes::VIEW_BEHIND, text)
-            })
-        });
-        joined(waited.await)
+            if let Some(failure) = self.shared.view.failure() {
+                let text = format!("{} ({})", failure.message, failure.code);
+                return Err(view_failed(text));
+            }
+            let changed = tokio::time::timeout_at(deadline.into(), reached.changed()).await;
+            if !matches!(changed, Ok(Ok(()))) {
+                let text = format!("the vault's view is at {upto} of {wanted}");
+                return Err(Refusal {
+                    retry_after_ms: Some(VIEW_RETRY_MS),
+                    ..Refusal::listed(&api::codes::VIEW_BEHIND, text)
+                });
+            }
+        }
     }
 
     /// Sums by token.

@@ -1,159 +1,225 @@
-//! The vault view's thread: fed in the order of the ledger, asked for coins, and filled again from the ledger at start.
+//! The vault view's thread: fed in the order of the ledger, asked for coins, and filled again from the ledger at start and after
+//! failures.
 
 use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use kernel::port::Reads;
 use kernel::{Event, Found, LINEAR_LOOKED_AT_MAX, LookUp};
-use store::{CoinCursor, VaultReader, VaultView, ViewProgress};
+use store::{CoinCursor, VaultReader, VaultView, ViewError, ViewProgress};
 use vault::RefillRequest;
 
 use super::mailbox::Mailbox;
-use super::view_feed::{Job, ViewFeed, count};
-use super::view_fill::{FillError, Filler, condemn};
+use super::start_error::VIEW_FAILED;
+use super::vault_reads::Readers;
+use super::view_feed::{Fed, Job, ViewFailure, ViewFeed, count};
+use super::view_fill::Filler;
 use super::view_rows::coin_row;
 use crate::metrics::NodeMetrics;
 
 /// Changes applied in one transaction of the view, about.
 const APPLY_CHANGES: usize = 20_000;
-/// What the thread owns.
+/// The first pause before the view is opened again after a failure; it doubles with each.
+const PAUSE_FIRST: Duration = Duration::from_millis(250);
+/// The longest such pause.
+const PAUSE_LONGEST: Duration = Duration::from_secs(15);
+
+/// The view's thread and its state.
 pub(super) struct ViewThread<R> {
+    view: VaultView,
+    /// None between a failure and the next opening.
+    reader: Option<VaultReader>,
+    filler: Filler<R>,
+    feed: Arc<ViewFeed>,
+    mailbox: Arc<Mailbox>,
+    metrics: Arc<NodeMetrics>,
+    /// The readers of queries, which are closed while the view is opened again.
+    readers: Arc<Readers>,
+    /// Rows that wait to be applied, and how many changes they come from.
+    rows: Vec<store::ViewChange>,
+    counted: u64,
+    /// The position that the rows lead to.
+    upto: u64,
+    /// The pause before the view is opened again.
+    pause: Duration,
+}
+
+/// The parts that a view's thread works with.
+pub(super) struct ViewParts<R> {
     pub(super) view: VaultView,
     pub(super) reader: VaultReader,
     pub(super) filler: Filler<R>,
     pub(super) feed: Arc<ViewFeed>,
     pub(super) mailbox: Arc<Mailbox>,
     pub(super) metrics: Arc<NodeMetrics>,
-    /// The ledger's end when the node started: up to there the view is filled from the ledger.
-    pub(super) ledger_end: u64,
+    pub(super) readers: Arc<Readers>,
 }
 
 impl<R: Reads> ViewThread<R> {
-    /// Fills the view up to the ledger's end, then follows.
-    pub(super) fn run(mut self) {
-        if let Err(why) = self.follow(self.ledger_end) {
-            self.feed.fail(why);
-            return;
+    pub(super) fn new(parts: ViewParts<R>) -> Self {
+        Self {
+            upto: parts.view.upto(),
+            view: parts.view,
+            reader: Some(parts.reader),
+            filler: parts.filler,
+            feed: parts.feed,
+            mailbox: parts.mailbox,
+            metrics: parts.metrics,
+            readers: parts.readers,
+            rows: Vec::new(),
+            counted: 0,
+            pause: PAUSE_FIRST,
         }
+    }
+
+    /// Fills the view up to the ledger's end, then follows. After a failure opens the view again, after longer and longer pauses.
+    pub(super) fn run(mut self) {
         let mut jobs = VecDeque::new();
-        let mut rows = Vec::new();
-        let mut counted = 0;
-        let mut upto = self.view.upto();
+        while let Err(failure) = self.work(&mut jobs) {
+            self.feed.fail(failure);
+            self.forget_rows();
+            if !self.recover() {
+                return;
+            }
+        }
+    }
+
+    /// Works until the thread is to stop. After a failure the next call does the jobs that are left.
+    fn work(&mut self, jobs: &mut VecDeque<Job>) -> Result<(), ViewFailure> {
+        // Everything fed so far is in the ledger; jobs that bring it again are passed over.
+        self.follow(self.feed.fed_seq())?;
+        self.upto = self.view.upto();
         loop {
-            self.feed.take(&mut jobs);
             while let Some(job) = jobs.pop_front() {
+                let more = matches!(jobs.front(), Some(Job::Feed(_)));
                 match job {
-                    Job::Follow { upto: end, changes } => {
-                        let followed = self.follow(end);
-                        if let Err(why) = followed {
-                            self.feed.fail(why);
-                            return;
-                        }
-                        upto = upto.max(end);
+                    Job::Follow { upto, changes } => {
                         self.feed
                             .waiting_changes
                             .fetch_sub(changes, Ordering::Relaxed);
+                        self.follow(upto)?;
                     }
-                    Job::Feed(fed) => {
-                        self.feed
-                            .held_changes
-                            .fetch_sub(count(&fed), Ordering::Relaxed);
-                        for (seq, _, at, changes) in fed {
-                            upto = upto.max(seq);
-                            counted += changes.len() as u64;
-                            if let Err(why) = self.filler.rows_of(at, changes, &mut rows) {
-                                self.feed.fail(why.message);
-                                return;
-                            }
-                        }
-                        let more = matches!(jobs.front(), Some(Job::Feed(_)));
-                        if (!more || rows.len() >= APPLY_CHANGES)
-                            && !self.apply(upto, &mut rows, &mut counted)
-                        {
-                            return;
-                        }
-                    }
+                    Job::Feed(fed) => self.take_in(fed, more)?,
                     Job::Refill(request) => {
-                        if let Err(why) = self.refill(&request) {
-                            self.feed.fail(why);
-                            return;
+                        if let Err(failure) = self.refill(&request) {
+                            jobs.push_front(Job::Refill(request));
+                            return Err(failure);
                         }
                     }
-                    Job::LookUp(flow, effect, what) => {
-                        let found = match self.look_up(what) {
-                            Ok(found) => found,
-                            Err(why) => {
-                                self.feed.fail(why);
-                                return;
-                            }
-                        };
-                        self.mailbox.push(Event::LookedUp {
+                    Job::LookUp(flow, effect, what) => match self.look_up(&what) {
+                        Ok(found) => self.mailbox.push(Event::LookedUp {
                             flow,
                             effect,
                             found,
-                        });
-                    }
-                    Job::Stop => return,
+                        }),
+                        Err(failure) => {
+                            jobs.push_front(Job::LookUp(flow, effect, what));
+                            return Err(failure);
+                        }
+                    },
+                    Job::Reopen => return Err(found_damaged()),
+                    Job::Stop => return Ok(()),
                 }
             }
+            self.feed.recovered();
+            self.feed.take(jobs);
         }
     }
 
-    fn apply(&mut self, upto: u64, rows: &mut Vec<store::ViewChange>, counted: &mut u64) -> bool {
-        let began = Instant::now();
-        let outcome = self.view.apply(upto, rows);
-        self.metrics.view_batch.record(rows.len() as u64);
-        self.metrics.view_time.record_time(began.elapsed());
-        self.metrics.view_seq.set_count(upto);
-        if outcome.is_ok() {
-            self.feed.come_to(upto);
-        }
-        self.feed
-            .waiting_changes
-            .fetch_sub(std::mem::take(counted), Ordering::Relaxed);
-        rows.clear();
-        match outcome {
-            Ok(()) => true,
-            Err(error) => {
-                condemn(&error);
-                self.feed.fail(error.to_string());
-                false
+    /// Opens the view again, until that succeeds or the thread is to stop (`false`).
+    fn recover(&mut self) -> bool {
+        loop {
+            if self.feed.stops_within(self.pause) {
+                return false;
+            }
+            // Every pause but the first follows an attempt in vain.
+            self.pause = (self.pause * 2).min(PAUSE_LONGEST);
+            match self.reopen() {
+                Ok(()) => return true,
+                Err(error) => self.feed.fail(error.into()),
             }
         }
     }
 
-    /// Reads the ledger up to a position that it has reached, and no further: what comes after it is fed.
-    fn follow(&mut self, end: u64) -> Result<(), String> {
-        while self.view.upto() < end {
-            let more = self.filler.fill_page(&mut self.view, end);
-            if !more.map_err(|error| self.failed(&error))? {
-                break;
-            }
-        }
-        self.metrics.view_seq.set_count(self.view.upto());
-        self.feed.come_to(self.view.upto());
+    fn reopen(&mut self) -> Result<(), ViewError> {
+        let closed = self.readers.close();
+        self.reader = None;
+        self.view.reopen(self.feed.fed_seq())?;
+        self.reader = Some(self.view.reader()?);
+        drop(closed);
         Ok(())
     }
 
-    /// What is said of an error; a view that is damaged is filled again at the next start.
-    fn failed(&self, error: &FillError) -> String {
-        if let FillError::View(error) = error {
-            condemn(error);
+    /// Adds changes to the rows, but for those that the view has already; applies them unless more changes follow at once.
+    fn take_in(&mut self, fed: Vec<Fed>, more: bool) -> Result<(), ViewFailure> {
+        let changes = count(&fed);
+        self.feed.held_changes.fetch_sub(changes, Ordering::Relaxed);
+        self.counted += changes;
+        for (seq, _, at, changes) in fed {
+            if seq > self.view.upto() {
+                self.upto = self.upto.max(seq);
+                self.filler.rows_of(at, changes, &mut self.rows)?;
+            }
         }
-        error.to_string()
+        if more && self.rows.len() < APPLY_CHANGES {
+            return Ok(());
+        }
+        if self.upto <= self.view.upto() {
+            self.forget_rows();
+            return Ok(());
+        }
+        self.apply()
     }
 
-    fn look_up(&self, what: LookUp) -> Result<Found, String> {
-        let failed = view_failed;
+    fn apply(&mut self) -> Result<(), ViewFailure> {
+        let began = Instant::now();
+        let upto = self.upto.max(self.view.upto());
+        self.view.apply(upto, &self.rows)?;
+        self.metrics.view_batch.record(self.rows.len() as u64);
+        self.metrics.view_time.record_time(began.elapsed());
+        self.metrics.view_seq.set_count(upto);
+        self.feed.come_to(upto);
+        self.forget_rows();
+        self.pause = PAUSE_FIRST;
+        Ok(())
+    }
+
+    /// Forgets the rows that wait: they are in the view, or are read from the ledger again.
+    fn forget_rows(&mut self) {
+        self.rows.clear();
+        let counted = std::mem::take(&mut self.counted);
+        self.feed
+            .waiting_changes
+            .fetch_sub(counted, Ordering::Relaxed);
+    }
+
+    /// Reads the ledger up to a position that it has reached, and no further: what comes after it is fed.
+    fn follow(&mut self, end: u64) -> Result<(), ViewFailure> {
+        while self.view.upto() < end {
+            if !self.filler.fill_page(&mut self.view, end)? {
+                break;
+            }
+            self.pause = PAUSE_FIRST;
+        }
+        let upto = self.view.upto();
+        self.upto = self.upto.max(upto);
+        self.metrics.view_seq.set_count(upto);
+        self.feed.come_to(upto);
+        Ok(())
+    }
+
+    fn reader(&self) -> Result<&VaultReader, ViewFailure> {
+        self.reader.as_ref().ok_or_else(found_damaged)
+    }
+
+    fn look_up(&self, what: &LookUp) -> Result<Found, ViewFailure> {
+        let reader = self.reader()?;
         match what {
             LookUp::Linear { contract, id } => {
-                let rows = self
-                    .reader
-                    .linear(contract.as_str(), id.as_bytes(), LINEAR_LOOKED_AT_MAX)
-                    .map_err(failed)?;
+                let rows = reader.linear(contract.as_str(), id.as_bytes(), LINEAR_LOOKED_AT_MAX)?;
                 let coins = rows.into_iter().filter_map(coin_row);
                 Ok(Found::States(coins.map(|row| row.coin).collect()))
             }
@@ -162,14 +228,13 @@ impl<R: Reads> ViewThread<R> {
                     let seq = self
                         .filler
                         .reads
-                        .get(kernel::port::Table::TxIndex, reference.tx.as_bytes())
-                        .map_err(|failure| failure.message)?;
+                        .get(kernel::port::Table::TxIndex, reference.tx.as_bytes())?;
                     let Some(seq) = seq.as_deref().and_then(kernel::rows::seq_of) else {
                         continue;
                     };
-                    let row = self.reader.state_at(seq, reference.index).map_err(failed)?;
+                    let row = reader.state_at(seq, reference.index)?;
                     if row.is_some_and(|row| row.consumed_seq.is_some()) {
-                        return Ok(Found::Consumed(Some(reference)));
+                        return Ok(Found::Consumed(Some(*reference)));
                     }
                 }
                 Ok(Found::Consumed(None))
@@ -177,16 +242,14 @@ impl<R: Reads> ViewThread<R> {
         }
     }
 
-    fn refill(&self, request: &RefillRequest) -> Result<(), String> {
+    fn refill(&self, request: &RefillRequest) -> Result<(), ViewFailure> {
+        let reader = self.reader()?;
         let token = request.token.as_bytes();
         let from = request
             .from
             .map(|at| CoinCursor::at_most(at.quantity, at.seq, at.index));
-        let found = self
-            .reader
-            .coins(token, from, request.limit, |_, _| false)
-            .map_err(view_failed)?;
-        let total = self.reader.balance(token).map_err(view_failed)?;
+        let found = reader.coins(token, from, request.limit, |_, _| false)?;
+        let total = reader.balance(token)?;
         let view_seq = self.view.upto();
         let more = found.len() >= request.limit;
         let rows = found.into_iter().filter_map(coin_row).collect();
@@ -201,9 +264,11 @@ impl<R: Reads> ViewThread<R> {
     }
 }
 
-fn view_failed(error: store::ViewError) -> String {
-    condemn(&error);
-    error.to_string()
+fn found_damaged() -> ViewFailure {
+    ViewFailure {
+        code: VIEW_FAILED.code,
+        message: "a query found the view damaged".to_owned(),
+    }
 }
 
 /// Opens the view's file beside the ledger.

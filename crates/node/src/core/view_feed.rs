@@ -1,17 +1,21 @@
 //! The way to the view's thread: what waits for it, in memory or in the ledger.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use flow::FlowId;
 use kernel::LookUp;
+use kernel::port::StoreFailure;
 use ledger::TxId;
-use primitives::Timestamp;
+use primitives::{Coded, Timestamp};
+use store::ViewError;
 use tokio::sync::watch;
 use vault::{RefillRequest, ViewChange};
 
 use super::start_error::VIEW_FAILED;
+use super::view_fill::{FillError, condemn};
 
 /// Changes kept in memory for the view. What a busy peer delivers beyond it is read from the ledger when the view gets there.
 const HELD_CHANGES_MAX: u64 = 20_000;
@@ -31,7 +35,46 @@ pub(super) enum Job {
     },
     Refill(RefillRequest),
     LookUp(FlowId, u32, LookUp),
+    /// Open the view again: a query found it damaged.
+    Reopen,
     Stop,
+}
+
+/// Why the view stands still.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ViewFailure {
+    /// The code of the failure.
+    pub(super) code: &'static str,
+    /// The failed operation and its error.
+    pub(super) message: String,
+}
+
+impl From<StoreFailure> for ViewFailure {
+    fn from(failure: StoreFailure) -> Self {
+        Self {
+            code: failure.code,
+            message: failure.message,
+        }
+    }
+}
+
+impl From<ViewError> for ViewFailure {
+    fn from(error: ViewError) -> Self {
+        condemn(&error);
+        Self {
+            code: error.code(),
+            message: error.to_string(),
+        }
+    }
+}
+
+impl From<FillError> for ViewFailure {
+    fn from(error: FillError) -> Self {
+        match error {
+            FillError::Store(failure) => failure.into(),
+            FillError::View(error) => error.into(),
+        }
+    }
 }
 
 /// The way to the view's thread.
@@ -43,7 +86,10 @@ pub(super) struct ViewFeed {
     pub(super) waiting_changes: AtomicU64,
     /// Those of them that are in memory.
     pub(super) held_changes: AtomicU64,
-    failed: Mutex<Option<String>>,
+    failed: Mutex<Option<ViewFailure>>,
+    /// A query asked for the view to be opened again.
+    reopening: AtomicBool,
+    stopping: AtomicBool,
     reached: watch::Sender<u64>,
 }
 
@@ -56,6 +102,8 @@ impl ViewFeed {
             waiting_changes: AtomicU64::new(0),
             held_changes: AtomicU64::new(0),
             failed: Mutex::default(),
+            reopening: AtomicBool::new(false),
+            stopping: AtomicBool::new(false),
             reached: watch::Sender::new(0),
         }
     }
@@ -95,7 +143,24 @@ impl ViewFeed {
     }
 
     pub(super) fn stop(&self) {
+        self.stopping.store(true, Ordering::Release);
         self.push(Job::Stop);
+        self.arrived.notify_all();
+    }
+
+    /// Has the view opened again, which a query found damaged.
+    pub(super) fn reopen(&self) {
+        if !self.reopening.swap(true, Ordering::AcqRel) {
+            self.push(Job::Reopen);
+        }
+    }
+
+    /// Waits so long; `true` as soon as the thread is to stop.
+    pub(super) fn stops_within(&self, pause: Duration) -> bool {
+        let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        let goes_on = |_: &mut VecDeque<Job>| !self.stopping.load(Ordering::Acquire);
+        drop(self.arrived.wait_timeout_while(jobs, pause, goes_on));
+        self.stopping.load(Ordering::Acquire)
     }
 
     /// The position that the view has to reach to show everything acknowledged so far.
@@ -119,7 +184,7 @@ impl ViewFeed {
     }
 
     /// Why the view stands still, if it does.
-    pub(super) fn failure(&self) -> Option<String> {
+    pub(super) fn failure(&self) -> Option<ViewFailure> {
         self.failed
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -153,13 +218,36 @@ impl ViewFeed {
         std::mem::swap(into, &mut jobs);
     }
 
-    pub(super) fn fail(&self, why: String) {
-        tracing::error!(
-            code = VIEW_FAILED.code,
-            hint = VIEW_FAILED.action,
-            "the vault's view stands still: {why}"
-        );
-        *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
+    /// Notes that the view stands still, and why. Only what is new is worth an error in the log.
+    pub(super) fn fail(&self, failure: ViewFailure) {
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        if failed.as_ref() == Some(&failure) {
+            tracing::debug!(code = failure.code, "the vault's view still stands still");
+        } else {
+            tracing::error!(
+                code = failure.code,
+                hint = VIEW_FAILED.action,
+                "the vault's view stands still: {}",
+                failure.message
+            );
+        }
+        *failed = Some(failure);
+        drop(failed);
+        // Those who wait for the view look why it does not come.
+        self.reached.send_modify(|_| {});
+    }
+
+    /// Notes that the view is whole and shows everything fed before the failure.
+    pub(super) fn recovered(&self) {
+        self.reopening.store(false, Ordering::Release);
+        let failed = self
+            .failed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if failed.is_some() {
+            tracing::info!("the vault's view follows the ledger again");
+        }
     }
 }
 

@@ -136,13 +136,13 @@ impl<R: Reads> Filler<R> {
     }
 }
 
-/// A view that is damaged is dropped and filled again at the next start.
+/// Marks a view that is damaged, which is then dropped and filled again.
 pub(super) fn condemn(error: &ViewError) {
     if error.is_corruption() {
         tracing::error!(
             code = error.code(),
             hint = VIEW_FAILED.action,
-            "{error}; it is filled again at the next start"
+            "{error}; it is filled again"
         );
         VaultView::condemn(error.path());
     }

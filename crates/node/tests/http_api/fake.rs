@@ -606,6 +606,7 @@ impl NodeService for Fake {
             view_seq: 42,
             view_lag: 0,
             message: None,
+            code: None,
             warnings: Vec::new(),
         }
     }

@@ -281,6 +281,22 @@ impl NodeProcess {
         }
     }
 
+    /// Waits until it ends by itself. Returns its exit status, or nothing if it still runs after `patience` or never ran.
+    pub fn ended_within(&mut self, patience: Duration) -> Option<ExitStatus> {
+        let start = Instant::now();
+        loop {
+            let running = self.running.as_mut()?;
+            if let Ok(Some(status)) = running.child.try_wait() {
+                self.running = None;
+                return Some(status);
+            }
+            if start.elapsed() >= patience {
+                return None;
+            }
+            std::thread::sleep(POLL);
+        }
+    }
+
     /// Gives the process up: it goes on after us and is nobody's to kill.
     pub fn leave_running(&mut self) {
         self.running = None;

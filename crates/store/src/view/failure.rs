@@ -6,7 +6,7 @@ use primitives::Coded;
 use thiserror::Error;
 
 pub(crate) const FAILED_HINT: &str =
-    "Free disk space or repair the disk, then restart the node; the view catches up by itself.";
+    "Free disk space or repair the disk; a running node opens the view again by itself.";
 pub(crate) const DAMAGED_HINT: &str =
     "Nothing is lost: the node drops the view and fills it again from the ledger.";
 pub(crate) const REFUSED_HINT: &str =

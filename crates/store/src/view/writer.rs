@@ -123,6 +123,23 @@ impl VaultView {
         })
     }
 
+    /// Opens the file again after a failure, as [`VaultView::open`] does; the ledger ends at `ledger_end`. Whoever waits for the view's
+    /// progress goes on waiting. No reader may be open: closing one would remove the log of a view that was started afresh.
+    ///
+    /// # Errors
+    /// The file can't be opened. Until a later attempt succeeds the view takes no changes.
+    pub fn reopen(&mut self, ledger_end: u64) -> Result<(), ViewError> {
+        let nothing = Connection::open_in_memory();
+        let nothing = nothing.map_err(|error| ViewError::sqlite(&self.path, error))?;
+        // Closed before it is opened, and before its files are removed.
+        drop(std::mem::replace(&mut self.connection, nothing));
+        let opened = Self::open(&self.path, &self.options, ledger_end)?;
+        let progress = self.progress.clone();
+        progress.set(opened.upto());
+        *self = Self { progress, ..opened };
+        Ok(())
+    }
+
     /// The last sequence of the ledger that is in the view; 0 when it is empty.
     pub fn upto(&self) -> u64 {
         self.progress.upto()
@@ -219,6 +236,11 @@ impl VaultView {
         progress.set(0);
         view.progress = progress;
         Ok(view)
+    }
+
+    /// Whether the view in a file is marked as damaged.
+    pub fn is_condemned(path: &Path) -> bool {
+        marker(path).exists()
     }
 
     /// Marks the view in a file as damaged, so that it is started afresh when it is opened next. A file beside it is the mark;

@@ -1,14 +1,15 @@
 //! `tally chain run`: the process of a chain node.
 //!
 //! Standard output carries one line of JSON, when the node takes work; the log goes to standard error.
-//! The first SIGTERM or SIGINT stops the node in order; the second ends the process at once.
+//! The first SIGTERM or SIGINT stops the node in order; the second ends the process at once. When the store has failed the process
+//! answers for a while, then exits with a code of its own, for a supervisor to start it again.
 
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use node::chain::{ChainNode, load_chain_dir};
 
-use crate::commands::node::run::{LogArgs, Signals, io_runtime, system};
+use crate::commands::node::run::{LogArgs, Signals, failed_for, io_runtime, system};
 use crate::failure::Failure;
 use crate::output::print;
 
@@ -35,6 +36,7 @@ impl Args {
         let files = load_chain_dir(&self.folder).map_err(|error| Failure::coded(&error))?;
         self.log.start(&files.config.log)?;
         let name = files.config.node.name.clone();
+        let grace = files.config.store.exit_after_failure();
         let runtime = io_runtime(self.threads)?;
         let served = runtime.block_on(async {
             let node = ChainNode::start(files)
@@ -42,7 +44,7 @@ impl Args {
                 .map_err(|error| Failure::coded(&error))?;
             let signals = Signals::new().map_err(|error| system(&error))?;
             announce(&name, &node, begin)?;
-            serve(node, signals).await
+            serve(node, signals, grace).await
         });
         // Reads that still wait for the disk hold nothing up.
         runtime.shutdown_background();
@@ -50,14 +52,18 @@ impl Args {
     }
 }
 
-/// Until the first signal, or until the store fails.
-async fn serve(node: ChainNode, mut signals: Signals) -> Result<(), Failure> {
+/// Serves until the first signal, or until the store has failed and the time for that is over.
+async fn serve(
+    node: ChainNode,
+    mut signals: Signals,
+    grace: Option<Duration>,
+) -> Result<(), Failure> {
     let failed = tokio::select! {
         number = signals.next() => {
             tracing::info!(signal = number, "the node stops");
             None
         }
-        failure = node.failed() => Some(failure),
+        failure = failed_for(node.failed(), grace) => Some(failure),
     };
     tokio::spawn(async move {
         let number = signals.next().await;
@@ -67,7 +73,11 @@ async fn serve(node: ChainNode, mut signals: Signals) -> Result<(), Failure> {
     node.stop().await;
     tracing::info!("the node has stopped");
     match failed {
-        Some(failure) => Err(Failure::local(failure.code, failure.message, failure.hint)),
+        Some(failure) => Err(Failure::store_failed(
+            failure.code,
+            failure.message,
+            failure.hint,
+        )),
         None => Ok(()),
     }
 }

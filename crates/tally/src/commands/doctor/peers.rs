@@ -48,12 +48,18 @@ pub fn check(answers: &Answers) -> Vec<Finding> {
 
 fn state(health: &Health) -> Finding {
     const CHECK: &str = "state";
-    let found = match &health.message {
-        Some(message) => format!("{}: {message}", health.state.as_str()),
-        None => health.state.as_str().to_owned(),
-    };
+    let mut found = health.state.as_str().to_owned();
+    for more in health.code.iter().chain(&health.message) {
+        found.push_str(": ");
+        found.push_str(more);
+    }
     match health.state {
         NodeState::Ready => Finding::ok(CHECK, found),
+        NodeState::Degraded => Finding::problem(
+            CHECK,
+            found,
+            "The node repairs it by itself; docs/errors says what the code means and what helps.",
+        ),
         NodeState::Failed => Finding::problem(
             CHECK,
             found,
@@ -70,6 +76,14 @@ fn state(health: &Health) -> Finding {
 fn view(health: &Health) -> Finding {
     const CHECK: &str = "vault's view";
     let found = format!("{} transactions behind", grouped(health.view_lag));
+    if health.state == NodeState::Degraded {
+        let code = health.code.as_deref().unwrap_or("failed");
+        return Finding::problem(
+            CHECK,
+            format!("{code}, {found}"),
+            "Free disk space or repair the disk; the node opens the view again by itself.",
+        );
+    }
     if health.view_lag < VIEW_LAG_LOW {
         return Finding::ok(CHECK, found);
     }

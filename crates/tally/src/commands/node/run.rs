@@ -1,11 +1,14 @@
 //! `tally node run`: the process of a node.
 //!
 //! Standard output carries one line of JSON, when the node takes work; the log goes to standard error.
-//! The first SIGTERM or SIGINT lets running flows end for a while, then stops; the second ends the process at once.
+//! The first SIGTERM or SIGINT lets running flows end for a while, then stops; the second ends the process at once. When the store has
+//! failed the process answers for a while, then exits with a code of its own, for a supervisor to start it again.
 
+use std::future::Future;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use ledger::Rejection;
 use node::bootstrap::load_node_dir;
 use node::config::{LogFormat, LogSection};
 use node::{Apps, Node};
@@ -88,15 +91,27 @@ impl Args {
         served
     }
 
-    /// Until the first signal; then drains and stops.
+    /// Serves until the first signal, then drains and stops; or until the store has failed and the time for that is over.
     async fn serve(&self, mut node: Node, mut signals: Signals) -> Result<(), Failure> {
-        let number = signals.next().await;
-        tracing::info!(signal = number, "the node drains");
+        let grace = node.exit_after_failure();
+        let ended = tokio::select! {
+            number = signals.next() => Ok(number),
+            failure = failed_for(node.store_failed(), grace) => Err(failure),
+        };
         tokio::spawn(async move {
             let number = signals.next().await;
             tracing::warn!(signal = number, "the node ends at once");
             std::process::exit(ENDED_BY_SIGNAL + number);
         });
+        let number = match ended {
+            Ok(number) => number,
+            Err(rejection) => {
+                tracing::error!(code = %rejection.code, "the node exits because its store has failed");
+                node.stop().await;
+                return Err(store_failed(rejection));
+            }
+        };
+        tracing::info!(signal = number, "the node drains");
         let patience = Duration::from_secs(self.drain_seconds);
         let drained = tokio::time::timeout(patience, node.drain()).await;
         if drained.is_err() {
@@ -108,14 +123,24 @@ impl Args {
         node.stop().await;
         tracing::info!("the node has stopped");
         match drained {
-            Ok(Err(rejection)) => Err(Failure::local(
-                &rejection.code,
-                rejection.message,
-                rejection.hint,
-            )),
+            Ok(Err(rejection)) => Err(store_failed(rejection)),
             _ => Ok(()),
         }
     }
+}
+
+/// Returns why a store failed, a grace period later; without one never.
+pub async fn failed_for<T>(failed: impl Future<Output = T>, grace: Option<Duration>) -> T {
+    let failure = failed.await;
+    match grace {
+        Some(grace) => tokio::time::sleep(grace).await,
+        None => std::future::pending().await,
+    }
+    failure
+}
+
+fn store_failed(rejection: Rejection) -> Failure {
+    Failure::store_failed(&rejection.code, rejection.message, rejection.hint)
 }
 
 /// The runtime of a node's connections; half of the cores where `threads` does not say.
@@ -173,10 +198,11 @@ fn announce(name: &str, node: &Node, begin: Instant) -> Result<(), Failure> {
     print(&line.to_string())
 }
 
-/// SIGTERM and SIGINT.
+/// SIGTERM and SIGINT. SIGXFSZ is taken so that a write beyond the limit of file sizes fails instead of ending the process.
 pub struct Signals {
     terminate: Signal,
     interrupt: Signal,
+    _file_size: Signal,
 }
 
 impl Signals {
@@ -184,6 +210,7 @@ impl Signals {
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
+            _file_size: signal(SignalKind::from_raw(libc::SIGXFSZ))?,
         })
     }
 
