@@ -125,6 +125,11 @@ const COMMAND_LINE: &[(&str, &str, &str)] = &[
         "List the proofs with 'tally notary equivocations', and export the one that is meant again.",
     ),
     (
+        "tally.folder_needed",
+        "The command changes files of a node's folder, and only the address of the node was given.",
+        "Run it on the node's machine with --node.",
+    ),
+    (
         "tally.not_consumed",
         "The notary has not seen the state consumed.",
         "Check the state, and that the node asked is its notary: 'tally tx show' names it.",

@@ -6,6 +6,7 @@ use primitives::{Coded, ErrorInfo};
 use thiserror::Error;
 
 use crate::config::ConfigError;
+use crate::users::UsersError;
 
 /// See the variants.
 #[derive(Debug, Error)]
@@ -79,6 +80,9 @@ pub enum BootstrapError {
     /// A configuration.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// The list of users can't be written.
+    #[error(transparent)]
+    Users(#[from] UsersError),
 }
 
 /// The codes of this module.
@@ -149,12 +153,14 @@ impl Coded for BootstrapError {
             BootstrapError::Certificate(_) => "bootstrap.certificate",
             BootstrapError::Mismatched { .. } => "bootstrap.mismatched",
             BootstrapError::Config(error) => error.code(),
+            BootstrapError::Users(error) => error.code(),
         }
     }
 
     fn hint(&self) -> &'static str {
         match self {
             BootstrapError::Config(error) => error.hint(),
+            BootstrapError::Users(error) => error.hint(),
             _ => ErrorInfo::action_of(ERRORS, self.code()),
         }
     }

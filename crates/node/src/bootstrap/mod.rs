@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   OUT/network-root/   root.key.pem root.pem network.key network/     (keep these away from the nodes)
-//!   OUT/<node>/         node.toml root.pem network.pub tls.pem tls.key.pem identity.key api-token
+//!   OUT/<node>/         node.toml root.pem network.pub tls.pem tls.key.pem identity.key api-token users.toml
 //!                       network/parameters network/nodes/<party id>
 //! ```
 //! The root certifies TLS keys; the network key signs the parameters and node infos. Running it again adds what is new: no

@@ -19,6 +19,7 @@ use super::files::{
 use super::ports::Ports;
 use super::spec::{NetworkSpec, NodeSpec};
 use crate::config::NodeConfig;
+use crate::users::{FILE as USERS, UsersFile};
 
 /// The version of the protocols that this software speaks.
 pub const PLATFORM_VERSION: u32 = 1;
@@ -209,6 +210,10 @@ fn make_node(
     let identity_path = dir.join(IDENTITY);
     if !identity_path.exists() {
         write_secret(&identity_path, hex::encode(&random_seed()?).as_bytes())?;
+    }
+    // Of a folder that existed the list is never made again: it may have been deleted.
+    if !existed && !dir.join(USERS).exists() {
+        UsersFile::init(&dir)?;
     }
     let identity_seed = read_seed(&identity_path)?;
     let identity = KeyPair::from_seed(Scheme::Ed25519, identity_seed);

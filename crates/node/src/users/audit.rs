@@ -49,6 +49,9 @@ pub struct AuditLine {
     /// The start's client id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_id: Option<String>,
+    /// The user that it changes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
     /// What it is about, where the path does not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
@@ -78,6 +81,7 @@ impl AuditLine {
             flow: None,
             flow_id: None,
             client_id: None,
+            subject: None,
             about: None,
             outcome: "accepted",
             code: None,
@@ -91,11 +95,63 @@ impl AuditLine {
         self
     }
 
+    /// The same, about a user; a name longer than any user's is cut.
+    pub fn of(mut self, subject: &str) -> Self {
+        self.subject = Some(cut(subject));
+        self
+    }
+
     /// The same, refused.
     pub fn refused(mut self, code: &str) -> Self {
         self.outcome = "refused";
         self.code = Some(code.to_owned());
         self
+    }
+}
+
+/// Longest name of a subject, in characters.
+const SUBJECT_CHARS_MAX: usize = 128;
+
+fn cut(subject: &str) -> String {
+    subject.chars().take(SUBJECT_CHARS_MAX).collect()
+}
+
+/// The log of a folder for a command that changes it, beside a node that may run there.
+#[derive(Debug)]
+pub struct AuditFile {
+    path: PathBuf,
+    file: File,
+}
+
+impl AuditFile {
+    /// Opens the log, so that a change that could not be noted is not made.
+    ///
+    /// # Errors
+    /// The file can't be opened.
+    pub fn open(folder: &Path) -> Result<Self, UsersError> {
+        let path = folder.join(NAME);
+        match append(&path) {
+            Ok(file) => Ok(Self { path, file }),
+            Err(source) => Err(UsersError::File { path, source }),
+        }
+    }
+
+    /// Writes a line in one piece, durably.
+    ///
+    /// # Errors
+    /// The line can't be written.
+    pub fn write(&mut self, line: &AuditLine) -> Result<(), UsersError> {
+        let written = serde_json::to_vec(line)
+            .map_err(std::io::Error::from)
+            .and_then(|mut text| {
+                text.push(b'\n');
+                self.file.write_all(&text)?;
+                self.file.sync_data()
+            });
+        written.map_err(|source| UsersError::File {
+            path: self.path.clone(),
+            source,
+        })
     }
 }
 
@@ -127,6 +183,13 @@ impl AuditNote {
     pub fn about(&mut self, text: String) {
         if let Some(line) = &mut self.line {
             line.about = Some(text);
+        }
+    }
+
+    /// Says which user the line is about.
+    pub fn of(&mut self, subject: &str) {
+        if let Some(line) = &mut self.line {
+            line.subject = Some(cut(subject));
         }
     }
 
@@ -283,6 +346,28 @@ fn append(path: &Path) -> std::io::Result<File> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_adds_whole_lines_beside_a_running_log() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let log = AuditLog::open(folder.path()).expect("a log");
+        let mut file = AuditFile::open(folder.path()).expect("a log");
+        for n in 0..200 {
+            log.write(AuditLine::new("node".into(), None, &n.to_string()));
+            let line = AuditLine::new("os:ann".into(), None, "user.add").of("bob");
+            file.write(&line).expect("written");
+        }
+        drop(log);
+        let text = fs::read_to_string(folder.path().join(NAME)).expect("there");
+        let lines: Vec<serde_json::Value> = text
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("JSON"))
+            .collect();
+        assert_eq!(lines.len(), 400);
+        let of_command = lines.iter().filter(|line| line["user"] == "os:ann");
+        assert!(of_command.clone().all(|line| line["subject"] == "bob"));
+        assert_eq!(of_command.count(), 200);
+    }
 
     #[test]
     fn lines_are_kept_or_counted_and_files_are_bounded() {

@@ -238,8 +238,11 @@ impl Users {
                 *self.known.write().unwrap_or_else(PoisonError::into_inner) = known;
             }
             Err(error) => {
-                let code = primitives::Coded::code(&error);
-                tracing::error!(code, %error, "users.toml has changed and is no good; users stay as they were");
+                let (code, hint) = (
+                    primitives::Coded::code(&error),
+                    primitives::Coded::hint(&error),
+                );
+                tracing::error!(code, hint, %error, "users.toml has changed and is no good; users stay as they were");
             }
         }
     }
@@ -285,6 +288,9 @@ mod tests {
     #[tokio::test]
     async fn logins_last_until_logout_a_new_password_or_the_user_s_end() {
         let folder = tempfile::tempdir().expect("a folder");
+        let missing = Users::open(folder.path(), UserLimits::default());
+        assert!(matches!(missing, Err(UsersError::Missing { .. })));
+        UsersFile::init(folder.path()).expect("none so far");
         let users = Users::open(folder.path(), UserLimits::default()).expect("no users");
         let address = IpAddr::from([127, 0, 0, 1]);
         let login = async |name: &str, password: &str| {
@@ -315,14 +321,18 @@ mod tests {
         std::fs::write(&path, "[[user]]\nnam = 1").expect("ours");
         users.look(Instant::now() + LOOK_EVERY * 3);
         assert!(users.caller(&[7; 32]).is_some());
+        // Nor does one that is gone.
         std::fs::remove_file(&path).expect("ours");
+        users.look(Instant::now() + LOOK_EVERY * 4);
+        assert!(users.caller(&[7; 32]).is_some());
+        UsersFile::init(folder.path()).expect("there is none");
         write(folder.path(), |file| {
             file.users.push(UserRecord {
                 enabled: false,
                 ..user("ann")
             });
         });
-        users.look(Instant::now() + LOOK_EVERY * 4);
+        users.look(Instant::now() + LOOK_EVERY * 5);
         assert!(users.caller(&[7; 32]).is_none());
         assert_eq!(login("ann", "good").await, Err(LoginError::Wrong));
     }

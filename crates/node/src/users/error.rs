@@ -16,6 +16,18 @@ pub enum UsersError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// There is no `users.toml`.
+    #[error("{path} is missing, so the list of users is unknown")]
+    Missing {
+        /// The file.
+        path: PathBuf,
+    },
+    /// There is a `users.toml` already.
+    #[error("{path} exists, so no empty list is written")]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
     /// The file's content is not what it should be.
     #[error("{path}: {message}")]
     Invalid {
@@ -42,6 +54,16 @@ pub const ERRORS: &[ErrorInfo] = &[
         action: "Check the permissions of the node's folder and the space on its disk.",
     },
     ErrorInfo {
+        code: "users.missing",
+        cause: "The file users.toml is not in the node's folder: it was deleted, or the folder is older than the rule that it must exist. A node does not take that for an empty list.",
+        action: "Restore users.toml from a backup, or start with no users at all: tally user init --node DIR.",
+    },
+    ErrorInfo {
+        code: "users.exists",
+        cause: "An empty list of users was to be written where there is a users.toml.",
+        action: "Remove users one by one with 'tally user remove', or move users.toml away first.",
+    },
+    ErrorInfo {
         code: "users.invalid",
         cause: "The file users.toml is not TOML, or an entry in it is wrong.",
         action: "Correct the line that the message names, or manage users with 'tally user'; docs/reference/users.md describes the file.",
@@ -57,6 +79,8 @@ impl Coded for UsersError {
     fn code(&self) -> &'static str {
         match self {
             UsersError::File { .. } => "users.file",
+            UsersError::Missing { .. } => "users.missing",
+            UsersError::Exists { .. } => "users.exists",
             UsersError::Invalid { .. } => "users.invalid",
             UsersError::Exposed { .. } => "users.exposed",
         }

@@ -107,10 +107,10 @@ struct Placed {
 }
 
 impl UsersFile {
-    /// Reads a node's folder; no file means no users.
+    /// Reads a node's folder.
     ///
     /// # Errors
-    /// The file can't be read, is open to others, or something in it is wrong: the message names the line.
+    /// The file is missing, can't be read, is open to others, or something in it is wrong: the message names the line.
     pub fn read(folder: &Path) -> Result<Self, UsersError> {
         let path = folder.join(FILE);
         let failed = |source| UsersError::File {
@@ -119,7 +119,7 @@ impl UsersFile {
         };
         let file = match File::open(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Ok(Self::default());
+                return Err(UsersError::Missing { path });
             }
             opened => opened.map_err(failed)?,
         };
@@ -172,6 +172,23 @@ impl UsersFile {
         Ok(Self { users })
     }
 
+    /// Writes an empty list into a folder without one.
+    ///
+    /// # Errors
+    /// There is a list, or it can't be written.
+    pub fn init(folder: &Path) -> Result<(), UsersError> {
+        let path = folder.join(FILE);
+        let failed = |source| UsersError::File {
+            path: path.clone(),
+            source,
+        };
+        let _lock = lock(folder)?;
+        if fs::exists(&path).map_err(failed)? {
+            return Err(UsersError::Exists { path });
+        }
+        write(&path, HEAD.as_bytes()).map_err(failed)
+    }
+
     /// Reads, changes and writes a folder's file; others who do the same at the same time wait.
     ///
     /// # Errors
@@ -181,15 +198,7 @@ impl UsersFile {
         change: impl FnOnce(&mut Self) -> Result<T, E>,
     ) -> Result<T, E> {
         let path = folder.join(FILE);
-        let failed = |path: &Path| {
-            let path = path.to_owned();
-            move |source| UsersError::File { path, source }
-        };
-        let lock_path: PathBuf = folder.join(format!("{FILE}.lock"));
-        let mut options = OpenOptions::new();
-        let lock = options.write(true).create(true).truncate(false).mode(0o600);
-        let lock = lock.open(&lock_path).map_err(failed(&lock_path))?;
-        lock.lock().map_err(failed(&lock_path))?;
+        let _lock = lock(folder)?;
         let mut file = Self::read(folder)?;
         let given = change(&mut file)?;
         let text = toml::to_string(&file).map_err(|error| UsersError::Invalid {
@@ -199,7 +208,8 @@ impl UsersFile {
         let text = format!("{HEAD}{text}");
         // What would not be read back is not written.
         Self::parse(&text, &path)?;
-        write(&path, text.as_bytes()).map_err(failed(&path))?;
+        let written = write(&path, text.as_bytes());
+        written.map_err(|source| UsersError::File { path, source })?;
         Ok(given)
     }
 
@@ -250,6 +260,20 @@ impl UserRecord {
         (self.permissions.len() > PERMISSIONS_MAX)
             .then(|| format!("there are more than {PERMISSIONS_MAX} permissions"))
     }
+}
+
+/// Takes the lock of a folder's list, which is held until the result is dropped.
+fn lock(folder: &Path) -> Result<File, UsersError> {
+    let path: PathBuf = folder.join(format!("{FILE}.lock"));
+    let failed = |source| UsersError::File {
+        path: path.clone(),
+        source,
+    };
+    let mut options = OpenOptions::new();
+    let options = options.write(true).create(true).truncate(false).mode(0o600);
+    let lock = options.open(&path).map_err(failed)?;
+    lock.lock().map_err(failed)?;
+    Ok(lock)
 }
 
 /// Writes a file whole or not at all, for the owner alone.
@@ -311,8 +335,30 @@ mod tests {
     }
 
     #[test]
+    fn a_missing_list_is_no_empty_one() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let read = || UsersFile::read(folder.path()).map(|file| file.users.len());
+        let change = || UsersFile::change(folder.path(), |_| Ok::<_, UsersError>(()));
+        let code = |error: UsersError| primitives::Coded::code(&error);
+        assert_eq!(read().map_err(code), Err("users.missing"));
+        assert_eq!(change().map_err(code), Err("users.missing"));
+        UsersFile::init(folder.path()).expect("there is none");
+        assert_eq!(
+            (read().map_err(code), change().map_err(code)),
+            (Ok(0), Ok(()))
+        );
+        let again = UsersFile::init(folder.path());
+        assert_eq!(again.map_err(code), Err("users.exists"));
+        fs::remove_file(folder.path().join(FILE)).expect("ours");
+        let error = UsersFile::read(folder.path()).expect_err("gone");
+        assert!(error.to_string().contains("users.toml"), "{error}");
+        assert!(primitives::Coded::hint(&error).contains("tally user init"));
+    }
+
+    #[test]
     fn what_is_written_comes_back() {
         let folder = tempfile::tempdir().expect("a folder");
+        UsersFile::init(folder.path()).expect("none so far");
         let ann = UserRecord {
             name: "ann".to_owned(),
             password: Some(PasswordHash::of_nobody()),

@@ -18,7 +18,7 @@ mod permission;
 mod quota;
 mod sessions;
 
-pub use audit::{AuditLine, AuditLog, AuditNote};
+pub use audit::{AuditFile, AuditLine, AuditLog, AuditNote};
 pub use directory::{Caller, LoginError, Users};
 pub use error::{ERRORS, UsersError};
 pub use file::{

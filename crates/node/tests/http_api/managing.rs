@@ -182,6 +182,18 @@ async fn users_are_managed_within_the_caller_s_own_permissions() {
         assert_eq!(outcomes(action).join(", "), expected, "{action}");
     }
 
+    // Each line names the user that it is about.
+    for line in written() {
+        let action = line["action"].as_str().unwrap_or_default();
+        if let Some((_, path)) = action.split_once(" /v1/users") {
+            let subject = line["subject"].as_str().unwrap_or_default();
+            let named = path.split('/').nth(1).unwrap_or(subject);
+            assert_eq!(subject, named, "{line}");
+            let is_known = !subject.is_empty() || line["code"] == "api.forbidden";
+            assert!(is_known, "{line}");
+        }
+    }
+
     // A login works at once, and ends with the tokens.
     let login = r#"{"user":"bea","password":"longer"}"#;
     let reply = fixture.request("POST", paths::LOGIN, "", login).await;

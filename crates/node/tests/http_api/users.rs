@@ -27,6 +27,9 @@ pub fn add(folder: &Path, name: &str, permissions: &[&str]) {
             expires_s: u64::MAX >> 1,
         }],
     };
+    if !folder.join("users.toml").exists() {
+        UsersFile::init(folder).expect("there is none");
+    }
     UsersFile::change(folder, |file| {
         file.users.push(user);
         Ok::<_, node::users::UsersError>(())

@@ -223,6 +223,11 @@ fn refusal(error: ManageError) -> Refusal {
         ),
         ManageError::Busy => Refusal::busy(RETRY_MS),
         ManageError::Stopping => Refusal::listed(&NODE_STOPPING, "the node stops"),
+        ManageError::File(error @ UsersError::Missing { .. }) => {
+            tracing::error!(code = error.code(), %error, "users can't be managed");
+            let text = format!("users.toml is missing ({}): {}", error.code(), error.hint());
+            Refusal::listed(&USERS_FILE, text)
+        }
         ManageError::File(UsersError::Invalid { message, .. }) => {
             Refusal::listed(&BAD_USER, message)
         }

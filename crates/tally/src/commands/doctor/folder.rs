@@ -5,6 +5,8 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use node::bootstrap::NodeFiles;
+use node::users::UsersFile;
+use primitives::Coded;
 
 use super::finding::Finding;
 use super::validity::not_after;
@@ -32,6 +34,15 @@ pub fn permissions(folder: &Path) -> Vec<Finding> {
         vec![Finding::ok(CHECK, "for the node's user alone")]
     } else {
         found
+    }
+}
+
+/// Whether the list of users is there and good.
+pub fn users(folder: &Path) -> Finding {
+    const CHECK: &str = "users";
+    match UsersFile::read(folder) {
+        Ok(file) => Finding::ok(CHECK, format!("{} in users.toml", file.users.len())),
+        Err(error) => Finding::problem(CHECK, format!("{}: {error}", error.code()), error.hint()),
     }
 }
 

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use api::{LoggedIn, NewUser, UserChange, UserView};
 use node::users::{
-    BadPermission, Permission, Sha256Text, TokenRecord, UserRecord, UsersError, UsersFile, now_s,
+    AuditFile, AuditLine, BadPermission, Permission, Sha256Text, TokenRecord, UserRecord,
+    UsersError, UsersFile, now_s,
 };
 use primitives::Hash;
 
@@ -79,6 +80,20 @@ impl<'a> Book<'a> {
         }
     }
 
+    /// Writes an empty list into a folder without one.
+    pub fn init(&self) -> Result<(), Failure> {
+        match self {
+            Self::Folder(folder) => noted(folder, "user.init", None, || {
+                UsersFile::init(folder).map_err(Failure::from)
+            }),
+            Self::Api(_) => Err(Failure::local(
+                "tally.folder_needed",
+                "an empty list is written into the node's folder, which --url does not give",
+                "Give the folder with --node.",
+            )),
+        }
+    }
+
     pub fn add(&self, new: NewUser) -> Result<UserView, Failure> {
         match self {
             Self::Folder(folder) => {
@@ -92,9 +107,11 @@ impl<'a> Book<'a> {
                     start_bytes_max: new.start_bytes_max,
                     tokens: Vec::new(),
                 };
-                UsersFile::change(folder, |file| {
-                    file.users.push(user.clone());
-                    Ok::<_, Failure>(())
+                noted(folder, "user.add", Some(&user.name), || {
+                    UsersFile::change(folder, |file| {
+                        file.users.push(user.clone());
+                        Ok::<_, Failure>(())
+                    })
                 })?;
                 Ok(user.view())
             }
@@ -109,7 +126,7 @@ impl<'a> Book<'a> {
             Self::Folder(folder) => {
                 let password = change.password.as_deref().map(password::hash).transpose()?;
                 let permissions = change.permissions.as_deref().map(parsed).transpose()?;
-                change_record(folder, name, |user| {
+                change_record(folder, action_of(&change), name, |user| {
                     user.enabled = change.enabled.unwrap_or(user.enabled);
                     user.bound(&change);
                     if let Some(permissions) = permissions {
@@ -134,7 +151,7 @@ impl<'a> Book<'a> {
         change: impl FnOnce(&mut Vec<String>),
     ) -> Result<UserView, Failure> {
         match self {
-            Self::Folder(folder) => change_record(folder, name, |user| {
+            Self::Folder(folder) => change_record(folder, "user.permissions", name, |user| {
                 let mut texts: Vec<String> =
                     user.permissions.iter().map(ToString::to_string).collect();
                 change(&mut texts);
@@ -157,13 +174,15 @@ impl<'a> Book<'a> {
 
     pub fn remove(&self, name: &str) -> Result<(), Failure> {
         match self {
-            Self::Folder(folder) => UsersFile::change(folder, |file| {
-                let before = file.users.len();
-                file.users.retain(|user| user.name != name);
-                if file.users.len() == before {
-                    return Err(unknown(name));
-                }
-                Ok(())
+            Self::Folder(folder) => noted(folder, "user.remove", Some(name), || {
+                UsersFile::change(folder, |file| {
+                    let before = file.users.len();
+                    file.users.retain(|user| user.name != name);
+                    if file.users.len() == before {
+                        return Err(unknown(name));
+                    }
+                    Ok(())
+                })
             }),
             Self::Api(target) => {
                 target.with_client(async |client| Ok(client.remove_user(name).await?))
@@ -183,7 +202,7 @@ impl<'a> Book<'a> {
         let token = primitives::hex::encode(&secret);
         let now_s = now_s();
         let expires_s = now_s.saturating_add(u64::from(days) * DAY_S);
-        change_record(folder, name, |user| {
+        change_record(folder, "user.token", name, |user| {
             user.tokens.retain(|token| now_s < token.expires_s);
             user.tokens.push(TokenRecord {
                 sha256: Sha256Text(*Hash::plain(token.as_bytes()).as_bytes()),
@@ -198,7 +217,7 @@ impl<'a> Book<'a> {
     /// Logins are in the memory of the node: only the API ends them without a new password.
     pub fn revoke_tokens(&self, name: &str) -> Result<UserView, Failure> {
         match self {
-            Self::Folder(folder) => change_record(folder, name, |user| {
+            Self::Folder(folder) => change_record(folder, "user.revoke_tokens", name, |user| {
                 user.tokens.clear();
                 Ok(())
             }),
@@ -211,13 +230,72 @@ impl<'a> Book<'a> {
 
 fn change_record(
     folder: &Path,
+    action: &str,
     name: &str,
     change: impl FnOnce(&mut UserRecord) -> Result<(), Failure>,
 ) -> Result<UserView, Failure> {
-    UsersFile::change(folder, |file| {
-        let user = file.user_mut(name).ok_or_else(|| unknown(name))?;
-        change(user)?;
-        Ok::<_, Failure>(user.view())
+    noted(folder, action, Some(name), || {
+        UsersFile::change(folder, |file| {
+            let user = file.user_mut(name).ok_or_else(|| unknown(name))?;
+            change(user)?;
+            Ok::<_, Failure>(user.view())
+        })
+    })
+}
+
+/// Makes a change and notes it in the folder's audit log, whether it was made or refused. Without a log nothing is changed.
+fn noted<T>(
+    folder: &Path,
+    action: &str,
+    subject: Option<&str>,
+    change: impl FnOnce() -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let mut audit = AuditFile::open(folder)?;
+    let changed = change();
+    let mut line = AuditLine::new(operator().into(), None, action);
+    if let Some(subject) = subject {
+        line = line.of(subject);
+    }
+    if let Err(failure) = &changed {
+        line = line.refused(failure.code());
+    }
+    audit.write(&line)?;
+    changed
+}
+
+/// Names a change of a user for the audit log.
+fn action_of(change: &UserChange) -> &'static str {
+    match change {
+        UserChange {
+            password: Some(_), ..
+        } => "user.passwd",
+        UserChange {
+            enabled: Some(true),
+            ..
+        } => "user.enable",
+        UserChange {
+            enabled: Some(false),
+            ..
+        } => "user.disable",
+        _ => "user.limit",
+    }
+}
+
+/// The operating system's user who runs the command. No user of a node has a colon in its name.
+fn operator() -> String {
+    let uid = rustix::process::getuid().as_raw();
+    let passwd = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    match name_of(uid, &passwd) {
+        Some(name) => format!("os:{name}"),
+        None => format!("os:{uid}"),
+    }
+}
+
+fn name_of(uid: u32, passwd: &str) -> Option<&str> {
+    passwd.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let (name, id) = (fields.next()?, fields.nth(1)?);
+        (id.parse() == Ok(uid)).then_some(name)
     })
 }
 
@@ -233,4 +311,17 @@ fn unknown(name: &str) -> Failure {
         format!("there is no user '{name}'"),
         "See 'tally user list'.",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_the_name_of_a_system_user() {
+        let passwd = "root:x:0:0:root:/root:/bin/sh\nbad line\nann:x:1000:7::/home/ann:/bin/sh\n";
+        for (uid, name) in [(0, Some("root")), (1_000, Some("ann")), (7, None)] {
+            assert_eq!(name_of(uid, passwd), name, "{uid}");
+        }
+    }
 }

@@ -16,6 +16,8 @@ use crate::target::Target;
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Write an empty list of users into a node's folder that has none, such as after users.toml was deleted
+    Init(Common),
     /// Add a user, who may do nothing but what is granted
     Add(Add),
     /// All users
@@ -157,6 +159,7 @@ impl Named {
 impl Command {
     pub fn run(self) -> Result<(), Failure> {
         match self {
+            Command::Init(common) => Book::of(&common.target).init(),
             Command::Add(arguments) => add(arguments),
             Command::List(common) => list(&common),
             Command::Show(named) => {
@@ -200,7 +203,7 @@ impl Command {
     pub fn wants_json(&self) -> bool {
         let common = match self {
             Command::Add(arguments) => &arguments.named.common,
-            Command::List(common) => common,
+            Command::Init(common) | Command::List(common) => common,
             Command::Show(named)
             | Command::Remove(named)
             | Command::Disable(named)
