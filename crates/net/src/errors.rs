@@ -45,6 +45,7 @@ pub const ERRORS: &[ErrorInfo] = catalogue! {
     "gossip.too_many_connections": "There is no room for another peer, another connection from its address, or another handshake." => "nothing if the node has peers; otherwise let only nodes of the network reach its port";
     "gossip.banned": "A peer misbehaved and is kept away for a while; the list of peers says why." => "look at the peer's software and log; end the ban once it is mended";
     "gossip.connected_twice": "A peer that is connected connects again; its old connection is given up, and the next attempt succeeds." => "nothing if the peer was restarted; otherwise check that no two nodes use the same key";
+    "gossip.dismissed": "A peer lost its connection because it was of no use, or of less use than others when there was no room." => "nothing if the node has other peers; otherwise look at the load of the peer named";
     "gossip.unreachable": "Nobody answers at an address of the chain's network; seeds are tried again for ever, at growing intervals." => "check that the node there runs, that the address is right and that no firewall is between";
     "gossip.silent": "A peer did not answer a ping; its connection ends and is made again." => "check the peer and the network between the nodes";
     "gossip.busy": "More waits to be sent to peers than allowed." => "try again soon; check the load of the node";

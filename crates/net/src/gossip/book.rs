@@ -6,10 +6,13 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use super::exchange::ADDRESSES_MAX;
+use super::network::Network;
 use super::{GossipLimits, PeerId};
 
-/// Attempts in a row after which an address that is no seed is forgotten.
+/// Attempts in a row after which an address that was only heard of is forgotten.
 const ATTEMPTS_MAX: u32 = 6;
+/// Attempts in a row after which an address is forgotten where a peer of ours was met: more than an hour.
+const ATTEMPTS_PROVEN_MAX: u32 = 150;
 
 /// See the module.
 #[derive(Debug)]
@@ -26,6 +29,10 @@ struct Place {
     /// Who was met there, or is said to be.
     peer: Option<PeerId>,
     is_seed: bool,
+    /// A peer of ours was met there.
+    is_proven: bool,
+    /// The network of the peer that told of it; none of a seed.
+    told_by: Option<Network>,
     /// It is ourselves: never dialled.
     is_own: bool,
     dialling: bool,
@@ -35,7 +42,7 @@ struct Place {
 
 impl Book {
     pub(super) fn new(seeds: &[SocketAddr], limits: &GossipLimits, now: Instant) -> Self {
-        let seed = |address: &SocketAddr| (*address, Place::new(None, true, now));
+        let seed = |address: &SocketAddr| (*address, Place::new(None, None, now));
         Self {
             places: seeds.iter().map(seed).collect(),
             back_off_min: limits.back_off_min,
@@ -44,30 +51,81 @@ impl Book {
         }
     }
 
-    /// Somebody says that a peer is there. Forgotten if there is no room: seeds and what is known stays.
-    pub(super) fn learn(&mut self, peer: PeerId, address: SocketAddr, now: Instant) {
+    /// Learns from a peer of the network `told_by` that another one is there. If there is no room, an address goes that was only heard of
+    /// from the network that told the most, or this one does. Seeds and proven addresses stay.
+    pub(super) fn learn(
+        &mut self,
+        peer: PeerId,
+        address: SocketAddr,
+        told_by: Network,
+        now: Instant,
+    ) {
         let is_known = self.places.values().any(|place| place.peer == Some(peer));
-        if !is_known && self.places.len() < ADDRESSES_MAX {
-            self.places
-                .entry(address)
-                .or_insert_with(|| Place::new(Some(peer), false, now));
+        if is_known || self.places.contains_key(&address) {
+            return;
         }
+        if self.places.len() >= ADDRESSES_MAX && !self.make_room(told_by) {
+            return;
+        }
+        let place = Place::new(Some(peer), Some(told_by), now);
+        self.places.insert(address, place);
     }
 
-    /// An address to be tried now, of those whose peer is not among `connected` and not unwelcome.
+    /// Forgets an address that was only heard of, from the network that told more of them than any other and than this one.
+    fn make_room(&mut self, for_network: Network) -> bool {
+        let mut told: BTreeMap<Network, usize> = BTreeMap::new();
+        for network in self.places.values().filter_map(Place::heard_of) {
+            *told.entry(network).or_default() += 1;
+        }
+        let own = told.get(&for_network).copied().unwrap_or(0);
+        let Some((most, count)) = told.into_iter().max_by_key(|(_, count)| *count) else {
+            return false;
+        };
+        if count <= own {
+            return false;
+        }
+        let of_most = self
+            .places
+            .iter()
+            .filter(|(_, place)| place.heard_of() == Some(most));
+        let worst = of_most.max_by_key(|(_, place)| place.failures);
+        let Some(address) = worst.map(|(address, _)| *address) else {
+            return false;
+        };
+        self.places.remove(&address).is_some()
+    }
+
+    /// Whether an address is a seed.
+    pub(super) fn is_seed(&self, address: &SocketAddr) -> bool {
+        self.places.get(address).is_some_and(|place| place.is_seed)
+    }
+
+    /// Seeds that are not met.
+    pub(super) fn seeds_missing(
+        &self,
+        is_met: impl Fn(&SocketAddr, Option<PeerId>) -> bool,
+    ) -> usize {
+        let missing = |(address, place): &(&SocketAddr, &Place)| {
+            place.is_seed && !place.is_own && !is_met(address, place.peer)
+        };
+        self.places.iter().filter(missing).count()
+    }
+
+    /// An address to be tried now, of those that are not unwanted: of an address, its peer, and whether it is a seed.
     pub(super) fn due(
         &mut self,
         now: Instant,
-        is_unwanted: impl Fn(&SocketAddr, Option<PeerId>) -> bool,
+        is_unwanted: impl Fn(&SocketAddr, Option<PeerId>, bool) -> bool,
     ) -> Option<(SocketAddr, Option<PeerId>)> {
         let due = self.places.iter_mut().filter(|(address, place)| {
             !place.is_own
                 && !place.dialling
                 && place.next <= now
-                && !is_unwanted(address, place.peer)
+                && !is_unwanted(address, place.peer, place.is_seed)
         });
-        // Seeds first, then who has waited longest: what others tell never keeps the rest from being tried.
-        let first = due.min_by_key(|(_, place)| (!place.is_seed, place.next));
+        // Seeds first, then addresses where a peer of ours was met, then the address that has waited longest. New hearsay never keeps the
+        // rest from being tried.
+        let first = due.min_by_key(|(_, place)| (!place.is_seed, !place.is_proven, place.next));
         let (address, place) = first?;
         place.dialling = true;
         Some((*address, place.peer))
@@ -85,7 +143,7 @@ impl Book {
     pub(super) fn proved(&mut self, peer: PeerId) {
         for place in self.places.values_mut() {
             if place.peer == Some(peer) {
-                place.failures = 0;
+                (place.failures, place.is_proven) = (0, true);
             }
         }
     }
@@ -98,10 +156,14 @@ impl Book {
         place.dialling = false;
         place.failures = place.failures.saturating_add(1);
         let first = place.failures == 1;
+        let attempts_max = match place.is_proven {
+            true => ATTEMPTS_PROVEN_MAX,
+            false => ATTEMPTS_MAX,
+        };
         if place.is_seed {
             // Whoever was there may have another key now.
             place.peer = None;
-        } else if place.failures >= ATTEMPTS_MAX {
+        } else if place.failures >= attempts_max {
             self.places.remove(address);
             return first;
         }
@@ -114,11 +176,11 @@ impl Book {
         first
     }
 
-    /// A peer that was connected is gone: try soon, at where it was.
-    pub(super) fn lost(&mut self, peer: PeerId, now: Instant) {
+    /// A peer that was connected is gone: it is tried again at that time, at where it was.
+    pub(super) fn lost(&mut self, peer: PeerId, again: Instant) {
         for place in self.places.values_mut() {
             if place.peer == Some(peer) {
-                place.next = now + self.back_off_min;
+                place.next = again;
             }
         }
     }
@@ -132,10 +194,17 @@ impl Book {
 }
 
 impl Place {
-    fn new(peer: Option<PeerId>, is_seed: bool, now: Instant) -> Self {
+    /// The network that told of it, if it was only heard of.
+    fn heard_of(&self) -> Option<Network> {
+        self.told_by.filter(|_| !self.is_proven && !self.dialling)
+    }
+
+    fn new(peer: Option<PeerId>, told_by: Option<Network>, now: Instant) -> Self {
         Self {
             peer,
-            is_seed,
+            is_seed: told_by.is_none(),
+            is_proven: false,
+            told_by,
             is_own: false,
             dialling: false,
             failures: 0,
@@ -159,7 +228,7 @@ mod tests {
     }
 
     fn due(book: &mut Book, now: Instant) -> Option<u16> {
-        book.due(now, |_, _| false)
+        book.due(now, |_, _, _| false)
             .map(|(address, _)| address.port())
     }
 
@@ -179,7 +248,7 @@ mod tests {
         assert_eq!(due(&mut book, now), Some(1));
         book.reached(&address(1), peer(1));
         book.proved(peer(1));
-        book.lost(peer(1), now);
+        book.lost(peer(1), now + limits.back_off_min);
         assert_eq!(due(&mut book, now + limits.back_off_min), Some(1));
     }
 
@@ -187,8 +256,8 @@ mod tests {
     fn what_was_only_heard_of_is_forgotten_and_bounded() {
         let (now, limits) = (Instant::now(), GossipLimits::default());
         let mut book = Book::new(&[], &limits, now);
-        book.learn(peer(1), address(1), now);
-        book.learn(peer(1), address(2), now);
+        book.learn(peer(1), address(1), Network::Local, now);
+        book.learn(peer(1), address(2), Network::Local, now);
         let mut later = now;
         for _ in 0..ATTEMPTS_MAX {
             assert_eq!(due(&mut book, later), Some(1), "one place a peer");
@@ -197,7 +266,7 @@ mod tests {
         }
         assert_eq!(due(&mut book, later), None);
         for number in 0..2_000 {
-            book.learn(peer(number), address(number), now);
+            book.learn(peer(number), address(number), Network::Local, now);
         }
         assert_eq!(book.places.len(), ADDRESSES_MAX);
     }
@@ -210,6 +279,7 @@ mod tests {
             book.learn(
                 peer(number),
                 address(number),
+                Network::Local,
                 start + Duration::from_millis(ms),
             );
         }
@@ -217,6 +287,36 @@ mod tests {
         for expected in [Some(9), Some(2), Some(3), None] {
             assert_eq!(due(&mut book, now), expected);
         }
+    }
+
+    #[test]
+    fn one_network_cannot_fill_the_book_nor_drive_out_proven_addresses() {
+        let now = Instant::now();
+        let mut book = Book::new(&[address(9_000)], &GossipLimits::default(), now);
+        book.learn(peer(8_000), address(8_000), Network::V4([1, 1]), now);
+        book.reached(&address(8_000), peer(8_000));
+        book.proved(peer(8_000));
+        for number in 0..2_000 {
+            book.learn(peer(number), address(number), Network::V4([6, 6]), now);
+        }
+        assert_eq!(book.places.len(), ADDRESSES_MAX);
+        for number in 3_000..3_100 {
+            book.learn(peer(number), address(number), Network::V4([7, 7]), now);
+        }
+        let of = |network| {
+            let told = book.places.values();
+            told.filter(|place| place.told_by == Some(network)).count()
+        };
+        assert_eq!(book.places.len(), ADDRESSES_MAX);
+        assert_eq!(of(Network::V4([7, 7])), 100, "another network is heard");
+        assert_eq!(of(Network::V4([1, 1])), 1);
+        assert!(book.is_seed(&address(9_000)));
+        assert_eq!(due(&mut book, now), Some(9_000));
+        assert_eq!(
+            due(&mut book, now),
+            Some(8_000),
+            "then where a peer was met"
+        );
     }
 
     #[test]

@@ -41,6 +41,7 @@ impl Service {
             Call::Verdict(message, verdict) => self.verdict(message, verdict),
             Call::Penalise(peer, points, reason) => self.penalise(peer, points, &reason),
             Call::Ban(peer, time, reason) => self.ban(peer, time, &reason),
+            Call::Disconnect(peer, reason) => self.dismiss(peer, &reason),
             Call::Unban(peer) => {
                 if let Some(peer) = self.shared.peers().get_mut(&peer) {
                     peer.unban();
@@ -71,6 +72,9 @@ impl Service {
         match verdict {
             Verdict::Accept => {
                 counters.accepted.add(1);
+                if let Some(peer) = self.shared.peers().get_mut(&message.from) {
+                    peer.useful = peer.useful.saturating_add(1);
+                }
                 self.accepted
                     .push_back((Instant::now() + PASS_ON_AFTER, message));
                 if self.accepted.len() > ACCEPTED_MAX {

@@ -12,6 +12,8 @@ pub const REJECTED_POINTS: u32 = 10;
 pub const RATE_POINTS: u32 = 1;
 /// Points against a peer for each second in which it goes on sending for nothing.
 pub const WASTE_POINTS: u32 = 20;
+/// How long a peer that was of no use is not dialled again.
+pub(super) const DISMISSED_FOR: Duration = Duration::from_secs(60);
 /// Points against a peer for a malformed request.
 pub const REQUEST_POINTS: u32 = 10;
 
@@ -76,6 +78,17 @@ impl Service {
         drop(peers);
         self.shared.counters.refused.add(1);
         self.log.refused(&from, refusal);
+        self.disconnect(peer);
+    }
+
+    /// Ends the connections with a peer that is of no use; it is dialled again after [`DISMISSED_FOR`].
+    pub(super) fn dismiss(&mut self, peer: PeerId, reason: &str) {
+        if let Some(known) = self.shared.peers().get_mut(&peer) {
+            known.reason = Some(super::peers::words(reason));
+            known.dismissed = true;
+        }
+        self.shared.counters.dismissed.add(1);
+        tracing::info!(code = "gossip.dismissed", %peer, "peer disconnected: {reason}");
         self.disconnect(peer);
     }
 

@@ -17,8 +17,10 @@ use libp2p_swarm::{
 
 use super::PeerId;
 use super::error::GossipRefusal;
+use super::network::Network;
 use super::peers::PER_PEER_MAX;
 use super::shared::Shared;
+use super::slots::Slots;
 use super::wire::socket_address;
 
 /// Two nodes may dial each other at the same moment: so long a second connection is that, and not a restarted node.
@@ -53,9 +55,10 @@ impl Gate {
         if self.from.values().filter(|other| **other == ip).count() >= limits.per_ip_max {
             return Err(GossipRefusal::TooMany("from its IP address"));
         }
-        if self.shared.peers().connected() >= limits.peers_max {
-            return Err(GossipRefusal::TooMany("of peers"));
-        }
+        let slots = Slots::of(&self.shared.peers());
+        slots
+            .admit(limits, Network::of(address.ip()))
+            .map_err(GossipRefusal::TooMany)?;
         Ok(ip)
     }
 
@@ -66,24 +69,29 @@ impl Gate {
         }
     }
 
-    fn greet(&self, peer: &libp2p_identity::PeerId, outbound: bool) -> Result<(), GossipRefusal> {
+    /// Judges a peer whose key is known now; `remote` is where it comes from if it dialled us.
+    fn greet(
+        &self,
+        peer: &libp2p_identity::PeerId,
+        remote: Option<&Multiaddr>,
+    ) -> Result<(), GossipRefusal> {
         let id = PeerId::of(peer).ok_or(GossipRefusal::OtherKey)?;
         let now = Instant::now();
+        let outbound = remote.is_none();
         let peers = self.shared.peers();
-        let Some(peer) = peers.get(&id) else {
-            return match peers.connected() >= self.shared.limits.peers_max {
-                true => Err(GossipRefusal::TooMany("of peers")),
-                false => Ok(()),
-            };
-        };
-        if peer.is_banned(now) {
+        let known = peers.get(&id);
+        if known.is_some_and(|peer| peer.is_banned(now)) {
             return Err(GossipRefusal::Banned(id));
         }
-        let Some(first) = peer.connections.first() else {
-            return match peers.connected() >= self.shared.limits.peers_max {
-                true => Err(GossipRefusal::TooMany("of peers")),
-                false => Ok(()),
-            };
+        let standing = known.and_then(|peer| Some((peer, peer.connections.first()?)));
+        let Some((peer, first)) = standing else {
+            // What was free when it knocked may be taken now. An outbound place was free when it was dialled.
+            let network = remote.and_then(socket_address);
+            return network.map_or(Ok(()), |address| {
+                let slots = Slots::of(&peers);
+                let admitted = slots.admit(&self.shared.limits, Network::of(address.ip()));
+                admitted.map_err(GossipRefusal::TooMany)
+            });
         };
         let same_moment = now.saturating_duration_since(first.since) < SAME_MOMENT;
         if outbound && peer.announced.is_some()
@@ -125,9 +133,10 @@ impl NetworkBehaviour for Gate {
         _: ConnectionId,
         peer: libp2p_identity::PeerId,
         _: &Multiaddr,
-        _: &Multiaddr,
+        remote: &Multiaddr,
     ) -> Result<THandler<Self>, ConnectionDenied> {
-        self.greet(&peer, false).map_err(ConnectionDenied::new)?;
+        self.greet(&peer, Some(remote))
+            .map_err(ConnectionDenied::new)?;
         Ok(dummy::ConnectionHandler)
     }
 
@@ -139,7 +148,7 @@ impl NetworkBehaviour for Gate {
         _: Endpoint,
         _: PortUse,
     ) -> Result<THandler<Self>, ConnectionDenied> {
-        self.greet(&peer, true).map_err(ConnectionDenied::new)?;
+        self.greet(&peer, None).map_err(ConnectionDenied::new)?;
         Ok(dummy::ConnectionHandler)
     }
 

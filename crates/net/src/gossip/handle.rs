@@ -28,6 +28,7 @@ pub(super) enum Call {
     Penalise(PeerId, u32, String),
     Ban(PeerId, Duration, String),
     Unban(PeerId),
+    Disconnect(PeerId, String),
 }
 
 impl Call {
@@ -36,7 +37,9 @@ impl Call {
         let bytes = match self {
             Self::Broadcast(_, bytes) | Self::Request { bytes, .. } => bytes.len(),
             Self::Respond(_, bytes) => bytes.as_ref().map_or(0, Vec::len),
-            Self::Penalise(_, _, reason) | Self::Ban(_, _, reason) => reason.len(),
+            Self::Penalise(_, _, reason)
+            | Self::Ban(_, _, reason)
+            | Self::Disconnect(_, reason) => reason.len(),
             Self::Verdict(..) | Self::Unban(_) => 0,
         };
         bytes + size_of::<Self>()
@@ -138,6 +141,11 @@ impl GossipHandle {
     /// Ends all connections with a peer, and keeps it away for a time.
     pub fn ban(&self, peer: PeerId, time: Duration, reason: &str) -> Result<(), SendError> {
         self.call(Call::Ban(peer, time, reason.to_owned()))
+    }
+
+    /// Ends all connections with a peer that is of no use. It is not banned; its address is dialled again after a minute at the earliest.
+    pub fn disconnect(&self, peer: PeerId, reason: &str) -> Result<(), SendError> {
+        self.call(Call::Disconnect(peer, reason.to_owned()))
     }
 
     /// Ends a ban.

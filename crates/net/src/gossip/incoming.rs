@@ -8,6 +8,7 @@ use libp2p_swarm::{ConnectionId, DialError, ListenError, SwarmEvent};
 use {libp2p_identify as identify, libp2p_ping as ping};
 
 use super::behaviour::BehaviourEvent;
+use super::conduct::DISMISSED_FOR;
 use super::peers::{Connection, words};
 use super::service::Service;
 use super::wire::socket_address;
@@ -116,10 +117,14 @@ impl Service {
             return;
         }
         let (was_announced, address) = (known.announced.is_some(), known.address);
+        let pause = match known.dismissed {
+            true => DISMISSED_FOR,
+            false => self.options.limits.back_off_min,
+        };
         known.forget_connection();
         drop(peers);
         if was_announced {
-            self.book.lost(id, now);
+            self.book.lost(id, now + pause);
             self.count_peers();
             self.outlet.push(GossipEvent::Disconnected { peer: id });
         } else if let Some(address) = address {

@@ -75,6 +75,8 @@ counters! {
     unreachable,
     /// Peers banned.
     bans,
+    /// Peers disconnected because they were of no use, or of less use than others.
+    dismissed,
 }
 
 /// A number that grows, or is set.

@@ -18,9 +18,11 @@ mod topic;
 mod asked;
 mod book;
 mod bucket;
+mod network;
 mod peers;
 mod queue;
 mod shared;
+mod slots;
 mod view;
 // What goes over the wire.
 mod behaviour;

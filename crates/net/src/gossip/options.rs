@@ -33,6 +33,10 @@ pub struct GossipOptions {
 pub struct GossipLimits {
     /// Peers connected at once; a quarter of them is left to those who connect to us (`gossip.too_many_connections`).
     pub peers_max: usize,
+    /// Places of peers kept for those that this node dials, from different networks; a quarter of all places at most.
+    pub outbound_min: usize,
+    /// Peers from one network (16 bits of IPv4, 32 of IPv6) that connect to us; this machine is exempt (`gossip.too_many_connections`).
+    pub inbound_per_network_max: usize,
     /// Connections from one IP address, those in their handshake included (`gossip.too_many_connections`).
     pub per_ip_max: usize,
     /// Connections in their handshake at once, each way (`gossip.too_many_connections`).
@@ -74,6 +78,8 @@ impl Default for GossipLimits {
     fn default() -> Self {
         Self {
             peers_max: 48,
+            outbound_min: 8,
+            inbound_per_network_max: 6,
             per_ip_max: 32,
             handshakes_max: 64,
             handshake_timeout: Duration::from_secs(10),
@@ -127,6 +133,8 @@ impl GossipOptions {
             return Err("peers_max is 1 to 1024");
         }
         let counts = [
+            limits.outbound_min,
+            limits.inbound_per_network_max,
             limits.per_ip_max,
             limits.handshakes_max,
             limits.events_max,

@@ -51,6 +51,10 @@ pub(super) struct Peer {
     pub(super) round_trip: Option<Duration>,
     pub(super) reason: Option<String>,
     pub(super) banned_until: Option<Instant>,
+    /// It loses its connection because it was of no use.
+    pub(super) dismissed: bool,
+    /// Its deliveries of late: accepted messages and answers, halved each minute.
+    pub(super) useful: u32,
     points: u32,
     points_at: Instant,
     heard: Instant,
@@ -136,6 +140,8 @@ impl Peer {
             round_trip: None,
             reason: None,
             banned_until: None,
+            dismissed: false,
+            useful: 0,
             points: 0,
             points_at: now,
             heard: now,
@@ -217,6 +223,8 @@ impl Peer {
         self.is_subscribed = [false; Topic::ALL.len()];
         self.announced = None;
         self.round_trip = None;
+        self.dismissed = false;
+        self.useful = 0;
     }
 }
 

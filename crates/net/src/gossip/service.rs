@@ -17,11 +17,13 @@ use super::behaviour::{Behaviour, BehaviourEvent};
 use super::book::Book;
 use super::codec::Question;
 use super::handle::{Call, Waiting};
+use super::network::Network;
 use super::queue::Outlet;
 use super::shared::Shared;
+use super::slots::{HALVED_EVERY, Slots, least_useful};
 use super::topic::Names;
 use super::wire::multiaddress;
-use super::{GossipOptions, GossipRefusal, MessageId, PeerId, Topic};
+use super::{Direction, GossipOptions, GossipRefusal, MessageId, PeerId, Topic};
 use crate::refusal::RefusalLog;
 
 /// How often deadlines, handshakes and addresses are looked at.
@@ -55,6 +57,7 @@ pub(super) struct Service {
     pub(super) accepted: VecDeque<(Instant, MessageId)>,
     asked_around: Instant,
     looked_at: Instant,
+    halved: Instant,
     pub(super) log: RefusalLog,
 }
 
@@ -85,6 +88,7 @@ impl Service {
             accepted: VecDeque::new(),
             asked_around: now,
             looked_at: now,
+            halved: now,
             log: RefusalLog::default(),
         }
     }
@@ -145,6 +149,12 @@ impl Service {
             self.looked_at = now;
             self.look_at_conduct();
         }
+        if now.saturating_duration_since(self.halved) >= HALVED_EVERY {
+            self.halved = now;
+            for (_, peer) in self.shared.peers().iter_mut() {
+                peer.useful /= 2;
+            }
+        }
         if now.saturating_duration_since(self.asked_around) >= ASK_AGAIN {
             self.asked_around = now;
             let ready: Vec<PeerId> = self.shared.peers().reachable().map(|(id, _)| id).collect();
@@ -152,7 +162,25 @@ impl Service {
                 self.ask(peer, Question::Addresses, None);
             }
         }
+        self.evict(now);
         self.dial(now);
+    }
+
+    /// Makes room where more peers dialled in than there are places for.
+    fn evict(&mut self, now: Instant) {
+        let peers = self.shared.peers();
+        let excess = Slots::of(&peers).excess(&self.options.limits);
+        let victim = match excess {
+            0 => None,
+            _ => least_useful(&peers, now),
+        };
+        drop(peers);
+        if let Some(peer) = victim {
+            self.dismiss(
+                peer,
+                "others from its network, or all others, are of more use",
+            );
+        }
     }
 
     fn end_slow_handshakes(&mut self, now: Instant) {
@@ -171,12 +199,25 @@ impl Service {
         }
     }
 
-    /// Tries addresses while there is room for more peers. A quarter of the room is left to those who dial us.
+    /// Tries addresses while there are outbound places ([`Slots`]).
     fn dial(&mut self, now: Instant) {
-        let most = self.options.limits.peers_max.saturating_mul(3).div_ceil(4);
-        while self.dials.len() < DIALS_MAX.min(self.options.limits.handshakes_max) {
-            let peers = self.shared.peers();
-            if peers.connected() + self.dials.len() >= most {
+        let shared = Arc::clone(&self.shared);
+        let limits = &shared.limits;
+        while self.dials.len() < DIALS_MAX.min(limits.handshakes_max) {
+            let peers = shared.peers();
+            let mut slots = Slots::of(&peers);
+            for (_, peer) in peers.iter() {
+                let first = peer.connections.first();
+                if let Some(first) = first.filter(|first| first.direction == Direction::Outbound) {
+                    let is_seed = self.book.is_seed(&first.remote);
+                    slots.dials(Network::of(first.remote.ip()), true, is_seed);
+                }
+            }
+            for address in self.dials.values() {
+                let is_seed = self.book.is_seed(address);
+                slots.dials(Network::of(address.ip()), false, is_seed);
+            }
+            if !slots.may_dial(limits) {
                 return;
             }
             let met = |address: &SocketAddr, id: Option<PeerId>| match id {
@@ -187,7 +228,12 @@ impl Service {
                     !peer.connections.is_empty() && peer.address == Some(*address)
                 }),
             };
-            let Some((address, _)) = self.book.due(now, met) else {
+            let missing = self.book.seeds_missing(met);
+            let is_unwanted = |address: &SocketAddr, id: Option<PeerId>, is_seed: bool| {
+                let network = Network::of(address.ip());
+                met(address, id) || !slots.may_dial_there(limits, network, is_seed, missing)
+            };
+            let Some((address, _)) = self.book.due(now, is_unwanted) else {
                 return;
             };
             drop(peers);

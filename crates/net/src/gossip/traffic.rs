@@ -9,6 +9,7 @@ use primitives::Hash;
 
 use super::asked::For;
 use super::codec::Question;
+use super::network::Network;
 use super::peers::words;
 use super::service::Service;
 use super::{
@@ -189,6 +190,7 @@ impl Service {
             && let Some(entry) = self.shared.peers().get_mut(peer)
         {
             entry.uses(answer.len());
+            entry.useful = entry.useful.saturating_add(1);
         }
         match ended {
             Some((peer, For::Application(id))) => self.answered(peer, id, Ok(answer)),
@@ -197,21 +199,23 @@ impl Service {
         }
     }
 
-    /// What a peer tells of others. What is on this machine, only a peer on this machine can tell.
+    /// Learns the addresses that a peer tells. What is on this machine or in a private network, only a peer there can tell.
     fn learn(&mut self, from: PeerId, answer: &[u8]) {
         let now = Instant::now();
         let peers = self.shared.peers();
         let connections = peers.get(&from).map(|known| &known.connections);
-        let is_near = connections.is_some_and(|connections| {
-            connections
-                .iter()
-                .any(|own| own.remote.ip().to_canonical().is_loopback())
-        });
+        let Some(first) = connections.and_then(|connections| connections.first()) else {
+            return;
+        };
+        let teller = Network::of(first.remote.ip());
         drop(peers);
         for (peer, address) in exchange::decode(answer).unwrap_or_default() {
-            let is_reachable = is_near || !address.ip().to_canonical().is_loopback();
+            let is_reachable = match Network::of(address.ip()) {
+                Network::Local => teller == Network::Local,
+                network => teller.is_near() || !network.is_near(),
+            };
             if peer != self.me && peer != from && is_reachable {
-                self.book.learn(peer, address, now);
+                self.book.learn(peer, address, teller, now);
             }
         }
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use libp2p_request_response as request_response;
 use libp2p_swarm::SwarmEvent;
-use net::gossip::{GossipEvent, RequestError, Topic};
+use net::gossip::{Direction, GossipEvent, GossipOptions, RequestError, Topic};
 
 use crate::fixture::{Node, PATIENCE, id, options, pair_of, until};
 use crate::raw::{self, RawEvent};
@@ -127,6 +127,51 @@ async fn there_is_no_room_for_more_peers_than_allowed() {
     one.wait_disconnected(id(2)).await;
     one.wait_connected(id(4)).await;
     drop(late);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_seed_gets_a_place_though_inbound_peers_fill_all_others() {
+    // A seed that does not run yet.
+    let seed = Node::of(9, &[]).await;
+    let address = seed.address();
+    seed.net.shutdown().await;
+    let mut narrow = options(1);
+    narrow.limits.peers_max = 8;
+    narrow.seeds = vec![address];
+    let mut one = Node::start(narrow).await;
+    let mut others = Vec::new();
+    for number in 20..32 {
+        others.push(Node::of(number, &[one.address()]).await);
+    }
+    until("the inbound places are taken", || {
+        one.connected().len() >= 6
+    })
+    .await;
+    until("the others are refused", || one.net.figures().refused > 10).await;
+    let seed = Node::start(GossipOptions {
+        listen: address,
+        ..options(9)
+    })
+    .await;
+    one.wait_connected(id(9)).await;
+    let view = one.view(id(9)).expect("connected");
+    assert_eq!(view.direction, Some(Direction::Outbound));
+    assert!(one.connected().len() <= 9, "{}", one.connected().len());
+    drop((seed, others));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_dismissed_peer_is_disconnected_and_not_banned() {
+    let (mut one, mut two) = pair_of(options(1), options(2)).await;
+    one.net.disconnect(id(2), "of no use").expect("room");
+    one.wait_disconnected(id(2)).await;
+    two.wait_disconnected(id(1)).await;
+    assert_eq!(
+        (one.net.figures().dismissed, one.net.figures().bans),
+        (1, 0)
+    );
+    // It may come back: two dialled, and dials again.
+    one.wait_connected(id(2)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
