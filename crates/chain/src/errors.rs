@@ -39,6 +39,7 @@ pub fn action_of(code: &str) -> &'static str {
 
 /// The codes of this crate, sorted.
 pub const ERRORS: &[ErrorInfo] = catalogue! {
+    "chain.checkpoint_mismatch": "The stored chain has another block at the height of a trusted one (a checkpoint of the settings, or an operator's order): the node followed another branch." => "check the checkpoint against several sources that you trust; if it is right, restore a snapshot of that branch or start with an empty data folder (for a young fork: start without the checkpoint and order 'tally chain trust HEIGHT HASH')";
     "chain.store_beyond_repair": "The chain's store is damaged, and what is whole of it is not enough to mend it." => "restore a snapshot with 'tally chain restore', or let the node sync anew with an empty data folder; look for the cause in the machine's disk and memory";
     "chain.store_damaged": "Rows of the chain's store do not fit together." => "run 'tally chain check --repair' on the folder of the stopped node; if that does not mend it, restore a snapshot or let the node sync anew";
     "chain.wrong_network": "The store belongs to another network: its genesis is not this one." => "use the genesis file that the store was made with, or an empty folder";
@@ -74,7 +75,7 @@ pub const ERRORS: &[ErrorInfo] = catalogue! {
     "chain_peer.bad_branch": "A peer follows a branch with a block that breaks a rule." => "upgrade whichever side is wrong about the rule; its code is in the node's figures";
     "chain_peer.empty_claim": "A peer claimed more difficulty than its headers have." => "nothing, if it happens rarely: the peer may have changed branch in between";
     "chain_peer.silent": "A peer did not answer in time." => "nothing, if it happens rarely; check the peer's load and the network";
-    "chain_peer.too_deep": "A peer claims a better branch that forks off deeper than this node could ever roll back, so that the claim cannot be checked; the node goes on with its own branch." => "compare the tips of several nodes that you trust ('tally chain status'): if the network follows that branch, stop this node and restore a snapshot of the branch, or let the node sync anew in an empty folder; if not, the peer is wrong";
+    "chain_peer.too_deep": "A peer claims a better branch that forks off deeper than this node could ever roll back, or whose forgers' stake no row of this node bounds, so that the claim cannot be checked; the node goes on with its own branch." => "compare the tips of several nodes that you trust ('tally chain status'): if the network follows that branch, stop this node and restore a snapshot of the branch, or let the node sync anew in an empty folder; if not, the peer is wrong";
     "chain_peer.useless": "A peer brought very many transactions that were refused." => "check what it forwards; it is banned if it goes on";
     "chain_peer.wrong_answer": "A peer's answer is not one to the question." => "upgrade whichever side is wrong about docs/formats/chain-messages.md";
     "chain_pool.anchor_lost": "A waiting transaction refers to a block that is no longer on the chain." => "make and sign it anew, with a block of the chain as it is now";

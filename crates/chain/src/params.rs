@@ -32,7 +32,7 @@ pub struct Params {
     pub deadline_minutes_max: u16,
     /// How deep below the tip the block that a transaction refers to lies at least. Genesis is always deep enough.
     pub anchor_depth_min: u32,
-    /// How far ahead of a node's clock a block or a transaction may be, seconds.
+    /// How far ahead of a node's clock a transaction may be, seconds; for a block see [`Params::block_drift_seconds`].
     pub clock_drift_seconds: u32,
     /// Blocks through which a balance must have been held to count for forging.
     pub effective_age_blocks: u32,
@@ -114,6 +114,15 @@ impl Params {
             "loadtest" => Some(Self::loadtest()),
             _ => None,
         }
+    }
+
+    /// How far ahead of a node's clock an announced block may be, seconds: a quarter of the block time, at least one second and at most
+    /// `clock_drift_seconds`. The block is held until its time. It is a node's rule, not one of consensus.
+    #[must_use]
+    pub fn block_drift_seconds(&self) -> u32 {
+        (self.block_seconds / 4)
+            .max(1)
+            .min(self.clock_drift_seconds)
     }
 
     /// What is wrong with them: the field, and the rule that it breaks.
@@ -209,6 +218,15 @@ mod tests {
             assert_eq!(Params::named(name).unwrap().check(), Ok(()), "{name}");
         }
         assert_eq!(Params::named("other"), None);
+    }
+
+    #[test]
+    fn the_drift_of_a_block_follows_the_block_time() {
+        for (block, clock, drift) in [(60, 15, 15), (5, 15, 1), (1, 15, 1), (40, 6, 6), (5, 0, 0)] {
+            let mut params = Params::production();
+            (params.block_seconds, params.clock_drift_seconds) = (block, clock);
+            assert_eq!(params.block_drift_seconds(), drift, "{block} s a block");
+        }
     }
 
     #[test]

@@ -66,7 +66,7 @@ pub struct TransactionLeft {
     pub reason: String,
 }
 
-/// The network has a better branch beyond the rollback limit: the node has stopped following.
+/// A better branch forks off beyond the rollback limit: the node goes on with its own, and an operator has to decide.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Stuck {
     /// The height of the last block that both have, as far as is known.

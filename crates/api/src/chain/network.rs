@@ -43,7 +43,7 @@ pub enum SyncState {
     Synced,
     /// It fetches blocks that its peers have.
     Syncing,
-    /// A better branch forks deeper than it may follow: an operator has to decide.
+    /// A better branch forks deeper than it may follow: it goes on with its own, and an operator has to decide.
     Stuck,
 }
 

@@ -55,6 +55,13 @@ pub enum Action {
         /// A code of [`crate::ERRORS`].
         reason: &'static str,
     },
+    /// End the connections with a peer, without a ban.
+    Disconnect {
+        /// Whom.
+        peer: PeerId,
+        /// A code of [`crate::ERRORS`].
+        reason: &'static str,
+    },
     /// The answer to a [`super::Event::Submit`]: for each transaction its id, or why it was refused.
     Submitted {
         /// Whose.
@@ -116,7 +123,7 @@ pub enum Notice {
         /// The tip that it claims.
         other: Hash,
     },
-    /// The network has a better branch beyond the rollback limit: this node has stopped following.
+    /// A better branch forks off beyond the rollback limit: this node goes on with its own, and an operator has to decide.
     Stuck {
         /// The height of the last block that both have, as far as is known.
         common: u32,

@@ -90,7 +90,7 @@ impl<R: Reads<Table>> Core<R> {
     ) -> Result<(), StoreFailure> {
         let header = &announcement.header;
         let hash = header.hash(&self.genesis.hash);
-        if self.stuck.is_some() || self.bad.contains(&hash) || self.is_block(&hash)? {
+        if self.bad.contains(&hash) || self.is_block(&hash)? {
             self.verdict(message, Verdict::Ignore);
             return Ok(());
         }
@@ -154,7 +154,7 @@ impl<R: Reads<Table>> Core<R> {
 
     /// Whether a block's time is further ahead of this node's clock than is allowed.
     pub(super) fn is_beyond_drift(&self, time: u32) -> bool {
-        let drift = self.genesis.params.clock_drift_seconds;
+        let drift = self.genesis.params.block_drift_seconds();
         time > self.now_seconds().saturating_add(drift)
     }
 
@@ -208,8 +208,9 @@ impl<R: Reads<Table>> Core<R> {
             Err(fault) => Err(fault),
         };
         let code = match checked {
-            Ok(()) if self.is_distrusted(header.height, hash) => "chain_block.distrusted",
-            Ok(()) => return Ok(None),
+            Ok(_) if self.is_distrusted(header.height, hash) => "chain_block.distrusted",
+            // The block after a common one is judged exactly.
+            Ok(_) => return Ok(None),
             Err(Fault::Refused(rejection)) if rejection.code == "chain_block.not_next" => {
                 return Ok(Some(rejection.code));
             }

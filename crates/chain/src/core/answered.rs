@@ -52,12 +52,15 @@ impl<R: Reads<Table>> Core<R> {
         };
         self.no_longer_asked(&peer);
         let bytes = match result {
-            Ok(bytes) => bytes,
+            Ok(bytes) => {
+                self.was_heard(peer);
+                bytes
+            }
             // Asked again in a moment, like what a peer puts off.
             Err(RequestFailure::NoRoom) => return self.peer_is_busy(question),
             Err(failure) => {
                 if failure == RequestFailure::Late {
-                    self.penalise(peer, points::SILENCE, "chain_peer.silent");
+                    self.was_silent(peer);
                 }
                 return self.unanswered(question);
             }
@@ -131,14 +134,15 @@ impl<R: Reads<Table>> Core<R> {
         match question.purpose {
             Purpose::Status | Purpose::PoolIds | Purpose::PoolTransactions => Ok(()),
             Purpose::Headers(number) => {
-                self.headers_failed(peer, number);
-                Ok(())
+                self.failed(peer);
+                self.headers_failed(peer, number)
             }
             Purpose::Bodies {
                 download,
                 first,
                 count,
             } => {
+                self.failed(peer);
                 self.bodies_failed(peer, download, first, count);
                 Ok(())
             }
@@ -150,23 +154,28 @@ impl<R: Reads<Table>> Core<R> {
 
     /// A peer has answered more than it can for now, or this node has no room to ask it: bodies are asked of others, or of it in a moment.
     fn peer_is_busy(&mut self, question: UnderWay) -> Result<(), StoreFailure> {
-        let Purpose::Bodies {
-            download,
-            first,
-            count,
-        } = question.purpose
-        else {
-            return self.unanswered(question);
-        };
-        self.bodies_put_off(question.peer, download, first, count);
-        Ok(())
+        match question.purpose {
+            Purpose::Bodies {
+                download,
+                first,
+                count,
+            } => {
+                self.bodies_put_off(question.peer, download, first, count);
+                Ok(())
+            }
+            Purpose::Headers(number) => {
+                self.cool_down(question.peer);
+                self.headers_failed(question.peer, number)
+            }
+            _ => self.unanswered(question),
+        }
     }
 
     /// Gives up what was waited for long enough, should the transport have forgotten it.
     pub(super) fn give_up_late(&mut self) -> Result<(), StoreFailure> {
         for question in self.questions.late(self.now_ms) {
             self.no_longer_asked(&question.peer);
-            self.penalise(question.peer, points::SILENCE, "chain_peer.silent");
+            self.was_silent(question.peer);
             self.unanswered(question)?;
         }
         Ok(())

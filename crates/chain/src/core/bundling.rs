@@ -91,7 +91,7 @@ impl Bundling {
 impl<R: Reads<Table>> Core<R> {
     /// A node that is catching up, or stands still, knows neither the tip nor what waits.
     fn may_bundle(&self) -> bool {
-        let stands = self.stuck.is_some() || self.switch.is_some() || self.is_catching_up();
+        let stands = self.switch.is_some() || self.is_catching_up();
         !stands && !self.bundling.bundlers.is_empty()
     }
 

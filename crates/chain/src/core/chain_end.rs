@@ -82,7 +82,7 @@ impl<R: Reads<Table>> Core<R> {
     /// A whole block whose time has come: it joins the chain, or replaces the tip if it is better.
     pub(super) fn accept(&mut self, block: CarriedBlock) -> Result<(), StoreFailure> {
         let tip = self.rows.tip();
-        if self.switch.is_some() || self.stuck.is_some() || self.bad.contains(&block.hash) {
+        if self.switch.is_some() || self.bad.contains(&block.hash) {
             return Ok(());
         }
         if block.header.previous == tip.hash {
@@ -177,6 +177,7 @@ impl<R: Reads<Table>> Core<R> {
     fn moved(&mut self) {
         self.forging.tip_moved();
         self.bundling.tip_moved();
+        self.outgrow_deep();
         let (tip, previous) = (self.rows.tip().hash, self.rows.tip().height);
         self.assemblies.retain(|assembly| {
             assembly.header.previous == tip || assembly.header.height == previous

@@ -49,6 +49,8 @@ pub struct Core<R> {
     pub(super) left: LeftRows,
     pub(super) peers: Peers,
     pub(super) questions: Questions,
+    /// The last time at which any peer answered.
+    pub(super) heard_ms: u64,
     pub(super) assemblies: Vec<Assembly>,
     pub(super) held: Vec<Held>,
     pub(super) following: Following,
@@ -75,7 +77,7 @@ impl<R: Reads<Table>> Core<R> {
     /// the pool again; if a crash has left more beside the chain than one round may join, rounds do so first.
     ///
     /// # Errors
-    /// The store fails, is damaged, or is of another network.
+    /// The store fails, is damaged, is of another network, or has another block where one is trusted.
     pub fn open(
         store: R,
         genesis: Arc<Genesis>,
@@ -101,6 +103,7 @@ impl<R: Reads<Table>> Core<R> {
             left: LeftRows::open(&rows)?,
             peers: Peers::default(),
             questions: Questions::default(),
+            heard_ms: 0,
             assemblies: Vec::new(),
             held: Vec::new(),
             following: Following::new(),
@@ -121,6 +124,7 @@ impl<R: Reads<Table>> Core<R> {
             rows,
         };
         core.restore_trusted()?;
+        core.check_trusted()?;
         core.restore_side()?;
         core.step_switch()?;
         // Nobody was there to follow what joined again.

@@ -30,8 +30,10 @@ const FAILURES_MAX: u32 = 2;
 #[derive(Debug)]
 pub(super) struct Download {
     number: u64,
-    /// Who gave the headers.
+    /// The peer that gave the headers first.
     peer: PeerId,
+    /// All peers that gave these headers: they are asked for bodies before others that only claim as much.
+    givers: BTreeSet<PeerId>,
     blocks: Vec<Wanted>,
     /// Blocks at the beginning that are on the chain.
     joined: usize,
@@ -65,6 +67,7 @@ impl Download {
     pub(super) fn new(
         number: u64,
         peer: PeerId,
+        givers: BTreeSet<PeerId>,
         headers: Vec<(Header, Hash)>,
         stored: impl Fn(&Hash) -> bool,
         now_ms: u64,
@@ -90,6 +93,7 @@ impl Download {
         Self {
             number,
             peer,
+            givers,
             blocks,
             joined: 0,
             bytes: 0,
@@ -150,14 +154,19 @@ impl<R: Reads<Table>> Core<R> {
             return Ok(());
         }
         if self.switch.is_none() && download.joined == download.blocks.len() {
+            for peer in &download.givers {
+                self.delivered(*peer);
+            }
             self.tell_where_we_stand();
             return Ok(());
         }
         if self.ask_for_bodies(&mut download) || self.switch.is_some() || self.more {
             self.following.state = State::Bodies(download);
         } else {
-            // Nobody has it: perhaps later.
-            self.cool_down(download.peer);
+            // No peer delivers it: perhaps later.
+            for peer in &download.givers {
+                self.failed(*peer);
+            }
         }
         Ok(())
     }
@@ -325,12 +334,15 @@ impl<R: Reads<Table>> Core<R> {
                 let far_enough = peer
                     .status
                     .is_some_and(|status| status.difficulty >= difficulty);
-                (far_enough || **id == download.peer)
+                (far_enough || download.givers.contains(id))
                     && !download.lacking.contains(id)
                     && peer.busy_until_ms <= self.now_ms
                     && self.may_ask(id)
             })
-            .min_by_key(|(_, peer)| peer.asked)
+            .min_by_key(|(id, peer)| {
+                let gave = download.givers.contains(id);
+                (!gave, peer.failures, peer.asked)
+            })
             .map(|(id, _)| *id)
     }
 
@@ -392,6 +404,8 @@ impl<R: Reads<Table>> Core<R> {
         if let Some((points, code)) = blame {
             self.penalise(peer, points, code);
             download.lacking.insert(peer);
+        } else if came > 0 {
+            self.delivered(peer);
         }
         self.following.state = State::Bodies(download);
         self.step_download()

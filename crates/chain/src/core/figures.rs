@@ -1,6 +1,7 @@
 //! Figures of a core, for people and metrics.
 
 use super::follow::State;
+use super::questions::Purpose;
 use super::stuck::Stuck;
 use super::{Core, PeerId};
 use crate::bundle::BundlerRules;
@@ -65,6 +66,8 @@ pub struct Figures {
     pub stuck: Option<Stuck>,
     /// Questions to peers under way.
     pub questions: usize,
+    /// Questions for the headers of peers' branches under way.
+    pub headers_asked: usize,
     /// Announced blocks that are being put together.
     pub assemblies: usize,
     /// Transactions taken into the pool.
@@ -106,6 +109,9 @@ impl<R: Reads<Table>> Core<R> {
             },
             stuck: self.stuck,
             questions: self.questions.count(|_| true),
+            headers_asked: self
+                .questions
+                .count(|purpose| matches!(purpose, Purpose::Headers(_))),
             assemblies: self.assemblies.len(),
             accepted: counters.accepted,
             refused: counters.refused,

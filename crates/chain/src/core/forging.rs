@@ -73,7 +73,7 @@ impl Forging {
 
 impl<R: Reads<Table>> Core<R> {
     fn may_forge(&self) -> bool {
-        self.switch.is_none() && self.stuck.is_none() && !self.is_catching_up()
+        self.switch.is_none() && !self.is_catching_up()
     }
 
     /// When the next block is forged here.

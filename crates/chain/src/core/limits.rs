@@ -70,6 +70,20 @@ pub const REPEAT_SECONDS: u32 = 20;
 pub const REPEAT_STEP: usize = 1_000;
 /// A peer whose branch led nowhere is not followed for so long.
 pub const COOL_DOWN_MS: u64 = 5_000;
+/// Each failure in a row doubles that time, so many times at most.
+pub const COOL_DOUBLINGS_MAX: u32 = 3;
+/// Peers asked for the headers of their branch at once.
+pub const CANDIDATES_MAX: usize = 8;
+/// Peers asked before one branch is followed, one wave of questions after the other.
+pub const CONTESTANTS_MAX: usize = 32;
+/// A branch that is longer, or forks off deeper, is followed only after all who claim a better one were asked.
+pub const CONFIRM_BLOCKS: usize = 10;
+/// A short branch that was delivered wins after so long without the answers that are still awaited.
+pub const DECIDE_MS: u64 = 1_000;
+/// A node follows no long branch before it has had so long since its first peer to meet more.
+pub const GATHER_MS: u64 = 3_000;
+/// Silences in a row after which a peer loses its connection, counted once each [`PATIENCE_MS`].
+pub const SILENCES_MAX: u32 = 6;
 /// A peer that has no room for more answers is asked for no bodies for so long: it is no fault of its.
 pub const BUSY_MS: u64 = 500;
 /// Rows of reasons why transactions left that are kept.

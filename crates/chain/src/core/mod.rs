@@ -3,7 +3,7 @@
 //! ```text
 //!  Gossip, Submit ──► intake ──► pool ──────┬──► forging, bundling ──┐
 //!  Gossip (block) ──► announced ► assembly ─┤                        ├──► chain's end ──► rows (one batch a round)
-//!  Answered ────────► following ► download ─┴──► switch ─────────────┘         │
+//!  Answered ─► following, contest ► download ─┴► switch ─────────────┘         │
 //!  Asked ───────────► serve                                                   └──► actions, after the batch is durable
 //! ```
 //! [`Core::handle`] takes events, [`Core::flush`] ends a round and does what is due by the time. Between rounds the core reads
@@ -12,6 +12,8 @@
 //! # Invariants
 //! - The tip is always a valid chain from genesis: each block is applied or taken back whole.
 //! - Nothing is taken back for a branch whose headers do not show more work than our own blocks, by forgers whose stake we know.
+//!   Headers whose forgers' stake cannot be bounded carry no weight, and no claim of a peer stops this node.
+//! - No block joins the chain before its time by this node's clock.
 //! - No question is waited for without end, and no peer is needed: what one does not deliver another one is asked for.
 //! - Everything that is held is bounded by [`limits`].
 
@@ -22,6 +24,7 @@ mod assembly;
 mod bundling;
 mod chain_end;
 mod compare;
+mod contest;
 #[allow(clippy::module_inception)]
 mod core;
 mod download;
@@ -44,6 +47,7 @@ mod round;
 mod serve;
 mod settings;
 mod side;
+mod silence;
 mod stuck;
 mod switch;
 

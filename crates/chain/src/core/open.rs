@@ -98,6 +98,7 @@ impl<R: Reads<Table>> Core<R> {
         for hash in self.side.hashes() {
             if let Some(header) = self.side.header(&self.rows, &hash)?
                 && !self.is_distrusted(header.height, &hash)
+                && header.time <= self.now_seconds()
             {
                 beside.push((header, hash));
             }

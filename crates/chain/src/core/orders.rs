@@ -8,6 +8,7 @@ use super::switch::{Cause, Switch};
 use super::{Action, Core, Ticket};
 use crate::Rejection;
 use crate::port::{Reads, StoreFailure, Table};
+use crate::state::Fault;
 
 /// Key in `Meta`: blocks that an operator trusts, height and hash each.
 const TRUSTED: &[u8] = b"trusted";
@@ -109,6 +110,7 @@ impl<R: Reads<Table>> Core<R> {
         self.following.state = State::Idle;
         for (_, peer) in self.peers.iter_mut() {
             peer.cool_until_ms = 0;
+            peer.failures = 0;
         }
         self.tell_where_we_stand();
     }
@@ -180,6 +182,31 @@ impl<R: Reads<Table>> Core<R> {
             value.extend_from_slice(hash.as_bytes());
         }
         self.rows.put(Table::Meta, TRUSTED, value);
+    }
+
+    /// Compares the trusted blocks with the stored chain.
+    ///
+    /// # Errors
+    /// `chain.checkpoint_mismatch`, naming the first height that differs.
+    pub(super) fn check_trusted(&self) -> Result<(), Fault> {
+        for (height, trusted) in &self.trusted {
+            if *height > self.rows.tip().height {
+                return Ok(());
+            }
+            let stored = match height {
+                0 => Some(self.genesis.hash),
+                _ => self.hash_at(*height)?,
+            };
+            if stored != Some(*trusted) {
+                let stored = stored.map_or_else(|| "missing".to_owned(), |hash| hash.to_string());
+                let detail = format!("block {height} is {stored}, expected {trusted}");
+                return Err(Fault::Refused(Rejection::new(
+                    "chain.checkpoint_mismatch",
+                    detail,
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// Reads the blocks that were trusted before; the settings' own win.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::PeerId;
 use super::limits::{PEERS_MAX, SERVED_BYTES_BURST, SERVED_BYTES_LEAST, SERVED_BYTES_PER_SECOND};
+use super::silence::Silence;
 use crate::message::Status;
 
 /// What is known of a connected peer.
@@ -19,6 +20,12 @@ pub(super) struct Peer {
     pub(super) busy_until_ms: u64,
     /// Questions under way to it.
     pub(super) asked: usize,
+    /// Its place in the order in which peers were asked for headers; zero if it was not.
+    pub(super) asked_last: u64,
+    /// Times in a row that its branch led nowhere.
+    pub(super) failures: u32,
+    /// Questions in a row that it did not answer.
+    pub(super) silence: Silence,
     /// Refused transactions that it brought since the last count.
     pub(super) useless: u32,
     /// It has been said that its branch forks off too deep to be judged.
@@ -37,6 +44,8 @@ struct Budget {
 #[derive(Debug, Default)]
 pub(super) struct Peers {
     all: BTreeMap<PeerId, Peer>,
+    /// The time at which the first of them was connected.
+    since_ms: u64,
     /// With whom pools were compared last.
     compared: Option<PeerId>,
 }
@@ -47,12 +56,18 @@ impl Peers {
         if self.all.len() >= PEERS_MAX && !self.all.contains_key(&id) {
             return false;
         }
+        if self.all.is_empty() {
+            self.since_ms = now_ms;
+        }
         self.all.entry(id).or_insert(Peer {
             status: None,
             status_due_ms: now_ms,
             cool_until_ms: 0,
             busy_until_ms: 0,
             asked: 0,
+            asked_last: 0,
+            failures: 0,
+            silence: Silence::default(),
             useless: 0,
             too_deep_said: false,
             budget: Budget {
@@ -85,6 +100,11 @@ impl Peers {
 
     pub(super) fn len(&self) -> usize {
         self.all.len()
+    }
+
+    /// The time since which at least one peer has been connected.
+    pub(super) fn since_ms(&self) -> u64 {
+        self.since_ms
     }
 
     /// The next peer to compare pools with: one after the other.

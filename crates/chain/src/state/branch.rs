@@ -9,15 +9,25 @@ use crate::block::Header;
 use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::{Genesis, pos};
 
+/// The verdict on a header that breaks no rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judged {
+    /// Rows of this chain bound the forger's stake. The header counts with its work.
+    Counted,
+    /// No row at or below the common block bounds the forger's stake. The header was not added and carries no weight.
+    Unbounded,
+}
+
 /// A branch from a common block on, as far as its headers have been checked.
 ///
 /// # Correctness
 /// What a forger holds on the branch is not known without its blocks. But its effective balance is a minimum over a window, and the
 /// part of the window at or below the common block is known; no lease made above it has begun, and a lease that was to follow another
 /// one and was replaced above it counts for both sides. So the true balance is at most the
-/// one reckoned with here, and the true hit not before the one reckoned with. Who holds nothing cannot make a branch that passes, until
-/// the window has left the common block behind (`effective_age_blocks` and `lease_delay_blocks` are at least the rollback limit).
-#[derive(Debug)]
+/// one reckoned with here, and the true hit not before the one reckoned with. Where the window has left the common block behind, a
+/// throwaway key may hold any part of the supply: such a header is [`Judged::Unbounded`], and the branch's weight ends before it
+/// (`effective_age_blocks` and `lease_delay_blocks` are at least the rollback limit, so it ends above every branch that may be followed).
+#[derive(Clone, Debug)]
 pub struct Branch {
     common: u32,
     common_hash: Hash,
@@ -70,7 +80,8 @@ impl Branch {
         self.common
     }
 
-    /// Checks the branch's next header: everything but its signature and the clock. `hash` is the header's.
+    /// Checks the branch's next header: everything but its signature and the clock. `hash` is the header's. A header that counts is
+    /// added to the branch.
     ///
     /// `chain_block.not_next` also where the common block is no longer on the main branch: begin anew.
     pub fn push<R: Reads<Table>>(
@@ -79,7 +90,7 @@ impl Branch {
         genesis: &Genesis,
         header: &Header,
         hash: Hash,
-    ) -> Result<(), Fault> {
+    ) -> Result<Judged, Fault> {
         self.follow_main(overlay)?;
         let span_time = self.span_time(overlay, genesis)?;
         check_links(genesis, &self.tip, span_time, header)?;
@@ -95,9 +106,10 @@ impl Branch {
             header.height,
             self.common,
         )?;
-        // Where nothing is known, everything there is.
-        let bound = balance.map_or(genesis.parent_tokens(), |held| tokens(genesis, held));
-        let hit = hit_time(&self.tip, header, bound)?;
+        let Some(balance) = balance else {
+            return Ok(Judged::Unbounded);
+        };
+        let hit = hit_time(&self.tip, header, tokens(genesis, balance))?;
         if header.time <= hit {
             return Err(Fault::refused(
                 "chain_block.time",
@@ -115,7 +127,7 @@ impl Branch {
         }
         self.times.push(header.time);
         self.tip = Point::of(header, hash);
-        Ok(())
+        Ok(Judged::Counted)
     }
 
     fn follow_main<R: Reads<Table>>(&mut self, overlay: &Overlay<R>) -> Result<(), Fault> {

@@ -148,9 +148,9 @@ pub(super) fn hit_time(previous: &Point, header: &Header, tokens: u64) -> Result
     })
 }
 
-/// Whether a header's time has come; what is refused here may be good later.
+/// Whether a header is no further ahead of a clock than may be held; what is refused here may be good later.
 pub fn check_clock(genesis: &Genesis, header: &Header, now: u32) -> Result<(), Rejection> {
-    if header.time > now.saturating_add(genesis.params.clock_drift_seconds) {
+    if header.time > now.saturating_add(genesis.params.block_drift_seconds()) {
         return Err(Rejection::new(
             "chain_block.from_future",
             format!("{} is {} s ahead", header.time, header.time - now),

@@ -30,7 +30,7 @@ mod verify;
 mod window;
 
 pub use apply::{Applied, Touched, apply_block, check_shape};
-pub use branch::Branch;
+pub use branch::{Branch, Judged};
 pub use check::{When, check_anchor, check_form, check_times, check_transaction, fee_min};
 pub use examine::{Depth, Examined, Mending, examine};
 pub use fault::{BlockFault, Fault};

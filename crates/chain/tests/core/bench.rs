@@ -8,8 +8,8 @@ use chain::core::{Action, Core, Event, Notice, PeerId, RequestFailure, Settings,
 use chain::message::{Announcement, Answer, Gossip, Listed, Question, Status};
 use chain::port::{Table, WriteBatch};
 use chain::state::{MemoryStore, Overlay, apply_block, next_header, turn};
-use chain::{Carried, Genesis, Transaction};
-use primitives::Hash;
+use chain::{Carried, Genesis, Header, Transaction, pos};
+use primitives::{Hash, KeyPair, PublicKey};
 
 use crate::kit::{ACCOUNTS, genesis, key, peer, public};
 
@@ -76,6 +76,51 @@ impl Maker {
         block
     }
 
+    /// Blocks after the last one, a second apart, by keys that hold nothing, each time the luckiest of them: they cannot be applied, and their
+    /// headers follow all rules but that of the stake.
+    pub fn throwaway(&self, count: usize) -> Vec<CarriedBlock> {
+        let nobodies: Vec<KeyPair> = (0..64)
+            .map(|n| chain::key_of_passphrase(&format!("holds nothing {n}")))
+            .collect();
+        let forger_of = |pair: &KeyPair| match pair.public() {
+            PublicKey::Ed25519(key) => *key,
+            _ => unreachable!("passphrases make Ed25519 keys"),
+        };
+        let (params, initial) = (&self.genesis.params, self.genesis.base_target);
+        let mut blocks = self.blocks.clone();
+        for _ in 0..count {
+            let last = blocks.last().expect("a block before").header.clone();
+            let hit =
+                |pair: &&KeyPair| pos::hit(&pos::generation(&last.generation, &forger_of(pair)));
+            let nobody = nobodies.iter().min_by_key(hit).expect("some");
+            let forger = forger_of(nobody);
+            let (height, time) = (last.height + 1, last.time + 1);
+            let start = height - params.base_target_span;
+            let elapsed = time - blocks[start as usize - 1].header.time;
+            let base_target = match pos::adjusts(params, height) {
+                true => pos::next_base_target(params, initial, last.base_target, elapsed),
+                false => last.base_target,
+            };
+            let mut header = Header {
+                height,
+                time,
+                previous: blocks.last().expect("a block before").hash,
+                forger,
+                generation: pos::generation(&last.generation, &forger),
+                base_target,
+                difficulty: last.difficulty + pos::work(params, last.base_target, 1),
+                parent_count: 0,
+                child_count: 0,
+                body_bytes: 0,
+                root: Hash::ZERO,
+                signature: [0; 64],
+            };
+            header.sign(&self.genesis.hash, nobody);
+            blocks.push(CarriedBlock::new(&self.genesis.hash, header, Vec::new()));
+        }
+        blocks
+    }
+
     pub fn add_many(&mut self, count: usize, place: usize) {
         for _ in 0..count {
             self.add(place, Vec::new());
@@ -87,6 +132,8 @@ impl Maker {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manner {
     Honest,
+    /// Claims the best chain there ever was, and delivers its own.
+    Boasts,
     /// Never answers a question for bodies; the transport gives up after its patience.
     WithholdsBodies,
     /// Has no room for questions about bodies.
@@ -113,6 +160,7 @@ pub struct Bench {
     pub notices: Vec<Notice>,
     pub verdicts: Vec<(u64, Verdict)>,
     pub penalties: Vec<&'static str>,
+    pub disconnected: Vec<PeerId>,
     pub answers: Vec<Answer>,
     pub outcomes: Vec<Result<chain::TxId, chain::Rejection>>,
     pub orders: Vec<Result<String, chain::Rejection>>,
@@ -142,6 +190,7 @@ impl Bench {
             notices: Vec::new(),
             verdicts: Vec::new(),
             penalties: Vec::new(),
+            disconnected: Vec::new(),
             answers: Vec::new(),
             outcomes: Vec::new(),
             orders: Vec::new(),
@@ -333,6 +382,7 @@ impl Bench {
             Action::Answer { bytes, .. } => self.answers.push(Answer::read(&bytes).unwrap()),
             Action::Verdict { message, verdict } => self.verdicts.push((message, verdict)),
             Action::Penalise { reason, .. } => self.penalties.push(reason),
+            Action::Disconnect { peer, .. } => self.disconnected.push(peer),
             Action::Notice(notice) => self.notices.push(*notice),
             Action::Submitted { outcomes, .. } => self.outcomes.extend(outcomes),
             Action::Done { outcome, .. } => self.orders.push(outcome),
@@ -357,6 +407,14 @@ fn answer_of(
 ) -> (&'static str, Option<Answer>) {
     let find = |hash: &Hash| peer.chain.iter().find(|block| block.hash == *hash);
     match question {
+        Question::Status(_) if peer.manner == Manner::Boasts => {
+            let status = Status {
+                height: 10_000,
+                tip: Hash::plain(b"best"),
+                difficulty: u128::MAX / 2,
+            };
+            ("status", Some(Answer::Status(status)))
+        }
         Question::Status(_) => {
             let nothing = Status {
                 height: 0,

@@ -214,7 +214,7 @@ fn what_has_no_room_when_it_is_taken_back_and_is_in_the_branch_has_not_left() {
 }
 
 #[test]
-fn a_branch_beyond_the_rollback_limit_stops_the_node_until_an_operator_speaks() {
+fn a_branch_beyond_the_rollback_limit_is_reported_and_not_followed() {
     let mut ours = Maker::new();
     ours.add_many(14, 3);
     let mut theirs = Maker::new();
@@ -223,10 +223,11 @@ fn a_branch_beyond_the_rollback_limit_stops_the_node_until_an_operator_speaks() 
     bench.connect(1, &theirs.blocks, Manner::Honest);
     bench.run_to(5_100);
     assert_eq!(bench.tip(), ours.blocks[13].hash);
-    let stuck = bench.core.figures().stuck.expect("it has stopped");
+    let stuck = bench.core.figures().stuck.expect("it is reported");
     assert_eq!((stuck.common, stuck.other), (0, theirs.blocks[19].hash));
     let next = ours.make(0, Vec::new());
-    assert_eq!(bench.announce(0, &next), Some(Verdict::Ignore));
+    assert_eq!(bench.announce(0, &next), Some(Verdict::Accept));
+    assert_eq!(bench.tip(), next.hash, "it goes on with its own");
     for (height, done) in [(99, false), (5, true)] {
         let ticket = 1;
         bench.tell(Event::PopOff { ticket, height });
@@ -429,7 +430,7 @@ fn a_block_ahead_of_the_clock_waits_and_one_far_ahead_is_refused() {
     let mut maker = Maker::new();
     maker.add_many(1, 0);
     let time = maker.blocks[0].header.time;
-    for (ahead, verdict, joins) in [(3, Verdict::Accept, true), (30, Verdict::Ignore, false)] {
+    for (ahead, verdict, joins) in [(1, Verdict::Accept, true), (2, Verdict::Ignore, false)] {
         let mut bench = Bench::new(Settings::default());
         bench.connect(0, &[], Manner::Honest);
         let mut late = maker.fork(1);

@@ -43,6 +43,14 @@ pub fn forgetful() -> Arc<Genesis> {
     })
 }
 
+/// The same with forty seconds a block, so that blocks may be announced ten seconds before their time.
+pub fn slow() -> Arc<Genesis> {
+    genesis_of(ParamsOverrides {
+        block_seconds: Some(40),
+        ..ParamsOverrides::default()
+    })
+}
+
 fn genesis_of(others: ParamsOverrides) -> Arc<Genesis> {
     let symbols = ["TALLY", "ONE", "TWO"];
     let spec = GenesisSpec {
@@ -50,7 +58,7 @@ fn genesis_of(others: ParamsOverrides) -> Arc<Genesis> {
         time_ms: 1_750_000_000_000,
         profile: "loadtest".into(),
         params: ParamsOverrides {
-            block_seconds: Some(4),
+            block_seconds: others.block_seconds.or(Some(4)),
             parent_fee_min: Some(100),
             child_block_fee_per_transaction: Some(10),
             anchor_depth_min: Some(5),
@@ -266,7 +274,7 @@ impl Room {
                 points,
                 reason,
             } => self.nodes[n].penalties.push((peer, points, reason)),
-            Action::Verdict { .. } => {}
+            Action::Verdict { .. } | Action::Disconnect { .. } => {}
         }
     }
 

@@ -3,6 +3,7 @@
 mod bench;
 mod branches;
 mod bundling;
+mod contests;
 mod kit;
 mod rounds;
 mod served;

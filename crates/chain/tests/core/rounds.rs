@@ -9,7 +9,7 @@ use primitives::Hash;
 
 use crate::bench::{Bench, Maker, Manner};
 use crate::branches::payment;
-use crate::kit::{account, genesis, key};
+use crate::kit::{account, genesis, key, slow};
 
 /// Payments with long messages: some 1,160 bytes each.
 pub fn heavy(from: usize, count: u64, first: u64) -> Vec<Transaction> {
@@ -104,28 +104,51 @@ fn blocks_beside_the_chain_join_and_are_taken_back_a_part_in_each_round() {
 
 #[test]
 fn what_is_held_waits_for_a_change_of_branch_that_takes_several_rounds() {
-    let mut shared = heavy(2, 8_000, 0);
-    for transaction in &mut shared {
-        transaction.sign(&genesis().hash, &key(2));
-    }
+    let genesis = slow();
+    let signed = |mut transaction: Transaction, n: usize| {
+        transaction.anchor = Anchor::at(0, &genesis.hash);
+        transaction.sign(&genesis.hash, &key(n));
+        transaction
+    };
+    let shared: Vec<_> = heavy(2, 8_000, 0)
+        .into_iter()
+        .map(|transaction| signed(transaction, 2))
+        .collect();
+    // A block after which the next one comes soon.
+    let mut before = Maker::on(genesis.clone());
+    let height = loop {
+        let [first, next] = [
+            before.add(0, Vec::new()).header,
+            before.make(0, Vec::new()).header,
+        ];
+        if next.time <= first.time + 8 {
+            break first.height as usize - 1;
+        }
+    };
+    let before = before.fork(height);
     let block = |amount: u64| {
-        let mut maker = Maker::new();
+        let mut maker = before.fork(height);
         let mut all = shared.clone();
-        all.push(payment(3, amount));
+        all.push(signed(payment(3, amount), 3));
         maker.add(0, all);
         maker
     };
     // Of one forger at one second: the smaller hash is better, and comes last.
     let mut both = [block(1), block(2)];
-    both.sort_by_key(|maker| std::cmp::Reverse(maker.blocks[0].hash));
+    both.sort_by_key(|maker| std::cmp::Reverse(maker.blocks[height].hash));
     let [worse, mut better] = both;
     let next = better.add(0, Vec::new());
-    let mut bench = Bench::new(Settings::default());
-    let time = better.blocks[0].header.time;
+    let mut bench = Bench::on(genesis.clone(), Settings::default());
+    let time = better.blocks[height].header.time;
     bench.run_to(time - 2);
-    bench.connect(0, &[], Manner::Honest);
-    bench.has(0, &[worse.blocks[0].clone(), better.blocks[0].clone()]);
-    for block in [&worse.blocks[0], &better.blocks[0]] {
+    bench.connect(0, &before.blocks, Manner::Honest);
+    bench.rounds();
+    assert_eq!(bench.height() as usize, height);
+    bench.has(
+        0,
+        &[worse.blocks[height].clone(), better.blocks[height].clone()],
+    );
+    for block in [&worse.blocks[height], &better.blocks[height]] {
         assert_eq!(
             announce_without_ids(&mut bench, block),
             Some(Verdict::Accept)
@@ -136,9 +159,13 @@ fn what_is_held_waits_for_a_change_of_branch_that_takes_several_rounds() {
         None,
         "it waits for its predecessor"
     );
-    assert_eq!(bench.height(), 0, "all are ahead of the clock");
+    assert_eq!(
+        bench.height() as usize,
+        height,
+        "all are ahead of the clock"
+    );
     bench.run_to(time);
-    assert_eq!(bench.tip(), better.blocks[0].hash);
+    assert_eq!(bench.tip(), better.blocks[height].hash);
     bench.run_to(next.header.time);
     assert_eq!(bench.tip(), next.hash);
 }

@@ -136,6 +136,12 @@ impl Peers {
         }
     }
 
+    pub(super) fn disconnect(&self, peer: PeerId, reason: &str) {
+        if let Err(error) = self.handle.disconnect(transport(peer), reason) {
+            tracing::debug!(%peer, %error, "a peer stays connected");
+        }
+    }
+
     /// As the core hears it; nothing where nobody there waits for it.
     fn event(&self, event: GossipEvent) -> Option<Event> {
         Some(match event {

@@ -34,6 +34,10 @@ pub(super) fn perform(shared: &Shared, actions: Vec<Action>) {
                 tracing::debug!(%peer, points, reason, "a peer is at fault");
                 shared.peers.penalise(peer, points, reason);
             }
+            Action::Disconnect { peer, reason } => {
+                tracing::info!(code = reason, %peer, "a peer loses its connection");
+                shared.peers.disconnect(peer, reason);
+            }
             Action::Submitted { ticket, outcomes } => {
                 if let Some(Waiter::Submit(waiter, _place)) = shared.waiter(ticket) {
                     for rejection in outcomes.iter().filter_map(|outcome| outcome.as_ref().err()) {
@@ -100,8 +104,8 @@ fn note(shared: &Shared, notice: Notice) {
         Notice::Stuck { common, other } => tracing::error!(
             common,
             %other,
-            "a better branch forks deeper than may be rolled back: this node has stopped following; compare the branches, then \
-             order pop-off and trust (docs/guides/chain.md)"
+            "a better branch forks deeper than may be rolled back: this node goes on with its own; compare the branches, then order \
+             trust if the other one is right (docs/guides/chain-forks.md)"
         ),
     }
     // Nobody may be following.

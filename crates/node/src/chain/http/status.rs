@@ -70,7 +70,7 @@ pub(in crate::chain) fn health_of(shared: &Shared) -> ChainHealth {
     let sync = sync_state(&figures);
     ChainHealth {
         live: true,
-        ready: failure.is_none() && !shared.is_stopping() && sync != SyncState::Stuck,
+        ready: failure.is_none() && !shared.is_stopping(),
         height: figures.tip.height,
         sync,
         failure: failure.map(|failure| failure.code.to_owned()),
