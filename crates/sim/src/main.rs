@@ -3,14 +3,15 @@
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 
-use sim::chain::{ChainOptions, ChainTally, run_chain};
+use sim::chain::{ChainOptions, ChainTally, Scenario, run_chain};
 use sim::{Bug, Tally, run_all};
 
-const USAGE: &str = "usage: sim [--chain] [--seed N] [--runs N] [--nodes N] [--bug NAME] [--trace]
+const USAGE: &str = "usage: sim [--chain] [--seed N] [--runs N] [--nodes N] [--scenario S] [--bug NAME] [--trace]
 
   --chain      networks of the chain, instead of the ledger's
   --seed N     the first seed (default 1)
   --runs N     how many seeds, one after the other (default 1)
+  --scenario S mixed (default), liars, siege:PERCENT:BLOCKS, long-siege:PERCENT:BLOCKS, fast-clock:TENTHS:DRIFT_PERCENT:BLOCKS
   --nodes N    nodes of a network of the chain (default: the seed chooses)
   --bug NAME   plant a bug, to see whether the auditor finds it
   --trace      print everything that happens";
@@ -25,6 +26,7 @@ struct Arguments {
     trace: bool,
     chain: bool,
     nodes: usize,
+    scenario: Scenario,
 }
 
 fn arguments() -> Result<Arguments, String> {
@@ -35,6 +37,7 @@ fn arguments() -> Result<Arguments, String> {
         trace: false,
         chain: false,
         nodes: 0,
+        scenario: Scenario::Mixed,
     };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
@@ -49,6 +52,7 @@ fn arguments() -> Result<Arguments, String> {
             "--bug" => found.bug = Some(value()?.parse()?),
             "--trace" => found.trace = true,
             "--chain" => found.chain = true,
+            "--scenario" => found.scenario = value()?.parse()?,
             "--nodes" => {
                 found.nodes = usize::try_from(number(value()?)?)
                     .unwrap_or(usize::MAX)
@@ -67,6 +71,7 @@ fn run_chains(arguments: &Arguments) -> ExitCode {
         let report = run_chain(&ChainOptions {
             nodes: arguments.nodes,
             keep_trace: arguments.trace,
+            scenario: arguments.scenario,
             ..ChainOptions::new(seed)
         });
         if let Some(text) = &report.text {

@@ -4,10 +4,14 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use sim::chain::{ChainBug, ChainOptions, ChainReport, ChainTally, run_chain};
+use sim::chain::{ChainBug, ChainOptions, ChainReport, ChainTally, Scenario, run_chain};
 
 /// Runs so many seeds on all processors; the reports in the order of the seeds.
 fn reports(first: u64, runs: u64, nodes: usize) -> Vec<ChainReport> {
+    reports_of(Scenario::Mixed, first, runs, nodes)
+}
+
+fn reports_of(scenario: Scenario, first: u64, runs: u64, nodes: usize) -> Vec<ChainReport> {
     let next = AtomicU64::new(first);
     let all = Mutex::new(Vec::new());
     let threads = thread::available_parallelism().map_or(2, usize::from);
@@ -21,6 +25,7 @@ fn reports(first: u64, runs: u64, nodes: usize) -> Vec<ChainReport> {
                     }
                     let report = run_chain(&ChainOptions {
                         nodes,
+                        scenario,
                         ..ChainOptions::new(seed)
                     });
                     all.lock().expect("no panic within").push(report);
@@ -78,6 +83,69 @@ fn the_audit_finds_planted_bugs() {
         });
         assert!(found.is_some(), "{bug:?}");
         println!("{bug:?}: found by seed {found:?}");
+    }
+}
+
+#[test]
+fn networks_among_more_liars_than_honest_links_converge() {
+    let all = check_clean(&reports_of(Scenario::Liars, 1, 60, 0));
+    assert!(all.dismissed > 100 && all.attacks > 10_000, "{all:?}");
+}
+
+/// Runs sieges of attackers with 11 and 20 % of the stake.
+fn besiege(seeds: u64, blocks: u32, production: bool) {
+    for stake_percent in [11, 20] {
+        let siege = Scenario::Siege {
+            stake_percent,
+            blocks,
+            production,
+        };
+        let all = check_clean(&reports_of(siege, 1, seeds, 4));
+        let expected = seeds * u64::from(blocks) * 6 / 10;
+        assert!(all.blocks > expected, "{stake_percent} %: {all:?}");
+        assert!(
+            all.attacks > 0 && all.deep_branches > 0,
+            "{stake_percent} %: {all:?}"
+        );
+    }
+}
+
+#[test]
+fn an_honest_majority_never_stops_under_siege() {
+    besiege(4, 1_500, false);
+}
+
+/// The share of the blocks that a node with a fast clock forges, above its share of the stake.
+fn advantage(stake_tenths: usize, drift_percent: u32, seeds: u64, blocks: u32) -> f64 {
+    let fast = Scenario::FastClock {
+        stake_tenths,
+        drift_percent,
+        blocks,
+    };
+    let all = check_clean(&reports_of(fast, 1, seeds, 4));
+    let (own, sum) = (all.fast_blocks as f64, all.blocks as f64);
+    let above = own / sum - stake_tenths as f64 / 10.0;
+    println!("{stake_tenths} tenths, {drift_percent} % of the drift: {own} of {sum}, {above:+.4}");
+    above
+}
+
+#[test]
+fn a_fast_clock_forges_at_most_two_percent_above_its_stake() {
+    for drift_percent in [50, 100, 300] {
+        assert!(
+            advantage(3, drift_percent, 4, 1_500) <= 0.02,
+            "{drift_percent} %"
+        );
+    }
+}
+
+/// Five simulated days with the constants of a public network, and fast clocks over tens of thousands of blocks.
+#[test]
+#[ignore = "minutes; for the slow profile"]
+fn an_honest_majority_goes_on_for_days() {
+    besiege(2, 5 * 1_440, true);
+    for (stake_tenths, drift_percent) in [(1, 100), (3, 100), (4, 100), (3, 1_000)] {
+        assert!(advantage(stake_tenths, drift_percent, 8, 5_000) <= 0.02);
     }
 }
 

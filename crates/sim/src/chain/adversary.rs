@@ -11,6 +11,7 @@ use chain::state::{next_header, turn};
 use chain::{Body, Carried, ChainId, Header, Transaction, TxId};
 use primitives::Hash;
 
+use super::Scenario;
 use super::plan::{ACCOUNTS, LITTLE, POOR, account, key, public};
 use super::traffic::transaction;
 use super::world::{Coming, World};
@@ -41,7 +42,7 @@ impl Adversary {
 
     /// Does one bad thing; the next one follows.
     pub(super) fn attack(&mut self, world: &mut World, at: usize) {
-        if world.now_ms > world.plan.traffic_ms {
+        if world.now_ms > world.plan.attacks_ms {
             return;
         }
         let again_ms = self.chance.between(300, 4_000);
@@ -51,7 +52,13 @@ impl Adversary {
             return;
         }
         world.tally.attacks += 1;
-        match self.chance.below(7) {
+        let is_liar = world.plan.scenario == Scenario::Liars;
+        // Liars do nothing that a ban would end soon.
+        let choice = match is_liar {
+            true => 2,
+            false => self.chance.below(7),
+        };
+        match choice {
             0 => {
                 let bytes = self.garbage();
                 world.gossip_to(self.n, target, Arc::new(bytes));
@@ -79,8 +86,14 @@ impl Adversary {
         let Ok(question) = Question::read(&bytes) else {
             return;
         };
+        let is_liar = world.plan.scenario == Scenario::Liars;
         let answer = match question {
-            Question::Status(_) if self.chance.per_mille(700) => Answer::Status(Status::default()),
+            // It never answers, but it claims again and again.
+            _ if is_liar && self.n % 2 == 0 => return,
+            Question::Headers { .. } if is_liar => Answer::Busy,
+            Question::Status(_) if !is_liar && self.chance.per_mille(700) => {
+                Answer::Status(Status::default())
+            }
             Question::Status(_) => Answer::Status(self.claim()),
             Question::Headers { locator } => match self.chance.below(4) {
                 0 => return,
@@ -118,7 +131,7 @@ impl Adversary {
             }
         };
         let mut bytes = answer.to_bytes();
-        if self.chance.per_mille(50) {
+        if !is_liar && self.chance.per_mille(50) {
             bytes = self.garbage();
         }
         world.answer(self.n, ticket, bytes);

@@ -6,6 +6,8 @@ use chain::port::{Reads, Table};
 use chain::state::{MemoryStore, Overlay, apply_block, carried_block, read, rows};
 use chain::{ChainId, TxId};
 
+use super::Scenario;
+use super::plan::{key, public};
 use super::world::World;
 
 /// Tables that say the same on every node that has the same chain. Not the bodies: a transaction may be signed in more than one way.
@@ -34,6 +36,7 @@ pub(super) fn audit(world: &mut World) {
         tips.entry(tip).or_insert_with(Vec::new).push(n);
         world.tally.forks += figures.forks;
         world.tally.deepest_fork = world.tally.deepest_fork.max(figures.deepest_fork);
+        world.tally.deep_branches += figures.deep_branches;
         if figures.failed_forgings > 0 {
             world.violated(format!(
                 "node {n} forged {} blocks that break a rule: {:?}",
@@ -53,6 +56,12 @@ pub(super) fn audit(world: &mut World) {
 /// A fresh node that applies the winning chain, and nothing else, has the same rows. The ids of what is on the chain.
 fn same_as_never_forked(world: &mut World) -> HashSet<TxId> {
     let mut confirmed = HashSet::new();
+    let fast: Vec<[u8; 32]> = match world.plan.scenario {
+        Scenario::FastClock { stake_tenths, .. } => {
+            (0..stake_tenths).map(|n| public(&key(n))).collect()
+        }
+        _ => Vec::new(),
+    };
     let genesis = world.plan.genesis.clone();
     let store = world.nodes[0].store.clone();
     let fresh = MemoryStore::new();
@@ -67,6 +76,8 @@ fn same_as_never_forked(world: &mut World) -> HashSet<TxId> {
             world.violated(format!("block {height} is not there"));
             return confirmed;
         };
+        let forged_fast = fast.contains(&block.header.forger);
+        world.tally.fast_blocks += u64::from(forged_fast);
         for carried in block.transactions() {
             if !confirmed.insert(carried.id) {
                 world.violated(format!("{} is there twice", carried.id));

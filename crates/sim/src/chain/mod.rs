@@ -15,10 +15,13 @@ mod node;
 mod plan;
 mod report;
 mod resign;
+mod scenario;
+mod siege;
 mod traffic;
 mod world;
 
 pub use bug::ChainBug;
 pub use plan::ChainOptions;
 pub use report::{ChainReport, ChainTally};
+pub use scenario::Scenario;
 pub use world::run_chain;

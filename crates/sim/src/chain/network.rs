@@ -27,6 +27,8 @@ pub(super) struct Network {
     links: BTreeSet<(usize, usize)>,
     /// Links over which one has banned the other.
     banned: BTreeSet<(usize, usize)>,
+    /// Links that one side has ended, until one of them dials again.
+    dismissed: BTreeSet<(usize, usize)>,
     /// Parts that are apart now.
     parts: Option<Vec<usize>>,
     nodes: usize,
@@ -57,6 +59,7 @@ impl Network {
         Self {
             links,
             banned: BTreeSet::new(),
+            dismissed: BTreeSet::new(),
             parts: None,
             nodes,
         }
@@ -64,7 +67,10 @@ impl Network {
 
     /// Whether there is a link, whatever is apart now.
     pub(super) fn linked(&self, a: usize, b: usize) -> bool {
-        self.links.contains(&link(a, b)) && !self.banned.contains(&link(a, b))
+        let pair = link(a, b);
+        self.links.contains(&pair)
+            && !self.banned.contains(&pair)
+            && !self.dismissed.contains(&pair)
     }
 
     /// Whether messages arrive.
@@ -98,6 +104,14 @@ impl Network {
             .copied()
             .filter(|(a, b)| *b < self.nodes && parts[*a] != parts[*b])
             .collect()
+    }
+
+    pub(super) fn dismiss(&mut self, a: usize, b: usize) {
+        self.dismissed.insert(link(a, b));
+    }
+
+    pub(super) fn redial(&mut self, a: usize, b: usize) {
+        self.dismissed.remove(&link(a, b));
     }
 
     pub(super) fn ban(&mut self, a: usize, b: usize) {

@@ -25,6 +25,8 @@ pub(super) struct Node {
     pub(super) wake_ms: Option<u64>,
     /// Messages that it has seen: the transport passes each only once.
     pub(super) seen: HashSet<u64>,
+    /// The height of its chain when it was probed last.
+    pub(super) probed: u32,
     /// What its clients were told is accepted.
     pub(super) accepted: Vec<TxId>,
 }
@@ -45,6 +47,7 @@ impl Node {
             durable_ms: 0,
             wake_ms: None,
             seen: HashSet::new(),
+            probed: 0,
             accepted: Vec::new(),
         }
     }

@@ -10,6 +10,7 @@ use chain::{AccountId, ChainId, Genesis, key_of_passphrase};
 use primitives::{KeyPair, PublicKey};
 
 use super::bug::ChainBug;
+use super::scenario::Scenario;
 use crate::chance::Chance;
 
 /// Accounts that have everything and forge, the last of them on the adversary's side.
@@ -36,6 +37,8 @@ pub struct ChainOptions {
     pub keep_trace: bool,
     /// What every node does wrong, to see whether the audit finds it.
     pub bug: Option<ChainBug>,
+    /// The run's subject.
+    pub scenario: Scenario,
 }
 
 impl ChainOptions {
@@ -47,6 +50,7 @@ impl ChainOptions {
             nodes: 0,
             keep_trace: false,
             bug: None,
+            scenario: Scenario::Mixed,
         }
     }
 }
@@ -87,6 +91,10 @@ pub(super) struct Plan {
     pub(super) disk_ms_max: u64,
     pub(super) splits: Vec<Split>,
     pub(super) crashes: Vec<Crash>,
+    /// Attacks go on until then: longer than clients pay.
+    pub(super) attacks_ms: u64,
+    /// The run's subject.
+    pub(super) scenario: Scenario,
     /// Clients pay until then.
     pub(super) traffic_ms: u64,
     /// Time between two clients' doings, milliseconds.
@@ -117,32 +125,33 @@ pub(super) fn account(n: usize) -> AccountId {
     AccountId::of_key(&public(&key(n)))
 }
 
-fn genesis() -> Arc<Genesis> {
+/// The network: small constants, or those of a public one. The last account is the attackers' and holds this share of the stake.
+fn genesis(attackers_percent: u64, production: bool) -> Arc<Genesis> {
+    let others = (ACCOUNTS as u64 - 1) * EACH;
+    let of = |n: usize| match n {
+        POOR => LITTLE,
+        n if n == ACCOUNTS - 1 => others * attackers_percent / (100 - attackers_percent),
+        _ => EACH,
+    };
+    let params = match production {
+        true => ParamsOverrides {
+            effective_tokens_min: Some(10),
+            ..ParamsOverrides::default()
+        },
+        false => small(),
+    };
     let symbols = ["TALLY", "ONE", "TWO", "THREE"];
     let amounts = |each: u64| symbols.iter().map(|s| ((*s).to_owned(), each)).collect();
     let balances = (0..=POOR).map(|n| BalanceSpec {
         passphrase: Some(n.to_string()),
-        amounts: amounts(if n == POOR { LITTLE } else { EACH }),
+        amounts: amounts(of(n)),
         ..BalanceSpec::default()
     });
     let spec = GenesisSpec {
         network: "simulated".into(),
         time_ms: 1_750_000_000_000,
-        profile: "loadtest".into(),
-        params: ParamsOverrides {
-            block_seconds: Some(BLOCK_SECONDS),
-            parent_fee_min: Some(100),
-            child_block_fee_per_transaction: Some(10),
-            anchor_depth_min: Some(4),
-            clock_drift_seconds: Some(6),
-            effective_age_blocks: Some(60),
-            effective_tokens_min: Some(10),
-            lease_delay_blocks: Some(60),
-            lease_blocks_min: Some(3),
-            lease_blocks_max: Some(1_000),
-            rollback_blocks_max: Some(60),
-            ..ParamsOverrides::default()
-        },
+        profile: if production { "production" } else { "loadtest" }.into(),
+        params,
         chains: symbols
             .iter()
             .zip(1..)
@@ -158,8 +167,72 @@ fn genesis() -> Arc<Genesis> {
     Arc::new(spec.build().expect("the genesis keeps its own rules"))
 }
 
+fn small() -> ParamsOverrides {
+    ParamsOverrides {
+        block_seconds: Some(BLOCK_SECONDS),
+        parent_fee_min: Some(100),
+        child_block_fee_per_transaction: Some(10),
+        anchor_depth_min: Some(4),
+        clock_drift_seconds: Some(6),
+        effective_age_blocks: Some(60),
+        effective_tokens_min: Some(10),
+        lease_delay_blocks: Some(60),
+        lease_blocks_min: Some(3),
+        lease_blocks_max: Some(1_000),
+        rollback_blocks_max: Some(60),
+        ..ParamsOverrides::default()
+    }
+}
+
 impl Plan {
     pub(super) fn draw(options: &ChainOptions, chance: &mut Chance) -> Self {
+        let mut plan = Self::draw_mixed(options, chance);
+        match options.scenario {
+            Scenario::Mixed => {}
+            Scenario::Liars => {
+                plan.neighbours = 2;
+                plan.adversaries = plan.nodes + 3 + chance.below(4);
+            }
+            Scenario::Siege {
+                stake_percent,
+                blocks,
+                production,
+            } => {
+                plan.genesis = genesis(stake_percent.into(), production);
+                plan.adversaries = 3;
+                plan.calm(blocks);
+            }
+            Scenario::FastClock {
+                drift_percent,
+                blocks,
+                ..
+            } => {
+                plan.genesis = genesis(100 / ACCOUNTS as u64, false);
+                plan.adversaries = 0;
+                plan.calm(blocks);
+                let drift_ms = u64::from(plan.genesis.params.block_drift_seconds()) * 1_000;
+                plan.skews_ms[0] = (drift_ms * u64::from(drift_percent) / 100) as i64;
+            }
+        }
+        plan
+    }
+
+    /// Nothing goes wrong but the attack, for so many blocks' time.
+    fn calm(&mut self, blocks: u32) {
+        let block_ms = u64::from(self.genesis.params.block_seconds) * 1_000;
+        self.skews_ms.fill(0);
+        self.splits.clear();
+        self.crashes.clear();
+        (self.lost_per_mille, self.twice_per_mille) = (0, 0);
+        (self.delay_ms_max, self.disk_ms_max) = (100, 100);
+        self.neighbours = self.nodes;
+        self.traffic_ms = 0;
+        self.forging_ms = u64::from(blocks) * block_ms;
+        self.attacks_ms = self.forging_ms;
+        self.end_ms = self.forging_ms + 15 * block_ms;
+    }
+
+    fn draw_mixed(options: &ChainOptions, chance: &mut Chance) -> Self {
         let nodes = match options.nodes {
             0 => chance.one_of(&[2, 3, 3, 4, 4, 5, 6, 8]),
             nodes => nodes,
@@ -187,7 +260,9 @@ impl Plan {
         let calm_ms = traffic_ms.max(splits.last().map_or(0, |split| split.to_ms));
         let forging_ms = calm_ms + 110_000;
         Self {
-            genesis: genesis(),
+            genesis: genesis(100 / ACCOUNTS as u64, false),
+            attacks_ms: forging_ms + 30_000,
+            scenario: options.scenario,
             adversaries: chance.below(3),
             skews_ms: (0..nodes)
                 .map(|_| chance.between(0, 3_000) as i64 - 1_500)
@@ -233,11 +308,13 @@ impl Plan {
                     purpose: String::new(),
                 },
             });
+        let forges = |account: &usize| match self.scenario {
+            Scenario::FastClock { stake_tenths, .. } if *account < stake_tenths => node == 0,
+            Scenario::FastClock { .. } => 1 + account % (self.nodes - 1) == node,
+            _ => account % self.nodes == node,
+        };
         Settings {
-            forgers: (0..honest)
-                .filter(|n| n % self.nodes == node)
-                .map(key)
-                .collect(),
+            forgers: (0..honest).filter(forges).map(key).collect(),
             bundlers: bundlers.collect(),
             pool: PoolSettings {
                 patience_seconds: Some(25),

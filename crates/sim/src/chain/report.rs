@@ -2,7 +2,7 @@
 
 use std::ops::AddAssign;
 
-use super::ChainOptions;
+use super::{ChainOptions, Scenario};
 
 /// What happened, counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,6 +33,12 @@ pub struct ChainTally {
     pub attacks: u64,
     /// Times that an adversary was banned.
     pub bans: u64,
+    /// Times that a silent peer lost its connection.
+    pub dismissed: u64,
+    /// Blocks of the winning chain that the node with the fast clock forged.
+    pub fast_blocks: u64,
+    /// Times that a node reported a branch too deep to be judged or followed.
+    pub deep_branches: u64,
 }
 
 impl AddAssign for ChainTally {
@@ -50,6 +56,9 @@ impl AddAssign for ChainTally {
         self.messages_lost += other.messages_lost;
         self.attacks += other.attacks;
         self.bans += other.bans;
+        self.dismissed += other.dismissed;
+        self.fast_blocks += other.fast_blocks;
+        self.deep_branches += other.deep_branches;
     }
 }
 
@@ -78,13 +87,22 @@ impl ChainReport {
     /// What is wrong, and the command that replays it.
     #[must_use]
     pub fn failure(&self) -> String {
-        let ChainOptions { seed, nodes, .. } = self.options;
+        let ChainOptions {
+            seed,
+            nodes,
+            scenario,
+            ..
+        } = self.options;
+        let scenario = match scenario {
+            Scenario::Mixed => String::new(),
+            other => format!(" --scenario {other}"),
+        };
         let nodes = match nodes {
             0 => String::new(),
             nodes => format!(" --nodes {nodes}"),
         };
         format!(
-            "chain, seed {seed}: {}\nreplay: cargo run --release -p sim -- --chain --seed {seed}{nodes} --trace",
+            "chain, seed {seed}: {}\nreplay: cargo run --release -p sim -- --chain --seed {seed}{nodes}{scenario} --trace",
             self.violations.join("\n  ")
         )
     }

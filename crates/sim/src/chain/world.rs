@@ -16,8 +16,9 @@ use super::network::{Network, number, peer};
 use super::node::Node;
 use super::plan::{Plan, key};
 use super::report::{ChainReport, ChainTally};
+use super::siege::Siege;
 use super::traffic::Traffic;
-use super::{ChainBug, ChainOptions, audit};
+use super::{ChainBug, ChainOptions, Scenario, audit};
 use crate::chance::Chance;
 
 /// Something to come.
@@ -38,6 +39,10 @@ pub(super) enum Coming {
     Client,
     /// An adversary does something.
     Attack(usize),
+    /// A link whose peer was dismissed may be made again.
+    Redial(usize, usize),
+    /// Each node has to have a longer chain than the last time.
+    Probe,
     /// Nobody forges any more.
     StopForging,
 }
@@ -52,6 +57,41 @@ struct Asked {
 
 /// A gossiped message, and who brought it.
 type Brought = (usize, Arc<Vec<u8>>);
+
+/// Blocks' time between two probes.
+const PROBE_BLOCKS: u64 = 25;
+/// Time after which a link is made again whose peer was dismissed.
+const REDIAL_MS: u64 = 10_000;
+
+/// A peer that means harm.
+enum Foe {
+    Liar(Adversary),
+    Besieger(Box<Siege>),
+}
+
+impl Foe {
+    fn new(plan: &Plan, n: usize, chance: &mut Chance) -> Self {
+        let number = plan.nodes + n;
+        match plan.scenario {
+            Scenario::Siege { .. } => Self::Besieger(Box::new(Siege::new(number, chance))),
+            _ => Self::Liar(Adversary::new(number, chance)),
+        }
+    }
+
+    fn hear(&mut self, world: &mut World, event: Event) {
+        match self {
+            Self::Liar(liar) => liar.hear(world, event),
+            Self::Besieger(besieger) => besieger.hear(world, event),
+        }
+    }
+
+    fn attack(&mut self, world: &mut World, at: usize) {
+        match self {
+            Self::Liar(liar) => liar.attack(world, at),
+            Self::Besieger(besieger) => besieger.attack(world, at),
+        }
+    }
+}
 
 /// Points at which a transport bans.
 const BAN_POINTS: u32 = 100;
@@ -138,12 +178,38 @@ impl World {
             self.later(2_000, Coming::Attack(adversary));
         }
         self.later(self.plan.forging_ms, Coming::StopForging);
+        if self.plan.scenario.is_calm() {
+            self.later(self.probe_ms(), Coming::Probe);
+        }
+    }
+
+    /// Time between two probes: an honest majority makes a block in it, but for one time in ten million.
+    fn probe_ms(&self) -> u64 {
+        u64::from(self.plan.genesis.params.block_seconds) * 1_000 * PROBE_BLOCKS
+    }
+
+    /// Every node's chain has grown since the last probe: none has stopped following or forging.
+    fn probe(&mut self) {
+        for n in 0..self.nodes.len() {
+            let node = &mut self.nodes[n];
+            let height = node
+                .core
+                .as_ref()
+                .map_or(0, |core| core.overlay().tip().height);
+            if height <= std::mem::replace(&mut node.probed, height) {
+                self.violated(format!("node {n} stands still at {height}"));
+            }
+        }
+        let again_ms = self.now_ms + self.probe_ms();
+        if again_ms <= self.plan.forging_ms {
+            self.later(again_ms, Coming::Probe);
+        }
     }
 
     fn run(&mut self) {
         let mut traffic = Traffic::default();
-        let mut adversaries: Vec<Adversary> = (0..self.plan.adversaries)
-            .map(|n| Adversary::new(self.plan.nodes + n, &mut self.chance))
+        let mut adversaries: Vec<Foe> = (0..self.plan.adversaries)
+            .map(|n| Foe::new(&self.plan, n, &mut self.chance))
             .collect();
         while let Some(Reverse((at_ms, order))) = self.queue.pop() {
             if at_ms > self.plan.end_ms || self.violations.len() >= VIOLATIONS_MAX {
@@ -175,6 +241,8 @@ impl World {
                     }
                 }
                 Coming::StopForging => self.stop_forging(),
+                Coming::Redial(a, b) => self.redial(a, b),
+                Coming::Probe => self.probe(),
             }
         }
     }
@@ -343,6 +411,7 @@ impl World {
                 points,
                 reason,
             } => self.penalise(n, number(peer), points, reason),
+            Action::Disconnect { peer, .. } => self.dismiss(n, number(peer)),
             Action::Submitted { outcomes, .. } => {
                 for outcome in outcomes {
                     match outcome {
@@ -521,6 +590,27 @@ impl World {
             self.tally.bans += 1;
             self.network.ban(n, other);
             self.tell(n, 1, Event::PeerDown(peer(other)));
+        }
+    }
+
+    /// A node ends its connection with a silent peer; one of them dials again after a while.
+    fn dismiss(&mut self, n: usize, other: usize) {
+        if !self.network.linked(n, other) {
+            return;
+        }
+        self.tally.dismissed += 1;
+        self.network.dismiss(n, other);
+        for (one, of) in [(n, other), (other, n)] {
+            self.tell(one, 1, Event::PeerDown(peer(of)));
+        }
+        self.later(self.now_ms + REDIAL_MS, Coming::Redial(n, other));
+    }
+
+    fn redial(&mut self, a: usize, b: usize) {
+        self.network.redial(a, b);
+        let runs = |n: usize| self.nodes.get(n).is_none_or(|node| node.core.is_some());
+        if runs(a) && runs(b) {
+            self.connect(a, b);
         }
     }
 

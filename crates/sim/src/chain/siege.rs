@@ -1,0 +1,266 @@
+//! Attackers who hold a part of the stake: each forges a branch of its own in secret, prolongs it by keys that hold nothing once the age of
+//! stake allows no judgement any more, and claims it as the best chain there is.
+
+use std::sync::Arc;
+
+use chain::block::CarriedBlock;
+use chain::core::Event;
+use chain::message::{Answer, HEADERS_MAX, Question, Status};
+use chain::state::{
+    MemoryStore, Overlay, Point, apply_block, carried_block, next_header, read, turn,
+};
+use chain::{Genesis, Header, pos};
+use primitives::{Hash, KeyPair};
+
+use super::plan::{ACCOUNTS, key, public};
+use super::world::{Coming, World};
+use crate::chance::Chance;
+
+/// Headers by keys that hold nothing at most: more than any node holds of one branch.
+const INVENTED_MAX: u32 = 4_000;
+
+/// Keys that hold nothing, of which the luckiest forges each header.
+const NOBODIES: usize = 64;
+
+/// One attacker. All of them forge by the same account, each on a branch of its own.
+pub(super) struct Siege {
+    n: usize,
+    chance: Chance,
+    branch: Option<Secret>,
+    nobodies: Vec<KeyPair>,
+    tickets: u64,
+}
+
+/// A branch in secret.
+struct Secret {
+    overlay: Overlay<MemoryStore>,
+    /// The height at which it leaves the honest chain.
+    common: u32,
+    /// Its headers above that, real ones first.
+    headers: Vec<(Header, Hash)>,
+    /// Real ones among them.
+    real: usize,
+    /// The whole chain below, for locators.
+    below: Vec<Hash>,
+}
+
+impl Siege {
+    pub(super) fn new(n: usize, chance: &mut Chance) -> Self {
+        let mut chance = chance.fork();
+        let nobody = |_| chain::key_of_passphrase(&chance.next().to_string());
+        Self {
+            n,
+            nobodies: (0..NOBODIES).map(nobody).collect(),
+            chance,
+            branch: None,
+            tickets: 0,
+        }
+    }
+
+    /// Forges on in secret, and claims the branch once it can be prolonged for nothing.
+    pub(super) fn attack(&mut self, world: &mut World, at: usize) {
+        let genesis = world.plan.genesis.clone();
+        let block_ms = u64::from(genesis.params.block_seconds) * 1_000;
+        if world.now_ms > world.plan.attacks_ms {
+            return;
+        }
+        world.later(world.now_ms + 2 * block_ms, Coming::Attack(at));
+        let Some(tip) = tip_of(world) else { return };
+        let reach = genesis.params.rollback_blocks_max * 2;
+        if self
+            .branch
+            .as_ref()
+            .is_none_or(|branch| tip > branch.common + 4 * reach)
+        {
+            // A branch that is far too deep is given up. Another one begins, at the tip or somewhat below it.
+            let back = self
+                .chance
+                .below(genesis.params.rollback_blocks_max as usize) as u32;
+            self.branch = Secret::begin(world, tip.saturating_sub(back / 2));
+        }
+        let now = world.nodes[0].clock_ms(world.now_ms) / 1_000;
+        let Some(branch) = &mut self.branch else {
+            return;
+        };
+        branch.forge(&genesis, now as u32);
+        if (branch.real as u32) <= genesis.params.effective_age_blocks {
+            return;
+        }
+        branch.invent(&genesis, now as u32, &self.nobodies);
+        let Some((header, hash)) = branch.headers.last() else {
+            return;
+        };
+        let status = Status {
+            height: header.height,
+            tip: *hash,
+            difficulty: header.difficulty,
+        };
+        let bytes = Question::Status(status).to_bytes();
+        for target in 0..world.nodes.len() {
+            world.tally.attacks += 1;
+            self.tickets += 1;
+            world.ask(self.n, target, self.tickets, bytes.clone(), 5_000);
+        }
+    }
+
+    /// Answers for its branch as an honest peer would.
+    pub(super) fn hear(&mut self, world: &mut World, event: Event) {
+        let Event::Asked { ticket, bytes, .. } = event else {
+            return;
+        };
+        let answer = match Question::read(&bytes) {
+            Ok(Question::Status(_)) => Answer::Status(self.status()),
+            Ok(Question::Headers { locator }) => self.headers(&locator),
+            Ok(Question::PoolIds { .. }) => Answer::PoolIds(Vec::new()),
+            _ => Answer::Busy,
+        };
+        world.answer(self.n, ticket, answer.to_bytes());
+    }
+
+    fn status(&self) -> Status {
+        let last = self
+            .branch
+            .as_ref()
+            .and_then(|branch| branch.headers.last());
+        last.map_or_else(Status::default, |(header, hash)| Status {
+            height: header.height,
+            tip: *hash,
+            difficulty: header.difficulty,
+        })
+    }
+
+    fn headers(&self, locator: &[Hash]) -> Answer {
+        let nothing = Answer::Headers {
+            common: Hash::ZERO,
+            headers: Vec::new(),
+        };
+        let Some(branch) = &self.branch else {
+            return nothing;
+        };
+        for hash in locator {
+            let own = branch.headers.iter().position(|(_, own)| own == hash);
+            let from = match own {
+                Some(at) => at + 1,
+                // Between a block of the locator and the fork there are blocks that both have: those are left out here.
+                None if branch.below.last() == Some(hash) => 0,
+                None if branch.below.contains(hash) => return branch.from_below(hash),
+                None => continue,
+            };
+            let headers = branch.headers[from..].iter().take(HEADERS_MAX);
+            return Answer::Headers {
+                common: *hash,
+                headers: headers.map(|(header, _)| header.clone()).collect(),
+            };
+        }
+        nothing
+    }
+}
+
+/// The height of the first node that runs.
+fn tip_of(world: &World) -> Option<u32> {
+    let core = world.nodes.first()?.core.as_ref()?;
+    Some(core.overlay().tip().height)
+}
+
+impl Secret {
+    /// A branch that leaves the first node's chain after this height.
+    fn begin(world: &World, common: u32) -> Option<Self> {
+        let genesis = &world.plan.genesis;
+        let store = world.nodes.first()?.store.clone();
+        let mut overlay = Overlay::open(MemoryStore::new(), genesis).ok()?;
+        let mut below = vec![genesis.hash];
+        for height in 1..=common {
+            let block = carried_block(&store, genesis, height).ok()??;
+            below.push(block.hash);
+            apply_block(&mut overlay, genesis, &block).ok()?;
+        }
+        Some(Self {
+            overlay,
+            common,
+            headers: Vec::new(),
+            real: 0,
+            below,
+        })
+    }
+
+    /// Headers after a block below the fork, those of the honest chain first.
+    fn from_below(&self, hash: &Hash) -> Answer {
+        let at = self.below.iter().position(|own| own == hash).unwrap_or(0);
+        let rows = read::headers(&self.overlay, at as u32 + 1, HEADERS_MAX);
+        let shared = rows.unwrap_or_default().into_iter().map(|row| row.header);
+        let invented = self.headers[self.real..]
+            .iter()
+            .map(|(header, _)| header.clone());
+        Answer::Headers {
+            common: *hash,
+            headers: shared.chain(invented).take(HEADERS_MAX).collect(),
+        }
+    }
+
+    /// Makes the blocks whose time has come, by the attackers' account: as many as can be judged.
+    fn forge(&mut self, genesis: &Arc<Genesis>, now: u32) {
+        self.headers.truncate(self.real);
+        let pair = key(ACCOUNTS - 1);
+        while self.real as u32 <= genesis.params.effective_age_blocks
+            && let Ok(Some(time)) = turn(&self.overlay, genesis, &public(&pair))
+            && time <= now
+        {
+            let Ok(mut header) = next_header(&self.overlay, genesis, &public(&pair), time) else {
+                return;
+            };
+            header.root = chain::block::root_of(&[]);
+            header.sign(&genesis.hash, &pair);
+            let block = CarriedBlock::new(&genesis.hash, header.clone(), Vec::new());
+            if apply_block(&mut self.overlay, genesis, &block).is_err() {
+                return;
+            }
+            self.headers.push((header, block.hash));
+            self.real = self.headers.len();
+        }
+    }
+
+    /// Prolongs the branch by keys that hold nothing, a second a block, as far as the clock allows.
+    fn invent(&mut self, genesis: &Genesis, now: u32, nobodies: &[KeyPair]) {
+        let params = &genesis.params;
+        let mut point = self.overlay.tip().clone();
+        let mut times = vec![point.time];
+        if let Ok(Some(row)) = read::header(&self.overlay, point.height - 1) {
+            times.insert(0, row.header.time);
+        }
+        for _ in 0..INVENTED_MAX {
+            let (height, time) = (point.height + 1, point.time + 1);
+            let hit =
+                |pair: &&KeyPair| pos::hit(&pos::generation(&point.generation, &public(pair)));
+            let Some(pair) = nobodies.iter().min_by_key(hit).filter(|_| time <= now) else {
+                return;
+            };
+            let start = times.len().checked_sub(params.base_target_span as usize);
+            let base_target = match (pos::adjusts(params, height), start) {
+                (true, Some(start)) => {
+                    let elapsed = time - times[start];
+                    pos::next_base_target(params, genesis.base_target, point.base_target, elapsed)
+                }
+                _ => point.base_target,
+            };
+            let mut header = Header {
+                height,
+                time,
+                previous: point.hash,
+                forger: public(pair),
+                generation: pos::generation(&point.generation, &public(pair)),
+                base_target,
+                difficulty: point.difficulty + pos::work(params, point.base_target, 1),
+                parent_count: 0,
+                child_count: 0,
+                body_bytes: 0,
+                root: Hash::ZERO,
+                signature: [0; 64],
+            };
+            header.sign(&genesis.hash, pair);
+            let hash = header.hash(&genesis.hash);
+            point = Point::of(&header, hash);
+            times.push(time);
+            self.headers.push((header, hash));
+        }
+    }
+}
