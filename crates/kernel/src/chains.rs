@@ -10,6 +10,7 @@ use ledger::{PartyId, Rejection, SignedTransaction, TxId};
 use primitives::{Decode, Encode, SignedMessage};
 
 use crate::errors;
+use crate::fault::Fault;
 use crate::intake::ItemId;
 use crate::kernel::Kernel;
 use crate::message::{Answer, FETCH_WANTED_MAX, FetchResponse};
@@ -21,12 +22,10 @@ use crate::round::Work;
 
 /// Why a chain is not fetched to its end.
 enum Failure {
-    /// It is not valid, and never will be.
-    Invalid(Rejection),
+    /// It cannot be recorded, for a fault of its own or of this node.
+    Faulty(Fault),
     /// The peer's answer makes no sense, which says nothing about the transaction.
     Useless(Rejection),
-    /// A contract of it is not registered here.
-    Lacking(Rejection),
 }
 
 /// A part of a chain that is verified in this round.
@@ -91,7 +90,8 @@ impl Kernel {
     ) -> Result<(), StoreFailure> {
         let failure = match answer {
             Answer::Done(bytes) => self.accept(number, &bytes, reads)?,
-            Answer::Failed(rejection) => Some(Failure::Invalid(rejection)),
+            // The peer may answer another time.
+            Answer::Failed(rejection) => Some(Failure::Faulty(Fault::Local(rejection))),
             // Asking again is the requests' business.
             Answer::Wait(_) => None,
         };
@@ -129,20 +129,20 @@ impl Kernel {
             Err(ResolutionError::Unavailable(id)) => {
                 let text = format!("the sender does not have transaction {id}");
                 let rejection = errors::rejection(&errors::DEPENDENCY_UNAVAILABLE, text);
-                return Ok(Some(Failure::Invalid(rejection)));
+                return Ok(Some(Failure::Faulty(Fault::Local(rejection))));
             }
             Err(ResolutionError::TooWide) => {
                 let text = format!(
                     "the back chain branches into more than {FETCH_WANTED_MAX} transactions"
                 );
                 let rejection = errors::rejection(&errors::BACK_CHAIN_TOO_WIDE, text);
-                return Ok(Some(Failure::Invalid(rejection)));
+                return Ok(Some(Failure::Faulty(Fault::Local(rejection))));
             }
             Err(ResolutionError::TooLong) => {
                 let max = self.options.back_chain_bytes_max;
                 let text = format!("the back chain holds more than {max} bytes");
                 let rejection = errors::rejection(&errors::BACK_CHAIN_TOO_LONG, text);
-                return Ok(Some(Failure::Invalid(rejection)));
+                return Ok(Some(Failure::Faulty(Fault::Local(rejection))));
             }
         };
         let spilled = resolution.spill(commit, &mut self.round.batch);
@@ -164,15 +164,12 @@ impl Kernel {
         };
         for item in running.waiting {
             match &failure {
-                Some(Failure::Invalid(rejection)) if item == running.primary => {
-                    self.refuse(item, rejection.clone());
+                Some(Failure::Faulty(fault)) if item == running.primary => {
+                    self.refuse(item, fault.clone());
                 }
                 Some(Failure::Useless(rejection)) if item == running.primary => {
                     self.note_garbage(running.resolution.peer, GARBAGE_MESSAGE);
                     self.give_up(item, rejection.clone());
-                }
-                Some(Failure::Lacking(rejection)) if item == running.primary => {
-                    self.wait_for_code(item, rejection.clone());
                 }
                 _ => self.work.push_back(Work::Signed(item)),
             }
@@ -292,7 +289,7 @@ impl Kernel {
                             .push((Arc::new(transaction), from..messages.len()));
                     }
                     Err(rejection) => {
-                        part.failure = Some(Failure::Invalid(rejection));
+                        part.failure = Some(Failure::Faulty(Fault::Final(rejection)));
                         break;
                     }
                 }
@@ -318,15 +315,13 @@ impl Kernel {
         if !signatures_good {
             let text = "a signature is not valid";
             let rejection = errors::rejection(&errors::SIGNATURE_INVALID, text);
-            return Ok(Err(Failure::Invalid(invalid_ancestor(id, &rejection))));
+            return Ok(Err(Failure::Faulty(Fault::Final(invalid_ancestor(
+                id, &rejection,
+            )))));
         }
-        if let Err(rejection) = self.verify_contracts(transaction, reads)? {
-            let lacking = self.lacks_code(transaction, &rejection, reads)?;
-            let rejection = invalid_ancestor(id, &rejection);
-            return Ok(Err(match lacking {
-                true => Failure::Lacking(rejection),
-                false => Failure::Invalid(rejection),
-            }));
+        if let Err(fault) = self.verify_contracts(transaction, reads)? {
+            let fault = fault.map(|rejection| invalid_ancestor(id, &rejection));
+            return Ok(Err(Failure::Faulty(fault)));
         }
         let peer = self
             .intake
@@ -334,7 +329,9 @@ impl Kernel {
             .get_mut(number)
             .map(|resolution| resolution.peer);
         if let Some(rejection) = self.contradicted(transaction, peer, reads)? {
-            return Ok(Err(Failure::Invalid(invalid_ancestor(id, &rejection))));
+            return Ok(Err(Failure::Faulty(Fault::Final(invalid_ancestor(
+                id, &rejection,
+            )))));
         }
         self.figures.resolved_transactions += 1;
         self.record(transaction, reads)?;

@@ -7,6 +7,7 @@ use ledger::PartyId;
 use primitives::{Domain, Hash, PublicKey, Signature, SignatureContext, SignedMessage};
 
 use crate::errors;
+use crate::fault::Fault;
 use crate::intake::ItemId;
 use crate::kernel::Kernel;
 use crate::peer_budget::{GARBAGE_SIGNATURE, work_of};
@@ -152,7 +153,8 @@ impl Kernel {
             "a signature on transaction {} is not valid",
             bad.transaction.id()
         );
-        self.refuse(item, errors::rejection(&errors::SIGNATURE_INVALID, text));
+        let rejection = errors::rejection(&errors::SIGNATURE_INVALID, text);
+        self.refuse(item, Fault::Final(rejection));
     }
 
     fn answer_check(&mut self, flow: FlowId, effect: u32, good: bool) {

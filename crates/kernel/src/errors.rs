@@ -43,8 +43,8 @@ errors! {
         "Re-issue the states to cut their back chain, or raise the node's limit.";
     BACK_CHAIN_NOT_SHARED = "node.back_chain_not_shared", "A non-validating notary asked for the back chain of a transaction that does not concern it.",
         "Nothing has to be done: a notary that does not validate sees tear-offs only.";
-    NOT_A_PARTICIPANT = "node.not_a_participant", "A peer delivered a transaction in which this node takes no part and for which no flow of it waits.",
-        "Deliver transactions to their participants; for others run a flow whose responder waits for the transaction.";
+    NOT_A_PARTICIPANT = "node.not_a_participant", "A peer delivered a transaction in which this node takes no part with the keys that it holds, and for which no flow of it waits.",
+        "Deliver transactions to their participants; for others run a flow whose responder waits for the transaction. If this node was restored, restore its keys too.";
     KEY_MISSING = "node.key_missing", "The node does not hold the key of its own party.",
         "Give the node the private key that belongs to the key in its node info.";
     DAMAGED = "store.damaged", "Rows of the node's own data contradict each other or do not decode.",
@@ -57,6 +57,8 @@ errors! {
         "Find out whether the node was restored from a backup; what it did since then is known to its peers only.";
     TRANSACTION_REFUSED = "node.transaction_refused", "A transaction that a peer delivered is not recorded; the peer is told why.",
         "Read the reason in the message and settle it with the peer's operator.";
+    DELIVERY_WAITS = "node.delivery_waits", "The node that a transaction was delivered to cannot record it as it is now: its parameters, programs, keys, data or limits stand in the way.",
+        "Read the reason and settle it with the receiving node's operator; the delivery is repeated by itself until then.";
     DELIVERY_REFUSED = "node.delivery_refused", "A participant refuses to record a transaction that is final; that undoes nothing.",
         "Read the reason in the message and settle it with the participant's operator.";
     QUARANTINED = "vault.quarantined", "The notary says that a state of this node is consumed, by a transaction this node does not know.",

@@ -1,6 +1,9 @@
 //! What a kernel counts, for the metrics.
 
+use std::sync::Arc;
+
 use crate::clock_watch::ClockFigures;
+use crate::delivery_waits::WaitingDelivery;
 use crate::desk::Desk;
 use crate::kernel::Kernel;
 use crate::sizes::Sizes;
@@ -140,6 +143,12 @@ pub struct Figures {
     pub notary_states: u64,
     /// Gauge: how far the notary's clock is behind its latest judgement of a time window, in milliseconds.
     pub notary_clock_behind_ms: u64,
+    /// Gauge: states that a notary says are consumed elsewhere, and that are not spent.
+    pub quarantined: u64,
+    /// Gauge: deliveries that their receivers cannot record for now, as far as they told.
+    pub deliveries_waiting: u64,
+    /// Some of them.
+    pub waiting: Arc<[WaitingDelivery]>,
     /// What is known of the node's wall clock.
     pub clock: ClockFigures,
 }
@@ -177,6 +186,9 @@ impl Kernel {
                 .desk
                 .as_ref()
                 .map_or(0, |desk| desk.notary.clock_behind_ms(self.now.wall)),
+            quarantined: self.quarantined.len() as u64,
+            deliveries_waiting: self.delivery_waits.len() as u64,
+            waiting: self.delivery_waits.shown(),
             clock: self.clock_watch.figures(),
             requests_outstanding: self.links.requests_outstanding(),
             ..self.figures.clone()

@@ -24,6 +24,7 @@ use crate::clients::Clients;
 use crate::clock_watch::ClockWatch;
 use crate::complaints::Complaints;
 use crate::consents::Consents;
+use crate::delivery_waits::DeliveryWaits;
 use crate::desk::Desk;
 use crate::event::{Action, Event, Reply};
 use crate::figures::Figures;
@@ -71,6 +72,7 @@ pub struct Kernel {
     pub(crate) key_book: KeyBook,
     pub(crate) now: Moment,
     pub(crate) clock_watch: ClockWatch,
+    pub(crate) delivery_waits: DeliveryWaits,
     pub(crate) engine: FlowEngine,
     pub(crate) engine_out: Vec<EngineAction>,
     pub(crate) links: Links,
@@ -145,6 +147,7 @@ impl Kernel {
             key_book,
             now,
             clock_watch,
+            delivery_waits: DeliveryWaits::default(),
             engine,
             engine_out: Vec::new(),
             links,

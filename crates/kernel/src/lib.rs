@@ -26,6 +26,7 @@ mod clients;
 mod clock_watch;
 mod complaints;
 mod consents;
+mod delivery_waits;
 mod desk;
 mod intake;
 mod lacking;
@@ -51,6 +52,7 @@ mod checks;
 mod clocks;
 mod effects;
 mod ends;
+mod fault;
 mod fetch;
 mod filter;
 mod hospital;
@@ -73,6 +75,7 @@ pub use admission::{FLOW_BYTES, Room, WAITING_MIN, WAITING_PART, WEIGHT_PER_BYTE
 pub use book::{LedgerRows, decode_row, ledger_page};
 pub use clock_watch::{ClockFigures, ClockJump};
 pub use consents::{ConsentChange, ConsentRow, Consents, NotaryConsentRow};
+pub use delivery_waits::{WAITING_SHOWN_MAX, WaitingDelivery};
 pub use errors::ERRORS;
 pub use event::{
     Action, Event, Found, LINEAR_LOOKED_AT_MAX, LookUp, Priority, Reply, Start, Token, Wait,

@@ -325,6 +325,7 @@ impl Kernel {
             self.clients.refused(id);
         }
         self.links.ahead.answered(&peer, self.now.monotonic);
+        self.delivery_waits.answered(peer, *id);
         if self.links.owed.answered(&peer, id) {
             self.on_all_delivered(id);
         }

@@ -6,6 +6,7 @@
 //!   whenever it is asked, and the requester asks again until it has the answer;
 //! - *deliveries* of finalised transactions are durable at the sender until the participant has answered.
 
+use flow::FlowId;
 use flow::messaging::RequestId;
 use ledger::{Rejection, TxId};
 use primitives::{Decode, DecodeError, Decoder, Encode, Encoder};
@@ -38,6 +39,39 @@ pub enum Answer {
     Failed(Rejection),
     /// Not yet: ask again after this many milliseconds.
     Wait(u64),
+}
+
+/// The id of answers that nobody asked for: notices. Programs that know no notices ignore such an answer.
+pub const NOTICE_ID: RequestId = RequestId {
+    flow: FlowId([0xfd; 16]),
+    effect: 0,
+};
+
+/// A delivery is not answered for now, and why: in an [`Answer::Done`] under [`NOTICE_ID`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaitingNotice {
+    /// The transaction that was delivered.
+    pub transaction: TxId,
+    /// Why it cannot be recorded for now.
+    pub rejection: Rejection,
+}
+
+impl Encode for WaitingNotice {
+    fn encode(&self, e: &mut Encoder) {
+        e.array(2);
+        self.transaction.encode(e);
+        self.rejection.encode(e);
+    }
+}
+
+impl Decode for WaitingNotice {
+    fn decode(d: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        d.expect_array(2)?;
+        Ok(Self {
+            transaction: TxId::decode(d)?,
+            rejection: Rejection::decode(d)?,
+        })
+    }
 }
 
 /// One message between two nodes.

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use flow::messaging::RequestId;
 use flow::{EffectResult, FlowError};
-use ledger::{NotaryError, NotaryResponse, PartyId, Rejection, SignedTransaction, StateRef};
+use ledger::{
+    NotaryError, NotaryResponse, PartyId, RegistryError, Rejection, SignedTransaction, StateRef,
+};
 use primitives::{Decode, Encode, PublicKey};
 
 use crate::chains::resolution_of;
@@ -15,7 +17,7 @@ use crate::event::{Action, Priority};
 use crate::fetch;
 use crate::intake::Goal;
 use crate::kernel::Kernel;
-use crate::message::{Answer, FetchRequest, PeerMessage, ServiceId};
+use crate::message::{Answer, FetchRequest, NOTICE_ID, PeerMessage, ServiceId};
 use crate::peer_budget::{Door, GARBAGE_MESSAGE};
 use crate::port::{Reads, StoreFailure, Table};
 use crate::pump::SENT_ALONG_WEIGHT;
@@ -190,6 +192,10 @@ impl Kernel {
         answer: Answer,
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
+        if id == NOTICE_ID {
+            self.on_waiting_notice(peer, &answer);
+            return Ok(());
+        }
         if let Some(number) = asking_of(&id) {
             self.on_clock_told(number, peer, &answer);
             return Ok(());
@@ -298,13 +304,13 @@ impl Kernel {
         }
         if !self.concerns_us(&transaction, reads)? {
             if let Some(name) = self.contract_unknown_of(&transaction, reads)? {
-                self.lacks_contract(peer, &id, &name);
+                let error = RegistryError::Unknown(name);
+                self.lacks_contract(peer, id, Rejection::of(&error));
                 return Ok(());
             }
-            let text = "this node takes no part in the transaction, and no flow of it waits for it";
-            let rejection = errors::rejection(&errors::NOT_A_PARTICIPANT, text);
-            self.figures.transactions_refused += 1;
-            self.refuse_delivery(peer, id, rejection);
+            // Keys may come back with a backup.
+            let rejection = self.no_part_of_ours();
+            self.leave_waiting(peer, id, errors::DELIVERY_WAITS.code, rejection);
             return Ok(());
         }
         let wanted: BTreeSet<_> = match along {

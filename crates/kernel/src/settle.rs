@@ -1,7 +1,7 @@
 //! How a transaction is settled: signatures in the round's batch, dependencies, contracts, then recorded or refused.
 //!
 //! A refusal is for good: the peer forgets the delivery. So only what is wrong with the transaction itself, or with its back
-//! chain, refuses it; whatever may be otherwise next time goes without an answer, and the peer delivers it again.
+//! chain, refuses it ([`crate::fault`]). Anything else leaves it without an answer, and the peer delivers it again.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -14,6 +14,7 @@ use ledger::{
 use crate::checks::VALID_BYTES;
 use crate::errors;
 use crate::event::{Action, Priority};
+use crate::fault::Fault;
 use crate::fetch::dependencies;
 use crate::intake::{Goal, Item, ItemId};
 use crate::kernel::Kernel;
@@ -38,10 +39,9 @@ impl Kernel {
             Goal::Notarise { .. } => self.signed_by_deciding(&transaction),
             Goal::Record { .. } | Goal::Deliver { .. } | Goal::Dependency => Vec::new(),
         };
-        let checked = self.room.check(&transaction).and_then(|()| {
-            let checked = transaction.check_signatures(&missing);
-            checked.map_err(|error| Rejection::of(&error))
-        });
+        let checked = self
+            .check_room(&transaction)
+            .and_then(|()| Ok(transaction.check_signatures(&missing)?));
         let Some(item) = self.intake.add(transaction, goal, from, along) else {
             return;
         };
@@ -51,7 +51,7 @@ impl Kernel {
                     self.work.push_back(Work::Signed(item));
                 }
             }
-            Err(rejection) => self.refuse(item, rejection),
+            Err(fault) => self.refuse(item, fault),
         }
     }
 
@@ -94,7 +94,7 @@ impl Kernel {
         };
         match from {
             Some(peer) if peer != self.my_id => self.fetch(item, peer, transaction.id(), to_fetch),
-            _ => self.refuse(item, errors::dependency_missing(&first)),
+            _ => self.refuse(item, Fault::Local(errors::dependency_missing(&first))),
         }
         Ok(())
     }
@@ -111,12 +111,8 @@ impl Kernel {
         let id = transaction.id();
         let proof = match self.verify_contracts(&transaction, reads)? {
             Ok(proof) => proof,
-            Err(rejection) => {
-                if self.lacks_code(&transaction, &rejection, reads)? {
-                    self.wait_for_code(item, rejection);
-                } else {
-                    self.refuse(item, rejection);
-                }
+            Err(fault) => {
+                self.refuse(item, fault);
                 return Ok(());
             }
         };
@@ -132,7 +128,7 @@ impl Kernel {
             && !self.book.contains(&id, reads)?
             && let Some(rejection) = self.contradicted(&transaction, from, reads)?
         {
-            self.refuse(item, rejection);
+            self.refuse(item, Fault::Final(rejection));
             return Ok(());
         }
         if self.await_files(item, &transaction, &goal, reads)? {
@@ -200,7 +196,7 @@ impl Kernel {
         &mut self,
         transaction: &SignedTransaction,
         reads: &dyn Reads,
-    ) -> Result<Result<VerifiedTransaction, Rejection>, StoreFailure> {
+    ) -> Result<Result<VerifiedTransaction, Fault>, StoreFailure> {
         let id = transaction.id();
         if let Some(proof) = self.verified.get(&id) {
             return Ok(Ok(proof));
@@ -220,17 +216,18 @@ impl Kernel {
             }
         }
         let resolved = LedgerTransaction::resolve(wire, |reference| states.get(reference).cloned());
-        let verdict = match resolved {
-            Ok(transaction) => transaction
-                .with_origins(|id| origins.get(id).cloned())
-                .verify(&*self.identity.contracts, self.identity.network.rules())
-                .map_err(|error| Rejection::of(&error)),
-            Err(error) => Err(Rejection::of(&error)),
+        let resolved = match resolved {
+            Ok(resolved) => resolved.with_origins(|id| origins.get(id).cloned()),
+            // This node's ledger lacks a state.
+            Err(error) => return Ok(Err(Fault::Local(Rejection::of(&error)))),
         };
-        if let Ok(proof) = verdict {
-            self.verified.insert(id, proof, VALID_BYTES);
+        match resolved.verify(&*self.identity.contracts, self.identity.network.rules()) {
+            Ok(proof) => {
+                self.verified.insert(id, proof, VALID_BYTES);
+                Ok(Ok(proof))
+            }
+            Err(error) => Ok(Err(self.fault_of(&error, transaction, reads)?)),
         }
-        Ok(verdict)
     }
 
     /// Appends a verified transaction to the ledger, and tells everybody who waits for it.
@@ -286,21 +283,33 @@ impl Kernel {
         Ok(())
     }
 
-    /// Refuses a transaction for good, and says so to who brought it.
-    pub(crate) fn refuse(&mut self, item: ItemId, rejection: Rejection) {
+    /// Ends an item that cannot be recorded. A delivery is refused for its own faults only, and waits for any other. A flow,
+    /// and a notary's requester, are told either way: they do not wait until somebody installs an application.
+    pub(crate) fn refuse(&mut self, item: ItemId, fault: Fault) {
         let Some(refused) = self.take_out(item) else {
             return;
         };
-        self.figures.transactions_refused += 1;
-        match refused.goal {
-            Goal::Deliver { peer } => {
-                self.refuse_delivery(peer, refused.transaction.id(), rejection)
+        let id = refused.transaction.id();
+        match (refused.goal, fault) {
+            (Goal::Deliver { peer }, Fault::Final(rejection)) => {
+                self.figures.transactions_refused += 1;
+                self.refuse_delivery(peer, id, rejection);
             }
-            Goal::Notarise { number } => self.refuse_whole(number, &rejection),
-            Goal::Verify { flow, effect, .. } | Goal::Record { flow, effect, .. } => {
-                self.fail(flow, effect, rejection)
+            (Goal::Deliver { peer }, Fault::Local(rejection)) => {
+                self.leave_waiting(peer, id, errors::DELIVERY_WAITS.code, rejection);
             }
-            Goal::Dependency => {}
+            (Goal::Deliver { peer }, Fault::Program(rejection)) => {
+                self.lacks_contract(peer, id, rejection);
+            }
+            (Goal::Notarise { number }, fault) => {
+                self.figures.transactions_refused += 1;
+                self.refuse_whole(number, &fault.rejection());
+            }
+            (Goal::Verify { flow, effect, .. } | Goal::Record { flow, effect, .. }, fault) => {
+                self.figures.transactions_refused += 1;
+                self.fail(flow, effect, fault.rejection());
+            }
+            (Goal::Dependency, _) => self.figures.transactions_refused += 1,
         }
     }
 
@@ -333,16 +342,15 @@ impl Kernel {
         let Some(given_up) = self.take_out(item) else {
             return;
         };
-        let complaint = format!(
-            "transaction {} has to wait: {} ({})",
-            given_up.transaction.id(),
-            rejection.message,
-            rejection.code
-        );
+        let id = given_up.transaction.id();
         match given_up.goal {
-            Goal::Deliver { peer } => self.complain(code, peer, &complaint),
+            Goal::Deliver { peer } => self.leave_waiting(peer, id, code, rejection),
             Goal::Notarise { number } => {
                 if let Some(peer) = given_up.from {
+                    let complaint = format!(
+                        "transaction {id} has to wait: {} ({})",
+                        rejection.message, rejection.code
+                    );
                     self.complain(code, peer, &complaint);
                 }
                 self.ask_to_come_again(number);

@@ -17,6 +17,8 @@ pub struct ContractRejection {
     pub code: String,
     /// What breaks it.
     pub message: String,
+    /// Said by the program that runs contracts, and not by one.
+    by_program: bool,
 }
 
 impl ContractRejection {
@@ -25,7 +27,21 @@ impl ContractRejection {
         Self {
             code: code.into(),
             message: message.into(),
+            by_program: false,
         }
+    }
+
+    /// A rejection by the program that runs contracts: it lacks the code, or the code panicked in it.
+    pub(crate) fn by_program(code: &str, message: String) -> Self {
+        Self {
+            by_program: true,
+            ..Self::new(code, message)
+        }
+    }
+
+    /// Whether the program that runs contracts could not run the code. Another program may be able to.
+    pub fn is_by_program(&self) -> bool {
+        self.by_program
     }
 }
 

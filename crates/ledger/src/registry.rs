@@ -256,7 +256,7 @@ impl ContractExecutor for ContractRegistry {
 }
 
 fn unknown(code: &impl std::fmt::Display) -> ContractRejection {
-    ContractRejection::new(UNKNOWN, format!("{code} is not registered here"))
+    ContractRejection::by_program(UNKNOWN, format!("{code} is not registered here"))
 }
 
 /// Runs contract code; its panic becomes a rejection.
@@ -266,7 +266,7 @@ fn contained<T>(
 ) -> Result<T, ContractRejection> {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
         let text = format!("the code of {contract} panicked");
-        Err(ContractRejection::new(PANICKED, text))
+        Err(ContractRejection::by_program(PANICKED, text))
     })
 }
 

@@ -9,6 +9,7 @@ use super::row::{
 use super::waits::{FILE_TRIES_MAX, MISMATCH_WEIGHT};
 use crate::errors;
 use crate::event::{Action, Reply, Token};
+use crate::fault::Fault;
 use crate::intake::{Goal, ItemId};
 use crate::kernel::Kernel;
 use crate::port::{Reads, StoreFailure};
@@ -141,7 +142,8 @@ impl Kernel {
             let files = self.files_of(waiting.transaction.wire());
             Some((waiting.from?, files))
         });
-        self.refuse(item, rejection);
+        // The network's parameters may allow them another time.
+        self.refuse(item, Fault::Local(rejection));
         let Some((from, files)) = listed else {
             return Ok(());
         };

@@ -10,6 +10,7 @@ use super::proposals::Proposals;
 use super::waits::{FILES_AT_ONCE, Waiter};
 use crate::errors;
 use crate::event::Action;
+use crate::fault::Fault;
 use crate::intake::{Goal, ItemId};
 use crate::kernel::Kernel;
 use crate::port::{Reads, StoreFailure};
@@ -60,7 +61,7 @@ impl Kernel {
                 Some(size) => {
                     here_bytes = here_bytes.saturating_add(size);
                     if let Err(rejection) = self.check_file_size(hash, size) {
-                        self.refuse(item, rejection);
+                        self.refuse(item, Fault::Local(rejection));
                         return Ok(true);
                     }
                 }
@@ -78,7 +79,8 @@ impl Kernel {
         let from = self.intake.get(item).and_then(|waiting| waiting.from);
         let Some(peer) = from.filter(|peer| *peer != self.my_id) else {
             let text = format!("file {first} is not here");
-            self.refuse(item, errors::rejection(&errors::FILE_MISSING, text));
+            let rejection = errors::rejection(&errors::FILE_MISSING, text);
+            self.refuse(item, Fault::Local(rejection));
             return Ok(true);
         };
         let barred = |hash: &&Hash| self.intake.files.is_barred(&peer, hash, self.now.monotonic);

@@ -10,7 +10,7 @@ use ledger::{Rejection, SignedTransaction, TxId};
 use primitives::{Decode, Encode};
 
 use crate::pay::issue;
-use crate::town::{Town, badly_signed, part};
+use crate::town::{Town, badly_signed, part, waits};
 
 fn town() -> Town {
     let mut town = Town::new(2);
@@ -129,6 +129,10 @@ fn resolve(
         [PeerMessage::Refused { id, rejection }] if *id == payment.id() => {
             Some(Err(rejection.code.clone()))
         }
+        [message] => waits(message).map(|notice| {
+            assert_eq!(notice.transaction, payment.id());
+            Err(format!("waits {}", notice.rejection.code))
+        }),
         other => panic!("no answer: {other:?}"),
     }
 }
@@ -142,7 +146,7 @@ fn unknown(id: TxId) -> Answer {
 }
 
 #[test]
-fn what_is_wrong_with_the_chain_refuses_the_transaction() {
+fn what_is_wrong_with_the_chain_refuses_or_delays_the_transaction() {
     let mut town = town();
     let coin = town.issued(2, 2, 10);
     let passed = town.paid(&coin, 2, 2);
@@ -156,10 +160,10 @@ fn what_is_wrong_with_the_chain_refuses_the_transaction() {
         (
             &passed,
             unknown(passed.id()),
-            "tx.dependency_unavailable",
+            "waits tx.dependency_unavailable",
             0,
         ),
-        (&passed, failed(), "test.no", 0),
+        (&passed, failed(), "waits test.no", 0),
         (&passed, part(&[&forged, &coin]), "tx.dependency_invalid", 1),
         (
             &passed,
@@ -220,7 +224,9 @@ fn an_answer_that_makes_no_sense_says_nothing_about_the_transaction() {
         response(vec![(3, &passed), (2, &passed)]),
     ];
     for (place, answer) in table.into_iter().enumerate() {
-        assert_eq!(resolve(&mut town, &payment, answer), None, "row {place}");
+        let found = resolve(&mut town, &payment, answer);
+        let waits = Some(Err("waits node.peer_answer_invalid".to_owned()));
+        assert_eq!(found, waits, "row {place}");
         assert_eq!(town.nodes[1].disk.count(Table::Ledger), 0, "row {place}");
         let last = town.logs.last().expect("a complaint");
         assert!(last.contains("node.peer_answer_invalid"), "{last}");
@@ -231,7 +237,7 @@ fn an_answer_that_makes_no_sense_says_nothing_about_the_transaction() {
 }
 
 #[test]
-fn a_chain_longer_than_the_limit_is_refused() {
+fn a_chain_longer_than_the_limit_waits() {
     let options = KernelOptions {
         back_chain_bytes_max: 1_000,
         ..KernelOptions::default()
@@ -243,7 +249,7 @@ fn a_chain_longer_than_the_limit_is_refused() {
     let passed = town.paid(&coin, 2, 2);
     let payment = town.paid(&passed, 2, 1);
     let found = resolve(&mut town, &payment, part(&[&passed, &coin]));
-    assert_eq!(found, Some(Err("tx.back_chain_too_long".to_owned())));
+    assert_eq!(found, Some(Err("waits tx.back_chain_too_long".to_owned())));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use ledger::{ContractName, SignedTransaction, TransactionBuilder, TransactionSig
 use primitives::Encode;
 
 use crate::pay::{issue, pay};
-use crate::town::{Town, badly_signed, key};
+use crate::town::{Town, badly_signed, key, waits};
 
 fn town() -> Town {
     let mut town = Town::new(3);
@@ -17,7 +17,7 @@ fn town() -> Town {
     town
 }
 
-/// Delivers a transaction and gives the answer: recorded, or the code of the refusal.
+/// Delivers a transaction and gives the answer: recorded, or the code of the refusal, or that of the reason to wait.
 fn answer(town: &mut Town, from: usize, transaction: &SignedTransaction) -> Result<(), String> {
     town.deliver(from, 1, &[transaction]);
     town.settle();
@@ -27,6 +27,13 @@ fn answer(town: &mut Town, from: usize, transaction: &SignedTransaction) -> Resu
         [PeerMessage::Refused { id, rejection }] if *id == transaction.id() => {
             assert!(!rejection.hint.is_empty(), "a refusal says what to do");
             Err(rejection.code.clone())
+        }
+        [message] => {
+            let notice = waits(message).unwrap_or_else(|| panic!("no answer: {message:?}"));
+            assert_eq!(notice.transaction, transaction.id());
+            let hint = notice.rejection.hint;
+            assert!(!hint.is_empty(), "a reason says what to do");
+            Err(format!("waits {}", notice.rejection.code))
         }
         other => panic!("no answer: {other:?}; logs: {:#?}", town.logs),
     }
@@ -60,7 +67,7 @@ fn each_delivery_gets_its_answer() {
         (
             "is between others",
             &town.issued(2, 3, 10),
-            Err("node.not_a_participant"),
+            Err("waits node.not_a_participant"),
         ),
         (
             "makes value of nothing",
@@ -96,7 +103,7 @@ fn each_delivery_gets_its_answer() {
         assert_eq!(found, *expected, "{what}");
     }
     assert_eq!(town.nodes[1].disk.count(Table::Ledger), 3);
-    assert_eq!(town.figures(1).transactions_refused, 7);
+    assert_eq!(town.figures(1).transactions_refused, 6);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use ledger::{PartyId, SignedTransaction, TransactionBuilder, TxId};
 use primitives::{Encode, Hash};
 
 use crate::pay::{issue, pay};
-use crate::town::{Crash, Last, Mood, Town, key};
+use crate::town::{Crash, Last, Mood, Town, key, waits};
 
 /// Arguments of a share with node 2.
 fn share(hash: &Hash) -> String {
@@ -57,13 +57,13 @@ fn shared(town: &Town, from: usize, to: usize, files: &[Hash]) -> SignedTransact
     SignedTransaction::new(town.built(builder), []).signed_by(&key(from))
 }
 
-/// What a played node was answered about its deliveries: `delivered`, or the code of the refusal.
+/// The answers to deliveries of a played node: `delivered`, the code of the refusal, or that of the reason to wait.
 fn answers(town: &mut Town, node: usize) -> Vec<String> {
     let heard = town.heard(node).into_iter();
     let answers = heard.filter_map(|message| match message {
         PeerMessage::Delivered { ids } => Some(format!("delivered {}", ids.len())),
         PeerMessage::Refused { rejection, .. } => Some(rejection.code),
-        _ => None,
+        other => waits(&other).map(|notice| format!("waits {}", notice.rejection.code)),
     });
     answers.collect()
 }
@@ -180,19 +180,19 @@ fn what_does_not_come_is_asked_for_again_and_refuses_nothing() {
 }
 
 #[test]
-fn what_is_too_large_is_refused_before_its_bytes_move() {
+fn what_is_too_large_waits_before_its_bytes_move() {
     const MIB: u64 = 1 << 20;
     let names = [b"a", b"b", b"c"].map(|name| Hash::plain(name));
     // The sizes that the sender says, one file each, and the answer; nothing as long as there is room for all.
     let table: [(&[u64], Option<&str>); 5] = [
         (&[500 * MIB], None),
-        (&[500 * MIB + 1], Some("tx.attachment_too_large")),
+        (&[500 * MIB + 1], Some("waits tx.attachment_too_large")),
         (&[250 * MIB, 250 * MIB], None),
         (
             &[250 * MIB, 250 * MIB + 1],
-            Some("tx.attachments_too_large"),
+            Some("waits tx.attachments_too_large"),
         ),
-        (&[1, 500 * MIB, 0], Some("tx.attachments_too_large")),
+        (&[1, 500 * MIB, 0], Some("waits tx.attachments_too_large")),
     ];
     for (sizes, expected) in table {
         let mut town = Town::new(2);
@@ -262,7 +262,7 @@ fn what_came_for_a_transaction_whose_files_are_too_large_together_goes_again() {
         let hash = second;
         town.tell(2, Event::FileOffered { hash, peer, size });
         town.settle();
-        assert_eq!(answers(&mut town, 1), ["tx.attachments_too_large"]);
+        assert_eq!(answers(&mut town, 1), ["waits tx.attachments_too_large"]);
         assert_eq!(row(&town, 2, &first).is_some(), stays, "vouched: {vouched}");
         assert_eq!(town.nodes[2].files.abandoned, [second]);
     }
@@ -281,7 +281,7 @@ fn files_that_are_here_count_against_the_limit() {
     let transaction = shared(&town, 1, 2, &files);
     town.deliver(1, 2, &[&transaction]);
     town.settle();
-    assert_eq!(answers(&mut town, 1), ["tx.attachments_too_large"]);
+    assert_eq!(answers(&mut town, 1), ["waits tx.attachments_too_large"]);
     let reply = town.about_file(2, |token| stored(Hash::plain(b"c"), 501 << 20, token));
     assert_eq!(code(&reply), "tx.attachment_too_large");
 }
@@ -488,8 +488,9 @@ fn one_peers_fault_is_not_anothers() {
     town.settle();
     assert_eq!(town.ended(token), Ok(true), "{:?}", town.logs);
     assert_eq!(town.fetched, [(2, 3, hash), (2, 1, hash)]);
-    assert!(
-        answers(&mut town, 3).is_empty(),
+    assert_eq!(
+        answers(&mut town, 3),
+        ["waits tx.attachment_unavailable"],
         "neither taken nor refused"
     );
     // Now it is here, whoever brings it.

@@ -6,7 +6,7 @@ use ledger::{Constraint, ContractName, SignedTransaction, TransactionBuilder};
 use primitives::Hash;
 
 use crate::pay::issue;
-use crate::town::{Town, key};
+use crate::town::{Town, key, waits};
 
 /// Node 2 lacks the contract of deeds. No more than four deliveries are on their way to a peer at once.
 fn town() -> Town {
@@ -103,7 +103,16 @@ fn code_that_is_not_here_is_no_fault_of_what_we_have_signed() {
         town.heard(2);
         town.deliver(2, 1, &[&ours]);
         town.settle();
-        assert!(town.heard(2).is_empty(), "neither taken nor refused");
+        let heard = town.heard(2);
+        let codes = heard
+            .iter()
+            .map(|message| waits(message).map(|notice| notice.rejection.code));
+        let codes: Vec<Option<String>> = codes.collect();
+        assert_eq!(
+            codes,
+            [Some("tx.contract_missing".to_owned())],
+            "neither taken nor refused"
+        );
     }
     let told = town.logs.iter().filter(|l| l.contains("contract.unknown"));
     assert_eq!(told.count(), 2, "{:?}", town.logs);

@@ -7,7 +7,7 @@ use kernel::port::Table;
 use primitives::Encode;
 
 use crate::pay::{issue, pay};
-use crate::town::Town;
+use crate::town::{Town, waits};
 use crate::trades::name;
 
 /// The largest message.
@@ -63,7 +63,7 @@ fn what_fits_no_message_is_refused_where_it_is_built_and_the_rest_travels() {
 }
 
 #[test]
-fn what_a_peer_brings_and_could_not_be_passed_on_is_refused() {
+fn what_a_peer_brings_and_could_not_be_passed_on_waits() {
     // It fits a delivery just so, and not every other message.
     let size = Town::new(2).issued(2, 1, 10).to_bytes().len() as u64;
     let mut town = Town::with_messages(2, false, size + 20);
@@ -73,12 +73,10 @@ fn what_a_peer_brings_and_could_not_be_passed_on_is_refused() {
     town.deliver(2, 1, &[&coin]);
     town.settle();
     let heard = town.heard(2);
-    let codes: Vec<&str> = heard
+    let codes: Vec<String> = heard
         .iter()
-        .filter_map(|message| match message {
-            PeerMessage::Refused { rejection, .. } => Some(rejection.code.as_ref()),
-            _ => None,
-        })
+        .filter_map(waits)
+        .map(|notice| notice.rejection.code)
         .collect();
     assert_eq!(codes, ["tx.too_large"], "{heard:?}");
     assert_eq!(town.balance(1), 0);

@@ -35,3 +35,4 @@ mod shares;
 mod trades;
 mod transitions;
 mod validating;
+mod waiting;

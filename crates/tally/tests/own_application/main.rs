@@ -49,8 +49,8 @@ const TESTS: [Test; 7] = [
         missing::states_of_a_contract_that_is_lacking_are_named_at_each_start,
     ),
     (
-        "who_waits_for_a_delivery_that_is_refused_is_told",
-        missing::who_waits_for_a_delivery_that_is_refused_is_told,
+        "a_delivery_that_its_receiver_cannot_record_is_shown_with_the_reason",
+        missing::a_delivery_that_its_receiver_cannot_record_is_shown_with_the_reason,
     ),
 ];
 

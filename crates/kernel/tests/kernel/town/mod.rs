@@ -34,7 +34,7 @@ pub use disk::Disk;
 pub use files::{Cabinet, Mood};
 pub use flows::{CODE_CHANGED, RING_MISSING, TROUBLE, Trouble, name};
 pub use performed::{Crash, Last, Scheduled};
-pub use played::part;
+pub use played::{part, waits};
 pub use robbers::{PREY, ROBBER};
 pub use shaky::{FALL, Fall, POLLS, SHAKY};
 pub use transactions::badly_signed;
@@ -379,6 +379,21 @@ impl Town {
             }
         }
         panic!("the town never rests; logs: {:#?}", self.logs);
+    }
+
+    /// Lets so much time pass, with whatever is due in it.
+    pub fn quiet_for(&mut self, ms: u64) {
+        let end = self.now + ms;
+        loop {
+            self.settle();
+            let next = (0..self.nodes.len()).filter_map(|node| self.wakeup(node));
+            match next.min().filter(|at| *at <= end) {
+                Some(at) => self.now = self.now.max(at),
+                None => break,
+            }
+        }
+        self.now = end;
+        self.settle();
     }
 
     fn wakeup(&self, node: usize) -> Option<u64> {

@@ -1,7 +1,7 @@
 //! Nodes that a test plays: it says what they say, and hears what is said to them.
 
 use kernel::Event;
-use kernel::message::{FetchResponse, PeerMessage, ServiceId};
+use kernel::message::{Answer, FetchResponse, NOTICE_ID, PeerMessage, ServiceId, WaitingNotice};
 use ledger::SignedTransaction;
 use primitives::{Decode, Encode};
 
@@ -65,6 +65,17 @@ impl Town {
         if let Some(heard) = &mut self.nodes[node].heard {
             heard.push(PeerMessage::from_bytes(bytes).expect("nodes make sense"));
         }
+    }
+}
+
+/// The reason that a message gives for a delivery without an answer, if it is such a notice.
+pub fn waits(message: &PeerMessage) -> Option<WaitingNotice> {
+    match message {
+        PeerMessage::Response {
+            id,
+            answer: Answer::Done(body),
+        } if *id == NOTICE_ID => Some(WaitingNotice::from_bytes(body).expect("a notice")),
+        _ => None,
     }
 }
 

@@ -1,0 +1,136 @@
+//! Whose fault it is that a transaction cannot be recorded here and now: its own, or this node's.
+//!
+//! A refusal of a delivery is for good: the sender forgets it. So only what is wrong for every honest node for ever may
+//! refuse one. What depends on this node's parameters, programs, keys, data or limits leaves it without an answer: it is
+//! delivered again, and the sender is told the reason meanwhile.
+//!
+//! The matches name every variant: a new error has to be classified before it compiles.
+
+use ledger::{ContextualError, Rejection, SignatureError, SignedTransaction};
+
+use crate::errors;
+use crate::kernel::Kernel;
+use crate::port::{Reads, StoreFailure};
+
+/// Why a transaction is not recorded.
+#[derive(Clone, Debug)]
+pub(crate) enum Fault {
+    /// It is wrong for every honest node, for ever.
+    Final(Rejection),
+    /// This node cannot take it as it is now.
+    Local(Rejection),
+    /// This node's program lacks code that the transaction names.
+    Program(Rejection),
+}
+
+impl Fault {
+    /// The reason, whosever fault it is.
+    pub(crate) fn rejection(self) -> Rejection {
+        match self {
+            Fault::Final(rejection) | Fault::Local(rejection) | Fault::Program(rejection) => {
+                rejection
+            }
+        }
+    }
+
+    /// The same fault of an ancestor, with its reason told differently.
+    pub(crate) fn map(self, tell: impl FnOnce(Rejection) -> Rejection) -> Self {
+        match self {
+            Fault::Final(rejection) => Fault::Final(tell(rejection)),
+            Fault::Local(rejection) => Fault::Local(tell(rejection)),
+            Fault::Program(rejection) => Fault::Program(tell(rejection)),
+        }
+    }
+}
+
+/// Signatures are judged by the transaction alone.
+impl From<SignatureError> for Fault {
+    fn from(error: SignatureError) -> Self {
+        let rejection = Rejection::of(&error);
+        match error {
+            SignatureError::Missing { .. }
+            | SignatureError::Superfluous { .. }
+            | SignatureError::Bad { .. }
+            | SignatureError::BatchNotByNotary { .. }
+            | SignatureError::BatchProof(_) => Fault::Final(rejection),
+        }
+    }
+}
+
+impl Kernel {
+    /// The fault behind what verification found.
+    pub(crate) fn fault_of(
+        &mut self,
+        error: &ContextualError,
+        transaction: &SignedTransaction,
+        reads: &dyn Reads,
+    ) -> Result<Fault, StoreFailure> {
+        let rejection = Rejection::of(error);
+        Ok(match error {
+            ContextualError::NotaryMissing
+            | ContextualError::TimeWindowWithoutNotary
+            | ContextualError::NotaryMismatch(..)
+            | ContextualError::OutputNotaryMismatch(..)
+            | ContextualError::EncumbranceInvalid(_)
+            | ContextualError::EncumbranceMissing(_)
+            | ContextualError::ContractAmbiguous(_)
+            | ContextualError::CommandWithoutState(_)
+            | ContextualError::ConstraintUnsatisfied(_)
+            | ContextualError::ConstraintNotPropagated(_)
+            | ContextualError::NameReserved(_)
+            | ContextualError::Downgraded { .. }
+            | ContextualError::Transition(_) => Fault::Final(rejection),
+            // The parameters may change.
+            ContextualError::NotaryUnknown(_) | ContextualError::AlwaysAcceptRefused(_) => {
+                Fault::Local(self.with_parameters(rejection, transaction))
+            }
+            // This node's ledger lacks what made a state.
+            ContextualError::OriginUnknown(_) => Fault::Local(rejection),
+            ContextualError::ContractMissing(_) | ContextualError::CodeNotAttached(_) => {
+                if self.lacks_code(transaction, reads)? {
+                    Fault::Program(rejection)
+                } else {
+                    Fault::Final(rejection)
+                }
+            }
+            // The code panicked in this node's program, and may not in another.
+            ContextualError::ContractRejected { rejection: by, .. } if by.is_by_program() => {
+                Fault::Local(rejection)
+            }
+            ContextualError::ContractRejected { .. } => Fault::Final(rejection),
+        })
+    }
+
+    /// Adds to a reason how the network parameters of the transaction and of this node differ.
+    pub(crate) fn with_parameters(
+        &self,
+        rejection: Rejection,
+        transaction: &SignedTransaction,
+    ) -> Rejection {
+        let network = &self.identity.network;
+        let ours = network.parameters_hash();
+        match transaction.wire().parameters() {
+            Some(theirs) if *theirs != ours => {
+                let version = network.parameters().version;
+                let text = format!(
+                    "{}; it was made under the network parameters {theirs}, and this node has version {version}, {ours}",
+                    rejection.message
+                );
+                Rejection::new(rejection.code, text, rejection.hint)
+            }
+            _ => rejection,
+        }
+    }
+
+    /// A transaction too large for the parameters of this node.
+    pub(crate) fn check_room(&self, transaction: &SignedTransaction) -> Result<(), Fault> {
+        let checked = self.room.check(transaction);
+        checked.map_err(|rejection| Fault::Local(self.with_parameters(rejection, transaction)))
+    }
+
+    /// A transaction that concerns no key that this node holds now.
+    pub(crate) fn no_part_of_ours(&self) -> Rejection {
+        let text = "this node takes no part in the transaction with the keys that it holds now, and no flow of it waits for it";
+        errors::rejection(&errors::NOT_A_PARTICIPANT, text)
+    }
+}
