@@ -82,6 +82,9 @@ pub struct PeerView {
     /// For how many milliseconds it may not connect, because it sent too much that makes no sense.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_off_ms: Option<u64>,
+    /// Transactions delivered to it that it cannot record for now, with the reasons that it told. At most 100 of all peers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waiting: Vec<WaitingView>,
 }
 
 /// What another node costs this one: what is held for it now, and what was counted since this node's start.
@@ -107,4 +110,19 @@ pub struct PeerLoad {
     pub cut_offs: u64,
     /// Whether it is slowed down for that.
     pub slowed: bool,
+}
+
+/// A delivery that its receiver cannot record for now. It is repeated until the receiver has answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WaitingView {
+    /// The transaction's id.
+    pub tx: String,
+    /// The receiver's reason: a stable code.
+    pub code: String,
+    /// The reason in words.
+    pub message: String,
+    /// The remedy.
+    pub hint: String,
+    /// When the receiver told a reason first, in milliseconds since 1970.
+    pub since_ms: u64,
 }

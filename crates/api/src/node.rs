@@ -110,10 +110,31 @@ pub struct NodeView {
     pub ledger_seq: u64,
     /// The position that the vault's view has reached.
     pub view_seq: u64,
+    /// Its clock, and whether it is trusted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<ClockView>,
     /// Names of the nodes connected to it now.
     pub peers: Vec<String>,
     /// Flows that can be started.
     pub flows: Vec<FlowInfo>,
+}
+
+/// A node's clock. Also the answer of `POST /v1/clock/confirm`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ClockView {
+    /// It was set while the node ran, and neither peers nor an operator have confirmed it since. A notary judges no time
+    /// window meanwhile.
+    pub in_doubt: bool,
+    /// How often it was set since the node was started.
+    pub jumps: u64,
+    /// By how much it was set last, in milliseconds; back if negative.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_jump_ms: Option<i64>,
+    /// The median of the peers' clocks less this one, when they were asked last, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peers_ahead_ms: Option<i64>,
+    /// How far it is behind the latest time at which this notary judged a time window, in milliseconds.
+    pub notary_behind_ms: u64,
 }
 
 /// A flow that can be started.

@@ -94,6 +94,8 @@ pub const NODE: &str = "/v1/node";
 pub const PEERS: &str = "/v1/peers";
 /// `GET`: the network.
 pub const NETWORK: &str = "/v1/network";
+/// `POST`: vouch for the node's clock after it was set.
+pub const CLOCK_CONFIRM: &str = "/v1/clock/confirm";
 /// `POST`: accept no more starts, finish what runs.
 pub const DRAIN: &str = "/v1/drain";
 /// `GET`: the description of all this, OpenAPI 3.1, with this node's flows.

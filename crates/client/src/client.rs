@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api::{
-    Balances, BatchAnswer, BatchAnswers, ChainPage, ConsentChange, ConsentList, ConsumedPage,
-    ContractList, Drain, EquivocationPage, FlowJournal, FlowList, FlowOrder, FlowOrdered,
-    FlowQuery, Health, LedgerPage, NetworkView, NewNote, NewUpgrade, NodeView, NotaryChanges,
-    NoteList, NoteView, Outcome, PeersView, Problem, RequestPage, SchedulePage, StartBatch,
-    StartFlow, StatesPage, TransactionView, VaultAnswer, VaultQuery, Wait, paths,
+    Balances, BatchAnswer, BatchAnswers, ChainPage, ClockView, ConsentChange, ConsentList,
+    ConsumedPage, ContractList, Drain, EquivocationPage, FlowJournal, FlowList, FlowOrder,
+    FlowOrdered, FlowQuery, Health, LedgerPage, NetworkView, NewNote, NewUpgrade, NodeView,
+    NotaryChanges, NoteList, NoteView, Outcome, PeersView, Problem, RequestPage, SchedulePage,
+    StartBatch, StartFlow, StatesPage, TransactionView, VaultAnswer, VaultQuery, Wait, paths,
 };
 use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
@@ -422,6 +422,12 @@ impl Client {
     /// Asks the node to accept no more starts and to finish what it has.
     pub async fn drain(&self) -> Result<Drain, ClientError> {
         self.call(Method::POST, paths::DRAIN, Vec::new(), None)
+            .await
+    }
+
+    /// Vouches for the node's clock as it is, after it was set.
+    pub async fn confirm_clock(&self) -> Result<ClockView, ClientError> {
+        self.call(Method::POST, paths::CLOCK_CONFIRM, Vec::new(), None)
             .await
     }
 

@@ -3,8 +3,8 @@
 use super::model::{Kind, Operation};
 use super::parts::{AFTER, LAST_EVENT_ID, LIMIT, READ, TIMEOUT, answer, json, parameter, text};
 use crate::{
-    Balances, ConsumedPage, Drain, EquivocationPage, Health, LedgerPage, LoggedIn, Login,
-    NetworkView, NodeView, PeersView, RequestPage, StatesPage, TransactionView, VaultAnswer,
+    Balances, ClockView, ConsumedPage, Drain, EquivocationPage, Health, LedgerPage, LoggedIn,
+    Login, NetworkView, NodeView, PeersView, RequestPage, StatesPage, TransactionView, VaultAnswer,
     VaultQuery, codes, paths,
 };
 
@@ -272,6 +272,21 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "Draining.",
             json::<Drain>(
                 r#"{"state":"draining","flows_in_flight":3,"flows_retrying":0,"flows_parked":1,"flows_paused":0}"#,
+            ),
+        )],
+        ..READ
+    },
+    Operation {
+        method: "post",
+        path: paths::CLOCK_CONFIRM,
+        id: "confirm_clock",
+        tag: "node",
+        summary: "Vouches for the node's clock as it is, after it was set. A notary judges time windows again.",
+        answers: &[answer(
+            200,
+            "The clock.",
+            json::<ClockView>(
+                r#"{"in_doubt":false,"jumps":1,"last_jump_ms":3600000,"notary_behind_ms":0}"#,
             ),
         )],
         ..READ

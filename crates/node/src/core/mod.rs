@@ -10,6 +10,7 @@
 mod apps;
 mod attachments;
 mod clock;
+mod clock_view;
 mod columns;
 mod consents;
 mod described;
@@ -28,6 +29,7 @@ mod node_info;
 mod notary_reads;
 mod options;
 mod peers;
+mod quarantine;
 mod rebuild;
 mod replies;
 mod running;

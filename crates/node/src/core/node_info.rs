@@ -5,6 +5,7 @@ use api::{
 };
 use ledger::NodeInfo;
 
+use super::clock_view::{clock_view, clock_warnings};
 use super::figures;
 use super::service::Service;
 
@@ -55,6 +56,7 @@ impl Service {
             flows_queued: figures.flows_queued,
             ledger_seq: figures.transactions,
             view_seq: self.progress.upto(),
+            clock: Some(clock_view(&figures)),
             peers: self.connected_peers(),
             flows: self
                 .flows
@@ -126,12 +128,32 @@ impl Service {
     /// Faults that an operator has to look into while the node goes on.
     fn health_warnings(&self) -> Vec<HealthWarning> {
         let mut warnings = Vec::new();
-        let kept = self.shared.figures().equivocations_kept;
+        let figures = self.shared.figures();
+        let kept = figures.equivocations_kept;
         if kept > 0 {
             let info = kernel::errors::EQUIVOCATED;
             warnings.push(HealthWarning {
                 code: info.code.to_owned(),
                 message: format!("{kept} proofs that a notary signed two consumers of a state"),
+                hint: info.action.to_owned(),
+            });
+        }
+        warnings.extend(clock_warnings(&figures));
+        let quarantined = figures.quarantined;
+        if quarantined > 0 {
+            let info = kernel::errors::QUARANTINED;
+            warnings.push(HealthWarning {
+                code: info.code.to_owned(),
+                message: format!("{quarantined} states cannot be spent: a notary says that they are consumed elsewhere"),
+                hint: info.action.to_owned(),
+            });
+        }
+        let waiting = figures.deliveries_waiting;
+        if waiting > 0 {
+            let info = kernel::errors::DELIVERY_WAITS;
+            warnings.push(HealthWarning {
+                code: info.code.to_owned(),
+                message: format!("{waiting} deliveries wait because their receivers cannot record them now; see the peers"),
                 hint: info.action.to_owned(),
             });
         }

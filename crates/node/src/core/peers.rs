@@ -2,19 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use api::{PeerLoad, PeerView, PeersView};
-use kernel::PeerFigures;
+use api::{PeerLoad, PeerView, PeersView, WaitingView};
+use kernel::{PeerFigures, WaitingDelivery};
 use ledger::{NetworkMap, PartyId};
 use net::PeerStatus;
 
 /// What this node says that it is.
 pub(super) const SOFTWARE: &str = concat!("tally/", env!("CARGO_PKG_VERSION"));
 
-/// All peers, in order of name.
+/// All peers, in order of name, with their load here and the deliveries that they told they cannot record for now.
 pub(super) fn view(
     net: &net::Handle,
     network: &NetworkMap,
     figures: &BTreeMap<PartyId, PeerFigures>,
+    waiting: &[WaitingDelivery],
 ) -> PeersView {
     let peers = net.peers().into_iter().map(|status| {
         let PeerStatus {
@@ -37,6 +38,11 @@ pub(super) fn view(
             load: figures.get(&peer).map(load),
             // A wait of minutes fits.
             cut_off_ms: cut_off_for.map(|left| left.as_millis() as u64),
+            waiting: waiting
+                .iter()
+                .filter(|delivery| delivery.peer == peer)
+                .map(waiting_view)
+                .collect(),
         }
     });
     let mut peers: Vec<PeerView> = peers.collect();
@@ -60,5 +66,15 @@ fn load(figures: &PeerFigures) -> PeerLoad {
         garbage: work.garbage,
         cut_offs: work.cuts,
         slowed: work.slowed,
+    }
+}
+
+fn waiting_view(delivery: &WaitingDelivery) -> WaitingView {
+    WaitingView {
+        tx: delivery.transaction.to_string(),
+        code: delivery.rejection.code.clone(),
+        message: delivery.rejection.message.clone(),
+        hint: delivery.rejection.hint.clone(),
+        since_ms: delivery.since.as_ms(),
     }
 }

@@ -6,10 +6,10 @@ use std::time::Instant;
 
 use api::openapi::FlowFacts;
 use api::{
-    Balances, ChainPage, ConsentList, ConsumedPage, ContractList, Drain, EquivocationPage,
-    FlowJournal, FlowList, FlowOrder, FlowOrdered, FlowQuery, Health, LedgerPage, NetworkView,
-    NodeView, NoteView, PeersView, RawJson, RequestPage, SchedulePage, StatesPage, TransactionView,
-    VaultAnswer, VaultQuery, Wait,
+    Balances, ChainPage, ClockView, ConsentList, ConsumedPage, ContractList, Drain,
+    EquivocationPage, FlowJournal, FlowList, FlowOrder, FlowOrdered, FlowQuery, Health, LedgerPage,
+    NetworkView, NodeView, NoteView, PeersView, RawJson, RequestPage, SchedulePage, StatesPage,
+    TransactionView, VaultAnswer, VaultQuery, Wait,
 };
 use flow::{FlowId, FlowRegistry};
 use kernel::port::StoreFailure;
@@ -277,7 +277,11 @@ impl NodeService for Service {
     }
 
     fn peers(&self) -> PeersView {
-        super::peers::view(&self.net, &self.network, &self.shared.peer_figures())
+        super::peers::view(&self.net, &self.network, &self.shared.peer_figures(), &self.shared.figures().waiting)
+    }
+
+    fn confirm_clock(&self, user: &Arc<str>) -> Pending<'_, ClockView> {
+        Box::pin(self.vouch_for_clock(user.to_string()))
     }
 
     fn drain(&self) -> Drain {

@@ -88,6 +88,11 @@ pub(super) const NEEDS: &[(Method, &str, Need)] = &[
     (Method::GET, paths::PEERS, Need::Whole("node.read")),
     (Method::GET, paths::NETWORK, Need::Whole("network.read")),
     (Method::POST, paths::DRAIN, Need::Whole("admin.drain")),
+    (
+        Method::POST,
+        paths::CLOCK_CONFIRM,
+        Need::Whole("admin.clock"),
+    ),
     (Method::GET, paths::METRICS, Need::Whole("metrics.read")),
     (Method::GET, paths::OPENAPI, Need::Token),
     (Method::POST, paths::LOGOUT, Need::Token),

@@ -141,6 +141,7 @@ pub(super) fn router(state: Arc<ApiState>) -> Router {
         .route(paths::PEERS, get(status::peers))
         .route(paths::NETWORK, get(status::network))
         .route(paths::DRAIN, post(status::drain))
+        .route(paths::CLOCK_CONFIRM, post(status::confirm_clock))
         .route(paths::METRICS, get(status::metrics))
         .route(paths::OPENAPI, get(description::openapi))
         .route(paths::LOGOUT, post(login::logout))

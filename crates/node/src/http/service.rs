@@ -7,10 +7,10 @@ use std::time::Instant;
 
 use api::openapi::FlowFacts;
 use api::{
-    Balances, ChainPage, ConsentList, ConsumedPage, ContractList, Drain, EquivocationPage,
-    FlowJournal, FlowList, FlowOrder, FlowOrdered, FlowQuery, FlowStatus, Health, LedgerPage,
-    NetworkView, NodeView, NoteView, PeersView, RawJson, RequestPage, SchedulePage, StatesPage,
-    TransactionView, VaultAnswer, VaultChange, VaultQuery, Wait,
+    Balances, ChainPage, ClockView, ConsentList, ConsumedPage, ContractList, Drain,
+    EquivocationPage, FlowJournal, FlowList, FlowOrder, FlowOrdered, FlowQuery, FlowStatus, Health,
+    LedgerPage, NetworkView, NodeView, NoteView, PeersView, RawJson, RequestPage, SchedulePage,
+    StatesPage, TransactionView, VaultAnswer, VaultChange, VaultQuery, Wait,
 };
 use flow::FlowId;
 use ledger::{StateRef, TxId};
@@ -262,6 +262,9 @@ pub trait NodeService: AttachmentService {
 
     /// Accepts no more starts from now on.
     fn drain(&self) -> Drain;
+
+    /// A user vouches for the clock as it is.
+    fn confirm_clock(&self, user: &Arc<str>) -> Pending<'_, ClockView>;
 
     /// Whether the node takes work.
     fn health(&self) -> Health;

@@ -99,6 +99,9 @@ node_metrics! {
     back_chains: Counter = "tally_back_chains_total", "Back chains fetched from other nodes.";
     back_chain_transactions: Counter = "tally_back_chain_transactions_total", "Transactions recorded as part of a back chain.";
     deliveries_pending: Gauge = "tally_deliveries_pending", "Deliveries of recorded transactions that a participant has not answered.";
+    deliveries_waiting: Gauge = "tally_deliveries_waiting", "Of these, deliveries that the participant said it cannot record for now.";
+    clock_jumps: Counter = "tally_clock_jumps_total", "Times that the machine's clock was set forward or back.";
+    clock_in_doubt: Gauge = "tally_clock_in_doubt", "1 while a clock that was set is not confirmed.";
     deliveries_refused: Counter = "tally_deliveries_refused_total", "Deliveries that a participant refused.";
 
     files_here: Gauge = "tally_files_here", "Attachments that the ledger says are here, when it was last looked.";

@@ -27,6 +27,7 @@ pub const ACTIONS: &[(&str, bool)] = &[
     ("metrics.read", false),
     ("notary.read", false),
     ("notary.requests", false),
+    ("admin.clock", false),
     ("admin.consents", false),
     ("admin.drain", false),
     ("admin.users", false),

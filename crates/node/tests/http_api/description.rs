@@ -285,6 +285,7 @@ async fn answers_have_the_forms_described() {
         ("GET", paths::METRICS, paths::METRICS, "", 200),
         ("GET", paths::DOCS, paths::DOCS, "", 200),
         ("POST", paths::DRAIN, paths::DRAIN, "", 202),
+        ("POST", paths::CLOCK_CONFIRM, paths::CLOCK_CONFIRM, "", 200),
         ("GET", paths::HEALTH, paths::HEALTH, "", 503),
     ];
     for (method, path, real, body, status) in table {

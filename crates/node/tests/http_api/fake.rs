@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use api::openapi::FlowFacts;
 use api::{
-    Balance, Balances, ChainEntry, ChainPage, ConsentList, ConsumedEntry, ConsumedPage,
+    Balance, Balances, ChainEntry, ChainPage, ClockView, ConsentList, ConsumedEntry, ConsumedPage,
     ContractList, Drain, EquivocationPage, FlowList, FlowStatus, FlowSummary, Health, LedgerEntry,
     LedgerPage, NetworkView, NodeState, NodeView, NotaryConsent, NoteView, PeersView, RawJson,
     RequestPage, SchedulePage, StatesPage, TransactionView, VaultAnswer, VaultChange, VaultQuery,
@@ -368,6 +368,7 @@ impl NodeService for Fake {
                 issuer: "O=A, L=B, C=GB".into(),
                 quantity: "340282366920938463463374607431768211455".into(),
                 states: 3,
+                quarantined: None,
             };
             Ok(Balances {
                 view_seq: 42,
@@ -569,6 +570,7 @@ impl NodeService for Fake {
             flows_queued: 0,
             ledger_seq: 42,
             view_seq: 42,
+            clock: Some(ClockView::default()),
             peers: Vec::new(),
             flows: Vec::new(),
         }
@@ -579,6 +581,10 @@ impl NodeService for Fake {
             notaries: vec!["O=N, L=B, C=GB".into()],
             ..NetworkView::default()
         }
+    }
+
+    fn confirm_clock(&self, _user: &Arc<str>) -> Pending<'_, ClockView> {
+        Box::pin(async { Ok(ClockView::default()) })
     }
 
     fn drain(&self) -> Drain {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderValue, StatusCode};
@@ -9,6 +10,7 @@ use axum::response::IntoResponse;
 
 use super::{Answered, json};
 use crate::http::router::ApiState;
+use crate::users::Caller;
 
 /// `GET /v1/node`
 pub(in crate::http) async fn node(State(state): State<Arc<ApiState>>) -> Answered {
@@ -28,6 +30,17 @@ pub(in crate::http) async fn network(State(state): State<Arc<ApiState>>) -> Answ
 /// `POST /v1/drain`
 pub(in crate::http) async fn drain(State(state): State<Arc<ApiState>>) -> Answered {
     json(StatusCode::ACCEPTED, &state.service.drain())
+}
+
+/// `POST /v1/clock/confirm`
+pub(in crate::http) async fn confirm_clock(
+    State(state): State<Arc<ApiState>>,
+    Extension(caller): Extension<Caller>,
+) -> Answered {
+    json(
+        StatusCode::OK,
+        &state.service.confirm_clock(&caller.name).await?,
+    )
 }
 
 /// `GET /health`

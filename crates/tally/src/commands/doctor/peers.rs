@@ -197,6 +197,7 @@ mod tests {
             queued_bytes: 0,
             load: None,
             cut_off_ms: None,
+            waiting: Vec::new(),
         }
     }
 

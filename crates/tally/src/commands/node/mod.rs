@@ -1,5 +1,6 @@
 //! `tally node`: run a node, look at one, drain it.
 
+mod clock;
 mod drain;
 mod info;
 mod peers;
@@ -21,6 +22,9 @@ pub enum Command {
     Info(info::Args),
     /// The other nodes: connections, software, clocks
     Peers(peers::Args),
+    /// The node's clock
+    #[command(subcommand)]
+    Clock(clock::Command),
     /// Let a node finish what it has and accept nothing new
     Drain(drain::Args),
     /// Let the next start make an empty store under an identity that exists
@@ -35,6 +39,7 @@ impl Command {
             Command::Run(arguments) => arguments.run(register),
             Command::Info(arguments) => arguments.run(),
             Command::Peers(arguments) => arguments.run(),
+            Command::Clock(command) => command.run(),
             Command::Drain(arguments) => arguments.run(),
             Command::InitStore(arguments) => store::init(&arguments),
             Command::AcceptStore(arguments) => store::accept(&arguments),
@@ -46,6 +51,7 @@ impl Command {
             Command::Run(_) => false,
             Command::Info(arguments) => arguments.output.json,
             Command::Peers(arguments) => arguments.output.json,
+            Command::Clock(command) => command.wants_json(),
             Command::Drain(arguments) => arguments.output.json,
             Command::InitStore(arguments) | Command::AcceptStore(arguments) => {
                 arguments.output.json

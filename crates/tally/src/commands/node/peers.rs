@@ -48,7 +48,16 @@ fn people(view: &PeersView) -> String {
             grouped(load.garbage),
         ]);
     }
-    table.render(ink)
+    let mut text = table.render(ink);
+    for peer in &view.peers {
+        for waiting in &peer.waiting {
+            text.push_str(&format!(
+                "\n{} cannot record {} for now: {} ({})",
+                peer.name, waiting.tx, waiting.message, waiting.code
+            ));
+        }
+    }
+    text
 }
 
 /// Where a peer stands, and the colour of that.

@@ -1,0 +1,62 @@
+//! The node's clock, as operators see it and vouch for it.
+
+use api::{ClockView, HealthWarning};
+use kernel::{Event, Figures, Reply, Token};
+
+use super::service::{Service, stopping};
+use crate::http::{Refusal, Ticket};
+
+/// A notary's clock that is further behind its latest judgement does not judge. Less is made up by waiting.
+const BEHIND_TOLD_MS: u64 = 2_000;
+
+/// The clock as the kernel watched it.
+pub(super) fn clock_view(figures: &Figures) -> ClockView {
+    let clock = &figures.clock;
+    ClockView {
+        in_doubt: clock.in_doubt,
+        jumps: clock.jumps,
+        last_jump_ms: clock.last.map(|jump| jump.by_ms),
+        peers_ahead_ms: clock.peers_ahead_ms,
+        notary_behind_ms: figures.notary_clock_behind_ms,
+    }
+}
+
+/// What is wrong with the clock. Health needs no token, so it tells no peer.
+pub(super) fn clock_warnings(figures: &Figures) -> Vec<HealthWarning> {
+    let info = kernel::errors::CLOCK_JUMPED;
+    let warning = |message: String| HealthWarning {
+        code: info.code.to_owned(),
+        message,
+        hint: info.action.to_owned(),
+    };
+    let mut warnings = Vec::new();
+    if figures.clock.in_doubt {
+        let by_ms = figures.clock.last.map_or(0, |jump| jump.by_ms);
+        warnings.push(warning(format!(
+            "the clock jumped by {by_ms:+} ms and is in doubt"
+        )));
+    }
+    let behind_ms = figures.notary_clock_behind_ms;
+    if behind_ms > BEHIND_TOLD_MS {
+        warnings.push(warning(format!(
+            "the clock is {behind_ms} ms behind the latest time window that this notary judged; it judges none until then"
+        )));
+    }
+    warnings
+}
+
+impl Service {
+    /// A user vouches for the clock.
+    pub(super) async fn vouch_for_clock(&self, user: String) -> Result<ClockView, Refusal> {
+        let token = Token(Ticket::next_id());
+        let reply = self.shared.replies.once(token);
+        self.shared
+            .mailbox
+            .push(Event::ConfirmClock { user, token });
+        match reply.await {
+            Ok(Reply::Done) => Ok(clock_view(&self.shared.figures())),
+            Ok(Reply::Rejected(rejection)) => Err(rejection.into()),
+            _ => Err(stopping()),
+        }
+    }
+}
