@@ -21,10 +21,13 @@ pub struct Balance {
     pub symbol: String,
     /// Who issued it.
     pub issuer: String,
-    /// In minor units, as text because a sum may not fit a JSON number everywhere.
+    /// The amount that can be spent, in minor units, as text because a sum may not fit a JSON number everywhere.
     pub quantity: String,
     /// How many unconsumed states make it up.
     pub states: u64,
+    /// The amount in states that a notary says are consumed elsewhere: it cannot be spent, and is not in `quantity`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quarantined: Option<String>,
 }
 
 /// The answer of `GET /v1/states`.
@@ -46,6 +49,9 @@ pub struct StateEntry {
     pub number: u64,
     /// As the ledger writes it: the transaction id, then the index in parentheses.
     pub state_ref: String,
+    /// A notary says that it is consumed elsewhere: it cannot be spent.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub quarantined: bool,
     /// Its contract.
     pub contract: String,
     /// Its value, if it is fungible.

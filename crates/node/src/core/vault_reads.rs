@@ -1,5 +1,6 @@
 //! What the HTTP API reads of the vault's view.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockWriteGuard};
 use std::time::Instant;
@@ -10,7 +11,8 @@ use primitives::Decode;
 use store::{StateFilter, StateRow, VaultReader, VaultView};
 
 use super::locks::{self, Locked};
-use super::service::{Service, joined};
+use super::quarantine::{self, SetAside};
+use super::service::{Service, joined, store_refusal};
 use super::vault_changes::ChangeReader;
 use super::vault_query::{Leash, QUERY_RETRY_MS, Searcher, Waiting, late};
 use super::view_feed::ViewFeed;
@@ -122,13 +124,24 @@ impl Service {
     pub(super) async fn read_balances(&self, deadline: Instant) -> Result<Balances, Refusal> {
         let view_seq = self.view_ready(deadline).await?;
         let readers = Arc::clone(&self.readers);
-        let found = tokio::task::spawn_blocking(move || readers.with(VaultReader::balances));
-        let balances = joined(found.await)?.into_iter().map(|balance| Balance {
-            token: primitives::hex::encode(&balance.token.id),
-            symbol: balance.token.symbol,
-            issuer: balance.token.issuer,
-            quantity: balance.quantity.to_string(),
-            states: balance.states,
+        let store = self.store.clone();
+        let found = tokio::task::spawn_blocking(move || {
+            let places = quarantine::places(&store).map_err(|failure| store_refusal(&failure))?;
+            readers.with(|reader| Ok((reader.balances()?, quarantine::sums(&places, reader)?)))
+        });
+        let (balances, set_aside) = joined(found.await)?;
+        let balances = balances.into_iter().map(|balance| {
+            let aside = set_aside.get(&balance.token.id).copied();
+            let SetAside { states, quantity } = aside.unwrap_or_default();
+            Balance {
+                token: primitives::hex::encode(&balance.token.id),
+                symbol: balance.token.symbol,
+                issuer: balance.token.issuer,
+                // A state set aside is among the unconsumed ones, unless the view went on between the two queries.
+                quantity: balance.quantity.saturating_sub(quantity).to_string(),
+                states: balance.states.saturating_sub(states),
+                quarantined: aside.map(|aside| aside.quantity.to_string()),
+            }
         });
         Ok(Balances {
             view_seq,
@@ -146,15 +159,23 @@ impl Service {
         let view_seq = self.view_ready(deadline).await?;
         let readers = Arc::clone(&self.readers);
         let after = after.map_or(0, |after| i64::try_from(after).unwrap_or(i64::MAX));
+        let store = self.store.clone();
         let found = tokio::task::spawn_blocking(move || {
-            readers.with(|reader| reader.unconsumed(&StateFilter::default(), after, limit))
+            let set_aside = quarantine::set_aside(&store);
+            let set_aside = set_aside.map_err(|failure| store_refusal(&failure))?;
+            let rows =
+                readers.with(|reader| reader.unconsumed(&StateFilter::default(), after, limit))?;
+            Ok((rows, set_aside))
         });
-        let rows = joined(found.await)?;
+        let (rows, set_aside) = joined(found.await)?;
         let next = rows
             .last()
             .filter(|_| rows.len() == limit)
             .map(|row| row.cursor as u64);
-        let states = rows.into_iter().map(|row| self.state_entry(row)).collect();
+        let states = rows
+            .into_iter()
+            .map(|row| self.state_entry(row, &set_aside))
+            .collect();
         Ok(StatesPage {
             view_seq,
             states,
@@ -216,7 +237,7 @@ impl Service {
         joined(tokio::task::spawn_blocking(move || reader.read(after, upto, limit)).await)
     }
 
-    fn state_entry(&self, row: StateRow) -> StateEntry {
+    fn state_entry(&self, row: StateRow, set_aside: &HashSet<StateRef>) -> StateEntry {
         let reference = StateRef::new(TxId::from_array(row.tx), row.output);
         let notary = notary_of(&row);
         let linear_id = TransactionState::from_bytes(&row.state)
@@ -226,6 +247,7 @@ impl Service {
         StateEntry {
             number: row.cursor as u64,
             state_ref: reference.to_string(),
+            quarantined: set_aside.contains(&reference),
             contract: row.contract,
             fungible: row.token.map(|token| Fungible {
                 token: primitives::hex::encode(&token.id),

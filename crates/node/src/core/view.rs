@@ -13,6 +13,7 @@ use store::{CoinCursor, VaultReader, VaultView, ViewError, ViewProgress};
 use vault::RefillRequest;
 
 use super::mailbox::Mailbox;
+use super::quarantine;
 use super::start_error::VIEW_FAILED;
 use super::vault_reads::Readers;
 use super::view_feed::{Fed, Job, ViewFailure, ViewFeed, count};
@@ -249,7 +250,12 @@ impl<R: Reads> ViewThread<R> {
             .from
             .map(|at| CoinCursor::at_most(at.quantity, at.seq, at.index));
         let found = reader.coins(token, from, request.limit, |_, _| false)?;
-        let total = reader.balance(token)?;
+        let places = quarantine::places(&self.filler.reads)?;
+        let set_aside = quarantine::sums(&places, &reader)?;
+        let set_aside = set_aside.get(token).copied().unwrap_or_default();
+        let total = reader
+            .balance(token)?
+            .map_or(0, |balance| balance.quantity);
         let view_seq = self.view.upto();
         let more = found.len() >= request.limit;
         let rows = found.into_iter().filter_map(coin_row).collect();
@@ -257,7 +263,8 @@ impl<R: Reads> ViewThread<R> {
             token: request.token,
             rows,
             view_seq,
-            total: total.map_or(0, |balance| balance.quantity),
+            // Of what is set aside nothing can be selected.
+            total: total.saturating_sub(set_aside.quantity),
             more,
         });
         Ok(())

@@ -153,6 +153,7 @@ mod tests {
                 issuer: String::new(),
                 quantity: "1".to_owned(),
                 states: 1,
+                quarantined: None,
             };
             let mut balances = Balances {
                 view_seq: 1,

@@ -26,13 +26,24 @@ fn people(balances: &Balances) -> String {
     if balances.balances.is_empty() {
         return "nothing".to_owned();
     }
-    let mut table = Table::new(&["token", "issuer", ">quantity (minor units)", ">states"]);
+    let mut table = Table::new(&[
+        "token",
+        "issuer",
+        ">quantity (minor units)",
+        ">states",
+        ">quarantined",
+    ]);
     for balance in &balances.balances {
         table.row([
             balance.symbol.clone(),
             balance.issuer.clone(),
             grouped(&balance.quantity),
             grouped(balance.states),
+            balance
+                .quarantined
+                .as_ref()
+                .map(grouped)
+                .unwrap_or_default(),
         ]);
     }
     table.render(stdout_ink())
