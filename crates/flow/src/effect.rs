@@ -19,9 +19,11 @@ pub enum Service {
     Transactions = 2,
     /// Fetch attachments.
     Attachments = 3,
+    /// Fetch what this node has lost, after a restore of older data.
+    Recovery = 5,
 }
 
-primitives::variants!(Service { 1 => Notarise, 2 => Transactions, 3 => Attachments });
+primitives::variants!(Service { 1 => Notarise, 2 => Transactions, 3 => Attachments, 5 => Recovery });
 
 /// How the missing ancestors of a transaction are asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -15,7 +15,7 @@ use crate::kernel::Kernel;
 use crate::message::{Answer, PeerMessage};
 use crate::port::{Reads, StoreFailure, Table};
 use crate::round::CheckOwner;
-use crate::rows::{META_JUDGED, state_ref_key};
+use crate::rows::{META_JUDGED, META_NOTARY_ACCEPTED, state_ref_key};
 use crate::validating::{Asks, Wholes};
 
 /// See the module.
@@ -225,6 +225,10 @@ impl Kernel {
         if self.round.notary_decided {
             return Ok(());
         }
+        if self.is_rolled_back() {
+            self.refuse_undecided();
+            return Ok(());
+        }
         let commit = self.commits.next();
         let Some(desk) = &mut self.desk else {
             return Ok(());
@@ -247,6 +251,14 @@ impl Kernel {
             self.round
                 .batch
                 .put(Table::Meta, META_JUDGED, judged.to_bytes());
+        }
+        if !decision.transactions.is_empty() {
+            let accepted = self
+                .integrity
+                .lives
+                .accept(decision.transactions.len() as u64);
+            let row = accepted.to_be_bytes();
+            self.round.batch.put(Table::Meta, META_NOTARY_ACCEPTED, row);
         }
         for (transaction, record) in std::mem::take(&mut decision.transactions) {
             let key = transaction.as_bytes().to_vec();

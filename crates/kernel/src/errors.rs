@@ -53,8 +53,16 @@ errors! {
         "Ask the peer's operator to check its version and logs.";
     PEER_CUT_OFF = "node.peer_cut_off", "A peer sent so many messages or signatures that make no sense that its connection was ended for a while.",
         "Ask the peer's operator to check its version and logs; tally node peers shows when the peer may connect again.";
-    STALE_DATA = "node.stale_data", "A peer acknowledges messages that this node has never sent: this node's data is older than the peer's.",
-        "Find out whether the node was restored from a backup; what it did since then is known to its peers only.";
+    STALE_DATA = "node.stale_data", "A peer acknowledges messages that this node has never sent: this node's data is older than the peer's. The link with that peer is renumbered.",
+        "Find out whether the node was restored from a backup; if it was, run tally recover.";
+    PEER_ROLLED_BACK = "node.peer_rolled_back", "A peer has sent fewer messages than this node has taken from it: its data is older than this node's.",
+        "Tell the peer's operator that its node was restored from an older copy; it has to run tally recover.";
+    ROLLED_BACK = "node.rolled_back", "A peer holds a signed statement of this node that its data does not justify: the data is an older copy, or another process runs with this node's key.",
+        "Make sure that no other process runs with this identity, then run tally recover: it fetches what is lost from the other nodes. Repeat no start of that time before you have read its report.";
+    NOTARY_STOPPED = "notary.rolled_back", "The notary's data is an older copy of what it has signed; it signs nothing until its operator acts.",
+        "Start the flow again after the notary's operator has run tally recover, or use another notary.";
+    RECOVERY_INCOMPLETE = "node.recovery_incomplete", "The recovery was not begun, or some peers have not given everything that they have.",
+        "Run tally recover and wait until all peers are done; give --accept-missing to go on without those that are gone for good.";
     TRANSACTION_REFUSED = "node.transaction_refused", "A transaction that a peer delivered is not recorded; the peer is told why.",
         "Read the reason in the message and settle it with the peer's operator.";
     DELIVERY_WAITS = "node.delivery_waits", "The node that a transaction was delivered to cannot record it as it is now: its parameters, programs, keys, data or limits stand in the way.",

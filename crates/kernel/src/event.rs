@@ -22,6 +22,7 @@ use crate::consents::{ConsentChange, Consents};
 use crate::files::{FileFailure, FileOffer, FileRecord};
 use crate::filter::{FlowFilter, Standing};
 use crate::hospital::{Order, Ordered};
+use crate::integrity::{IntegrityOrder, IntegrityReport};
 use crate::notes::NoteId;
 use crate::port::WriteBatch;
 use crate::refusals::DeliveryRefusal;
@@ -298,6 +299,13 @@ pub enum Event {
         /// Where the reply goes.
         token: Token,
     },
+    /// An operator asks how the data stands against what others have seen of it, or orders what is to be done about it.
+    Integrity {
+        /// The order.
+        order: IntegrityOrder,
+        /// The place of the reply: [`Reply::Integrity`].
+        token: Token,
+    },
     /// The time asked for by `next_wakeup` has come (or nothing else happened).
     Tick,
     /// Accept no more starts; say so when the last flow has ended.
@@ -362,6 +370,8 @@ pub enum Reply {
         /// Whether it was not here before.
         is_new: bool,
     },
+    /// How the data stands.
+    Integrity(Box<IntegrityReport>),
     /// The wish is refused.
     Rejected(Rejection),
     /// Done.

@@ -103,6 +103,10 @@ pub struct Figures {
     pub equivocations: u64,
     /// Gauge: proofs of that which are kept.
     pub equivocations_kept: u64,
+    /// Links whose numbers were mended because a peer's contradicted them.
+    pub links_renumbered: u64,
+    /// Gauge: 1 while the data is known to be an older copy.
+    pub rolled_back: u64,
     /// Files that came from peers.
     pub files_arrived: u64,
     /// Times that a peer was asked for a file in vain.
@@ -176,6 +180,7 @@ impl Kernel {
                 self.key_book.own_figures(),
                 self.key_book.owner_figures(),
             ],
+            rolled_back: u64::from(self.is_rolled_back()),
             equivocations_kept: self.equivocations.len() as u64,
             intake_items: self.intake.len() as u64,
             files_awaited: self.intake.files.len() as u64,

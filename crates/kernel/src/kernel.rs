@@ -31,7 +31,7 @@ use crate::figures::Figures;
 use crate::files::{FileBook, Proposals, Stored};
 use crate::hospital::Hospital;
 use crate::intake::Intake;
-use crate::integrity::{ConsumedIndex, Equivocations};
+use crate::integrity::{ConsumedIndex, Equivocations, Integrity};
 use crate::links::Links;
 use crate::look_ups::LookUps;
 use crate::notes::Notes;
@@ -84,6 +84,7 @@ pub struct Kernel {
     pub(crate) quarantined: HashSet<StateRef>,
     pub(crate) consumed: ConsumedIndex,
     pub(crate) equivocations: Equivocations,
+    pub(crate) integrity: Integrity,
     pub(crate) desk: Option<Desk>,
     pub(crate) clients: Clients,
     pub(crate) starts: Starts,
@@ -122,6 +123,7 @@ impl Kernel {
         key_book: KeyBook,
         links: Links,
         desk: Option<Desk>,
+        integrity: Integrity,
         now: Moment,
     ) -> Self {
         let my_id = identity.me.id();
@@ -158,6 +160,7 @@ impl Kernel {
             quarantined: HashSet::new(),
             consumed: ConsumedIndex::default(),
             equivocations: Equivocations::default(),
+            integrity,
             desk,
             clients: Clients::new(options.outcomes_bytes),
             starts: Starts::default(),
@@ -325,6 +328,7 @@ impl Kernel {
             } => self.on_file_trust(hash, trusted, user, token, reads)?,
             Event::FileLook { hash, token } => self.on_file_look(hash, token, reads)?,
             Event::ConfirmClock { user, token } => self.on_clock_confirmed(&user, token),
+            Event::Integrity { order, token } => self.on_integrity(order, token),
             Event::Tick => {}
             Event::Drain => self.starts.drain(),
         }
@@ -363,9 +367,11 @@ impl Kernel {
         self.engine.end_of_round(&mut self.engine_out);
         self.take_engine_actions();
         self.settle(reads)?;
+        self.send_marks();
         self.links_end_round(reads)?;
         self.files_end_round();
         self.budgets.end_round();
+        self.integrity.end_of_round(&mut self.round.batch);
         self.close_round(out);
         Ok(())
     }
@@ -393,6 +399,7 @@ impl Kernel {
             self.engine.next_idle(),
             self.intake.resolutions.next_stall(),
             self.intake.files.next_time(),
+            self.next_mark(),
         ]
         .into_iter()
         .flatten()

@@ -23,7 +23,7 @@ impl Kernel {
     }
 
     /// The key pair of this node's party.
-    fn identity_key(&self) -> Option<&KeyPair> {
+    pub(crate) fn identity_key(&self) -> Option<&KeyPair> {
         let index = self.keys.get(&self.identity.me.key)?;
         self.identity.keys.get(*index)
     }

@@ -2,7 +2,7 @@
 //!
 //! The machines themselves are in the crate `flow`; their actions become rows and messages in [`crate::pump`].
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use flow::messaging::{
     Deliveries, DeliveryAction, Inbox, InboxAction, Outbox, OutboxAction, RequestAction, RequestId,
@@ -15,6 +15,7 @@ use primitives::{Decode, Decoder, Encode, Hash, Monotonic};
 use crate::ahead::Ahead;
 use crate::errors;
 use crate::event::Priority;
+use crate::integrity::STANDING_WAIT_MS;
 use crate::kernel::Kernel;
 use crate::message::{DELIVERED_IDS_MAX, PeerMessage};
 use crate::options::KernelOptions;
@@ -30,6 +31,11 @@ pub const EARLY_BYTES_MAX: usize = 64 << 10;
 /// To a peer that has so many session messages unacknowledged, refusals of sessions are not sent: a peer that opens sessions
 /// and acknowledges nothing must not fill the disk.
 pub const UNACKED_REFUSALS_MAX: u64 = 100_000;
+
+/// Messages kept for a peer that is not confirmed. If there are more and the peer contradicts, they are lost with it.
+pub const UNCONFIRMED_MAX: usize = 1_024;
+/// Their bytes.
+pub const UNCONFIRMED_BYTES_MAX: usize = 1 << 20;
 
 /// See the module.
 pub struct Links {
@@ -55,6 +61,39 @@ pub struct Links {
     taken: BTreeMap<PartyId, (u64, u64)>,
     /// Session messages not acknowledged, of all peers.
     unacked: u64,
+    /// Peers that are connected and have not told their standing.
+    pub(crate) awaited: BTreeSet<PartyId>,
+    /// Peers to which nothing numbered is sent before that, with the end of the wait.
+    held: BTreeMap<PartyId, Monotonic>,
+    /// Peers whose numbers agree with this node's, since its start.
+    pub(crate) confirmed: BTreeSet<PartyId>,
+    /// The last number given out for each peer before the start.
+    at_start: BTreeMap<PartyId, u64>,
+    /// Peers that were sent numbered messages unconfirmed, because they told no standing in time.
+    pub(crate) offered: BTreeSet<PartyId>,
+    /// Messages numbered since the start for peers that are not confirmed, to be numbered again if need be.
+    unconfirmed: BTreeMap<PartyId, Unconfirmed>,
+}
+
+/// Messages numbered since the start for one peer.
+#[derive(Debug, Default)]
+struct Unconfirmed {
+    messages: Vec<Vec<u8>>,
+    bytes: usize,
+    /// There were more than are kept.
+    overflowed: bool,
+}
+
+impl Unconfirmed {
+    fn push(&mut self, bytes: &[u8]) {
+        self.bytes = self.bytes.saturating_add(bytes.len());
+        if self.messages.len() >= UNCONFIRMED_MAX || self.bytes > UNCONFIRMED_BYTES_MAX {
+            (self.messages, self.overflowed) = (Vec::new(), true);
+        }
+        if !self.overflowed {
+            self.messages.push(bytes.to_vec());
+        }
+    }
 }
 
 impl Links {
@@ -76,6 +115,12 @@ impl Links {
             read_backs: VecDeque::new(),
             taken: BTreeMap::new(),
             unacked: 0,
+            awaited: BTreeSet::new(),
+            held: BTreeMap::new(),
+            confirmed: BTreeSet::new(),
+            at_start: BTreeMap::new(),
+            offered: BTreeSet::new(),
+            unconfirmed: BTreeMap::new(),
         };
         let to = prefix_end(META_INBOUND);
         // One row a peer, so bounded by the network map.
@@ -88,6 +133,7 @@ impl Links {
         }
         for (peer, first, last) in ranges(reads, Table::Outbox, |_, _| ())? {
             links.outbox.load(peer, first, last);
+            links.at_start.insert(peer, last);
             links.unacked += links.outbox.pending(&peer);
         }
         let owed = &mut links.owed;
@@ -118,6 +164,7 @@ impl Links {
             self.outbox.next_deadline(),
             self.deliveries.next_deadline(),
             self.requests.next_deadline(),
+            self.held.values().min().copied(),
         ]
         .into_iter()
         .flatten()
@@ -127,6 +174,46 @@ impl Links {
     /// Deliveries that peers which answer have not answered yet.
     pub(crate) fn ahead_rows(&self, now: Monotonic) -> usize {
         self.ahead.rows(now, |peer| self.deliveries.aside(peer))
+    }
+
+    /// The last number given out for a peer before the start.
+    pub(crate) fn sent_at_start(&self, peer: &PartyId) -> u64 {
+        self.at_start.get(peer).copied().unwrap_or_default()
+    }
+
+    /// Goes on after a number of a peer's stream.
+    pub(crate) fn skip_to(&mut self, peer: PartyId, upto: u64) {
+        if self.inbox.skip_to(peer, upto) {
+            self.taken.entry(peer).or_default().1 = upto;
+        }
+    }
+
+    /// Numbers what was sent to a peer since the start again, after a number that the peer has taken. Returns how many.
+    pub(crate) fn renumber(&mut self, peer: PartyId, taken: u64, now: Monotonic) -> usize {
+        self.unacked = self.unacked.saturating_sub(self.outbox.pending(&peer));
+        self.outbox.renumber(peer, taken, &mut self.outbox_out);
+        let again = self.unconfirmed.remove(&peer).unwrap_or_default().messages;
+        let count = again.len();
+        for bytes in again {
+            self.unacked += 1;
+            self.outbox.push(peer, bytes, now, &mut self.outbox_out);
+        }
+        // Its stream begins anew, so it is told up again.
+        self.held.entry(peer).or_insert(now);
+        count
+    }
+
+    /// A peer's numbers agree with this node's.
+    pub(crate) fn confirm(&mut self, peer: PartyId) {
+        self.confirmed.insert(peer);
+        self.unconfirmed.remove(&peer);
+    }
+
+    /// Lets numbered messages to a peer go if they were held back.
+    pub(crate) fn release(&mut self, peer: PartyId, now: Monotonic) {
+        if self.held.remove(&peer).is_some() {
+            self.outbox.peer_up(peer, now, &mut self.outbox_out);
+        }
     }
 
     /// The inbox hands out another message of the peer.
@@ -153,11 +240,18 @@ impl Kernel {
         // What was on its way may be lost.
         self.sent_along.clear();
         links.inbox.peer_up(peer, epoch);
-        links.outbox.peer_up(peer, now, &mut links.outbox_out);
+        links.awaited.insert(peer);
+        if links.confirmed.contains(&peer) {
+            links.outbox.peer_up(peer, now, &mut links.outbox_out);
+        } else {
+            let until = now.plus_ms(STANDING_WAIT_MS).unwrap_or(now);
+            links.held.insert(peer, until);
+        }
         links.deliveries.peer_up(peer);
         links.requests.peer_up(peer, now, &mut links.request_out);
         self.intake.resolutions.peer_up(peer);
         self.intake.files.peer_up(&peer);
+        self.send_standing(peer, reads)?;
         self.pump_links(reads)
     }
 
@@ -173,6 +267,9 @@ impl Kernel {
         self.budgets.forget_backlog(&peer);
         self.links.inbox.peer_down(&peer);
         self.links.outbox.peer_down(peer);
+        self.links.awaited.remove(&peer);
+        self.links.held.remove(&peer);
+        self.integrity.met.remove(&peer);
         self.links.deliveries.peer_down(peer);
         self.links.requests.peer_down(peer);
         self.intake.resolutions.peer_down(&peer);
@@ -193,9 +290,11 @@ impl Kernel {
         let now = self.now.monotonic;
         let links = &mut self.links;
         links.unacked += 1;
-        links
-            .outbox
-            .push(peer, message.to_bytes(), now, &mut links.outbox_out);
+        let bytes = message.to_bytes();
+        if !links.confirmed.contains(&peer) {
+            links.unconfirmed.entry(peer).or_default().push(&bytes);
+        }
+        links.outbox.push(peer, bytes, now, &mut links.outbox_out);
     }
 
     pub(crate) fn on_session(&mut self, peer: PartyId, seq: u64, body: Vec<u8>) {
@@ -334,6 +433,12 @@ impl Kernel {
     pub(crate) fn links_on_time(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
         let now = self.now.monotonic;
         let links = &mut self.links;
+        let late = links.held.iter().filter(|(_, until)| **until <= now);
+        let late: Vec<PartyId> = late.map(|(peer, _)| *peer).collect();
+        for peer in late {
+            links.offered.insert(peer);
+            links.release(peer, now);
+        }
         links.outbox.timer(now, &mut links.outbox_out);
         links.deliveries.timer(now);
         links.requests.timer(now, &mut links.request_out);
@@ -387,7 +492,7 @@ fn ranges(
         .collect())
 }
 
-fn peer_of(bytes: &[u8]) -> Option<PartyId> {
+pub(crate) fn peer_of(bytes: &[u8]) -> Option<PartyId> {
     Some(PartyId::from_hash(Hash::from_bytes(bytes.try_into().ok()?)))
 }
 

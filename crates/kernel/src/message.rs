@@ -8,7 +8,7 @@
 
 use flow::FlowId;
 use flow::messaging::RequestId;
-use ledger::{Rejection, TxId};
+use ledger::{DataMark, NotarisedTearOff, Rejection, TransactionSignature, TxId};
 use primitives::{Decode, DecodeError, Decoder, Encode, Encoder};
 
 /// Most transactions in one [`PeerMessage::Deliver`], and most dependencies sent along with them.
@@ -28,6 +28,8 @@ pub enum ServiceId {
     Fetch = 2,
     /// (3 is left to the transfer of files.) What the peer's clock shows; no body, answer: a `primitives::Timestamp`.
     Clock = 4,
+    /// What the asking node has lost; body: [`RecoveryRequest`], answer: [`RecoveryResponse`].
+    Recover = 5,
 }
 
 /// The answer to a request.
@@ -124,6 +126,10 @@ pub enum PeerMessage {
         /// Why.
         rejection: Rejection,
     },
+    /// The sender's side of the link, said once in each connection before anything else.
+    Standing(Standing),
+    /// The sender's latest data mark, to be kept and shown to it in [`Standing`].
+    Mark(DataMark),
 }
 
 impl Encode for Answer {
@@ -207,6 +213,16 @@ impl Encode for PeerMessage {
                 id.encode(e);
                 rejection.encode(e);
             }
+            PeerMessage::Standing(standing) => {
+                e.array(2);
+                e.u64(7);
+                standing.encode(e);
+            }
+            PeerMessage::Mark(mark) => {
+                e.array(2);
+                e.u64(8);
+                mark.encode(e);
+            }
         }
     }
 }
@@ -269,8 +285,116 @@ impl Decode for PeerMessage {
                     rejection: Rejection::decode(d)?,
                 })
             }
+            7 => {
+                expect(d, 2)?;
+                Ok(PeerMessage::Standing(Standing::decode(d)?))
+            }
+            8 => {
+                expect(d, 2)?;
+                Ok(PeerMessage::Mark(DataMark::decode(d)?))
+            }
             _ => Err(d.invalid("an unknown kind of peer message")),
         }
+    }
+}
+
+/// Transactions of one notary that a [`Standing`] shows to it.
+pub const SHOWN_TO_NOTARY_MAX: usize = 16;
+/// Signatures of the notary's keys on one of them.
+pub const SHOWN_SIGNATURES_MAX: usize = 16;
+/// Most tear-offs in one [`RecoveryResponse`].
+pub const RECOVERED_MAX: usize = 256;
+
+/// A node's side of a link: session messages sent and taken, and what the peer itself said earlier.
+///
+/// Encoded as `[sent, acked, taken, mark or null, [[transaction id, [signature, ...]], ...]]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// The last number given to a session message to this peer.
+    pub sent: u64,
+    /// The highest number that the peer has acknowledged; messages up to it are gone.
+    pub acked: u64,
+    /// The last number taken of the peer's stream in its present epoch.
+    pub taken: u64,
+    /// The latest mark that the peer gave.
+    pub mark: Option<DataMark>,
+    /// To a notary: transactions recorded last with its signatures.
+    pub notarised: Vec<(TxId, Vec<TransactionSignature>)>,
+}
+
+impl Encode for Standing {
+    fn encode(&self, e: &mut Encoder) {
+        e.array(5);
+        for number in [self.sent, self.acked, self.taken] {
+            e.u64(number);
+        }
+        self.mark.encode(e);
+        self.notarised.encode(e);
+    }
+}
+
+impl Decode for Standing {
+    fn decode(d: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        d.expect_array(5)?;
+        let (sent, acked, taken) = (d.u64()?, d.u64()?, d.u64()?);
+        let mark = Option::decode(d)?;
+        let mut notarised = Vec::new();
+        for _ in 0..d.array_within(SHOWN_TO_NOTARY_MAX)? {
+            d.expect_array(2)?;
+            notarised.push((TxId::decode(d)?, d.vec_of(SHOWN_SIGNATURES_MAX)?));
+        }
+        Ok(Self {
+            sent,
+            acked,
+            taken,
+            mark,
+            notarised,
+        })
+    }
+}
+
+/// Asks for what the answering node has recorded that concerns the asking one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecoveryRequest {
+    /// Positions of the answering node's ledger after this one.
+    pub after: u64,
+}
+
+primitives::record!(RecoveryRequest { after });
+
+/// What became of a part of the answering node's ledger. Transactions in which the asking node takes part are delivered to it
+/// as always; of those that it notarised it gets tear-offs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecoveryResponse {
+    /// The last position looked at; ask again with it unless it is the end.
+    pub upto: u64,
+    /// The last position of the ledger.
+    pub end: u64,
+    /// Transactions that are delivered.
+    pub delivered: u64,
+    /// Transactions that the asking node has notarised.
+    pub notarised: Vec<NotarisedTearOff>,
+}
+
+impl Encode for RecoveryResponse {
+    fn encode(&self, e: &mut Encoder) {
+        e.array(4);
+        for number in [self.upto, self.end, self.delivered] {
+            e.u64(number);
+        }
+        self.notarised.encode(e);
+    }
+}
+
+impl Decode for RecoveryResponse {
+    fn decode(d: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        d.expect_array(4)?;
+        Ok(Self {
+            upto: d.u64()?,
+            end: d.u64()?,
+            delivered: d.u64()?,
+            notarised: d.vec_of(RECOVERED_MAX)?,
+        })
     }
 }
 

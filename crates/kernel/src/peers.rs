@@ -16,6 +16,7 @@ use crate::errors;
 use crate::event::{Action, Priority};
 use crate::fetch;
 use crate::intake::Goal;
+use crate::integrity::is_recovery;
 use crate::kernel::Kernel;
 use crate::message::{Answer, FetchRequest, NOTICE_ID, PeerMessage, ServiceId};
 use crate::peer_budget::{Door, GARBAGE_MESSAGE};
@@ -100,6 +101,11 @@ impl Kernel {
             } => self.on_deliver(peer, &transactions, &dependencies, reads)?,
             PeerMessage::Delivered { ids } => self.on_delivered(peer, &ids),
             PeerMessage::Refused { id, rejection } => self.on_refused(peer, id, rejection),
+            PeerMessage::Standing(standing) => self.on_standing(peer, standing, reads)?,
+            PeerMessage::Mark(mark) => {
+                let batch = &mut self.round.batch;
+                self.integrity.keep_mark(peer, mark, batch);
+            }
         }
         Ok(())
     }
@@ -112,7 +118,13 @@ impl Kernel {
         body: &[u8],
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
-        let answer = if service == ServiceId::Notarise as u8 && self.desk.is_some() {
+        let answer = if service == ServiceId::Recover as u8 {
+            return self.on_recover_request(peer, id, body, reads);
+        } else if service == ServiceId::Notarise as u8 && self.desk.is_some() {
+            if self.is_rolled_back() {
+                self.refuse_rolled_back(peer, id);
+                return Ok(());
+            }
             self.on_notarise(peer, id, body, reads)?;
             return Ok(());
         } else if service == ServiceId::Clock as u8 {
@@ -206,6 +218,9 @@ impl Kernel {
         }
         if !self.request_answered(&id, &peer) {
             return Ok(());
+        }
+        if is_recovery(&id) {
+            return self.on_recovered(peer, answer, reads);
         }
         if let Some(number) = resolution_of(&id) {
             return self.on_fetched(number, answer, reads);
@@ -306,6 +321,10 @@ impl Kernel {
             if let Some(name) = self.contract_unknown_of(&transaction, reads)? {
                 let error = RegistryError::Unknown(name);
                 self.lacks_contract(peer, id, Rejection::of(&error));
+                return Ok(());
+            }
+            if self.is_rolled_back() {
+                // Its fresh keys may be lost. It looks again once it has made them again.
                 return Ok(());
             }
             // Keys may come back with a backup.

@@ -10,7 +10,7 @@ use crate::clients::{Caller, LiveFlow, client_of};
 use crate::consents::Consents;
 use crate::desk::Desk;
 use crate::event::Action;
-use crate::integrity::{ConsumedIndex, Equivocations};
+use crate::integrity::{ConsumedIndex, Equivocations, Integrity};
 use crate::kernel::{Identity, Kernel};
 use crate::links::Links;
 use crate::options::KernelOptions;
@@ -100,7 +100,10 @@ impl Kernel {
         let desk = options
             .notary
             .map(|notary| Desk::new(notary, identity.me.clone(), judged));
-        let mut kernel = Kernel::assemble(options, identity, book, key_book, links, desk, now);
+        let integrity = Integrity::open(reads, options.entropy, book.last_seq())?;
+        let mut kernel = Kernel::assemble(
+            options, identity, book, key_book, links, desk, integrity, now,
+        );
         kernel.serve_itself();
         kernel.consents = Consents::open(kernel.options.consent.clone(), reads)?;
         kernel.consumed = ConsumedIndex::open(reads, kernel.book.last_seq())?;

@@ -211,6 +211,9 @@ impl Kernel {
         }
         self.clients.committed(number);
         self.consumed.committed(number);
+        if let Some(recovery) = &mut self.integrity.recovery {
+            recovery.committed(number);
+        }
         self.schedule.committed(number);
         self.notes.committed(number);
         self.files.committed(number);

@@ -16,6 +16,18 @@ pub const META_INBOUND: &[u8] = b"inbound/";
 pub const META_LACKING: &[u8] = b"lacking/";
 /// Key of the row with how far a ledger older than the index of consumed states is indexed: two `u64` BE.
 pub const META_CONSUMED_FILL: &[u8] = b"consumed_fill";
+/// Prefix of rows `life/` + ordinal `u64` BE: the name of a life (16 bytes) and the number at which it began (`u64` BE).
+pub const META_LIFE: &[u8] = b"life/";
+/// Key of the row with the ordinal below which marks of this node are settled.
+pub const META_LIFE_BASELINE: &[u8] = b"lives_settled";
+/// Prefix of rows `mark/` + peer: the latest data mark of the peer.
+pub const META_MARK: &[u8] = b"mark/";
+/// Prefix of rows `notarised/` + notary: ids of the transactions recorded last with its signature, at most 16.
+pub const META_NOTARISED: &[u8] = b"notarised/";
+/// Key of the row with how many transactions this notary has accepted, `u64` BE.
+pub const META_NOTARY_ACCEPTED: &[u8] = b"notary_accepted";
+/// Key of the row that keeps a node stopped whose data is an older copy: [`crate::integrity::RollbackRow`].
+pub const META_ROLLBACK: &[u8] = b"rollback";
 /// Prefix of rows `refused/` + number `u64` BE: what a participant refused, [`crate::RefusalRow`].
 pub const META_REFUSED: &[u8] = b"refused/";
 

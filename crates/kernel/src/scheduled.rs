@@ -79,6 +79,7 @@ impl Kernel {
     pub(crate) fn start_scheduled(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
         while !self.starts.is_draining()
             && !self.keeps_too_many()
+            && !self.is_rolled_back()
             && self.starts.queue.len() < self.options.start_queue_max
             && let Some((due, flow)) = self.schedule.due(self.now.wall, reads)?
         {

@@ -245,6 +245,10 @@ impl Kernel {
         );
         self.figures.transactions_recorded += 1;
         self.round.recorded.push(id);
+        self.integrity.recorded(transaction, &self.my_id);
+        if let Some(recovery) = &mut self.integrity.recovery {
+            recovery.recorded(id);
+        }
         let inputs = transaction.wire().inputs();
         let (commit, batch) = (self.commits.next(), &mut self.round.batch);
         self.consumed.add(inputs, seq, commit, batch);

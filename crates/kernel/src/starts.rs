@@ -79,7 +79,7 @@ impl Kernel {
     pub fn room(&self) -> Room {
         let starts = &self.starts;
         let room = starts.admission.room(starts.queue.len(), &self.options);
-        match starts.draining || self.keeps_too_many() {
+        match starts.draining || self.keeps_too_many() || self.is_rolled_back() {
             true => Room {
                 places: usize::MAX,
                 ..room
@@ -110,6 +110,15 @@ impl Kernel {
         if let Some((key, digest)) = client
             && self.known_client(&start, key, digest, reads)?
         {
+            return Ok(());
+        }
+        if let Some(row) = &self.integrity.rollback {
+            let text = format!(
+                "this node's data is an older copy: it ends on {}, and peers have seen more of it",
+                row.data_until
+            );
+            let rejection = errors::rejection(&errors::ROLLED_BACK, text);
+            self.reply(start.token, Reply::Rejected(rejection));
             return Ok(());
         }
         let full = self.keeps_too_many();

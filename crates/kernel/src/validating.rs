@@ -97,6 +97,11 @@ impl Wholes {
         self.take(number);
     }
 
+    /// Takes one out. Returns its item, once it is verified.
+    pub(crate) fn take_item(&mut self, number: u64) -> Option<ItemId> {
+        self.take(number)?.item
+    }
+
     fn take(&mut self, number: u64) -> Option<Whole> {
         let whole = self.by_number.remove(&number)?;
         self.by_request.remove(&whole.asked);

@@ -47,6 +47,7 @@ mod tear_off;
 mod tear_off_codec;
 // The network.
 mod document;
+mod mark;
 mod network_map;
 mod node_info;
 mod ownership;
@@ -69,6 +70,7 @@ pub use errors::ERRORS;
 pub use facts::{ColumnKind, ColumnSpec, ColumnValue, Fungible, Scheduled, StateFacts};
 pub use group::Group;
 pub use id::{PartyId, StateRef, TokenId, TxId};
+pub use mark::DataMark;
 pub use name::{LegalName, NameError};
 pub use network_map::NetworkMap;
 pub use node_info::{NodeInfo, NotaryInfo, is_address};

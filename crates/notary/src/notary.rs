@@ -165,6 +165,18 @@ impl Notary {
         !self.requesters.is_empty() && self.overlay.weight() < self.options.in_flight_states_max
     }
 
+    /// Takes every request that waits out of the queue, undecided. Returns their numbers.
+    pub fn take_queue(&mut self) -> Vec<u64> {
+        let mut numbers = Vec::with_capacity(self.requesters.requests());
+        while self.requesters.next_weight().is_some()
+            && let Some(queued) = self.requesters.pop()
+        {
+            numbers.push(queued.request.number);
+        }
+        debug_assert_eq!(self.requesters.requests(), 0, "every queue is empty");
+        numbers
+    }
+
     /// Decides requests, each requester's in its turn, as many as a batch may hold. The rows are to be written in the commit
     /// of this number; numbers grow. `None` if nothing can be decided now.
     ///

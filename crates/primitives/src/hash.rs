@@ -58,6 +58,8 @@ pub enum Domain {
     ChainGenesis = 0x16,
     /// The state of a chain: all its rows in order.
     ChainState = 0x17,
+    /// A node's statement of how far its data has come.
+    DataMark = 0x18,
 }
 
 /// A SHA-256 hash.

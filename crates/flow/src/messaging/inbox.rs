@@ -84,6 +84,25 @@ impl Inbox {
         *self.owed.entry(peer).or_default() |= fresh;
     }
 
+    /// The number up to which everything of a peer's stream was taken, with the stream's epoch.
+    pub fn taken(&self, peer: &PartyId) -> (u64, u64) {
+        let cursor = self.peers.get(peer);
+        cursor.map_or((0, 0), |cursor| (cursor.epoch, cursor.upto))
+    }
+
+    /// Goes on after a number of the peer's stream: the peer no longer has what comes before. Returns whether anything was
+    /// passed over.
+    pub fn skip_to(&mut self, peer: PartyId, upto: u64) -> bool {
+        let cursor = self.peers.entry(peer).or_default();
+        if upto <= cursor.upto {
+            return false;
+        }
+        cursor.upto = upto;
+        cursor.early.clear();
+        self.owed.insert(peer, true);
+        true
+    }
+
     /// The peer is away.
     pub fn peer_down(&mut self, peer: &PartyId) {
         self.up.remove(peer);

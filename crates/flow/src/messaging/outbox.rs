@@ -190,6 +190,37 @@ impl Outbox {
         true
     }
 
+    /// The last number given out for a peer.
+    pub fn last(&self, peer: &PartyId) -> u64 {
+        self.peers.get(peer).map_or(0, |known| known.stream.last())
+    }
+
+    /// The highest number that a peer has acknowledged, as far as this node knows.
+    pub fn acked(&self, peer: &PartyId) -> u64 {
+        self.peers.get(peer).map_or(0, |known| known.acked)
+    }
+
+    /// Continues the stream after a number that the peer has taken and this node never gave out. Every row goes, also those
+    /// that are not acknowledged. The peer must be away, or not told up yet.
+    pub fn renumber(&mut self, peer: PartyId, taken: u64, out: &mut Vec<OutboxAction>) {
+        self.disarm(peer);
+        let known = self.peer(peer);
+        let (from, upto) = (known.first_row.max(1), known.stream.last());
+        if from <= upto {
+            out.push(OutboxAction::Delete { peer, from, upto });
+        }
+        // An empty row holds the counter over a restart, as the last acknowledged one does.
+        let (seq, bytes) = (taken, Vec::new());
+        out.push(OutboxAction::Store { peer, seq, bytes });
+        let stream = Stream::new(self.options.window(), taken.saturating_add(1), taken);
+        let renumbered = Peer {
+            stream,
+            acked: taken,
+            first_row: taken,
+        };
+        self.peers.insert(peer, renumbered);
+    }
+
     /// Rows that were read for a refill, in order; also when there were none. `more`: there may be others after them that were
     /// asked for as well.
     pub fn refilled(

@@ -20,7 +20,7 @@ use crate::rows::{META_CONSUMED_FILL, seq_key, seq_of, state_ref_key};
 /// Rows of an older ledger that are indexed in one round.
 pub const FILL_ROWS_MAX: usize = 256;
 
-/// See the module.
+/// Consumed states with the positions of their consumers.
 #[derive(Debug, Default)]
 pub(crate) struct ConsumedIndex {
     /// States whose rows the store may not show yet, with the positions of their consumers.

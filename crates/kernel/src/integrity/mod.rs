@@ -1,9 +1,24 @@
-//! Checks of this node's data against what others have seen: consumed states, contradictory notaries, older copies of data.
+//! Checks of this node's data against what others have seen of it: consumed states, contradictory notaries, older copies.
 
 mod consumed;
 mod equivocations;
+mod lives;
+mod recovery;
+mod rollback;
+mod standing;
+mod state;
 
 pub(crate) use consumed::ConsumedIndex;
 pub use consumed::FILL_ROWS_MAX;
 pub(crate) use equivocations::Equivocations;
 pub use equivocations::{EQUIVOCATION_BYTES_MAX, EQUIVOCATIONS_MAX, EquivocationRow};
+pub use lives::{LIVES_KEPT_MAX, LIVES_SKIPPED, MARK_EVERY_MS};
+pub(crate) use recovery::is_recovery;
+pub use recovery::{
+    IntegrityOrder, IntegrityReport, LOST_KEYS_MAX, PeerProgress, PeerRecovery,
+    RECOVERED_LISTED_MAX, RECOVERY_PAUSE_MS, RECOVERY_ROWS_MAX, Recovery,
+};
+pub use rollback::{Evidence, RollbackRow};
+pub use standing::{MARKED_AT_ONCE_MAX, STANDING_WAIT_MS};
+pub(crate) use state::Integrity;
+pub use state::LinkFinding;

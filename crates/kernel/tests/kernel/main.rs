@@ -29,6 +29,7 @@ mod notes;
 mod pay;
 mod references;
 mod reissue;
+mod rollback;
 mod scheduled;
 mod settlement;
 mod shares;

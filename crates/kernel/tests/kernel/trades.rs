@@ -260,14 +260,17 @@ fn a_buyer_that_is_away_is_waited_for() {
 pub fn persist(town: &mut Town, node: usize, flow: &str, args: &str) -> Result<bool, String> {
     loop {
         let started = town.start_and_wait(node, flow, args, Some(flow), Wait::Delivered);
+        let down = |town: &Town| town.nodes.iter().position(|node| node.kernel.is_none());
         loop {
             town.settle();
-            match (0..town.nodes.len()).find(|node| town.nodes[*node].kernel.is_none()) {
+            if down(town).is_none() {
+                town.quiet();
+            }
+            match down(town) {
                 Some(node) => town.up(node),
                 None => break,
             }
         }
-        town.quiet();
         if let Some(Reply::Ended { .. } | Reply::Rejected(_)) = town.replies.get(&started) {
             return town.ended(started);
         }

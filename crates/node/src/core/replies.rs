@@ -142,6 +142,7 @@ fn answer_of(reply: Reply) -> Answer {
         Reply::Rejected(rejection) => Answer::Refused(rejection.into()),
         Reply::Done
         | Reply::Consents(_)
+        | Reply::Integrity(_)
         | Reply::FileKnown { .. }
         | Reply::Flows(_)
         | Reply::Noted { .. }

@@ -40,6 +40,8 @@ pub enum SignatureContext {
     ChainBlock = 10,
     /// The rates of a chain's bundler.
     ChainRates = 11,
+    /// A node's statement of how far its data has come.
+    DataMark = 12,
 }
 
 /// The 64 bytes of a signature and its scheme.

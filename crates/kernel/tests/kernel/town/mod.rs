@@ -22,12 +22,13 @@ use std::sync::Arc;
 
 use flow::{FlowId, FlowLimits};
 use kernel::files::FileOffer;
+use kernel::message::{PeerMessage, Standing};
 use kernel::{Event, Identity, Kernel, KernelOptions, Reply, Start, Token, Wait};
 use ledger::{
     ContractRegistry, NetworkMap, NetworkParameters, NodeInfo, NotaryInfo, Party, PartyId,
 };
 use notary::{NotaryKind, NotaryOptions};
-use primitives::{Hash, KeyPair, Moment, Monotonic, Scheme, Timestamp};
+use primitives::{Encode, Hash, KeyPair, Moment, Monotonic, Scheme, Timestamp};
 
 pub use deeds::{bond_code, deed_code, deed_name};
 pub use disk::Disk;
@@ -277,6 +278,11 @@ impl Town {
         let peer = self.nodes[other].id;
         self.mail
             .push_back((node, Event::PeerUp { peer, epoch: 1 }));
+        if self.nodes[other].heard.is_some() {
+            // A played node agrees with everything, unless a test says otherwise.
+            let bytes = PeerMessage::Standing(Standing::default()).to_bytes();
+            self.mail.push_back((node, Event::Message { peer, bytes }));
+        }
     }
 
     /// Stops a node as a crash does.

@@ -1,0 +1,491 @@
+//! Recovery after a rollback: every other node searches its ledger for what concerns this node, and delivers it again.
+//!
+//! ```text
+//!   operator ──► begin ──► RecoveryRequest(after) to each peer ──► a part of its ledger is searched: what concerns the asking
+//!                               ▲                                  node is owed to it, what it notarised comes as tear-offs
+//!                               └──────── until the end ◄── RecoveryResponse, once all that was owed is answered
+//!   operator ──► finish ──► a new life begins, starts are accepted again
+//! ```
+//!
+//! # Invariants
+//! - What comes back is verified like any delivery; a notary takes only what it has itself signed.
+//! - A peer's request costs this node one page of its ledger at a time, and pages are paced.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use flow::messaging::RequestId;
+use flow::{FlowId, Service};
+use ledger::{NotarisedTearOff, PartyId, Rejection, StateRef, TxId};
+use notary::{ConsumedSet, RequestRecord};
+use primitives::{Decode, Encode, PublicKey, Timestamp};
+
+use super::rollback::RollbackRow;
+use super::state::LinkFinding;
+use crate::book::{decode_row, ledger_page};
+use crate::desk::Rows;
+use crate::errors;
+use crate::event::{Priority, Reply, Token};
+use crate::kernel::Kernel;
+use crate::message::{Answer, PeerMessage, RECOVERED_MAX, RecoveryRequest, RecoveryResponse};
+use crate::port::{Reads, StoreFailure, Table, damaged};
+use crate::rows::{META_ROLLBACK, state_ref_key};
+
+/// Positions of the ledger searched for one request.
+pub const RECOVERY_ROWS_MAX: usize = 256;
+/// Pause between two requests that are served, of all peers together, in milliseconds.
+pub const RECOVERY_PAUSE_MS: u64 = 40;
+/// Fresh keys that are made again at the beginning of a recovery.
+pub const LOST_KEYS_MAX: usize = 1_024;
+/// Recovered transactions that the report lists; of more only the number is known.
+pub const RECOVERED_LISTED_MAX: usize = 1_000;
+
+/// An operator's order about a rollback.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IntegrityOrder {
+    /// Tell how things stand.
+    Show,
+    /// Fetch from all peers what this node has lost.
+    Recover,
+    /// Go on: all peers have answered, or the operator accepts that some have not.
+    Finish {
+        /// Go on although some peers have not given everything.
+        accept_missing: bool,
+    },
+}
+
+/// How far the recovery from a peer has come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PeerProgress {
+    /// It has not answered yet, or not everything it found is here.
+    Asked,
+    /// Everything that it has is here.
+    Done,
+    /// It refuses, and says why.
+    Refused(Rejection),
+}
+
+/// What came from a peer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PeerRecovery {
+    /// How far it is.
+    pub progress: PeerProgress,
+    /// The last position of its ledger that was searched.
+    pub upto: u64,
+    /// The last position of its ledger.
+    pub end: u64,
+    /// Transactions that it found, those that are here already included.
+    pub found: u64,
+    step: u32,
+}
+
+/// A recovery since the start of this process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recovery {
+    /// The time at which it began.
+    pub begun: Timestamp,
+    /// All other nodes of the network.
+    pub peers: BTreeMap<PartyId, PeerRecovery>,
+    /// Transactions recorded since, the last of them at the end: at most [`RECOVERED_LISTED_MAX`].
+    pub transactions: VecDeque<TxId>,
+    /// How many they were in all.
+    pub recorded: u64,
+    /// Notarised transactions that were entered again.
+    pub notarised: u64,
+    /// States of which peers showed another consumer than the one entered.
+    pub conflicts: u64,
+    /// Consumers whose rows the store may not show yet, with the commits that write them.
+    entered: HashMap<StateRef, (u64, TxId)>,
+}
+
+/// How a node's data stands against what others have seen of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IntegrityReport {
+    /// The ordinal of the present life.
+    pub ordinal: u64,
+    /// The number to which the data has come.
+    pub number: u64,
+    /// The proof that it is an older copy, until an operator finishes the recovery.
+    pub rollback: Option<RollbackRow>,
+    /// Contradictions that rest on the word of a peer.
+    pub links: BTreeMap<PartyId, LinkFinding>,
+    /// The recovery, if one was begun.
+    pub recovery: Option<Recovery>,
+}
+
+impl Recovery {
+    /// A transaction is recorded.
+    pub(crate) fn recorded(&mut self, id: TxId) {
+        self.recorded += 1;
+        self.transactions.push_back(id);
+        if self.transactions.len() > RECOVERED_LISTED_MAX {
+            self.transactions.pop_front();
+        }
+    }
+
+    /// Every commit up to this one is durable.
+    pub(crate) fn committed(&mut self, upto: u64) {
+        self.entered.retain(|_, (commit, _)| *commit > upto);
+    }
+
+    /// Peers that have not given everything.
+    fn missing(&self) -> impl Iterator<Item = &PartyId> {
+        let peers = self.peers.iter();
+        let missing = peers.filter(|(_, peer)| peer.progress != PeerProgress::Done);
+        missing.map(|(id, _)| id)
+    }
+}
+
+/// Requests of a recovery have flow ids that no flow has: a mark, and the beginning of the peer's id.
+const RECOVERY_FLOW: [u8; 8] = [0xfd; 8];
+
+fn recovery_request(peer: &PartyId, step: u32) -> RequestId {
+    let mut flow = [0; 16];
+    flow[..8].copy_from_slice(&RECOVERY_FLOW);
+    flow[8..].copy_from_slice(&peer.as_bytes()[..8]);
+    RequestId {
+        flow: FlowId(flow),
+        effect: step,
+    }
+}
+
+/// Whether a request is one of a recovery.
+pub(crate) fn is_recovery(id: &RequestId) -> bool {
+    id.flow.as_bytes()[..8] == RECOVERY_FLOW
+}
+
+impl Kernel {
+    pub(crate) fn on_integrity(&mut self, order: IntegrityOrder, token: Token) {
+        let refusal = match order {
+            IntegrityOrder::Show => None,
+            IntegrityOrder::Recover => {
+                self.begin_recovery();
+                None
+            }
+            IntegrityOrder::Finish { accept_missing } => self.finish_recovery(accept_missing),
+        };
+        let reply = match refusal {
+            Some(rejection) => Reply::Rejected(rejection),
+            None => Reply::Integrity(Box::new(IntegrityReport {
+                ordinal: self.integrity.lives.ordinal(),
+                number: self.data_number(),
+                rollback: self.integrity.rollback.clone(),
+                links: self.integrity.links.clone(),
+                recovery: self.integrity.recovery.clone(),
+            })),
+        };
+        self.reply(token, reply);
+    }
+
+    /// Asks every other node, each from the beginning of its ledger. One that runs goes on.
+    fn begin_recovery(&mut self) {
+        let running = self.integrity.recovery.as_ref();
+        if running.is_some_and(|recovery| recovery.missing().next().is_some()) {
+            return;
+        }
+        let nodes = self.identity.network.nodes();
+        let others = nodes.filter(|(id, _)| **id != self.my_id);
+        let peers = others.map(|(id, _)| {
+            let peer = PeerRecovery {
+                progress: PeerProgress::Asked,
+                upto: 0,
+                end: 0,
+                found: 0,
+                step: 0,
+            };
+            (*id, peer)
+        });
+        let peers: BTreeMap<PartyId, PeerRecovery> = peers.collect();
+        let ids: Vec<PartyId> = peers.keys().copied().collect();
+        self.integrity.recovery = Some(Recovery {
+            begun: self.now.wall,
+            peers,
+            transactions: VecDeque::new(),
+            recorded: 0,
+            notarised: 0,
+            conflicts: 0,
+            entered: HashMap::new(),
+        });
+        if self.is_rolled_back() {
+            self.make_lost_keys();
+        }
+        for peer in ids {
+            self.ask_to_recover(peer, 0, 0);
+        }
+        let text = "the recovery from the other nodes begins".to_owned();
+        self.inform(errors::ROLLED_BACK.code, text);
+    }
+
+    /// Makes the fresh keys of the next numbers: those made since the copy are among them, so their states are known as this
+    /// node's.
+    fn make_lost_keys(&mut self) {
+        let Some(identity) = self.identity_key().cloned() else {
+            return;
+        };
+        let commit = self.commits.next();
+        for _ in 0..LOST_KEYS_MAX {
+            let pair = identity.derive(self.key_book.next());
+            let batch = &mut self.round.batch;
+            self.key_book.made(pair.public(), None, commit, batch);
+        }
+    }
+
+    fn ask_to_recover(&mut self, peer: PartyId, step: u32, after: u64) {
+        let id = recovery_request(&peer, step);
+        let body = RecoveryRequest { after }.to_bytes();
+        self.ask(peer, id.flow, id.effect, Service::Recovery, body);
+    }
+
+    /// Ends a rollback: the reason why not, if it cannot.
+    fn finish_recovery(&mut self, accept_missing: bool) -> Option<Rejection> {
+        let row = self.integrity.rollback.as_ref()?;
+        let highest = row.highest;
+        let incomplete = match &self.integrity.recovery {
+            None => Some("no recovery was begun".to_owned()),
+            Some(recovery) => {
+                let missing: Vec<String> =
+                    recovery.missing().take(5).map(|id| self.name(id)).collect();
+                let count = recovery.missing().count();
+                (count > 0).then(|| {
+                    format!(
+                        "{count} peers have not given everything: {}",
+                        missing.join("; ")
+                    )
+                })
+            }
+        };
+        if let Some(text) = incomplete
+            && !accept_missing
+        {
+            return Some(errors::rejection(&errors::RECOVERY_INCOMPLETE, text));
+        }
+        let number = self.data_number();
+        let batch = &mut self.round.batch;
+        self.integrity.lives.settle(highest, number, batch);
+        batch.delete(Table::Meta, META_ROLLBACK);
+        self.integrity.rollback = None;
+        self.integrity.links.clear();
+        let met: Vec<PartyId> = self.integrity.met.iter().copied().collect();
+        for peer in met {
+            self.send_mark(peer);
+        }
+        let text = "the operator has finished the recovery; starts are accepted again".to_owned();
+        self.inform(errors::ROLLED_BACK.code, text);
+        None
+    }
+
+    fn name(&self, id: &PartyId) -> String {
+        let party = self.identity.network.party(id);
+        party.map_or_else(|| id.to_string(), |party| party.name.to_string())
+    }
+
+    /// A peer has searched a part of its ledger.
+    pub(crate) fn on_recovered(
+        &mut self,
+        peer: PartyId,
+        answer: Answer,
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
+        let response = match answer {
+            Answer::Done(bytes) => match RecoveryResponse::from_bytes(&bytes) {
+                Ok(response) => response,
+                Err(error) => {
+                    let rejection =
+                        errors::rejection(&errors::PEER_ANSWER_INVALID, error.to_string());
+                    self.recovery_of(peer, |known| {
+                        known.progress = PeerProgress::Refused(rejection)
+                    });
+                    return Ok(());
+                }
+            },
+            Answer::Failed(rejection) => {
+                self.recovery_of(peer, |known| {
+                    known.progress = PeerProgress::Refused(rejection)
+                });
+                return Ok(());
+            }
+            // Asking again is the requests' business.
+            Answer::Wait(_) => return Ok(()),
+        };
+        self.enter_notarised(&response.notarised, reads)?;
+        let mut next = None;
+        self.recovery_of(peer, |known| {
+            // A part without progress is the end: what was found before is answered by then.
+            let goes_on = response.upto > known.upto;
+            known.found = known.found.saturating_add(response.delivered);
+            known.found = known.found.saturating_add(response.notarised.len() as u64);
+            (known.upto, known.end) = (response.upto.max(known.upto), response.end);
+            if goes_on && let Some(step) = known.step.checked_add(1) {
+                known.step = step;
+                next = Some((step, known.upto));
+            } else {
+                known.progress = PeerProgress::Done;
+            }
+        });
+        if let Some((step, after)) = next {
+            self.ask_to_recover(peer, step, after);
+        }
+        Ok(())
+    }
+
+    fn recovery_of(&mut self, peer: PartyId, change: impl FnOnce(&mut PeerRecovery)) {
+        let recovery = self.integrity.recovery.as_mut();
+        if let Some(known) = recovery.and_then(|recovery| recovery.peers.get_mut(&peer)) {
+            change(known);
+        }
+    }
+
+    /// Enters transactions again that this notary has signed.
+    fn enter_notarised(
+        &mut self,
+        notarised: &[NotarisedTearOff],
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
+        if self.desk.is_none() {
+            return Ok(());
+        }
+        for tear_off in notarised {
+            let Ok(shown) = tear_off.verify(&mut self.checker) else {
+                continue;
+            };
+            let id = shown.id();
+            let mut mine = tear_off.signatures.iter();
+            let mine = mine.find(|s| s.by == self.identity.me.key);
+            let (Some(signature), true) = (mine, *shown.notary() == self.identity.me) else {
+                continue;
+            };
+            if Rows(reads).is_committed(&id)? {
+                continue;
+            }
+            let record = RequestRecord {
+                requester: self.my_id,
+                key: self.identity.me.key.clone(),
+                signature: signature.signature,
+                at: self.now.wall,
+            };
+            let (commit, batch) = (self.commits.next(), &mut self.round.batch);
+            batch.put(Table::NotaryTxs, id.as_bytes().to_vec(), record.to_bytes());
+            let Some(recovery) = &mut self.integrity.recovery else {
+                return Ok(());
+            };
+            let mut is_new = false;
+            for input in shown.inputs() {
+                let coming = recovery.entered.get(input).map(|(_, consumer)| *consumer);
+                let consumer = match coming {
+                    Some(consumer) => Some(consumer),
+                    None => Rows(reads).consumer(input)?,
+                };
+                match consumer {
+                    Some(consumer) if consumer == id => {}
+                    Some(_) => recovery.conflicts += 1,
+                    None => {
+                        is_new = true;
+                        recovery.entered.insert(*input, (commit, id));
+                        let value = id.as_bytes().to_vec();
+                        batch.put(Table::NotaryStates, state_ref_key(input), value);
+                    }
+                }
+            }
+            recovery.notarised += u64::from(is_new);
+        }
+        Ok(())
+    }
+
+    /// Searches a part of this node's ledger for what concerns a peer that has lost data.
+    pub(crate) fn on_recover_request(
+        &mut self,
+        peer: PartyId,
+        id: RequestId,
+        body: &[u8],
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
+        let answer = match RecoveryRequest::from_bytes(body) {
+            Err(error) => Answer::Failed(Rejection::of(&error)),
+            Ok(_) if self.now.monotonic < self.integrity.serves_from => {
+                Answer::Wait(RECOVERY_PAUSE_MS)
+            }
+            Ok(request) => {
+                let pause = self.now.monotonic.plus_ms(RECOVERY_PAUSE_MS);
+                self.integrity.serves_from = pause.unwrap_or(self.now.monotonic);
+                self.search_for(peer, request.after, reads)?
+            }
+        };
+        self.send(peer, Priority::Bulk, PeerMessage::Response { id, answer });
+        Ok(())
+    }
+
+    fn search_for(
+        &mut self,
+        peer: PartyId,
+        after: u64,
+        reads: &dyn Reads,
+    ) -> Result<Answer, StoreFailure> {
+        // What was found before comes first.
+        let pending = self.links.deliveries.in_flight(&peer);
+        if pending > 0 || self.links.deliveries.has_backlog(&peer) {
+            return Ok(Answer::Wait(RECOVERY_PAUSE_MS));
+        }
+        let end = self.book.last_seq();
+        let page = ledger_page(reads, after, RECOVERY_ROWS_MAX)?;
+        let is_notary = self.identity.network.is_notary(&peer);
+        let (mut upto, mut delivered, mut bytes) = (after, 0, 0);
+        let mut notarised = Vec::new();
+        for (seq, row) in page.rows {
+            let (_, transaction) =
+                decode_row(&row).map_err(|_| damaged("a recorded transaction does not decode"))?;
+            let wire = transaction.wire();
+            let by_peer = wire.needs_notary() && wire.notary().is_some_and(|n| n.id() == peer);
+            if is_notary && by_peer {
+                let tear_off = NotarisedTearOff::of(&transaction);
+                bytes += tear_off.to_bytes().len();
+                if !notarised.is_empty()
+                    && (notarised.len() >= RECOVERED_MAX || bytes > self.room.part())
+                {
+                    break;
+                }
+                notarised.push(tear_off);
+            }
+            if self.is_participant(&transaction, &peer, reads)? {
+                self.owe(transaction.id(), wire.bytes().len(), &[peer]);
+                delivered += 1;
+            }
+            upto = seq;
+        }
+        if upto == after {
+            // Rows that are not durable yet are owed to their participants already.
+            upto = end;
+        }
+        let response = RecoveryResponse {
+            upto,
+            end,
+            delivered,
+            notarised,
+        };
+        Ok(Answer::Done(response.to_bytes()))
+    }
+
+    /// Whether a transaction makes states of a peer's or needs its signature, by any key that is known to be its own.
+    fn is_participant(
+        &self,
+        transaction: &ledger::SignedTransaction,
+        peer: &PartyId,
+        reads: &dyn Reads,
+    ) -> Result<bool, StoreFailure> {
+        let party = self.identity.network.party(peer).map(|party| &party.key);
+        let failure = std::cell::RefCell::new(None);
+        let is_theirs = |key: &PublicKey| {
+            party == Some(key)
+                || match self.key_book.owner(key, reads) {
+                    Ok(owner) => owner == Some(*peer),
+                    Err(error) => {
+                        failure.borrow_mut().get_or_insert(error);
+                        false
+                    }
+                }
+        };
+        let concerned = self.concerns(transaction, &is_theirs);
+        match failure.into_inner() {
+            Some(error) => Err(error),
+            None => Ok(concerned),
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Proof that this node's data is an older copy: the node goes on answering peers, and starts and signs nothing until an
+//! operator has dealt with it.
+//!
+//! The proof is always something that this node itself has signed: a data mark, or a notary's verdict. A peer's word alone
+//! affects the link with that peer and nothing else (`crate::integrity::standing`).
+
+use ledger::{DataMark, PartyId, TxId};
+use primitives::{Encode, SignedMessage, Timestamp, record, variants};
+
+use crate::errors;
+use crate::event::Priority;
+use crate::kernel::Kernel;
+use crate::message::{Answer, PeerMessage};
+use crate::port::{Reads, StoreFailure, Table};
+use crate::rows::META_ROLLBACK;
+
+/// Something that this node has signed and that its data does not justify.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Evidence {
+    /// A data mark of a life, or of a number, that the data does not have.
+    Mark(DataMark),
+    /// A transaction that this notary has signed and does not know.
+    Notarised(TxId),
+}
+
+variants!(Evidence { 0 => Mark(mark), 1 => Notarised(transaction) });
+
+/// The row that keeps a node stopped over restarts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RollbackRow {
+    /// The proof.
+    pub evidence: Evidence,
+    /// The peer that showed it.
+    pub shown_by: PartyId,
+    /// The time of that.
+    pub at: Timestamp,
+    /// The ordinal of the node's life then.
+    pub ordinal: u64,
+    /// The number to which its data had come then.
+    pub number: u64,
+    /// The time at which the last transaction was recorded in the copy.
+    pub data_until: Timestamp,
+    /// The highest ordinal of all marks shown since.
+    pub highest: u64,
+}
+
+record!(RollbackRow {
+    evidence,
+    shown_by,
+    at,
+    ordinal,
+    number,
+    data_until,
+    highest
+});
+
+impl Kernel {
+    /// The number to which this node's data has come.
+    pub(crate) fn data_number(&self) -> u64 {
+        let accepted = self.integrity.lives.accepted();
+        self.book.last_seq().saturating_add(accepted)
+    }
+
+    /// Whether this node's data is known to be an older copy.
+    pub(crate) fn is_rolled_back(&self) -> bool {
+        self.integrity.rollback.is_some()
+    }
+
+    /// Checks a mark that a peer says is this node's. Returns false if it is a forgery.
+    pub(crate) fn check_own_mark(&mut self, peer: PartyId, mark: DataMark) -> bool {
+        if self.integrity.lives.justifies(&mark, self.data_number()) {
+            return true;
+        }
+        let message = mark.signed_message(&self.my_id, &self.identity.me.key);
+        if !self.is_good(&[message]) {
+            return false;
+        }
+        self.on_rolled_back(peer, Evidence::Mark(mark));
+        true
+    }
+
+    /// Checks transactions that a peer says this notary has signed. Returns false if one is a forgery.
+    pub(crate) fn check_own_verdicts(
+        &mut self,
+        peer: PartyId,
+        shown: &[(TxId, Vec<ledger::TransactionSignature>)],
+        reads: &dyn Reads,
+    ) -> Result<bool, StoreFailure> {
+        for (id, signatures) in shown {
+            let Some(desk) = &self.desk else {
+                return Ok(true);
+            };
+            if desk.notary.has_accepted(id, &crate::desk::Rows(reads))? {
+                continue;
+            }
+            let mine = signatures.iter().filter(|signature| {
+                signature.batch.is_some() && signature.by == self.identity.me.key
+            });
+            let messages: Vec<SignedMessage> =
+                mine.filter_map(|s| s.signed_message(id).ok()).collect();
+            if messages.is_empty() || !self.is_good(&messages) {
+                return Ok(false);
+            }
+            self.on_rolled_back(peer, Evidence::Notarised(*id));
+        }
+        Ok(true)
+    }
+
+    pub(super) fn is_good(&mut self, messages: &[SignedMessage]) -> bool {
+        !self.checker.check_batch(messages).contains(&false)
+    }
+
+    fn on_rolled_back(&mut self, shown_by: PartyId, evidence: Evidence) {
+        let shown = match &evidence {
+            Evidence::Mark(mark) => mark.ordinal,
+            Evidence::Notarised(_) => 0,
+        };
+        if let Some(known) = &mut self.integrity.rollback {
+            if shown > known.highest {
+                known.highest = shown;
+                let row = known.to_bytes();
+                self.round.batch.put(Table::Meta, META_ROLLBACK, row);
+            }
+            return;
+        }
+        let text = match &evidence {
+            Evidence::Mark(mark) => format!(
+                "peer {shown_by} holds this node's signed mark of life {} at {}, and the data is in life {} at {}",
+                mark.ordinal,
+                mark.number,
+                self.integrity.lives.ordinal(),
+                self.data_number()
+            ),
+            Evidence::Notarised(id) => format!(
+                "peer {shown_by} holds this notary's signature on transaction {id}, which its data does not contain"
+            ),
+        };
+        let row = RollbackRow {
+            evidence,
+            shown_by,
+            at: self.now.wall,
+            ordinal: self.integrity.lives.ordinal(),
+            number: self.data_number(),
+            data_until: self.integrity.data_until,
+            highest: shown,
+        };
+        let bytes = row.to_bytes();
+        self.round.batch.put(Table::Meta, META_ROLLBACK, bytes);
+        self.integrity.rollback = Some(row);
+        self.warn(errors::ROLLED_BACK.code, text);
+    }
+
+    /// A notary whose data is an older copy refuses what waits for a decision.
+    pub(crate) fn refuse_undecided(&mut self) {
+        let Some(desk) = &mut self.desk else { return };
+        for number in desk.notary.take_queue() {
+            let Some(desk) = &mut self.desk else { return };
+            let asked_by = desk.answered(number);
+            if let Some(item) = desk.wholes.take_item(number) {
+                self.take_out(item);
+            }
+            if let Some((peer, id)) = asked_by {
+                self.refuse_rolled_back(peer, id);
+            }
+        }
+    }
+
+    /// Refuses a request to this notary because its data is an older copy.
+    pub(crate) fn refuse_rolled_back(&mut self, peer: PartyId, id: flow::messaging::RequestId) {
+        let text = "this notary's data is an older copy; it signs nothing until its operator acts";
+        let rejection = errors::rejection(&errors::NOTARY_STOPPED, text);
+        self.figures.notary_refused += 1;
+        let answer = Answer::Failed(rejection);
+        self.send(peer, Priority::Normal, PeerMessage::Response { id, answer });
+    }
+}

@@ -1,0 +1,153 @@
+//! What the kernel keeps to check this node's data against what others have seen of it.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use ledger::{DataMark, PartyId, SignedTransaction, TxId};
+use primitives::{Decode, Encode, Monotonic, Timestamp};
+
+use super::lives::Lives;
+use super::recovery::Recovery;
+use super::rollback::RollbackRow;
+use crate::message::SHOWN_TO_NOTARY_MAX;
+use crate::port::{Reads, StoreFailure, Table, WriteBatch, damaged};
+use crate::rows::{
+    META_MARK, META_NOTARISED, META_NOTARY_ACCEPTED, META_ROLLBACK, meta_key, prefix_end, seq_of,
+};
+
+/// A contradiction between this node's numbers and a peer's, by the peer's word alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkFinding {
+    /// The time at which the peer connected.
+    pub at: Timestamp,
+    /// The contradiction.
+    pub text: String,
+}
+
+/// Lives, marks and verdicts of this node and its peers, and the state of a rollback.
+#[derive(Debug)]
+pub(crate) struct Integrity {
+    pub(crate) lives: Lives,
+    /// Proof that this node's data is an older copy, until an operator has dealt with it.
+    pub(crate) rollback: Option<RollbackRow>,
+    pub(crate) recovery: Option<Recovery>,
+    /// The time at which the last transaction was recorded before this start.
+    pub(crate) data_until: Timestamp,
+    /// The latest mark of each peer. One entry a peer, so bounded by the network map.
+    pub(crate) marks: BTreeMap<PartyId, DataMark>,
+    /// Contradictions that rest on a peer's word. One entry a peer.
+    pub(crate) links: BTreeMap<PartyId, LinkFinding>,
+    /// Peers whose standing has passed in the present connection: they get marks.
+    pub(crate) met: BTreeSet<PartyId>,
+    /// The peer that got the last mark, where not all get it at once.
+    pub(crate) marked_last: Option<PartyId>,
+    /// No part of the ledger is searched for a peer before this time.
+    pub(crate) serves_from: Monotonic,
+    /// Transactions recorded last, by notary.
+    notarised: BTreeMap<PartyId, VecDeque<TxId>>,
+    /// Notaries whose rows are not written yet.
+    unsaved: BTreeSet<PartyId>,
+}
+
+impl Integrity {
+    /// Reads everything back and begins a new life on a ledger that ends at a position.
+    pub(crate) fn open(
+        reads: &dyn Reads,
+        entropy: [u8; 32],
+        last_seq: u64,
+    ) -> Result<Self, StoreFailure> {
+        let accepted = reads.get(Table::Meta, META_NOTARY_ACCEPTED)?;
+        let accepted = accepted.map_or(Some(0), |row| seq_of(&row));
+        let accepted = accepted.ok_or_else(|| damaged("the number of accepted transactions"))?;
+        let number = last_seq.saturating_add(accepted);
+        let lives = Lives::open(reads, entropy, accepted, number)?;
+        let rollback = match reads.get(Table::Meta, META_ROLLBACK)? {
+            None => None,
+            Some(row) => {
+                let row = RollbackRow::from_bytes(&row);
+                Some(row.map_err(|_| damaged("the proof that the data is an older copy"))?)
+            }
+        };
+        let last = reads.last(Table::Ledger)?;
+        let last = last.and_then(|(_, row)| row.first_chunk::<8>().copied());
+        let mut integrity = Self {
+            lives,
+            rollback,
+            recovery: None,
+            data_until: Timestamp::from_ms(last.map_or(0, u64::from_be_bytes)),
+            marks: BTreeMap::new(),
+            links: BTreeMap::new(),
+            met: BTreeSet::new(),
+            marked_last: None,
+            serves_from: Monotonic::START,
+            notarised: BTreeMap::new(),
+            unsaved: BTreeSet::new(),
+        };
+        for (peer, row) in peer_rows(reads, META_MARK)? {
+            if let Ok(mark) = DataMark::from_bytes(&row) {
+                integrity.marks.insert(peer, mark);
+            }
+        }
+        for (peer, row) in peer_rows(reads, META_NOTARISED)? {
+            let (ids, _) = row.as_chunks::<32>();
+            let ids = ids.iter().map(|id| TxId::from_array(*id)).collect();
+            integrity.notarised.insert(peer, ids);
+        }
+        Ok(integrity)
+    }
+
+    /// A transaction is recorded: its notary is shown it at the next connection.
+    pub(crate) fn recorded(&mut self, transaction: &SignedTransaction, me: &PartyId) {
+        let wire = transaction.wire();
+        let notary = wire.notary().filter(|_| wire.needs_notary());
+        let Some(notary) = notary.map(ledger::Party::id).filter(|id| id != me) else {
+            return;
+        };
+        let ids = self.notarised.entry(notary).or_default();
+        ids.push_back(transaction.id());
+        if ids.len() > SHOWN_TO_NOTARY_MAX {
+            ids.pop_front();
+        }
+        self.unsaved.insert(notary);
+    }
+
+    /// Transactions recorded last with the signatures of a notary.
+    pub(crate) fn notarised_by(&self, notary: &PartyId) -> Vec<TxId> {
+        let ids = self.notarised.get(notary).into_iter().flatten();
+        ids.copied().collect()
+    }
+
+    /// Writes the rows of this round.
+    pub(crate) fn end_of_round(&mut self, batch: &mut WriteBatch) {
+        for notary in std::mem::take(&mut self.unsaved) {
+            let ids = self.notarised.get(&notary).into_iter().flatten();
+            let row: Vec<u8> = ids.flat_map(|id| *id.as_bytes()).collect();
+            batch.put(
+                Table::Meta,
+                meta_key(META_NOTARISED, notary.as_bytes()),
+                row,
+            );
+        }
+        self.lives.end_of_round(batch);
+    }
+
+    /// Keeps a mark of a peer.
+    pub(crate) fn keep_mark(&mut self, peer: PartyId, mark: DataMark, batch: &mut WriteBatch) {
+        if self.marks.get(&peer) == Some(&mark) {
+            return;
+        }
+        let key = meta_key(META_MARK, peer.as_bytes());
+        batch.put(Table::Meta, key, mark.to_bytes());
+        self.marks.insert(peer, mark);
+    }
+}
+
+/// Rows of a prefix and a peer. One row a peer, so bounded by the network map.
+fn peer_rows(reads: &dyn Reads, prefix: &[u8]) -> Result<Vec<(PartyId, Vec<u8>)>, StoreFailure> {
+    let to = prefix_end(prefix);
+    let rows = reads.scan(Table::Meta, prefix, to.as_deref(), usize::MAX)?;
+    let rows = rows.into_iter().filter_map(|(key, value)| {
+        let peer = key.get(prefix.len()..).and_then(crate::links::peer_of);
+        Some((peer?, value))
+    });
+    Ok(rows.collect())
+}
