@@ -34,3 +34,92 @@ pub struct EquivocationEntry {
     /// without a node.
     pub proof: String,
 }
+
+/// The answer of `GET /v1/recovery`, and of the orders about it: how the node's data stands against what others have seen of
+/// it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RecoveryView {
+    /// How often the node was started on this data.
+    pub life: u64,
+    /// Transactions recorded and, by a notary, transactions accepted.
+    pub number: u64,
+    /// Proof that the data is an older copy; absent if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rolled_back: Option<RollbackView>,
+    /// Contradictions about session messages, each by the word of one peer alone. Nothing is stopped for them.
+    pub links: Vec<LinkView>,
+    /// The recovery begun since the node's start; absent if there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<RecoveryProgress>,
+}
+
+/// Proof that a node's data is an older copy.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RollbackView {
+    /// Something that this node has signed and that its data does not contain.
+    pub evidence: String,
+    /// The peer that showed it: a legal name, or a party id if the network does not list it any more.
+    pub shown_by: String,
+    /// The time of that.
+    pub at_ms: u64,
+    /// The time at which the last transaction of the copy was recorded. Client ids of starts between then and the restore are
+    /// unknown to the node: repeating such a start executes it again.
+    pub data_until_ms: u64,
+}
+
+/// A contradiction by the word of a peer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LinkView {
+    /// The peer.
+    pub peer: String,
+    /// The time at which it connected.
+    pub at_ms: u64,
+    /// The contradiction.
+    pub finding: String,
+}
+
+/// How far a recovery is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RecoveryProgress {
+    /// The time at which it began.
+    pub begun_ms: u64,
+    /// Whether every peer has given everything.
+    pub complete: bool,
+    /// All other nodes.
+    pub peers: Vec<RecoveryPeer>,
+    /// Transactions recorded since it began.
+    pub recorded: u64,
+    /// The last of them, at most 1,000.
+    pub transactions: Vec<String>,
+    /// By a notary: transactions entered again that it had signed.
+    pub notarised: u64,
+    /// By a notary: states of which peers showed another consumer than the one entered.
+    pub conflicts: u64,
+}
+
+/// How far the recovery from a peer is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RecoveryPeer {
+    /// The peer.
+    pub peer: String,
+    /// `asked`, `done` or `refused`.
+    pub progress: String,
+    /// The reason of a refusal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The last position of its ledger that it has searched.
+    pub searched: u64,
+    /// The last position of its ledger.
+    pub end: u64,
+    /// Transactions found there that concern this node, those that it has already included.
+    pub found: u64,
+}
+
+/// The body of `POST /v1/recovery/finish`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FinishRecovery {
+    /// Go on although some peers have not given everything.
+    #[serde(default)]
+    pub accept_missing: bool,
+}

@@ -48,7 +48,10 @@ pub use flows::{
 pub use hospital::{
     FlowCause, FlowJournal, FlowOrder, FlowOrdered, FlowQuery, FlowWait, JournalEntry,
 };
-pub use integrity::{EquivocationEntry, EquivocationPage};
+pub use integrity::{
+    EquivocationEntry, EquivocationPage, FinishRecovery, LinkView, RecoveryPeer, RecoveryProgress,
+    RecoveryView, RollbackView,
+};
 pub use ledger::{
     ChainEntry, ChainPage, CommandView, LedgerEntry, LedgerPage, SignatureView, StateView,
     TimeWindowView, TransactionView,

@@ -80,6 +80,10 @@ pub const USER_TOKENS: &str = "/v1/users/{user}/tokens";
 pub const NOTARY_REQUESTS: &str = "/v1/notary/requests";
 /// `GET`: proofs that notaries signed two consumers of a state, paged by `after` and `limit`.
 pub const EQUIVOCATIONS: &str = "/v1/equivocations";
+/// `GET`: how the node's data stands against what others have seen of it. `POST`: fetch what is lost from the other nodes.
+pub const RECOVERY: &str = "/v1/recovery";
+/// `POST`: end a rollback.
+pub const RECOVERY_FINISH: &str = "/v1/recovery/finish";
 /// `GET`: the contracts that are registered.
 pub const CONTRACTS: &str = "/v1/contracts";
 /// `GET`: which transitions of others the node signs. `PATCH`: whether it signs changes of notary.

@@ -4,11 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api::{
-    Balances, BatchAnswer, BatchAnswers, ChainPage, ClockView, ConsentChange, ConsentList,
-    ConsumedPage, ContractList, Drain, EquivocationPage, FlowJournal, FlowList, FlowOrder,
-    FlowOrdered, FlowQuery, Health, LedgerPage, NetworkView, NewNote, NewUpgrade, NodeView,
-    NotaryChanges, NoteList, NoteView, Outcome, PeersView, Problem, RequestPage, SchedulePage,
-    StartBatch, StartFlow, StatesPage, TransactionView, VaultAnswer, VaultQuery, Wait, paths,
+    Balances, BatchAnswer, BatchAnswers, ChainPage, ClockView, ConsentChange, ConsentList, ConsumedPage, ContractList, Drain, EquivocationPage, FinishRecovery, FlowJournal, FlowList, FlowOrder, FlowOrdered, FlowQuery, Health, LedgerPage, NetworkView, NewNote, NewUpgrade, NodeView, NotaryChanges, NoteList, NoteView, Outcome, PeersView, Problem, RecoveryView, RequestPage, SchedulePage, StartBatch, StartFlow, StatesPage, TransactionView, VaultAnswer, VaultQuery, Wait, paths,
 };
 use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
@@ -402,6 +398,25 @@ impl Client {
         limit: u32,
     ) -> Result<EquivocationPage, ClientError> {
         self.page(paths::EQUIVOCATIONS, after, limit).await
+    }
+
+    /// How the node's data stands against what others have seen of it.
+    pub async fn recovery(&self) -> Result<RecoveryView, ClientError> {
+        self.get(paths::RECOVERY).await
+    }
+
+    /// Has the node fetch from all others what it has lost.
+    pub async fn begin_recovery(&self) -> Result<RecoveryView, ClientError> {
+        self.call(Method::POST, paths::RECOVERY, Vec::new(), None)
+            .await
+    }
+
+    /// Ends a rollback.
+    pub async fn finish_recovery(&self, accept_missing: bool) -> Result<RecoveryView, ClientError> {
+        let finish = FinishRecovery { accept_missing };
+        let body = serde_json::to_vec(&finish).map_err(ClientError::arguments)?;
+        self.call(Method::POST, paths::RECOVERY_FINISH, body, None)
+            .await
     }
 
     /// The node.

@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    attachment, chain, completions, contract, doctor, flow, ledger, network, node, notary, tx,
-    user, vault,
+    attachment, chain, completions, contract, doctor, flow, ledger, network, node, notary, recover,
+    tx, user, vault,
 };
 use crate::failure::{EXIT_CODES, Failure};
 use crate::{Register, bench, demo, lab};
@@ -53,6 +53,8 @@ pub enum Command {
     /// Users of a node, their permissions and tokens
     #[command(subcommand)]
     User(user::Command),
+    /// Bring a node back that runs on an older copy of its data: fetch what is lost from the other nodes, then go on
+    Recover(recover::Args),
     /// Look at a node's folder and machine, and say what to do about what is found
     Doctor(doctor::Args),
     /// A shell's completions of this command line
@@ -83,6 +85,7 @@ impl Command {
             Command::Ledger(command) => command.wants_json(),
             Command::Contract(command) => command.wants_json(),
             Command::User(command) => command.wants_json(),
+            Command::Recover(arguments) => arguments.output.json,
             Command::Doctor(arguments) => arguments.output.json,
             Command::Lab(command) => command.wants_json(),
             Command::Completions(_) | Command::Man(_) => false,
@@ -105,6 +108,7 @@ pub fn run(command: Command, register: Register) -> Result<(), Failure> {
         Command::Ledger(command) => command.run(),
         Command::Contract(command) => command.run(),
         Command::User(command) => command.run(),
+        Command::Recover(arguments) => arguments.run(),
         Command::Doctor(arguments) => arguments.run(),
         Command::Completions(arguments) => arguments.run(),
         Command::Man(arguments) => arguments.run(),

@@ -17,6 +17,7 @@ mod ledger;
 mod model;
 pub(crate) mod parts;
 mod reads;
+mod recovery;
 mod users;
 
 pub use build::{Facts, FlowsOf, document};
@@ -33,6 +34,7 @@ pub fn operations() -> impl Iterator<Item = &'static Operation> {
         ledger::OPERATIONS,
         attachments::OPERATIONS,
         consents::OPERATIONS,
+        recovery::OPERATIONS,
         users::OPERATIONS,
     ]
     .into_iter()

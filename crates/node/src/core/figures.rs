@@ -27,6 +27,7 @@ pub(super) fn show_kernel(metrics: &NodeMetrics, figures: &Figures, turned_away:
         (&metrics.requests_outstanding, figures.requests_outstanding),
         (&metrics.ledger_seq, figures.transactions),
         (&metrics.notary_queued, figures.notary_queued),
+        (&metrics.rolled_back, figures.rolled_back),
         (&metrics.equivocations_kept, figures.equivocations_kept),
     ];
     for (gauge, value) in gauges {
@@ -53,6 +54,7 @@ pub(super) fn show_kernel(metrics: &NodeMetrics, figures: &Figures, turned_away:
             figures.transactions_recorded,
         ),
         (&metrics.transactions_refused, figures.transactions_refused),
+        (&metrics.links_renumbered, figures.links_renumbered),
         (&metrics.equivocations, figures.equivocations),
         (&metrics.back_chains, figures.resolutions),
         (

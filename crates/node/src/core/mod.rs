@@ -31,6 +31,7 @@ mod options;
 mod peers;
 mod quarantine;
 mod rebuild;
+mod recovery;
 mod replies;
 mod running;
 mod service;

@@ -127,37 +127,48 @@ impl Service {
 
     /// Faults that an operator has to look into while the node goes on.
     fn health_warnings(&self) -> Vec<HealthWarning> {
-        let mut warnings = Vec::new();
         let figures = self.shared.figures();
-        let kept = figures.equivocations_kept;
-        if kept > 0 {
-            let info = kernel::errors::EQUIVOCATED;
-            warnings.push(HealthWarning {
-                code: info.code.to_owned(),
-                message: format!("{kept} proofs that a notary signed two consumers of a state"),
-                hint: info.action.to_owned(),
-            });
-        }
-        warnings.extend(clock_warnings(&figures));
-        let quarantined = figures.quarantined;
-        if quarantined > 0 {
-            let info = kernel::errors::QUARANTINED;
-            warnings.push(HealthWarning {
-                code: info.code.to_owned(),
-                message: format!("{quarantined} states cannot be spent: a notary says that they are consumed elsewhere"),
-                hint: info.action.to_owned(),
-            });
-        }
-        let waiting = figures.deliveries_waiting;
-        if waiting > 0 {
-            let info = kernel::errors::DELIVERY_WAITS;
-            warnings.push(HealthWarning {
-                code: info.code.to_owned(),
-                message: format!("{waiting} deliveries wait because their receivers cannot record them now; see the peers"),
-                hint: info.action.to_owned(),
-            });
-        }
-        warnings
+        let (kept, links) = (figures.equivocations_kept, figures.links_renumbered);
+        let (quarantined, waiting) = (figures.quarantined, figures.deliveries_waiting);
+        let found = [
+            (
+                figures.rolled_back > 0,
+                kernel::errors::ROLLED_BACK,
+                "the node's data is an older copy: starts are refused, and a notary signs nothing"
+                    .to_owned(),
+            ),
+            (
+                links > 0,
+                kernel::errors::STALE_DATA,
+                format!("{links} links were renumbered because a peer contradicted this node"),
+            ),
+            (
+                kept > 0,
+                kernel::errors::EQUIVOCATED,
+                format!("{kept} proofs that a notary signed two consumers of a state"),
+            ),
+            (
+                quarantined > 0,
+                kernel::errors::QUARANTINED,
+                format!(
+                    "{quarantined} states cannot be spent: a notary says that they are consumed elsewhere"
+                ),
+            ),
+            (
+                waiting > 0,
+                kernel::errors::DELIVERY_WAITS,
+                format!(
+                    "{waiting} deliveries wait because their receivers cannot record them now; see the peers"
+                ),
+            ),
+        ];
+        let found = found.into_iter().filter(|(is_so, ..)| *is_so);
+        let warnings = found.map(|(_, info, message)| HealthWarning {
+            code: info.code.to_owned(),
+            message,
+            hint: info.action.to_owned(),
+        });
+        warnings.chain(clock_warnings(&figures)).collect()
     }
 
     /// Brings gauges up to date.

@@ -6,9 +6,7 @@ use std::time::Instant;
 
 use api::openapi::FlowFacts;
 use api::{
-    Balances, ChainPage, ClockView, ConsentList, ConsumedPage, ContractList, Drain,
-    EquivocationPage, FlowJournal, FlowList, FlowOrder, FlowOrdered, FlowQuery, Health, LedgerPage,
-    NetworkView, NodeView, NoteView, PeersView, RawJson, RequestPage, SchedulePage, StatesPage,
+    Balances, ChainPage, ClockView, ConsentList, ConsumedPage, ContractList, Drain, EquivocationPage, FlowJournal, FlowList, FlowOrder, FlowOrdered, FlowQuery, Health, LedgerPage, NetworkView, NodeView, NoteView, PeersView, RawJson, RecoveryView, RequestPage, SchedulePage, StatesPage,
     TransactionView, VaultAnswer, VaultQuery, Wait,
 };
 use flow::{FlowId, FlowRegistry};
@@ -254,6 +252,13 @@ impl NodeService for Service {
 
     fn equivocations(&self, after: Option<TxId>, limit: usize) -> Pending<'_, EquivocationPage> {
         Box::pin(self.read_equivocations(after, limit))
+    }
+
+    fn order_recovery(
+        &self,
+        order: kernel::integrity::IntegrityOrder,
+    ) -> Pending<'_, RecoveryView> {
+        Box::pin(self.recovery_ordered(order))
     }
 
     fn followers(&self) -> &Arc<Followers> {

@@ -27,7 +27,7 @@ use super::randomness::Randomness;
 use super::refusal::Refusal;
 use super::routes::{
     attachments, batch, consents, description, endpoints, events, flows, hospital, ledger, login,
-    reads, status, uploads, users, vault,
+    reads, recovery, status, uploads, users, vault,
 };
 use super::service::NodeService;
 use super::share::Resource;
@@ -124,6 +124,8 @@ pub(super) fn router(state: Arc<ApiState>) -> Router {
         .route(paths::CONSUMED, get(reads::consumed))
         .route(paths::NOTARY_REQUESTS, get(reads::notary_requests))
         .route(paths::EQUIVOCATIONS, get(reads::equivocations))
+        .route(paths::RECOVERY, get(recovery::show).post(recovery::begin))
+        .route(paths::RECOVERY_FINISH, post(recovery::finish))
         .route(paths::USERS, get(users::list).post(users::add))
         .route(
             paths::USER,

@@ -7,9 +7,7 @@ use std::time::Instant;
 
 use api::openapi::FlowFacts;
 use api::{
-    Balances, ChainPage, ClockView, ConsentList, ConsumedPage, ContractList, Drain,
-    EquivocationPage, FlowJournal, FlowList, FlowOrder, FlowOrdered, FlowQuery, FlowStatus, Health,
-    LedgerPage, NetworkView, NodeView, NoteView, PeersView, RawJson, RequestPage, SchedulePage,
+    Balances, ChainPage, ClockView, ConsentList, ConsumedPage, ContractList, Drain, EquivocationPage, FlowJournal, FlowList, FlowOrder, FlowOrdered, FlowQuery, FlowStatus, Health, LedgerPage, NetworkView, NodeView, NoteView, PeersView, RawJson, RecoveryView, RequestPage, SchedulePage,
     StatesPage, TransactionView, VaultAnswer, VaultChange, VaultQuery, Wait,
 };
 use flow::FlowId;
@@ -241,6 +239,10 @@ pub trait NodeService: AttachmentService {
 
     /// Proofs against notaries, after the id of a refused transaction.
     fn equivocations(&self, after: Option<TxId>, limit: usize) -> Pending<'_, EquivocationPage>;
+
+    /// Gives an order about a rollback, and tells how the data stands then.
+    fn order_recovery(&self, order: kernel::integrity::IntegrityOrder)
+    -> Pending<'_, RecoveryView>;
 
     /// Who follows flows; the node publishes their steps there.
     fn followers(&self) -> &Arc<Followers>;

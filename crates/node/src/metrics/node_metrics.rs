@@ -95,6 +95,8 @@ node_metrics! {
     transactions_refused: Counter = "tally_transactions_refused_total", "Transactions refused as invalid.";
     equivocations: Counter = "tally_equivocations_total", "Transactions refused because the ledger records another consumer of a state, although the notary signed both.";
     equivocations_kept: Gauge = "tally_equivocations_kept", "Proofs that a notary signed two consumers of a state.";
+    links_renumbered: Counter = "tally_links_renumbered_total", "Links whose numbers were mended because a peer's contradicted them.";
+    rolled_back: Gauge = "tally_rolled_back", "1 while the node's data is known to be an older copy.";
     transactions_arriving: Gauge = "tally_transactions_arriving", "Transactions on their way into the ledger: checked, or waiting for what they depend on.";
     back_chains: Counter = "tally_back_chains_total", "Back chains fetched from other nodes.";
     back_chain_transactions: Counter = "tally_back_chain_transactions_total", "Transactions recorded as part of a back chain.";

@@ -30,6 +30,7 @@ pub const ACTIONS: &[(&str, bool)] = &[
     ("admin.clock", false),
     ("admin.consents", false),
     ("admin.drain", false),
+    ("admin.recover", false),
     ("admin.users", false),
 ];
 

@@ -10,8 +10,8 @@ use api::{
     Balance, Balances, ChainEntry, ChainPage, ClockView, ConsentList, ConsumedEntry, ConsumedPage,
     ContractList, Drain, EquivocationPage, FlowList, FlowStatus, FlowSummary, Health, LedgerEntry,
     LedgerPage, NetworkView, NodeState, NodeView, NotaryConsent, NoteView, PeersView, RawJson,
-    RequestPage, SchedulePage, StatesPage, TransactionView, VaultAnswer, VaultChange, VaultQuery,
-    Wait,
+    RecoveryView, RequestPage, SchedulePage, StatesPage, TransactionView, VaultAnswer, VaultChange,
+    VaultQuery, Wait,
 };
 use flow::FlowId;
 use ledger::{Rejection, StateRef, TxId};
@@ -492,6 +492,10 @@ impl NodeService for Fake {
 
     fn equivocations(&self, _: Option<TxId>, _: usize) -> Pending<'_, EquivocationPage> {
         Box::pin(async move { Ok(EquivocationPage::default()) })
+    }
+
+    fn order_recovery(&self, _: kernel::integrity::IntegrityOrder) -> Pending<'_, RecoveryView> {
+        Box::pin(async move { Ok(RecoveryView::default()) })
     }
 
     fn consumed(&self, after: Option<StateRef>, _: usize) -> Pending<'_, ConsumedPage> {

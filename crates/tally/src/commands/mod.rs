@@ -10,6 +10,7 @@ pub mod ledger;
 pub mod network;
 pub mod node;
 pub mod notary;
+pub mod recover;
 mod store_care;
 pub mod tx;
 pub mod user;

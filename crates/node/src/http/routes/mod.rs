@@ -13,6 +13,7 @@ pub(super) mod login;
 pub(crate) mod parameters;
 pub(super) mod reads;
 mod receive;
+pub(super) mod recovery;
 pub(super) mod status;
 pub(super) mod uploads;
 pub(super) mod users;

@@ -1,0 +1,45 @@
+//! Operations on the recovery from a rollback.
+
+use super::model::Operation;
+use super::parts::{READ, answer, json};
+use crate::{FinishRecovery, RecoveryView, codes, paths};
+
+const VIEW: &str = r#"{"life":3,"number":120,"links":[]}"#;
+
+/// In the order in which they are shown.
+pub(super) const OPERATIONS: &[Operation] = &[
+    Operation {
+        path: paths::RECOVERY,
+        id: "recovery",
+        tag: "node",
+        summary: "How the node's data stands against what others have seen of it: proof of a rollback, contradictions, and how far a recovery is.",
+        answers: &[answer(200, "All of it.", json::<RecoveryView>(VIEW))],
+        ..READ
+    },
+    Operation {
+        method: "post",
+        path: paths::RECOVERY,
+        id: "beginRecovery",
+        tag: "node",
+        summary: "Fetches from all other nodes what concerns this one. A recovery that runs goes on.",
+        answers: &[answer(200, "How it stands.", json::<RecoveryView>(VIEW))],
+        ..READ
+    },
+    Operation {
+        method: "post",
+        path: paths::RECOVERY_FINISH,
+        id: "finishRecovery",
+        tag: "node",
+        summary: "Ends a rollback: the node accepts starts again, and a notary signs again.",
+        body: json::<FinishRecovery>(r#"{"accept_missing":false}"#),
+        answers: &[answer(200, "How it stands.", json::<RecoveryView>(VIEW))],
+        codes: &[
+            &codes::BAD_JSON,
+            &codes::BAD_REQUEST,
+            &codes::BODY_TOO_LARGE,
+            &codes::BODY_TIMEOUT,
+        ],
+        others: true,
+        ..READ
+    },
+];

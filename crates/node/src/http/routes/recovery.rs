@@ -1,0 +1,36 @@
+//! The recovery from a rollback.
+
+use std::sync::Arc;
+
+use api::FinishRecovery;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::StatusCode;
+use kernel::integrity::IntegrityOrder;
+
+use super::parameters::{from_json, whole};
+use super::{Answered, json};
+use crate::http::router::ApiState;
+
+/// `GET /v1/recovery`
+pub(in crate::http) async fn show(State(state): State<Arc<ApiState>>) -> Answered {
+    order(&state, IntegrityOrder::Show).await
+}
+
+/// `POST /v1/recovery`
+pub(in crate::http) async fn begin(State(state): State<Arc<ApiState>>) -> Answered {
+    order(&state, IntegrityOrder::Recover).await
+}
+
+/// `POST /v1/recovery/finish`
+pub(in crate::http) async fn finish(State(state): State<Arc<ApiState>>, body: Body) -> Answered {
+    let FinishRecovery { accept_missing } = {
+        let (body, _place) = whole(body, &state).await?;
+        from_json(&body)?
+    };
+    order(&state, IntegrityOrder::Finish { accept_missing }).await
+}
+
+async fn order(state: &ApiState, order: IntegrityOrder) -> Answered {
+    json(StatusCode::OK, &state.service.order_recovery(order).await?)
+}

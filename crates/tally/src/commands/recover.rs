@@ -1,0 +1,105 @@
+//! `tally recover`: brings a node back that runs on an older copy of its data.
+
+use std::time::{Duration, Instant};
+
+use api::{RecoveryProgress, RecoveryView};
+use primitives::Timestamp;
+
+use crate::failure::Failure;
+use crate::output::{Output, pairs};
+use crate::target::Target;
+
+/// Time between two looks at a recovery.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// Arguments of `tally recover`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    target: Target,
+    /// Show how the node's data stands, and change nothing
+    #[arg(long, conflicts_with = "accept_missing")]
+    status: bool,
+    /// Go on after the time even if some peers have not given everything
+    #[arg(long)]
+    accept_missing: bool,
+    /// Wait at most so many seconds for the peers
+    #[arg(long, default_value_t = 600, value_name = "SECONDS")]
+    timeout: u64,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+impl Args {
+    pub fn run(self) -> Result<(), Failure> {
+        self.target.with_client(async |client| {
+            let mut view = client.recovery().await?;
+            if self.status {
+                return self.output.show(&view, people);
+            }
+            view = client.begin_recovery().await?;
+            let end = Instant::now() + Duration::from_secs(self.timeout);
+            while !is_complete(&view) && Instant::now() < end {
+                tokio::time::sleep(LOOK_EVERY).await;
+                view = client.recovery().await?;
+            }
+            let recovered = view.recovery.take();
+            let mut view = client.finish_recovery(self.accept_missing).await?;
+            view.recovery = recovered;
+            self.output.show(&view, people)
+        })
+    }
+}
+
+fn is_complete(view: &RecoveryView) -> bool {
+    view.recovery
+        .as_ref()
+        .is_some_and(|recovery| recovery.complete)
+}
+
+fn people(view: &RecoveryView) -> String {
+    let mut lines = vec![
+        ("life", view.life.to_string()),
+        ("number", view.number.to_string()),
+    ];
+    match &view.rolled_back {
+        None => lines.push(("data", "no proof that it is an older copy".to_owned())),
+        Some(row) => lines.extend([
+            ("data", "an older copy".to_owned()),
+            ("ends on", Timestamp::from_ms(row.data_until_ms).to_string()),
+            ("evidence", row.evidence.clone()),
+            ("shown by", row.shown_by.clone()),
+        ]),
+    }
+    for link in &view.links {
+        lines.push(("link", format!("{}: {}", link.peer, link.finding)));
+    }
+    if let Some(recovery) = &view.recovery {
+        lines.extend(progress(recovery));
+    }
+    pairs(&lines)
+}
+
+fn progress(recovery: &RecoveryProgress) -> Vec<(&'static str, String)> {
+    let begun = Timestamp::from_ms(recovery.begun_ms).to_string();
+    let mut lines = vec![
+        ("recovery begun", begun),
+        ("recorded since", recovery.recorded.to_string()),
+    ];
+    if recovery.notarised > 0 || recovery.conflicts > 0 {
+        lines.push(("entered again", recovery.notarised.to_string()));
+        lines.push(("conflicts", recovery.conflicts.to_string()));
+    }
+    for peer in &recovery.peers {
+        let reason = peer.reason.as_deref().unwrap_or_default();
+        let text = format!(
+            "{}: {}, searched {} of {}, found {} {reason}",
+            peer.peer, peer.progress, peer.searched, peer.end, peer.found
+        );
+        lines.push(("peer", text.trim_end().to_owned()));
+    }
+    for id in &recovery.transactions {
+        lines.push(("transaction", id.clone()));
+    }
+    lines
+}
