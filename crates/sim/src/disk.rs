@@ -72,6 +72,12 @@ impl Disk {
         }
     }
 
+    /// The adversary's deed: an older copy takes the place of everything.
+    pub fn restore(&mut self, copy: Tables) {
+        self.durable = copy;
+        self.crash();
+    }
+
     /// The planted bug: a table is empty.
     pub fn lose(&mut self, table: Table) {
         for tables in std::iter::once(&mut self.durable).chain(&mut self.written) {

@@ -4,9 +4,9 @@ use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 
 use sim::chain::{ChainOptions, ChainTally, Scenario, run_chain};
-use sim::{Bug, Tally, run_all};
+use sim::{Bug, SimOptions, Tally, run_like};
 
-const USAGE: &str = "usage: sim [--chain] [--seed N] [--runs N] [--nodes N] [--scenario S] [--bug NAME] [--trace]
+const USAGE: &str = "usage: sim [--chain] [--seed N] [--runs N] [--nodes N] [--scenario S] [--bug NAME] [--rollback] [--trace]
 
   --chain      networks of the chain, instead of the ledger's
   --seed N     the first seed (default 1)
@@ -14,6 +14,7 @@ const USAGE: &str = "usage: sim [--chain] [--seed N] [--runs N] [--nodes N] [--s
   --scenario S mixed (default), liars, siege:PERCENT:BLOCKS, long-siege:PERCENT:BLOCKS, fast-clock:TENTHS:DRIFT_PERCENT:BLOCKS
   --nodes N    nodes of a network of the chain (default: the seed chooses)
   --bug NAME   plant a bug, to see whether the auditor finds it
+  --rollback   put nodes back on older copies of their disks at the end
   --trace      print everything that happens";
 
 /// Nodes of a network of the chain at most.
@@ -23,6 +24,7 @@ struct Arguments {
     seed: u64,
     runs: u64,
     bug: Option<Bug>,
+    rollback: bool,
     trace: bool,
     chain: bool,
     nodes: usize,
@@ -34,6 +36,7 @@ fn arguments() -> Result<Arguments, String> {
         seed: 1,
         runs: 1,
         bug: None,
+        rollback: false,
         trace: false,
         chain: false,
         nodes: 0,
@@ -50,6 +53,7 @@ fn arguments() -> Result<Arguments, String> {
             "--seed" => found.seed = number(value()?)?,
             "--runs" => found.runs = number(value()?)?,
             "--bug" => found.bug = Some(value()?.parse()?),
+            "--rollback" => found.rollback = true,
             "--trace" => found.trace = true,
             "--chain" => found.chain = true,
             "--scenario" => found.scenario = value()?.parse()?,
@@ -106,7 +110,13 @@ fn main() -> ExitCode {
     }
     let seen = Mutex::new((0u64, 0u64, Tally::default()));
     let seeds = arguments.seed..arguments.seed.saturating_add(arguments.runs);
-    run_all(seeds, arguments.bug, arguments.trace, |report| {
+    let options = SimOptions {
+        bug: arguments.bug,
+        rollback: arguments.rollback,
+        keep_trace: arguments.trace,
+        ..SimOptions::new(0)
+    };
+    run_like(seeds, &options, |report| {
         let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(text) = &report.text {
             print!("{text}");

@@ -76,6 +76,8 @@ pub struct SimOptions {
     pub seed: u64,
     /// A bug to plant.
     pub bug: Option<Bug>,
+    /// Put nodes back on older copies of their disks at the end.
+    pub rollback: bool,
     /// Keep the text of the trace, not only its hash.
     pub keep_trace: bool,
 }
@@ -86,6 +88,7 @@ impl SimOptions {
         Self {
             seed,
             bug: None,
+            rollback: false,
             keep_trace: false,
         }
     }
@@ -93,8 +96,9 @@ impl SimOptions {
     /// The command that replays it.
     pub fn command(&self) -> String {
         let bug = self.bug.map(|bug| format!(" --bug {}", bug.name()));
+        let rollback = if self.rollback { " --rollback" } else { "" };
         format!(
-            "cargo run --release -p sim -- --seed {}{} --trace",
+            "cargo run --release -p sim -- --seed {}{}{rollback} --trace",
             self.seed,
             bug.unwrap_or_default()
         )

@@ -6,7 +6,7 @@ use kernel::port::Table;
 use crate::Bug;
 use crate::auditor::Auditor;
 use crate::node::Node;
-use crate::plan::{PlannedFlow, sweep};
+use crate::plan::{PlannedFlow, WORK_US, sweep};
 use crate::town::BANKS;
 use crate::world::{What, World};
 
@@ -60,6 +60,10 @@ impl World {
                     self.at(at_us, What::Fault(fault));
                 }
                 self.at(self.plan.calm_us, What::Calm);
+                if self.options.rollback {
+                    let later = self.chance.between(1, WORK_US);
+                    self.at(later, What::CopyDisks);
+                }
             }
             Phase::Work if !self.calm || !self.is_settled() => {}
             Phase::Work => self.sweep(0),

@@ -27,6 +27,8 @@ pub struct Tally {
     pub files: u64,
     /// Sessions that one run of a node refused to the member that opened too many, at most.
     pub sessions_refused: u64,
+    /// Nodes that were put back on a disk that was older than theirs.
+    pub rollbacks: u64,
     /// Simulated time, in milliseconds.
     pub simulated_ms: u64,
 }
@@ -43,6 +45,7 @@ impl std::ops::AddAssign for Tally {
         self.transactions += other.transactions;
         self.files += other.files;
         self.sessions_refused += other.sessions_refused;
+        self.rollbacks += other.rollbacks;
         self.simulated_ms += other.simulated_ms;
     }
 }

@@ -34,6 +34,16 @@ pub fn run_all(
     keep_trace: bool,
     tell: impl Fn(Report) + Sync,
 ) {
+    let options = SimOptions {
+        bug,
+        keep_trace,
+        ..SimOptions::new(0)
+    };
+    run_like(seeds, &options, tell);
+}
+
+/// Runs many simulations on all cores, with these options and other seeds.
+pub fn run_like(seeds: Range<u64>, options: &SimOptions, tell: impl Fn(Report) + Sync) {
     let next = AtomicU64::new(seeds.start);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
@@ -46,8 +56,7 @@ pub fn run_all(
                     }
                     tell(run(&SimOptions {
                         seed,
-                        bug,
-                        keep_trace,
+                        ..options.clone()
                     }));
                 }
             });

@@ -8,6 +8,7 @@ use primitives::{Moment, Monotonic, Timestamp};
 use crate::auditor::Auditor;
 use crate::chance::Chance;
 use crate::clients::Clients;
+use crate::epilogue::Epilogue;
 use crate::files::{Files, Step};
 use crate::links::{Links, Told};
 use crate::node::Node;
@@ -67,6 +68,8 @@ pub(crate) enum What {
     },
     /// No more faults.
     Calm,
+    /// The adversary copies all disks.
+    CopyDisks,
 }
 
 /// See the module.
@@ -88,6 +91,7 @@ pub(crate) struct World {
     pub(crate) tally: Tally,
     pub(crate) phase: Phase,
     pub(crate) calm: bool,
+    pub(crate) epilogue: Epilogue,
 }
 
 impl World {
@@ -119,6 +123,7 @@ impl World {
             tally: Tally::default(),
             phase: Phase::Funding,
             calm: false,
+            epilogue: Epilogue::default(),
             plan,
         }
     }
@@ -159,6 +164,9 @@ impl World {
                 .at_the_end(&self.town, &self.nodes, &self.clients, &tokens);
             self.auditor
                 .check_files(&self.town, &self.nodes, &self.files.whole);
+            if self.options.rollback && self.auditor.violations.is_empty() {
+                self.roll_back(&tokens);
+            }
         }
         self.report()
     }
@@ -193,7 +201,7 @@ impl World {
         self.queue.insert((self.now_us + after_us, self.tie), what);
     }
 
-    fn happen(&mut self, what: What) {
+    pub(crate) fn happen(&mut self, what: What) {
         match what {
             What::Round { node, life } => {
                 let due = self.nodes[node]
@@ -262,6 +270,7 @@ impl World {
             }
             What::Restart { node } => self.start_node(node),
             What::Calm => self.calm(),
+            What::CopyDisks => self.copy_disks(),
         }
     }
 
