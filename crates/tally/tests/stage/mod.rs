@@ -3,6 +3,7 @@
 
 pub mod banks;
 pub mod command;
+pub mod restore;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

@@ -1,0 +1,66 @@
+//! A copy of a node's folder that runs next to the original: the peers' marks stop the copy, and the original goes on.
+
+mod stage;
+
+use std::net::TcpListener;
+use std::path::Path;
+
+use api::{RecoveryView, Wait};
+use perf::scenario::cash;
+use rustix::process::Signal;
+use stage::command::{started, tally};
+use stage::restore::{self, Backup};
+use stage::{A, B};
+
+/// A port that is free now.
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    listener.local_addr().expect("bound").port()
+}
+
+/// Gives a copied folder ports of its own, as another machine would have.
+fn move_ports(folder: &Path) {
+    let path = folder.join("node.toml");
+    let text = std::fs::read_to_string(&path).expect("readable");
+    let lines = text.lines().map(|line| match line.starts_with("listen") {
+        true => format!("listen = \"127.0.0.1:{}\"", free_port()),
+        false => line.to_owned(),
+    });
+    let lines: Vec<String> = lines.collect();
+    std::fs::write(&path, lines.join("\n") + "\n").expect("written");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_copy_is_stopped_and_the_original_goes_on() {
+    let mut network = stage::network(&["A", "B"]);
+    let name_b = network.name(B).to_owned();
+    let a = stage::client(&network, A);
+    let issue = cash::issue("GBP", 1_000).expect("arguments");
+    stage::completes(&a, issue, Wait::Delivered).await;
+    let copy = Backup::of(&mut network, A);
+    let pay = cash::pay("GBP", None, 100, &name_b, 1).expect("arguments");
+    stage::completes(&a, pay.clone(), Wait::Delivered).await;
+    // The peers' marks are renewed within a second; those of another start are known at once.
+    network.restart(A).expect("it comes back");
+    let a = stage::client(&network, A);
+    stage::completes(&a, pay.clone(), Wait::Delivered).await;
+
+    move_ports(copy.path());
+    let running = started(copy.path(), "node run --node %");
+    let view = stage::eventually("the copy knows that it is one", async || {
+        let ran = tally(copy.path(), "recover --node % --status --json");
+        let view: RecoveryView = serde_json::from_str(&ran.out).ok()?;
+        view.rolled_back
+    })
+    .await;
+    assert!(view.evidence.contains("mark of life"), "{view:?}");
+    running.signal(Signal::TERM);
+    running.ran();
+
+    stage::completes(&a, pay, Wait::Delivered).await;
+    let view = a.recovery().await.expect("it answers");
+    assert_eq!(view.rolled_back, None, "the original goes on");
+    let b = stage::client(&network, B);
+    assert_eq!(stage::holds(&b, "GBP").await.expect("readable"), 300);
+    assert!(restore::warning(&a, "node.rolled_back").await.is_none());
+}
