@@ -9,6 +9,9 @@ use primitives::{Encode, Hash, PublicKey, Signature, SignatureContext, SignedMes
 use crate::FlowError;
 use crate::digest::Digest;
 
+/// Most bytes of the value of a claim.
+pub const CLAIM_BYTES_MAX: usize = 1_024;
+
 /// A service of another node that answers requests; every one is idempotent at the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
@@ -147,6 +150,16 @@ pub enum EffectRequest {
         /// Whom to prove it to.
         audience: PartyId,
     },
+    /// Claim a key for good: the value of the first claim is durable with this step, and every later claim of the key, by any
+    /// flow, gets that value. Answered by [`EffectResult::Response`]: the value of the first claim.
+    Claim {
+        /// The key.
+        key: Hash,
+        /// The value that is kept if the key is free, at most [`CLAIM_BYTES_MAX`] bytes.
+        value: Vec<u8>,
+    },
+    /// Look a claimed key up. Answered by [`EffectResult::Response`]: a list of the value of its first claim, or an empty list.
+    Claimed(Hash),
 }
 
 /// The kind of an effect; stored in journals, never renumber.
@@ -193,6 +206,10 @@ pub enum EffectKind {
     Linear = 19,
     /// [`EffectRequest::ProveKey`].
     ProveKey = 20,
+    /// [`EffectRequest::Claim`].
+    Claim = 21,
+    /// [`EffectRequest::Claimed`].
+    Claimed = 22,
 }
 
 impl EffectKind {
@@ -219,6 +236,8 @@ impl EffectKind {
             KeyOwners,
             Linear,
             ProveKey,
+            Claim,
+            Claimed,
         ]
         .into_iter()
         .find(|kind| *kind as u8 == number)
@@ -247,6 +266,8 @@ impl EffectKind {
             EffectKind::KeyOwners => "key owners",
             EffectKind::Linear => "linear",
             EffectKind::ProveKey => "prove key",
+            EffectKind::Claim => "claim",
+            EffectKind::Claimed => "claimed",
         }
     }
 
@@ -256,7 +277,10 @@ impl EffectKind {
         match result {
             EffectResult::Failed(_) => true,
             EffectResult::Response(_) => {
-                matches!(self, K::Request | K::FreshKey | K::KeyOwners | K::ProveKey)
+                matches!(
+                    self,
+                    K::Request | K::FreshKey | K::KeyOwners | K::ProveKey | K::Claim | K::Claimed
+                )
             }
             EffectResult::States(_) => matches!(
                 self,
@@ -305,6 +329,8 @@ impl EffectRequest {
             EffectRequest::KeepOwner(_) => EffectKind::KeepOwner,
             EffectRequest::KeyOwners(_) => EffectKind::KeyOwners,
             EffectRequest::ProveKey { .. } => EffectKind::ProveKey,
+            EffectRequest::Claim { .. } => EffectKind::Claim,
+            EffectRequest::Claimed(_) => EffectKind::Claimed,
         }
     }
 
@@ -393,6 +419,8 @@ impl EffectRequest {
             EffectRequest::ProveKey { key, audience } => {
                 d.bytes(&key.to_bytes()).bytes(audience.as_bytes())
             }
+            EffectRequest::Claim { key, value } => d.bytes(key.as_bytes()).bytes(value),
+            EffectRequest::Claimed(key) => d.bytes(key.as_bytes()),
         }
         .value()
     }

@@ -195,6 +195,9 @@ errors! {
     TIMED_OUT = "flow.timed_out",
         "What the flow waited for did not come in time.",
         "try again, or allow more time";
+    COUNTERPARTY_SILENT = "flow.counterparty_silent",
+        "A counterparty did not do its part before the deadline that follows from the transaction's time window. What the flow had locked is free again.",
+        "ask the operator of the counterparty why its node is silent, then start the flow again";
     UNEXPECTED_SIGNER = "flow.unexpected_signer",
         "A counterparty signed with a key that the transaction does not ask of it.",
         "check the required signers of the transaction's commands";

@@ -32,8 +32,10 @@ mod start;
 pub mod transitions;
 
 pub use arguments::ArgumentField;
-pub use context::FlowContext;
-pub use effect::{EffectKind, EffectRequest, EffectResult, Fetching, Rehydrate, Service};
+pub use context::{Deadline, FlowContext};
+pub use effect::{
+    CLAIM_BYTES_MAX, EffectKind, EffectRequest, EffectResult, Fetching, Rehydrate, Service,
+};
 pub use engine::{
     EngineAction, FlowEngine, FlowStatus, Kill, Loaded, MissingVersion, Pause, PeerUsage,
     RESPONDER_BYTES, Stage, Waiting, WaitsFor,

@@ -200,6 +200,10 @@ impl Kernel {
             EffectRequest::ProveKey { key, audience } => {
                 self.on_prove_key(flow, effect, &key, audience, reads)?;
             }
+            EffectRequest::Claim { key, value } => {
+                self.on_claim(flow, effect, key, value, reads)?;
+            }
+            EffectRequest::Claimed(key) => self.on_claimed(flow, effect, &key, reads)?,
             EffectRequest::LockStates(refs) => self.on_lock((flow, effect), refs, reads)?,
             EffectRequest::Linear { contract, id } => self.on_linear((flow, effect), contract, id),
             EffectRequest::External { name, .. } => {

@@ -20,6 +20,7 @@ use vault::Selection;
 
 use crate::book::Book;
 use crate::cache::GenerationCache;
+use crate::claims::Claims;
 use crate::clients::Clients;
 use crate::clock_watch::ClockWatch;
 use crate::complaints::Complaints;
@@ -90,6 +91,7 @@ pub struct Kernel {
     pub(crate) starts: Starts,
     pub(crate) schedule: Schedule,
     pub(crate) notes: Notes,
+    pub(crate) claims: Claims,
     pub(crate) files: FileBook,
     pub(crate) proposals: Proposals,
     pub(crate) consents: Consents,
@@ -129,7 +131,7 @@ impl Kernel {
         let my_id = identity.me.id();
         let keys = identity.keys.iter().enumerate();
         let keys = keys.map(|(i, key)| (key.public().clone(), i)).collect();
-        let engine = FlowEngine::new(
+        let mut engine = FlowEngine::new(
             Arc::clone(&identity.flows),
             identity.me.clone(),
             Arc::clone(&identity.network),
@@ -138,6 +140,8 @@ impl Kernel {
         );
         let others = identity.network.nodes().count().saturating_sub(1);
         let clock_watch = ClockWatch::new(now, others, options.entropy);
+        // Flows that come back from their journals set deadlines before the first event.
+        engine.set_now(now.wall);
         let selection = Selection::new(options.selection, book.last_seq());
         let first_resolution = Hash::plain(&options.entropy);
         let first_resolution = first_resolution.as_bytes().first_chunk::<8>().copied();
@@ -166,6 +170,7 @@ impl Kernel {
             starts: Starts::default(),
             schedule: Schedule::default(),
             notes: Notes::default(),
+            claims: Claims::default(),
             files: FileBook::new(options.file_rows_bytes),
             proposals: Proposals::default(),
             consents: Consents::default(),

@@ -22,6 +22,7 @@ mod admission;
 mod ahead;
 mod book;
 mod cache;
+mod claims;
 mod clients;
 mod clock_watch;
 mod complaints;

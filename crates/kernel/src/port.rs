@@ -47,11 +47,13 @@ pub enum Table {
     Consumed = 16,
     /// `transaction id 32` -> [`crate::integrity::EquivocationRow`]: a refused transaction with proof against its notary.
     Equivocations = 17,
+    /// `key 32` -> the value of the key's first claim, by any flow. Kept as long as the ledger.
+    Claims = 18,
 }
 
 impl Table {
     /// Every table, in the order of its number.
-    pub const ALL: [Table; 18] = [
+    pub const ALL: [Table; 19] = [
         Table::Meta,
         Table::Ledger,
         Table::TxIndex,
@@ -70,6 +72,7 @@ impl Table {
         Table::FileRefs,
         Table::Consumed,
         Table::Equivocations,
+        Table::Claims,
     ];
 
     /// The table's name on disk.
@@ -93,6 +96,7 @@ impl Table {
             Table::FileRefs => "file_refs",
             Table::Consumed => "consumed",
             Table::Equivocations => "equivocations",
+            Table::Claims => "claims",
         }
     }
 }
@@ -127,7 +131,8 @@ impl TableSet for Table {
             | Table::KeyOwners
             | Table::FileRefs
             | Table::Consumed
-            | Table::Equivocations => Habit::Keyed,
+            | Table::Equivocations
+            | Table::Claims => Habit::Keyed,
         }
     }
 }

@@ -216,6 +216,7 @@ impl Kernel {
         }
         self.schedule.committed(number);
         self.notes.committed(number);
+        self.claims.committed(number);
         self.files.committed(number);
         self.key_book.committed(number);
         self.release_selects(number);

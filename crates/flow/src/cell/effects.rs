@@ -17,6 +17,8 @@ pub(super) struct Slot {
     pub(super) digest: u64,
     pub(super) irrevocable: bool,
     pub(super) consumed: Vec<StateRef>,
+    /// Whether it is only the deadline of another wait.
+    pub(super) deadline: bool,
     /// What it waits for, for operators.
     pub(super) on: WaitsFor,
     pub(super) since: Timestamp,
@@ -39,7 +41,7 @@ impl Cell {
             .iter_mut()
             .find(|s| s.index == scope)
             .ok_or_else(exceeded)?;
-        if scope.effects == EFFECTS_OF_A_SCOPE_MAX {
+        if scope.effects == EFFECTS_OF_A_SCOPE_MAX - scope.deadlines {
             return Err(exceeded());
         }
         scope.effects += 1;
@@ -95,6 +97,7 @@ impl Cell {
             digest,
             irrevocable,
             consumed,
+            deadline: false,
             on,
             since,
             state,
@@ -147,10 +150,11 @@ impl Cell {
         if slot.irrevocable && matches!(result, EffectResult::Failed(_)) {
             self.unsettled = self.unsettled.saturating_sub(1);
         }
-        if slot.kind == EffectKind::Record && matches!(result, EffectResult::Done) {
-            self.unsettled = 0;
-        }
+        let recorded = slot.kind == EffectKind::Record && matches!(result, EffectResult::Done);
         slot.state = SlotState::Answered(result);
+        if recorded {
+            self.unsettled = self.records_outstanding();
+        }
         self.took_input(scope_of(effect));
         true
     }
@@ -209,11 +213,12 @@ impl Cell {
         self.outputs.extend(waiting);
     }
 
-    /// The effects that the flow waits for.
+    /// The effects that the flow waits for; a deadline is none of them.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = Waiting> + '_ {
         self.slots
             .iter()
             .filter(|slot| matches!(slot.state, SlotState::Waiting(_)))
+            .filter(|slot| !slot.deadline)
             .map(|slot| Waiting {
                 effect: slot.effect,
                 kind: slot.kind,
@@ -225,6 +230,17 @@ impl Cell {
     /// Whether an irrevocable request has been asked whose outcome is not dealt with yet.
     pub(crate) fn is_unsettled(&self) -> bool {
         self.unsettled > 0
+    }
+
+    /// Records that are not done yet. Several side by side are settled when the last one is.
+    fn records_outstanding(&self) -> u32 {
+        let waiting = |slot: &&Slot| matches!(slot.state, SlotState::Waiting(_));
+        let records = self.slots.iter().filter(waiting);
+        let count = records
+            .filter(|slot| slot.kind == EffectKind::Record)
+            .count();
+        // The outstanding effects of a flow are few.
+        u32::try_from(count).unwrap_or(u32::MAX)
     }
 
     /// The outcome of an irrevocable request has been dealt with: refused.

@@ -5,6 +5,7 @@
 //! of effects are handed out per scope (a flow and each of its sub-flows have their own), so a sub-flow that is skipped
 //! on replay leaves the numbers of all others alone.
 
+mod deadlines;
 mod effects;
 mod sessions;
 mod sub_flows;
@@ -109,6 +110,7 @@ impl Cell {
                 index: 0,
                 parent: 0,
                 effects: 0,
+                deadlines: 0,
                 took_input: false,
             }],
             asked: Digest::new(0),

@@ -16,6 +16,8 @@ pub(super) struct Scope {
     pub(super) index: u16,
     pub(super) parent: u16,
     pub(super) effects: u16,
+    /// Deadlines, numbered from the other end.
+    pub(super) deadlines: u16,
     pub(super) took_input: bool,
 }
 
@@ -67,6 +69,7 @@ impl Cell {
                 digest,
                 irrevocable: false,
                 consumed: Vec::new(),
+                deadline: false,
                 on: WaitsFor::Nothing,
                 since: self.now,
                 state: SlotState::Waiting(None),
@@ -81,6 +84,7 @@ impl Cell {
             index,
             parent: scope,
             effects: 0,
+            deadlines: 0,
             took_input: false,
         });
         Ok(SubFlowStart::Run {

@@ -248,7 +248,11 @@ impl FlowContext {
         self.wait(issued, kind)
     }
 
-    fn wait(&self, issued: Result<u32, FlowError>, kind: EffectKind) -> EffectFuture<'_> {
+    pub(super) fn wait(
+        &self,
+        issued: Result<u32, FlowError>,
+        kind: EffectKind,
+    ) -> EffectFuture<'_> {
         EffectFuture::new(&self.shared, issued, kind)
     }
 }

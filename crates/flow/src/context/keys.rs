@@ -108,7 +108,7 @@ impl FlowContext {
         }
     }
 
-    async fn ask<T: Decode>(
+    pub(super) async fn ask<T: Decode>(
         &self,
         request: EffectRequest,
         kind: EffectKind,

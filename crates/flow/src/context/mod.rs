@@ -1,5 +1,7 @@
 //! The context: everything a flow can ask of the world.
 
+mod claims;
+mod deadlines;
 mod effect_future;
 mod effects;
 mod joined;
@@ -10,6 +12,8 @@ use std::sync::Arc;
 
 use ledger::{NetworkMap, Party, PartyId};
 use primitives::{Domain, Hash, Timestamp};
+
+pub use deadlines::Deadline;
 
 use crate::error::{NO_NOTARY, UNKNOWN_PARTY};
 use crate::shared::Shared;

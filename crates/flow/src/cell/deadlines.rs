@@ -1,0 +1,64 @@
+//! Deadlines: timers that replay does not depend on.
+
+use super::effects::{Slot, SlotState};
+use super::{Cell, Output};
+use crate::context::Deadline;
+use crate::digest::Digest;
+use crate::engine::WaitsFor;
+use crate::error::LIMIT_EXCEEDED;
+use crate::options::EFFECTS_OF_A_SCOPE_MAX;
+use crate::{EffectKind, EffectRequest, FlowError};
+
+impl Cell {
+    /// Sets a timer and returns its number: one from the end of the scope's numbers, so that the numbers of all other effects are the
+    /// same with and without it.
+    pub(crate) fn issue_deadline(
+        &mut self,
+        scope: u16,
+        deadline: Deadline,
+    ) -> Result<u32, FlowError> {
+        if self.slots.len() >= self.limits.effects_outstanding_max {
+            let text = "too many effects outstanding at once";
+            return Err(FlowError::listed(&LIMIT_EXCEEDED, text));
+        }
+        let exceeded = || FlowError::listed(&LIMIT_EXCEEDED, "too many effects in one flow");
+        let scope = self.scopes.iter_mut().find(|s| s.index == scope);
+        let scope = scope.ok_or_else(exceeded)?;
+        let number = EFFECTS_OF_A_SCOPE_MAX - scope.deadlines;
+        if number <= scope.effects {
+            return Err(exceeded());
+        }
+        scope.deadlines += 1;
+        let effect = u32::from(scope.index) << 16 | u32::from(number);
+        let until = match deadline {
+            Deadline::At(until) => until,
+            Deadline::AfterMs(ms) => self.now.plus_ms(ms).unwrap_or(primitives::Timestamp::MAX),
+        };
+        let request = EffectRequest::Sleep { until };
+        let state = if self.replay.is_some() {
+            SlotState::Waiting(Some(Box::new(request)))
+        } else {
+            self.outputs.push(Output::Effect { effect, request });
+            SlotState::Waiting(None)
+        };
+        self.slots.push(Slot {
+            effect,
+            kind: EffectKind::Sleep,
+            digest: deadline_digest(),
+            irrevocable: false,
+            consumed: Vec::new(),
+            on: WaitsFor::Until(until),
+            deadline: true,
+            since: self.now,
+            state,
+        });
+        Ok(effect)
+    }
+}
+
+/// The same for every deadline: a relative one is another moment after a restart.
+fn deadline_digest() -> u64 {
+    Digest::new(EffectKind::Sleep as u64)
+        .bytes(b"deadline")
+        .value()
+}

@@ -1,0 +1,78 @@
+//! Claims: effects that happen once for each piece of evidence, however often it is presented.
+
+use primitives::{Decode, DecodeError, Decoder, Domain, Encode, Hash};
+
+use super::FlowContext;
+use crate::effect::CLAIM_BYTES_MAX;
+use crate::error::LIMIT_EXCEEDED;
+use crate::{EffectKind, EffectRequest, FlowError};
+
+/// The answer to [`EffectRequest::Claimed`].
+struct Found(Option<Vec<u8>>);
+
+impl Decode for Found {
+    fn decode(d: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        match d.array()? {
+            0 => Ok(Self(None)),
+            1 => Ok(Self(Some(d.bytes()?.to_vec()))),
+            _ => Err(d.invalid("at most one value of a claim")),
+        }
+    }
+}
+
+/// The answer to [`EffectRequest::Claim`].
+struct First(Vec<u8>);
+
+impl Decode for First {
+    fn decode(d: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        d.bytes().map(|bytes| Self(bytes.to_vec()))
+    }
+}
+
+impl FlowContext {
+    /// Claims evidence for a purpose and returns the value of its first claim: this one's, or that of an earlier flow. The claim is
+    /// durable with this step and is kept as long as the ledger, because evidence can be presented again at any time. Claim evidence
+    /// only after it has cost the presenter something that is recorded, such as a consumed state, so that claims grow no faster than
+    /// the ledger.
+    ///
+    /// # Errors
+    /// `flow.limit_exceeded`: the value is larger than [`CLAIM_BYTES_MAX`].
+    pub async fn claim<T: Encode + Decode>(
+        &self,
+        purpose: &str,
+        evidence: &Hash,
+        value: &T,
+    ) -> Result<T, FlowError> {
+        let value = value.to_bytes();
+        if value.len() > CLAIM_BYTES_MAX {
+            let text = format!(
+                "the value of a claim has {} bytes; at most {CLAIM_BYTES_MAX} are kept",
+                value.len()
+            );
+            return Err(FlowError::listed(&LIMIT_EXCEEDED, text));
+        }
+        let key = claim_key(purpose, evidence);
+        let request = EffectRequest::Claim { key, value };
+        let First(first) = self.ask(request, EffectKind::Claim).await?;
+        T::from_bytes(&first).map_err(|_| FlowError::mismatched(EffectKind::Claim))
+    }
+
+    /// Returns the value of the first claim of evidence for a purpose, if there was one.
+    pub async fn claimed<T: Decode>(
+        &self,
+        purpose: &str,
+        evidence: &Hash,
+    ) -> Result<Option<T>, FlowError> {
+        let request = EffectRequest::Claimed(claim_key(purpose, evidence));
+        let Found(first) = self.ask(request, EffectKind::Claimed).await?;
+        let decoded = first.map(|first| T::from_bytes(&first)).transpose();
+        decoded.map_err(|_| FlowError::mismatched(EffectKind::Claimed))
+    }
+}
+
+/// `Hash::of(Derive, ["claim", purpose's length as u64 BE, purpose, evidence])`.
+fn claim_key(purpose: &str, evidence: &Hash) -> Hash {
+    let length = (purpose.len() as u64).to_be_bytes();
+    let parts: [&[u8]; 4] = [b"claim", &length, purpose.as_bytes(), evidence.as_bytes()];
+    Hash::of(Domain::Derive, &parts)
+}

@@ -1,0 +1,59 @@
+//! Deadlines of waits for a counterparty.
+//!
+//! # Correctness
+//! A deadline is no part of what a flow does: it is not in the digests that replay compares, and it takes no number from the flow's
+//! other effects. The journal mentions it only if it passed. So a flow replays whether or not its code had a deadline at that place
+//! when the journal was written.
+
+use std::future::{Future, poll_fn};
+use std::task::Poll;
+
+use primitives::Timestamp;
+
+use super::FlowContext;
+use crate::error::COUNTERPARTY_SILENT;
+use crate::{EffectKind, FlowError};
+
+/// How long a flow waits for a counterparty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deadline {
+    /// Until a moment that follows from what the flow does, such as the end of a transaction's time window.
+    At(Timestamp),
+    /// So many milliseconds. After a restart of this node the counterparty has the whole time again.
+    AfterMs(u64),
+}
+
+impl FlowContext {
+    /// Waits for something that a counterparty has to do, until the deadline. `what` names it in the error.
+    ///
+    /// # Errors
+    /// `flow.counterparty_silent`: it did not come in time.
+    pub async fn within<T>(
+        &self,
+        deadline: Deadline,
+        what: &str,
+        future: impl Future<Output = Result<T, FlowError>> + Send,
+    ) -> Result<T, FlowError> {
+        let mut future = Box::pin(future);
+        // Set only if the flow has to wait, so that an answer that has already come costs no timer.
+        let mut timer = None;
+        poll_fn(move |task| {
+            if let Poll::Ready(result) = future.as_mut().poll(task) {
+                return Poll::Ready(result);
+            }
+            let timer = timer.get_or_insert_with(|| {
+                let issued = self.shared.cell().issue_deadline(self.scope, deadline);
+                Box::pin(self.wait(issued, EffectKind::Sleep))
+            });
+            match timer.as_mut().poll(task) {
+                Poll::Ready(Ok(_)) => {
+                    let text = format!("{what} did not come in time");
+                    Poll::Ready(Err(FlowError::listed(&COUNTERPARTY_SILENT, text)))
+                }
+                Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+                Poll::Pending => Poll::Pending,
+            }
+        })
+        .await
+    }
+}

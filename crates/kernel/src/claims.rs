@@ -1,0 +1,161 @@
+//! Claims: a key gets a value once, and keeps it. Flows use them so that one piece of evidence has one effect, however often it is
+//! presented, by whichever session, before and after a crash.
+//!
+//! # Invariants
+//! - The first claim of a key decides. Its row is in the batch of the step that makes it, and its answer in the journal row of the same
+//!   batch: either both are durable or neither is.
+//! - A claim is never changed or deleted: evidence can be presented for as long as the ledger is kept.
+
+use std::collections::{HashMap, VecDeque};
+
+use flow::{EffectResult, FlowId};
+use primitives::{Encoder, Hash};
+
+use crate::kernel::Kernel;
+use crate::port::{Reads, StoreFailure, Table, WriteBatch};
+
+/// The claims that the store may not show yet. Bounded by the commits in flight and by what flows claim in a round.
+#[derive(Debug, Default)]
+pub(crate) struct Claims {
+    unsaved: HashMap<Hash, (u64, Vec<u8>)>,
+    order: VecDeque<(u64, Hash)>,
+}
+
+impl Claims {
+    /// Returns the value of a key's first claim.
+    fn get(&self, key: &Hash, reads: &dyn Reads) -> Result<Option<Vec<u8>>, StoreFailure> {
+        match self.unsaved.get(key) {
+            Some((_, value)) => Ok(Some(value.clone())),
+            None => reads.get(Table::Claims, key.as_bytes()),
+        }
+    }
+
+    /// Claims a key, if it is free, with the commit of this number. Returns the value of its first claim.
+    fn claim(
+        &mut self,
+        key: Hash,
+        value: Vec<u8>,
+        commit: u64,
+        batch: &mut WriteBatch,
+        reads: &dyn Reads,
+    ) -> Result<Vec<u8>, StoreFailure> {
+        if let Some(first) = self.get(&key, reads)? {
+            return Ok(first);
+        }
+        batch.put(Table::Claims, key.as_bytes().to_vec(), value.clone());
+        self.unsaved.insert(key, (commit, value.clone()));
+        self.order.push_back((commit, key));
+        Ok(value)
+    }
+
+    /// Every commit up to this one is durable.
+    pub(crate) fn committed(&mut self, upto: u64) {
+        while let Some((_, key)) = self.order.pop_front_if(|(commit, _)| *commit <= upto) {
+            self.unsaved.remove(&key);
+        }
+    }
+}
+
+impl Kernel {
+    pub(crate) fn on_claim(
+        &mut self,
+        flow: FlowId,
+        effect: u32,
+        key: Hash,
+        value: Vec<u8>,
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
+        let commit = self.commits.next();
+        let batch = &mut self.round.batch;
+        let first = self.claims.claim(key, value, commit, batch, reads)?;
+        let mut e = Encoder::new();
+        e.bytes(&first);
+        self.complete(flow, effect, EffectResult::Response(e.into_bytes()));
+        Ok(())
+    }
+
+    pub(crate) fn on_claimed(
+        &mut self,
+        flow: FlowId,
+        effect: u32,
+        key: &Hash,
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
+        let first = self.claims.get(key, reads)?;
+        let mut e = Encoder::new();
+        e.array(usize::from(first.is_some()));
+        first.iter().for_each(|first| e.bytes(first));
+        self.complete(flow, effect, EffectResult::Response(e.into_bytes()));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::port::Row;
+
+    /// A store of the rows saved so far.
+    #[derive(Default)]
+    struct Saved(RefCell<BTreeMap<Vec<u8>, Vec<u8>>>);
+
+    impl Saved {
+        fn save(&self, batch: WriteBatch) {
+            for write in batch.writes {
+                assert_eq!(write.table, Table::Claims);
+                let value = write.value.expect("claims are not deleted");
+                let before = self.0.borrow_mut().insert(write.key, value);
+                assert_eq!(before, None, "a claim was written twice");
+            }
+        }
+    }
+
+    impl Reads for Saved {
+        fn get(&self, _: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StoreFailure> {
+            Ok(self.0.borrow().get(key).cloned())
+        }
+
+        fn scan(
+            &self,
+            _: Table,
+            _: &[u8],
+            _: Option<&[u8]>,
+            _: usize,
+        ) -> Result<Vec<Row>, StoreFailure> {
+            Ok(Vec::new())
+        }
+
+        fn last(&self, _: Table) -> Result<Option<Row>, StoreFailure> {
+            Ok(None)
+        }
+    }
+
+    #[test]
+    fn the_first_claim_of_a_key_decides() {
+        let (mut claims, saved) = (Claims::default(), Saved::default());
+        let keys = [Hash::plain(b"one"), Hash::plain(b"two")];
+        // Each line: the key, the value claimed, the commit, the value that holds.
+        let table: &[(usize, &[u8], u64, &[u8])] = &[
+            (0, b"a", 1, b"a"),
+            (0, b"b", 1, b"a"),
+            (1, b"b", 1, b"b"),
+            (0, b"c", 2, b"a"),
+        ];
+        for (key, value, commit, holds) in table {
+            let mut batch = WriteBatch::default();
+            let claimed = claims.claim(keys[*key], value.to_vec(), *commit, &mut batch, &saved);
+            assert_eq!(claimed.as_deref(), Ok(*holds));
+            saved.save(batch);
+        }
+        claims.committed(1);
+        assert!(claims.unsaved.is_empty() && claims.order.is_empty());
+        let mut batch = WriteBatch::default();
+        let late = claims.claim(keys[1], b"z".to_vec(), 3, &mut batch, &saved);
+        assert_eq!((late.as_deref(), batch.is_empty()), (Ok(&b"b"[..]), true));
+        let unknown = claims.get(&Hash::ZERO, &saved);
+        assert_eq!(unknown, Ok(None));
+    }
+}
