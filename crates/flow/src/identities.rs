@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::UNKNOWN_PARTY;
-use crate::library::request_key;
-use crate::{Flow, FlowContext, FlowError, FlowRegistry, Responder, Session};
+use crate::library::{ANSWER_MS_MAX, request_key};
+use crate::{Deadline, Flow, FlowContext, FlowError, FlowRegistry, Responder, Session};
 
 /// Registers the flow and its responder.
 pub fn register_flows(registry: &mut FlowRegistry) {
@@ -47,7 +47,9 @@ impl Flow for ProveKey {
         let proof = ctx.prove_key(&args.key, &party).await?;
         let session = ctx.open_session(&party)?;
         // The other side says which key it has learnt, so that this one fails where the proof was refused.
-        session.send_and_receive(&proof).await
+        let wait = Deadline::AfterMs(ANSWER_MS_MAX);
+        let learnt = session.send_and_receive(&proof);
+        ctx.within(wait, "the answer to a proof", learnt).await
     }
 }
 

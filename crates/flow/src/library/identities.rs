@@ -3,7 +3,8 @@
 use ledger::OwnershipProof;
 use primitives::PublicKey;
 
-use crate::{FlowContext, FlowError, Session};
+use super::windows::ANSWER_MS_MAX;
+use crate::{Deadline, FlowContext, FlowError, Session};
 
 /// The fresh keys of two parties in one conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,10 +31,11 @@ pub async fn swap_identities(
 /// Receives a fresh key that the other side makes and proves with [`offer_key`].
 ///
 /// # Errors
-/// Codes `key.*`: what the other side brings proves nothing.
+/// Codes `key.*`: what the other side brings proves nothing. `flow.counterparty_silent`: it brings nothing.
 pub async fn request_key(ctx: &FlowContext, session: &Session) -> Result<PublicKey, FlowError> {
     ctx.progress("receiving a fresh key");
-    let proof: OwnershipProof = session.receive().await?;
+    let wait = Deadline::AfterMs(ANSWER_MS_MAX);
+    let proof: OwnershipProof = ctx.within(wait, "a fresh key", session.receive()).await?;
     ctx.learn_key(&session.peer(), proof).await
 }
 

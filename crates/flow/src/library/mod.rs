@@ -10,6 +10,7 @@ mod identities;
 mod references;
 mod signatures;
 mod turns;
+mod windows;
 
 pub use build::build_and_sign;
 pub use finality::{finality, notarise, receive_finality};
@@ -19,3 +20,7 @@ pub use signatures::{
     Asked, collect_signatures, receive_proposal, sign_proposal, sign_transaction, verify_proposal,
 };
 pub use turns::{Turns, collect_signatures_by, finality_by, receive_final};
+pub use windows::{
+    ANSWER_MS_MAX, NOTARY_ALLOWANCE_MS, PROPOSAL_MS_MAX, until_void, window_for_answers,
+    window_of_ms,
+};

@@ -1,17 +1,23 @@
 //! Collecting signatures from all parties in parallel, and giving one.
 
 use std::collections::BTreeSet;
+use std::future::Future;
 use std::iter::repeat;
 
 use ledger::limits::SIGNATURES_MAX;
 use ledger::{Command, SignedTransaction, TransactionSignature, TxId};
 use primitives::{Decode, DecodeError, Decoder, Encode, Encoder, PublicKey, SignatureContext};
 
+use super::windows::{PROPOSAL_MS_MAX, until_void};
 use crate::error::{PROPOSAL_REFUSED, SIGNATURE_MISSING, UNEXPECTED_SIGNER};
-use crate::{Fetching, FlowContext, FlowError, Session};
+use crate::{Deadline, Fetching, FlowContext, FlowError, Session};
 
 /// Sends the transaction on every session and collects their signatures, all in parallel. The result has the signatures
 /// of all required signers; the notary's comes with [`finality`](super::finality).
+///
+/// # Errors
+/// `flow.counterparty_silent`: the transaction's time window has ended before all had answered. Without a window the flow waits as
+/// long as it takes, because whoever has the signatures can have the transaction notarised at any time.
 pub async fn collect_signatures(
     ctx: &FlowContext,
     transaction: SignedTransaction,
@@ -19,8 +25,23 @@ pub async fn collect_signatures(
 ) -> Result<SignedTransaction, FlowError> {
     ctx.progress("collecting signatures");
     ctx.send_all(sessions, &transaction).await?;
-    let collected: Vec<Given> = ctx.receive_all(sessions).await?;
+    let collected = answers(ctx, &transaction, ctx.receive_all(sessions)).await?;
     take_signatures(ctx, transaction, sessions, collected).await
+}
+
+/// Waits for the parties' answers to a proposed transaction until that is void.
+pub(super) async fn answers<T>(
+    ctx: &FlowContext,
+    transaction: &SignedTransaction,
+    answers: impl Future<Output = Result<T, FlowError>> + Send,
+) -> Result<T, FlowError> {
+    match until_void(transaction.wire()) {
+        Some(deadline) => {
+            let what = format!("a signature of transaction {}", transaction.id());
+            ctx.within(deadline, &what, answers).await
+        }
+        None => answers.await,
+    }
 }
 
 /// Takes what the parties gave, session by session: signatures of those keys that have to sign, once each, and in the end all.
@@ -120,13 +141,19 @@ pub async fn sign_transaction(
 
 /// Receives a proposed transaction, resolves it from the proposer and verifies it. Signatures may be missing, the notary's
 /// too. For checks that need effects of their own, before [`sign_proposal`].
+///
+/// # Errors
+/// `flow.counterparty_silent`: the proposer does not send it, or does not show its back chain, within [`PROPOSAL_MS_MAX`] each.
 pub async fn receive_proposal(
     ctx: &FlowContext,
     session: &Session,
 ) -> Result<SignedTransaction, FlowError> {
     ctx.progress("receiving a proposal");
-    let transaction: SignedTransaction = session.receive().await?;
-    verify_proposal(ctx, session, &transaction, Fetching::InBulk).await?;
+    let wait = Deadline::AfterMs(PROPOSAL_MS_MAX);
+    let transaction: SignedTransaction = ctx.within(wait, "a proposal", session.receive()).await?;
+    let verified = verify_proposal(ctx, session, &transaction, Fetching::InBulk);
+    ctx.within(wait, "the back chain of a proposal", verified)
+        .await?;
     Ok(transaction)
 }
 

@@ -1,14 +1,18 @@
 //! Speaking with several parties: with all at once, or with one after the other for comparison with systems that do so.
 
-use ledger::{PartyId, SignedTransaction, TxId};
+use ledger::{PartyId, SignedTransaction, TxId, WireTransaction};
 use primitives::{Encode, PublicKey};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::signatures::{Given, take_signatures};
+use super::signatures::{Given, answers, take_signatures};
+use super::windows::until_void;
 use super::{finality, notarise, receive_finality};
 use crate::error::{MESSAGE_MALFORMED, SESSION_ENDED};
-use crate::{FlowContext, FlowError, Session};
+use crate::{Deadline, FlowContext, FlowError, Session};
+
+/// How long one party may keep the others waiting for a transaction that is final already, in milliseconds.
+const TURN_MS_MAX: u64 = 30_000;
 
 /// In which order the parties of a flow are spoken with. Encoded as `[0]` or `[1]`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -39,12 +43,13 @@ pub async fn collect_signatures_by<M: Encode>(
     let collected: Vec<Given> = match turns {
         Turns::Parallel => {
             ctx.send_all(sessions, message).await?;
-            ctx.receive_all(sessions).await?
+            answers(ctx, &transaction, ctx.receive_all(sessions)).await?
         }
         Turns::Sequential => {
             let mut collected = Vec::with_capacity(sessions.len());
             for session in sessions {
-                collected.push(session.send_and_receive(message).await?);
+                session.send(message).await?;
+                collected.push(answers(ctx, &transaction, session.receive()).await?);
             }
             collected
         }
@@ -78,7 +83,9 @@ pub async fn finality_by(
     ctx.progress("distributing");
     for session in sessions {
         if session.send(&transaction).await.is_ok() {
-            let _: Result<TxId, FlowError> = session.receive().await;
+            let wait = Deadline::AfterMs(TURN_MS_MAX);
+            let answer = ctx.within(wait, "an acknowledgement", session.receive());
+            let _: Result<TxId, FlowError> = answer.await;
         }
     }
     ctx.progress("recording");
@@ -92,15 +99,29 @@ pub async fn finality_by(
 ///
 /// # Errors
 /// The other side's, if it failed instead: then the transaction will not become final through it.
+/// `flow.counterparty_silent`: the transaction's time window has ended, and it is not here.
 pub async fn receive_final(
     ctx: &FlowContext,
     session: &Session,
-    id: &TxId,
+    proposal: &WireTransaction,
 ) -> Result<(), FlowError> {
+    let id = &proposal.id();
     ctx.progress("waiting for the final transaction");
-    match session.receive::<SignedTransaction>().await {
+    let deadline = until_void(proposal);
+    let received = match deadline {
+        Some(deadline) => {
+            let what = format!("the final transaction {id}");
+            ctx.within(deadline, &what, session.receive()).await
+        }
+        None => session.receive::<SignedTransaction>().await,
+    };
+    match received {
         Ok(transaction) if transaction.id() == *id => {
-            ctx.verify(&transaction, Some(session.peer()), &[]).await?;
+            let verified = ctx.verify(&transaction, Some(session.peer()), &[]);
+            match deadline {
+                Some(deadline) => ctx.within(deadline, "its back chain", verified).await?,
+                None => verified.await?,
+            }
             ctx.record(transaction, Vec::new()).await?;
             session.send(id).await
         }
@@ -110,7 +131,13 @@ pub async fn receive_final(
         }
         // The other side is done: its node delivers the transaction, or has.
         Err(error) if error.code == SESSION_ENDED.code => {
-            receive_finality(ctx, id).await.map(|_| ())
+            let finality = receive_finality(ctx, id);
+            let what = format!("the final transaction {id}");
+            match deadline {
+                Some(deadline) => ctx.within(deadline, &what, finality).await?,
+                None => finality.await?,
+            };
+            Ok(())
         }
         Err(error) => Err(error),
     }

@@ -6,7 +6,7 @@ use primitives::{Decode, DecodeError, Decoder, Encode, Encoder};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Moved, move_states, respond};
+use super::{CONVERSATION, Moved, move_states, respond};
 use crate::error::{NOT_A_NOTARY, UNKNOWN_PARTY};
 use crate::{Flow, FlowContext, FlowError, Responder, Session};
 
@@ -43,7 +43,7 @@ pub struct ChangeNotary;
 
 impl Flow for ChangeNotary {
     const NAME: &'static str = "ledger.change_notary";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
     type Args = ChangeNotaryArgs;
     type Output = Moved;
     const STEPS: &'static [&'static str] = &[
@@ -76,7 +76,7 @@ pub struct ChangeNotaryResponder;
 
 impl Responder for ChangeNotaryResponder {
     const NAME: &'static str = ChangeNotary::NAME;
-    const VERSION: u32 = 1;
+    const VERSION: u32 = CONVERSATION;
 
     async fn run(ctx: FlowContext, session: Session) -> Result<(), FlowError> {
         respond(&ctx, &session, |transition| {

@@ -11,18 +11,24 @@ use std::collections::{BTreeSet, VecDeque};
 
 use ledger::limits::INPUTS_AND_REFERENCES_MAX;
 use ledger::{
-    PartyId, SignedTransaction, StateRef, Transition, TransitionGoal, TransitionPlan, TxId,
+    PartyId, SignedTransaction, StateRef, TimeWindow, Transition, TransitionGoal, TransitionPlan,
+    TxId,
 };
 use primitives::{Decode, DecodeError, Decoder, Encode, Encoder, PublicKey, SignatureContext};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{NO_STATES, PROPOSAL_REFUSED, UNKNOWN_PARTY};
-use crate::library::{Asked, collect_signatures, finality, receive_proposal, sign_proposal};
+use crate::library::{
+    Asked, collect_signatures, finality, receive_proposal, sign_proposal, window_for_answers,
+};
 use crate::{FlowContext, FlowError, FlowRegistry, Session};
 
 pub use change_notary::{ChangeNotary, ChangeNotaryArgs, ChangeNotaryResponder};
 pub use upgrade::{Upgrade, UpgradeArgs, UpgradeResponder};
+
+/// The version of what the two sides say to each other. The flows have changed since, their messages have not.
+const CONVERSATION: u32 = 1;
 
 /// Registers these flows and their responders.
 pub fn register_flows(registry: &mut FlowRegistry) {
@@ -72,10 +78,11 @@ async fn move_states(
     let plan = ctx.plan_transition(states.clone(), goal).await?;
     let others = parties(ctx, &plan.signers).await?;
     let receivers = parties(ctx, &plan.concerned).await?;
-    let signed = sign(ctx, &plan, &inputs).await?;
+    let window = (!others.is_empty()).then(|| window_for_answers(ctx));
+    let signed = sign(ctx, &plan, &inputs, window).await?;
     let sessions: Vec<Session> = others
         .iter()
-        .map(|party| ctx.open_session(party))
+        .map(|party| ctx.open_session_offering(party, &[CONVERSATION]))
         .collect::<Result<_, _>>()?;
     let signed = match sessions.is_empty() {
         true => signed,
@@ -147,13 +154,18 @@ async fn parties(ctx: &FlowContext, keys: &[PublicKey]) -> Result<BTreeSet<Party
     Ok(parties)
 }
 
-/// The transaction of a plan, with the signatures of all keys of this node that have to sign.
+/// The transaction of a plan, with the signatures of all keys of this node that have to sign. It has a window if others sign it:
+/// the states are locked for no longer.
 async fn sign(
     ctx: &FlowContext,
     plan: &TransitionPlan,
     inputs: &[ledger::StateAndRef],
+    window: Option<TimeWindow>,
 ) -> Result<SignedTransaction, FlowError> {
-    let builder = plan.builder(inputs);
+    let mut builder = plan.builder(inputs);
+    if let Some(window) = window {
+        builder = builder.time_window(window);
+    }
     let parameters = ctx.network().parameters_hash();
     let wire = builder.parameters(parameters).build(ctx.random32()?)?;
     let mut signed = SignedTransaction::new(wire, []);

@@ -6,7 +6,7 @@ use primitives::{Decode, DecodeError, Decoder, Encode, Encoder, Hash};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Moved, move_states, respond};
+use super::{CONVERSATION, Moved, move_states, respond};
 use crate::{Flow, FlowContext, FlowError, Responder, Session};
 
 /// Arguments of `ledger.upgrade`. Encoded as an array of the fields in their order.
@@ -43,7 +43,7 @@ pub struct Upgrade;
 
 impl Flow for Upgrade {
     const NAME: &'static str = "ledger.upgrade";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
     type Args = UpgradeArgs;
     type Output = Moved;
     const STEPS: &'static [&'static str] = &[
@@ -66,7 +66,7 @@ pub struct UpgradeResponder;
 
 impl Responder for UpgradeResponder {
     const NAME: &'static str = Upgrade::NAME;
-    const VERSION: u32 = 1;
+    const VERSION: u32 = CONVERSATION;
 
     async fn run(ctx: FlowContext, session: Session) -> Result<(), FlowError> {
         respond(&ctx, &session, |transition| {
