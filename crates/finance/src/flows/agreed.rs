@@ -2,7 +2,7 @@
 //! side hears of the end.
 
 use flow::library::{Asked, receive_finality};
-use flow::{FlowContext, FlowError, Session};
+use flow::{Deadline, FlowContext, FlowError, Session};
 use ledger::{
     ContractName, LegalName, Party, PartyId, SignedTransaction, StateAndRef, StateRef, TxId,
 };
@@ -125,14 +125,22 @@ pub(crate) async fn tell_final(
 }
 
 /// The other side of [`tell_final`]: if the initiator fails, its error, and otherwise the transaction once it is here.
+///
+/// # Errors
+/// `flow.counterparty_silent`: the transaction is not here by the deadline.
 pub(crate) async fn await_final(
     ctx: &FlowContext,
     session: &Session,
     id: &TxId,
+    deadline: Deadline,
 ) -> Result<(), FlowError> {
     ctx.progress("waiting for the initiator");
-    let _: TxId = session.receive().await?;
-    receive_finality(ctx, id).await?;
+    let what = format!("the final transaction {id}");
+    let told = async {
+        let _: TxId = session.receive().await?;
+        receive_finality(ctx, id).await
+    };
+    ctx.within(deadline, &what, told).await?;
     Ok(())
 }
 

@@ -3,33 +3,37 @@
 //! ```text
 //!  holder                                      issuer
 //!    │ select, build and sign the exit            │
-//!    │── terms, exit ────────────────────────────►│ verify, check that it is its own token, sign
+//!    │── terms, exit, proofs of its fresh keys ──►│ verify; its own token, all of it the caller's; sign
 //!    │                                            │ build, sign and verify the issue: nothing of it can fail later
-//!    │                                            │ have the exit notarised, record it, record the issue
+//!    │                                            │ have the exit notarised, claim it, record it and the issue
 //!    │◄─ both by delivery; their ids ─────────────│
 //! ```
+//! The issuer's side is in `reissue_responder`.
+//!
 //! # Correctness
-//! The issuer's signature on the exit also speaks for cash that the issuer owns itself, so it exits none of that for anybody.
-//! The issuer alone makes both final, the issue only after the exit: nobody ever has both amounts. Between the two stands
-//! nothing but the issuer's own journal, which finishes after a crash; and the exit that the holder receives bears the issuer's
-//! signature, which proves what it owes. A holder who gives up before loses nothing: its coins are consumed or they are not.
+//! A holder that gives up loses nothing: its coins are consumed or they are not. The exit has a time window, so that the coins are
+//! locked for a bounded time if the issuer is silent.
 
-use flow::library::{build_and_sign, finality, offer_key, receive_proposal, request_key};
-use flow::{Flow, FlowContext, FlowError, Responder, Session};
+use flow::library::{build_and_sign, offer_key, until_void, window_of_ms};
+use flow::{Flow, FlowContext, FlowError};
+use ledger::limits::INPUTS_AND_REFERENCES_MAX;
 use ledger::{
-    LegalName, Party, PartyId, SelectionRequest, SignedTransaction, StateAndRef, TransactionState,
-    TxId,
+    LegalName, OwnershipProof, Party, SelectionRequest, SignedTransaction, StateAndRef,
+    TransactionState, TxId,
 };
-use primitives::{Decode, PublicKey};
+use primitives::{Decode, DecodeError, Decoder, Encode, Encoder, PublicKey};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::anonymous::change_key;
-use super::arguments::{SELECTION_DEADLINE_MS, notary, party, signatures};
+use super::arguments::{SELECTION_DEADLINE_MS, notary, party};
+use super::reissue_responder::exchange;
 use crate::{
-    CashCommand, CashError, CashState, Currency, IssuedToken, Portion, Reference, cash_builder,
-    cash_name,
+    CashError, CashState, Currency, IssuedToken, Portion, Reference, cash_builder, cash_name,
 };
+
+/// How long the exit can be notarised, in milliseconds: the issuer resolves the past of the cash first, which may be a long one.
+const WINDOW_MS: u64 = 900_000;
 
 /// Arguments of `cash.reissue`. Encoded as an array of the fields in their order, absent ones null.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -83,13 +87,13 @@ primitives::record!(Reissued { exit, issue });
 
 /// What the holder wants of the issuer. Encoded as `[currency, reference, quantity, states, fresh]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Terms {
-    currency: Currency,
-    reference: Reference,
-    quantity: u64,
-    states: u32,
+pub(super) struct Terms {
+    pub(super) currency: Currency,
+    pub(super) reference: Reference,
+    pub(super) quantity: u64,
+    pub(super) states: u32,
     /// Whether the holder offers a fresh key for the new cash next.
-    fresh: bool,
+    pub(super) fresh: bool,
 }
 
 primitives::record!(Terms {
@@ -101,12 +105,27 @@ primitives::record!(Terms {
 });
 
 impl Terms {
-    fn token(&self, issuer: &Party) -> IssuedToken {
+    pub(super) fn token(&self, issuer: &Party) -> IssuedToken {
         IssuedToken {
             issuer: issuer.clone(),
             reference: self.reference.clone(),
             currency: self.currency,
         }
+    }
+}
+
+/// Proofs that the fresh keys which own the exited cash are the holder's. Encoded as a list.
+pub(super) struct Proofs(pub(super) Vec<OwnershipProof>);
+
+impl Encode for Proofs {
+    fn encode(&self, e: &mut Encoder) {
+        self.0.encode(e);
+    }
+}
+
+impl Decode for Proofs {
+    fn decode(d: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        d.vec_of(INPUTS_AND_REFERENCES_MAX).map(Self)
     }
 }
 
@@ -116,7 +135,8 @@ pub struct ReissueCash;
 
 impl Flow for ReissueCash {
     const NAME: &'static str = "cash.reissue";
-    const VERSION: u32 = 1;
+    /// Version 1 sent no proofs of ownership, and exchanged an exit as often as it was presented.
+    const VERSION: u32 = 2;
     type Args = ReissueArgs;
     type Output = Reissued;
     const STEPS: &'static [&'static str] = &[
@@ -159,13 +179,34 @@ impl Flow for ReissueCash {
         let spending = cash_builder::exit(notary, &inputs, terms.quantity, &change_to)?;
         let mut signers = spending.owners;
         signers.retain(|key| *key != issuer.key || issuer.id() == ctx.my_id());
-        let exit = build_and_sign(&ctx, spending.builder, &signers).await?;
         if issuer.id() == ctx.my_id() {
+            let exit = build_and_sign(&ctx, spending.builder, &signers).await?;
             let owner = change_key(&ctx, args.anonymous).await?;
             return exchange(&ctx, &terms, exit, owner, None).await;
         }
-        ask(&ctx, &terms, &issuer, exit).await
+        let builder = spending.builder.time_window(window_of_ms(&ctx, WINDOW_MS));
+        let exit = build_and_sign(&ctx, builder, &signers).await?;
+        let proofs = prove_owners(&ctx, &issuer, &inputs).await?;
+        ask(&ctx, &terms, &issuer, exit, &proofs).await
     }
+}
+
+/// Proofs to the issuer of all fresh keys that own the inputs.
+async fn prove_owners(
+    ctx: &FlowContext,
+    issuer: &Party,
+    inputs: &[StateAndRef],
+) -> Result<Proofs, FlowError> {
+    let mut proved: Vec<PublicKey> = vec![ctx.me().key.clone()];
+    let mut proofs = Vec::new();
+    for input in inputs {
+        let cash = CashState::from_bytes(&input.state.data).map_err(CashError::State)?;
+        if !proved.contains(&cash.owner) {
+            proofs.push(ctx.prove_key(&cash.owner, &issuer.id()).await?);
+            proved.push(cash.owner);
+        }
+    }
+    Ok(Proofs(proofs))
 }
 
 /// The holder's side from the signed exit on.
@@ -174,6 +215,7 @@ async fn ask(
     terms: &Terms,
     issuer: &Party,
     exit: SignedTransaction,
+    proofs: &Proofs,
 ) -> Result<Reissued, FlowError> {
     ctx.progress("asking the issuer");
     let session = ctx.open_session(&issuer.id())?;
@@ -183,13 +225,21 @@ async fn ask(
         false => ctx.me().key.clone(),
     };
     session.send(&exit).await?;
-    let reissued: Reissued = session.receive().await?;
-    if reissued.exit != exit.id() {
-        return Err(CashError::NotReissued("it names another exit").into());
-    }
-    ctx.progress("waiting for the issuer's transactions");
-    ctx.await_transaction(&reissued.exit).await?;
-    let issue = ctx.await_transaction(&reissued.issue).await?;
+    session.send(proofs).await?;
+    let exchanged = async {
+        let reissued: Reissued = session.receive().await?;
+        if reissued.exit != exit.id() {
+            return Err(CashError::NotReissued("it names another exit").into());
+        }
+        ctx.progress("waiting for the issuer's transactions");
+        ctx.await_transaction(&reissued.exit).await?;
+        let issue = ctx.await_transaction(&reissued.issue).await?;
+        Ok((reissued, issue))
+    };
+    // The issuer may have the exit notarised until the window has ended.
+    let void = until_void(exit.wire()).ok_or(CashError::NotAReissue("it has no end"))?;
+    let what = format!("the exchange of exit {}", exit.id());
+    let (reissued, issue) = ctx.within(void, &what, exchanged).await?;
     let token = terms.token(issuer);
     check_issue(&issue, &exit, &token, terms.quantity, &owner)?;
     Ok(reissued)
@@ -228,100 +278,7 @@ fn check_issue(
     }
 }
 
-/// The issuer's side.
-#[derive(Debug)]
-pub struct ReissueCashResponder;
-
-impl Responder for ReissueCashResponder {
-    const NAME: &'static str = ReissueCash::NAME;
-    const VERSION: u32 = 1;
-
-    async fn run(ctx: FlowContext, session: Session) -> Result<(), FlowError> {
-        let terms: Terms = session.receive().await?;
-        let owner = match terms.fresh {
-            true => request_key(&ctx, &session).await?,
-            false => ctx.party(&session.peer())?.key.clone(),
-        };
-        let mut exit = receive_proposal(&ctx, &session).await?;
-        check_exit(&exit, &terms, ctx.me())?;
-        // Verification has recorded all that it consumes.
-        let consumed = ctx.states(exit.wire().inputs().to_vec()).await?;
-        check_owners(&consumed, ctx.me())?;
-        ctx.progress("signing");
-        // As the issuer, and with no other key.
-        let key = std::slice::from_ref(&ctx.me().key);
-        for signature in signatures(&ctx, &exit.id(), key).await? {
-            exit.add(signature);
-        }
-        let holder = Some(session.peer());
-        let reissued = exchange(&ctx, &terms, exit, owner, holder).await?;
-        session.send(&reissued).await
-    }
-}
-
-/// That a verified proposal exits what it should, and does nothing else: the contract has seen to it that what is consumed
-/// is exited or goes on to somebody.
-fn check_exit(exit: &SignedTransaction, terms: &Terms, me: &Party) -> Result<(), CashError> {
-    let wire = exit.wire();
-    let [command] = wire.commands() else {
-        return Err(CashError::NotAReissue("it has other commands"));
-    };
-    let expected = CashCommand::Exit {
-        token: terms.token(me).id(),
-        quantity: terms.quantity,
-    };
-    if command.contract != *cash_name()
-        || CashCommand::from_bytes(&command.value).ok() != Some(expected)
-    {
-        return Err(CashError::NotAReissue(
-            "it exits other cash than this node's, or another amount",
-        ));
-    }
-    if wire.inputs().is_empty() || !wire.references().is_empty() {
-        return Err(CashError::NotAReissue(
-            "it consumes nothing, or reads states",
-        ));
-    }
-    Ok(())
-}
-
-/// That none of the cash that a proposal consumes is this node's own: its signature, given as the issuer, would spend that too.
-fn check_owners(consumed: &[StateAndRef], me: &Party) -> Result<(), CashError> {
-    for state in consumed {
-        let cash = CashState::from_bytes(&state.state.data).map_err(CashError::State)?;
-        if cash.owner == me.key {
-            return Err(CashError::NotAReissue("it exits cash of this node"));
-        }
-    }
-    Ok(())
-}
-
-/// Makes the signed exit final and issues the same amount to its holder (this node, if nobody else).
-async fn exchange(
-    ctx: &FlowContext,
-    terms: &Terms,
-    exit: SignedTransaction,
-    owner: PublicKey,
-    holder: Option<PartyId>,
-) -> Result<Reissued, FlowError> {
-    let notary = exit.wire().notary().cloned();
-    let notary = notary.ok_or(CashError::NotAReissue("it has no notary"))?;
-    let portions = [portion(terms, &owner)];
-    let builder = cash_builder::issue(notary, &terms.token(ctx.me()), &portions)?;
-    let issue = build_and_sign(ctx, builder, &[ctx.me().key.clone()]).await?;
-    // All that could refuse the issue does so before the exit is final.
-    ctx.verify(&issue, None, &[]).await?;
-    let receivers: Vec<PartyId> = holder.into_iter().collect();
-    let exit = finality(ctx, exit, &receivers).await?.id();
-    ctx.progress("issuing");
-    ctx.record(issue.clone(), receivers).await?;
-    Ok(Reissued {
-        exit,
-        issue: issue.id(),
-    })
-}
-
-fn portion(terms: &Terms, owner: &PublicKey) -> Portion {
+pub(super) fn portion(terms: &Terms, owner: &PublicKey) -> Portion {
     Portion {
         owner: owner.clone(),
         quantity: terms.quantity,

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use flow::library::{
-    Asked, build_and_sign, collect_signatures, finality, receive_proposal, sign_proposal,
+    ANSWER_MS_MAX, Asked, NOTARY_ALLOWANCE_MS, build_and_sign, collect_signatures, finality,
+    receive_proposal, sign_proposal, window_for_answers,
 };
-use flow::{Flow, FlowContext, FlowError, Responder, Session};
+use flow::{Deadline, Flow, FlowContext, FlowError, Responder, Session};
 use ledger::{LegalName, PartyId, SignedTransaction, StateRef, TransactionBuilder, TxId};
 use primitives::{Decode, DecodeError, Decoder, Encode, Encoder, PublicKey};
 use schemars::JsonSchema;
@@ -104,7 +105,7 @@ pub struct NetObligations;
 
 impl Flow for NetObligations {
     const NAME: &'static str = "obligation.net";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
     type Args = NetObligationsArgs;
     type Output = NetResult;
     const STEPS: &'static [&'static str] = &[
@@ -127,7 +128,8 @@ impl Flow for NetObligations {
         if !netting.keys.contains(&me) {
             return Err(ObligationError::NotTheParty("obligor or obligee").into());
         }
-        let proposal = build_and_sign(&ctx, netting.builder, &[me]).await?;
+        let builder = netting.builder.time_window(window_for_answers(&ctx));
+        let proposal = build_and_sign(&ctx, builder, &[me]).await?;
         let concerned = parties(&ctx, &netting.keys).await?;
         let mut sessions = Vec::with_capacity(concerned.len());
         for party in concerned.iter().filter(|party| **party != ctx.my_id()) {
@@ -153,9 +155,17 @@ impl Flow for NetObligations {
 
 /// Opens a session with a party that is asked for nothing but its signature.
 async fn invite(ctx: &FlowContext, party: &PartyId) -> Result<Session, FlowError> {
-    let session = ctx.open_session(party)?;
-    let _: Shared = session.send_and_receive(&Wanted(Vec::new())).await?;
+    let session = ctx.open_session_offering(party, &[NetsObligations::VERSION])?;
+    let _: Shared = ask(ctx, &session, &Wanted(Vec::new())).await?;
     Ok(session)
+}
+
+/// Asks a party for the transactions of obligations. No signature has left this node yet, so what it has locked may be freed.
+async fn ask(ctx: &FlowContext, session: &Session, wanted: &Wanted) -> Result<Shared, FlowError> {
+    let wait = Deadline::AfterMs(ANSWER_MS_MAX);
+    let shared = session.send_and_receive(wanted);
+    ctx.within(wait, "the transactions of obligations", shared)
+        .await
 }
 
 /// Records the transactions of obligations that do not concern this node, as the parties named have them.
@@ -178,8 +188,8 @@ async fn fetch(ctx: &FlowContext, args: &NetObligationsArgs) -> Result<Vec<Sessi
             continue;
         }
         ctx.progress("asking for obligations");
-        let session = ctx.open_session(&party)?;
-        let Shared(transactions) = session.send_and_receive(&wanted).await?;
+        let session = ctx.open_session_offering(&party, &[NetsObligations::VERSION])?;
+        let Shared(transactions) = ask(ctx, &session, &wanted).await?;
         for transaction in transactions {
             let id = transaction.id();
             if !missing.iter().any(|state| state.tx == id) {
@@ -329,7 +339,9 @@ impl Responder for NetsObligations {
             return Err(ObligationError::Proposal.into());
         }
         let id = sign_proposal(&ctx, &session, &proposal, &asked).await?;
-        await_final(&ctx, &session, &id).await
+        // This node has locked nothing: its own patience is the bound, whatever window the initiator has set.
+        let wait = Deadline::AfterMs(ANSWER_MS_MAX + NOTARY_ALLOWANCE_MS);
+        await_final(&ctx, &session, &id, wait).await
     }
 }
 

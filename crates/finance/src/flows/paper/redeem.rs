@@ -1,8 +1,11 @@
 //! `paper.redeem`: the issuer pays the face value of a mature paper; its holder gives it up.
 
-use flow::library::{build_and_sign, collect_signatures, finality, sign_transaction};
-use flow::{Flow, FlowContext, FlowError, Responder, Session};
-use ledger::{SelectionRequest, StateRef, TransactionBuilder};
+use flow::library::{
+    ANSWER_MS_MAX, NOTARY_ALLOWANCE_MS, build_and_sign, collect_signatures, finality,
+    sign_transaction, window_for_answers,
+};
+use flow::{Deadline, Flow, FlowContext, FlowError, Responder, Session};
+use ledger::{SelectionRequest, StateRef, TimeWindow, TransactionBuilder};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -33,7 +36,7 @@ pub struct RedeemPaper;
 
 impl Flow for RedeemPaper {
     const NAME: &'static str = "paper.redeem";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
     type Args = RedeemPaperArgs;
     type Output = CashResult;
     const STEPS: &'static [&'static str] = &[
@@ -87,13 +90,18 @@ impl Flow for RedeemPaper {
         if !own {
             redemption.owners.retain(|key| *key != paper.owner);
         }
-        let mut signed = build_and_sign(&ctx, redemption.builder, &redemption.owners).await?;
+        let mut builder = redemption.builder;
+        if !own {
+            let end = window_for_answers(&ctx).end();
+            builder = builder.time_window(TimeWindow::new(Some(paper.maturity), end)?);
+        }
+        let mut signed = build_and_sign(&ctx, builder, &redemption.owners).await?;
         let transaction = signed.id();
         if own {
             finality(&ctx, signed, &[]).await?;
             return Ok(CashResult { transaction });
         }
-        let sessions = [ctx.open_session(&holder)?];
+        let sessions = [ctx.open_session_offering(&holder, &[HoldsPaper::VERSION])?];
         signed = collect_signatures(&ctx, signed, &sessions).await?;
         finality(&ctx, signed, &[holder]).await?;
         tell_final(&ctx, &sessions, &transaction).await?;
@@ -120,6 +128,8 @@ impl Responder for HoldsPaper {
             }
         })
         .await?;
-        await_final(&ctx, &session, &id).await
+        // This node has locked nothing: its own patience is the bound, whatever window the issuer has set.
+        let wait = Deadline::AfterMs(ANSWER_MS_MAX + NOTARY_ALLOWANCE_MS);
+        await_final(&ctx, &session, &id, wait).await
     }
 }

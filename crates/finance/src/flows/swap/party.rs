@@ -1,10 +1,10 @@
 //! A party's side of `swap.run`.
 
 use flow::library::{Asked, receive_final, sign_proposal, verify_proposal};
-use flow::{FlowContext, FlowError, Responder, Session};
+use flow::{Deadline, FlowContext, FlowError, Responder, Session};
 use ledger::{SignedTransaction, TxId};
 
-use super::check::Agreed;
+use super::check::{Agreed, WINDOW_MS_MAX};
 use super::leg::{ALONG_BYTES_MAX, Leg, Next, SHARED_BYTES_MAX, Shared, Stake, Wanted};
 use super::states::{Locked, check_distinct, lock};
 use super::{Resolve, Swap, mandate};
@@ -13,7 +13,7 @@ use crate::swap::{SwapError, mandate_name};
 /// How long a party keeps its states locked for a swap that is not proposed, in milliseconds.
 const PROPOSAL_MS_MAX: u64 = 300_000;
 /// Longest that a coordinator may have a party wait for its own states, in milliseconds.
-const DEADLINE_MS_MAX: u64 = 300_000;
+pub(super) const DEADLINE_MS_MAX: u64 = 300_000;
 /// Questions about transactions before a proposal comes: one for each state.
 const QUESTIONS_MAX: usize = super::STATES_MAX;
 
@@ -52,7 +52,9 @@ impl Responder for TakesPart {
         let proposal = ctx
             .timeout_ms(PROPOSAL_MS_MAX, proposal(&ctx, &session, &locked))
             .await?;
-        verify_proposal(&ctx, &session, &proposal, leg.resolve.fetching()).await?;
+        let verified = verify_proposal(&ctx, &session, &proposal, leg.resolve.fetching());
+        ctx.within(Deadline::AfterMs(WINDOW_MS_MAX), "a back chain", verified)
+            .await?;
         let asked = Asked::of(&ctx, &proposal).await?;
         // Verification has recorded all that it consumes.
         let consumed = ctx.states(proposal.wire().inputs().to_vec()).await?;
@@ -64,8 +66,8 @@ impl Responder for TakesPart {
             change_to: stake.change_to.as_ref().unwrap_or(&ctx.me().key),
         };
         agreed.check(&asked, &proposal, &consumed, ctx.now())?;
-        let id = sign_proposal(&ctx, &session, &proposal, &asked).await?;
-        receive_final(&ctx, &session, &id).await
+        sign_proposal(&ctx, &session, &proposal, &asked).await?;
+        receive_final(&ctx, &session, proposal.wire()).await
     }
 }
 

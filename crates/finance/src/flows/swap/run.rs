@@ -1,12 +1,13 @@
 //! `swap.run`: cash against stock for one to five pairs at once, in one transaction.
 
-use flow::library::{Turns, build_and_sign, collect_signatures_by, finality_by};
-use flow::{Flow, FlowContext, FlowError, Session};
+use flow::library::{ANSWER_MS_MAX, Turns, build_and_sign, collect_signatures_by, finality_by};
+use flow::{Deadline, Flow, FlowContext, FlowError, Session};
 use ledger::{Party, PartyId, SignedTransaction, StateRef, TimeWindow, TxId};
 use primitives::{PublicKey, Timestamp};
 
 use super::arguments::{ExchangeResult, PAIRS_MAX, Resolve, SwapArgs, SwapResult};
 use super::leg::{Leg, Next, Shared, Stake, Wanted};
+use super::party::DEADLINE_MS_MAX;
 use super::states::{check_distinct, lock};
 use crate::flows::arguments::{SELECTION_DEADLINE_MS, notary, party};
 use crate::swap::builder::{Given, swap};
@@ -192,7 +193,12 @@ async fn receive_part(
     place: &Place,
     resolve: Resolve,
 ) -> Result<Part, FlowError> {
-    let stake: Stake = session.receive().await?;
+    // The party may wait for its own states first. Nothing of this node's is signed yet.
+    let patience = place.leg.deadline_ms.min(DEADLINE_MS_MAX) + ANSWER_MS_MAX;
+    let patience = Deadline::AfterMs(patience);
+    let stake: Stake = ctx
+        .within(patience, "a party's stake", session.receive())
+        .await?;
     let invalid = |what| {
         let party = place.party.name.clone();
         FlowError::from(SwapError::Answer { party, what })
@@ -224,7 +230,8 @@ async fn receive_part(
             return Err(invalid("a transaction that made none of its states"));
         }
         missing.retain(|id| *id != transaction.id());
-        keep(ctx, session, transaction, resolve).await?;
+        let kept = keep(ctx, session, transaction, resolve);
+        ctx.within(patience, "a back chain", kept).await?;
     }
     let mut unknown = Vec::with_capacity(missing.len());
     for id in missing {
@@ -248,7 +255,10 @@ async fn receive_part(
             Resolve::Single => vec![*first],
         };
         let question = Next::Wanted(Wanted(wanted));
-        let Shared(transactions) = session.send_and_receive(&question).await?;
+        let shared = session.send_and_receive(&question);
+        let Shared(transactions) = ctx
+            .within(patience, "a party's transactions", shared)
+            .await?;
         if transactions.is_empty() {
             return Err(invalid("it lacks a transaction that made its states"));
         }
@@ -257,7 +267,8 @@ async fn receive_part(
                 return Err(invalid("a transaction that was not asked for"));
             }
             unknown.retain(|id| *id != transaction.id());
-            keep(ctx, session, transaction, resolve).await?;
+            let kept = keep(ctx, session, transaction, resolve);
+            ctx.within(patience, "a back chain", kept).await?;
         }
     }
     Ok(Part {

@@ -1,7 +1,7 @@
 //! `trade.sell`: an asset of this node against cash of a buyer that has bid for it, in one transaction.
 
-use flow::library::{Asked, build_and_sign, finality, receive_proposal};
-use flow::{Flow, FlowContext, FlowError, Responder, Session};
+use flow::library::{ANSWER_MS_MAX, Asked, build_and_sign, finality, until_void, verify_proposal};
+use flow::{Deadline, Fetching, Flow, FlowContext, FlowError, Responder, Session};
 use ledger::{
     SelectionRequest, SignedTransaction, StateAndRef, StateRef, TimeWindow, TransactionState,
 };
@@ -98,7 +98,15 @@ impl Flow for Sell {
             price,
         };
         session.send(&offer).await?;
-        let proposal = receive_proposal(&ctx, &session).await?;
+        // Nothing of this node's is signed yet: the asset is free at any time.
+        let wait = Deadline::AfterMs(ANSWER_MS_MAX);
+        ctx.progress("receiving a proposal");
+        let proposal = session.receive();
+        let proposal: SignedTransaction =
+            ctx.within(wait, "the buyer's proposal", proposal).await?;
+        let verified = verify_proposal(&ctx, &session, &proposal, Fetching::InBulk);
+        ctx.within(wait, "the back chain of the buyer's cash", verified)
+            .await?;
         let asked = Asked::of(&ctx, &proposal).await?;
         check_proposal(&asked, &proposal, &offer, &terms, asset.owner())?;
         // Verification has recorded all that it consumes.
@@ -271,11 +279,15 @@ impl Responder for BuyByBid {
         let builder = pass(builder, &input, &asset, &sold);
         let signed = build_and_sign(&ctx, builder, &payment.owners).await?;
         let missing: [PublicKey; 2] = [asset.owner().clone(), notary.key];
+        // The seller may have it notarised until the window has ended.
+        let void = until_void(signed.wire()).ok_or(TradeError::Proposal("it has no end"))?;
         ctx.progress("verifying");
-        ctx.verify(&signed, Some(session.peer()), &missing).await?;
+        let verified = ctx.verify(&signed, Some(session.peer()), &missing);
+        ctx.within(void, "the back chain of the asset", verified)
+            .await?;
         let id = signed.id();
         session.send(&signed).await?;
-        await_final(&ctx, &session, &id).await
+        await_final(&ctx, &session, &id, void).await
     }
 }
 
