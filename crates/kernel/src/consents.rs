@@ -109,6 +109,11 @@ impl Consents {
         self.configured.upgrades.contains(&pair) || self.upgrades.contains_key(&pair)
     }
 
+    /// Whether an operator has accepted changes of notary in so many words, and the configuration not only left them on.
+    pub fn notary_change_said(&self) -> bool {
+        self.notary_changes.as_ref().is_some_and(|row| row.accept)
+    }
+
     /// Whether changes of notary are signed.
     pub fn notary_change(&self) -> bool {
         let said = self.notary_changes.as_ref().map(|row| row.accept);

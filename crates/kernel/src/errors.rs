@@ -89,6 +89,8 @@ errors! {
         "Let the participant's operator look at the new code and authorise it: tally contract authorise, or transitions.accept_upgrades in node.toml.";
     PROPOSER_UNCONCERNED = "node.proposer_unconcerned", "A party proposed to move a state that does not concern it.",
         "Let the state's owner or one of its participants propose it.";
+    PROPOSER_NOT_OWNER = "node.proposer_not_owner", "A party that takes part in a state and does not own it proposed to move the state to another notary.",
+        "Let the state's owner propose the change of notary.";
     FILE_MISSING = "tx.attachment_missing", "The transaction lists a file that this node does not have.",
         "Upload the file first (tally attachment upload), then start the flow again.";
     FILE_TOO_LARGE = "tx.attachment_too_large", "A file has more bytes than the network's parameters allow.",

@@ -47,6 +47,19 @@ impl Consents {
     }
 }
 
+/// The part of a party in a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// It can spend the state.
+    Owner,
+    /// The state concerns it, and another party owns it.
+    BesideOwner,
+    /// The state concerns it, and no party owns it.
+    Shared,
+    /// The state does not concern it.
+    None,
+}
+
 impl Kernel {
     pub(crate) fn on_plan(
         &mut self,
@@ -92,10 +105,9 @@ impl Kernel {
             EffectResult::States(inputs) => {
                 let mut agreed = self.consents.agree(transition);
                 for input in &inputs {
-                    if agreed.is_ok() && !self.is_of(&input.state, from, reads)? {
-                        let state = input.reference;
-                        let text = format!("the state {state} does not concern the proposer");
-                        agreed = Err(errors::failed(&errors::PROPOSER_UNCONCERNED, text));
+                    if agreed.is_ok() {
+                        let part = self.part_in(&input.state, from, reads)?;
+                        agreed = self.may_propose(part, transition, input.reference);
                     }
                 }
                 agreed.map_or_else(EffectResult::Failed, |()| EffectResult::Done)
@@ -106,22 +118,59 @@ impl Kernel {
         Ok(())
     }
 
-    /// Whether a party owns a state or takes part in it, as far as this node knows whose keys are. Otherwise anybody who knows
-    /// a state could have it moved while its owner is about to spend it.
-    fn is_of(
+    /// Decides whether a party may propose a transition of a state, by its part in the state. A party that could have a state moved
+    /// whose owner is about to spend it would hold that up, or bring the state to a notary that suits it better.
+    fn may_propose(
+        &self,
+        part: Part,
+        transition: &Transition,
+        state: StateRef,
+    ) -> Result<(), FlowError> {
+        match (part, transition) {
+            (Part::None, _) => {
+                let text = format!("the state {state} does not concern the proposer");
+                Err(errors::failed(&errors::PROPOSER_UNCONCERNED, text))
+            }
+            (Part::BesideOwner, Transition::NotaryChange { .. }) => {
+                let text =
+                    format!("the proposer takes part in the state {state} and does not own it");
+                Err(errors::failed(&errors::PROPOSER_NOT_OWNER, text))
+            }
+            (Part::Shared, Transition::NotaryChange { .. })
+                if !self.consents.notary_change_said() =>
+            {
+                let text = format!(
+                    "the state {state} has no owner, and this node's operator has not accepted changes of notary"
+                );
+                Err(errors::failed(&errors::NOTARY_CHANGE_REFUSED, text))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The part that a party has in a state, as far as this node knows whose keys are.
+    fn part_in(
         &self,
         state: &ledger::TransactionState,
         party: &PartyId,
         reads: &dyn Reads,
-    ) -> Result<bool, StoreFailure> {
+    ) -> Result<Part, StoreFailure> {
         let Ok(facts) = self.identity.contracts.describe(state) else {
-            return Ok(false);
+            return Ok(Part::None);
         };
-        for key in facts.participants.iter().chain(facts.owner.as_ref()) {
+        if let Some(owner) = &facts.owner
+            && self.owner_of(owner, reads)? == Some(*party)
+        {
+            return Ok(Part::Owner);
+        }
+        for key in &facts.participants {
             if self.owner_of(key, reads)? == Some(*party) {
-                return Ok(true);
+                return Ok(match facts.owner {
+                    Some(_) => Part::BesideOwner,
+                    None => Part::Shared,
+                });
             }
         }
-        Ok(false)
+        Ok(Part::None)
     }
 }

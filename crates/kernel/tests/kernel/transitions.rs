@@ -99,6 +99,7 @@ fn cash_moves(mut town: Town) {
 #[test]
 fn all_whom_a_state_concerns_sign_its_change_of_notary() {
     let (mut town, deed) = with_a_deed(ConsentOptions::default());
+    accept(&mut town, 1);
     let moved = run(&mut town, 2, "ledger.change_notary", &to_notary(&[deed], 3));
     assert_eq!(moved, Ok(true), "{:?}", town.logs);
     let notary = town.nodes[3].party.clone();
@@ -162,6 +163,35 @@ fn who_has_no_part_in_a_state_cannot_have_it_moved() {
     let moved = run(&mut town, 1, "ledger.change_notary", &to_notary(&[coin], 3));
     assert_eq!(moved, Err("node.proposer_unconcerned".to_owned()));
     assert_eq!(held(&town, 2)[0].0, coin);
+}
+
+#[test]
+fn a_participant_beside_the_owner_cannot_have_a_state_moved() {
+    let mut town = town(ConsentOptions::default());
+    let owe = format!(
+        r#"{{"to":"O=Node 2, L=London, C=GB","quantity":5,"tokens":[{}],"due":900000000}}"#,
+        crate::trades::token(1)
+    );
+    assert_eq!(run(&mut town, 1, "obligation.issue", &owe), Ok(true));
+    let (debt, _) = held(&town, 2)[0].clone();
+    accept(&mut town, 2);
+    // The obligor takes part; the obligee owns the claim.
+    let moved = run(&mut town, 1, "ledger.change_notary", &to_notary(&[debt], 3));
+    assert_eq!(moved, Err("node.proposer_not_owner".to_owned()));
+    assert_eq!(held(&town, 2)[0].0, debt);
+    let moved = run(&mut town, 2, "ledger.change_notary", &to_notary(&[debt], 3));
+    assert_eq!(moved, Ok(true), "{:?}", town.logs);
+}
+
+#[test]
+fn a_state_without_an_owner_moves_if_an_operator_has_accepted_it() {
+    let (mut town, deed) = with_a_deed(ConsentOptions::default());
+    let change = to_notary(&[deed], 3);
+    let refused = run(&mut town, 1, "ledger.change_notary", &change);
+    assert_eq!(refused, Err("node.notary_change_refused".to_owned()));
+    accept(&mut town, 2);
+    let moved = run(&mut town, 1, "ledger.change_notary", &change);
+    assert_eq!(moved, Ok(true), "{:?}", town.logs);
 }
 
 #[test]
@@ -229,15 +259,26 @@ fn a_bond_can_be_upgraded_explicitly_and_stays_its_authors() {
     );
 }
 
+/// A node's operator accepts changes of notary.
+fn accept(town: &mut Town, node: usize) {
+    let said = say_at(town, node, ConsentChange::NotaryChanges(Some(true)));
+    assert_eq!(said.map(|(_, accepts)| accepts), Ok(true));
+}
+
 /// What node 2's operator says, and what holds then: upgrades authorised at run time, and whether changes of notary are signed.
 fn say(town: &mut Town, change: ConsentChange) -> Result<(usize, bool), String> {
+    say_at(town, 2, change)
+}
+
+/// The same of any node.
+fn say_at(town: &mut Town, node: usize, change: ConsentChange) -> Result<(usize, bool), String> {
     let token = Token(town.token());
     let event = Event::Consents {
         change: Some(change),
         user: "ann".to_owned(),
         token,
     };
-    town.tell(2, event);
+    town.tell(node, event);
     town.settle();
     match town.replies.remove(&token.0) {
         Some(Reply::Consents(held)) => Ok((held.upgrades.len(), held.notary_change())),

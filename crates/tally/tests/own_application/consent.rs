@@ -172,6 +172,10 @@ pub fn a_notary_is_changed_with_consent_only() {
     let configured = said("configured");
     assert_eq!(configured["accepted"], true);
     assert!(configured.get("by").is_none(), "{configured}");
+    // A deed has no owner: what the configuration leaves on is not enough.
+    let refused = run(&network, "ledger.change_notary", &change);
+    assert_eq!(refused, Err("node.notary_change_refused".to_owned()));
+    assert_eq!(said("accept")["accepted"], true);
     let changed = run(&network, "ledger.change_notary", &change);
     assert!(changed.is_ok(), "{changed:?}");
 }
