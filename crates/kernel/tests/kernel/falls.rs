@@ -8,6 +8,8 @@ use ledger::StateRef;
 use crate::town::{FALL, Fall, POLLS, SHAKY, Town, name};
 
 const DUE_MS: u64 = 900_000_000;
+/// How long an operator takes to see to a flow that is kept, in milliseconds: the other side waits for so long.
+const OPERATOR_MS: u64 = 60_000;
 /// Orders of an operator in one start, at most.
 const ORDERS_MAX: usize = 4;
 
@@ -102,7 +104,7 @@ fn play(fall: Option<(u64, Fall)>) -> (Ending, usize, u64) {
         let mut orders = 0;
         loop {
             let token = town.start(node, flow, &args, Some(&client_id));
-            town.quiet();
+            town.quiet_for(OPERATOR_MS);
             match town.replies.remove(&token) {
                 Some(Reply::Ended { outcome, .. }) => {
                     assert!(outcome.result.is_ok(), "{flow}, {fall:?}: {outcome:?}");

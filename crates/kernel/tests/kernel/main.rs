@@ -33,6 +33,7 @@ mod rollback;
 mod scheduled;
 mod settlement;
 mod shares;
+mod silent;
 mod trades;
 mod transitions;
 mod validating;

@@ -1,12 +1,19 @@
 //! Cash is issued anew: the amount stays, its past is cut, and a crash at any commit leaves nobody with both or neither.
 
+use finance::cash_builder;
 use finance::flows::Reissued;
-use kernel::port::Table;
-use primitives::Decode;
+use finance::{IssuedToken, Portion, Reference};
+use flow::{FlowId, SessionBody, SessionId, SessionMessage};
+use kernel::message::PeerMessage;
+use kernel::port::{Reads, Table, WriteBatch};
+use ledger::{SignedTransaction, StateAndRef, StateRef};
+use primitives::{CompositeKey, Decode, Encode, PublicKey};
 
 use crate::crashes::{Line, Played, crashes_of, line, play};
+use crate::forged::{no_proofs, public, terms};
 use crate::pay::{issue, pay};
-use crate::town::Town;
+use crate::town::{Crash, Last, Town, key, part};
+use crate::trades::done;
 
 fn reissue(quantity: u64) -> String {
     format!(
@@ -107,4 +114,242 @@ fn what_cannot_be_issued_anew_is_not_exited() {
         assert_eq!(town.ended(token), Err(code.to_owned()), "{args}");
     }
     assert_eq!([1, 2].map(|node| town.balance(node)), [40, 60]);
+}
+
+const REFUSED: &str = "cash.not_a_reissue";
+/// The holder of 60, which node 1 has issued.
+const HOLDER: usize = 2;
+/// A member that has seen the exit.
+const OBSERVER: usize = 3;
+
+/// A town whose holder is about to present an exit of 60, and the holder's messages.
+fn with_an_exit() -> (Town, Vec<Vec<u8>>) {
+    let mut town = Town::new(3);
+    done(&mut town, 1, "cash.issue", &issue(100));
+    done(&mut town, 1, "cash.pay", &pay(60, 2));
+    let coins: Vec<StateAndRef> = town.nodes[HOLDER]
+        .view
+        .values()
+        .map(|produced| produced.state.clone())
+        .collect();
+    let notary = town.nodes[0].party.clone();
+    let exit = cash_builder::exit(notary, &coins, 60, &public(HOLDER)).expect("an exit");
+    let exit = SignedTransaction::new(town.built(exit.builder), []).signed_by(&key(HOLDER));
+    let said = vec![terms(60), exit.to_bytes(), no_proofs()];
+    (town, said)
+}
+
+/// Nothing came of nothing: the cash is what it was, by the issue, the payment, one exit and one issue.
+#[track_caller]
+fn check_once(town: &mut Town, what: &str) {
+    town.quiet();
+    assert_eq!(
+        [1, 2, 3].map(|node| town.balance(node)),
+        [40, 60, 0],
+        "{what}"
+    );
+    assert_eq!(town.nodes[1].disk.count(Table::Ledger), 4, "{what}");
+    assert_eq!(town.nodes[1].disk.count(Table::Claims), 1, "{what}");
+}
+
+#[test]
+fn an_exit_presented_again_gets_the_same_issue() {
+    let (mut town, said) = with_an_exit();
+    town.forger(HOLDER, said.clone(), 1);
+    for again in 0..3 {
+        let ended = town.forge(HOLDER, "cash.reissue", 1);
+        assert_eq!(ended, Ok(true), "{again}: {:#?}", town.logs);
+        check_once(&mut town, &format!("presented {again} times before"));
+        town.down(1);
+        town.up(1);
+        town.settle();
+    }
+}
+
+#[test]
+fn an_exit_presented_by_sessions_side_by_side_is_exchanged_once() {
+    let (mut town, said) = with_an_exit();
+    town.forger(HOLDER, said, 1);
+    let started: Vec<u64> = (0..5)
+        .map(|_| town.forge_unsettled(HOLDER, "cash.reissue", 1))
+        .collect();
+    town.settle();
+    for started in started {
+        assert_eq!(town.ended(started), Ok(true), "{:#?}", town.logs);
+    }
+    check_once(&mut town, "five at once");
+}
+
+#[test]
+fn an_exit_is_exchanged_for_its_owner_alone() {
+    let (mut town, said) = with_an_exit();
+    town.forger(OBSERVER, said.clone(), 1);
+    // Before its owner has presented it, and after.
+    let ended = town.forge(OBSERVER, "cash.reissue", 1);
+    assert!(
+        ended.is_err(),
+        "an observer has no back chain to show, or is refused"
+    );
+    assert_eq!(town.nodes[1].disk.count(Table::Claims), 0);
+    town.repent(OBSERVER);
+    town.forger(HOLDER, said.clone(), 1);
+    assert_eq!(town.forge(HOLDER, "cash.reissue", 1), Ok(true));
+    town.forger(OBSERVER, said, 1);
+    let ended = town.forge(OBSERVER, "cash.reissue", 1);
+    assert_eq!(ended, Err(REFUSED.to_owned()));
+    check_once(&mut town, "observed");
+}
+
+#[test]
+fn an_exit_presented_again_after_a_crash_at_any_commit_is_exchanged_once() {
+    let mut crashed = 0;
+    for after in 1..=8 {
+        for last in [Last::Lost, Last::Durable, Last::Performed] {
+            let what = format!("{after} {last:?}");
+            let (mut town, said) = with_an_exit();
+            town.forger(HOLDER, said, 1);
+            town.settle();
+            town.crashes.push(Crash {
+                node: 1,
+                at: town.nodes[1].commits + after,
+                last,
+            });
+            let first = town.forge_unsettled(HOLDER, "cash.reissue", 1);
+            town.settle();
+            if town.nodes[1].kernel.is_none() {
+                crashed += 1;
+                town.up(1);
+            }
+            // While the first session goes on where it was.
+            let second = town.forge_unsettled(HOLDER, "cash.reissue", 1);
+            town.quiet();
+            if town.nodes[1].kernel.is_none() {
+                crashed += 1;
+                town.up(1);
+                town.quiet();
+            }
+            assert_eq!(town.ended(second), Ok(true), "{what}: {:#?}", town.logs);
+            assert_eq!(town.ended(first), Ok(true), "{what}: {:#?}", town.logs);
+            check_once(&mut town, &what);
+        }
+    }
+    assert!(crashed >= 9, "{crashed} crashes");
+}
+
+#[test]
+fn an_exit_exchanged_before_there_were_claims_is_refused() {
+    let (mut town, said) = with_an_exit();
+    town.forger(HOLDER, said, 1);
+    assert_eq!(town.forge(HOLDER, "cash.reissue", 1), Ok(true));
+    town.down(1);
+    let claims = town.nodes[1].disk.scan(Table::Claims, &[], None, 10);
+    let mut batch = WriteBatch::default();
+    for (key, _) in claims.expect("the disk reads") {
+        batch.delete(Table::Claims, key);
+    }
+    town.nodes[1].disk.write(batch);
+    town.up(1);
+    let ended = town.forge(HOLDER, "cash.reissue", 1);
+    assert_eq!(ended, Err(REFUSED.to_owned()));
+    assert_eq!(town.nodes[1].disk.count(Table::Ledger), 4);
+}
+
+#[test]
+fn cash_of_fresh_keys_is_reissued_for_who_proves_them() {
+    let mut town = Town::new(2);
+    done(&mut town, 1, "cash.issue", &issue(100));
+    for quantity in [20, 30] {
+        let hidden = pay(quantity, 2).replacen('{', r#"{"anonymous":true,"#, 1);
+        done(&mut town, 1, "cash.pay", &hidden);
+    }
+    let anew = reissue(45).replacen('{', r#"{"anonymous":true,"#, 1);
+    done(&mut town, 2, "cash.reissue", &anew);
+    assert_eq!([1, 2].map(|node| town.balance(node)), [50, 50]);
+}
+
+/// Messages of the initiator of a session with the responder of `cash.reissue`.
+fn session(said: Vec<Vec<u8>>) -> Vec<PeerMessage> {
+    let session = SessionId {
+        initiator: FlowId([9; 16]),
+        number: 1,
+    };
+    let mut said = (0u32..).zip(said);
+    let init = SessionBody::Init {
+        flow: "cash.reissue".to_owned(),
+        versions: vec![2],
+        first: said.next().map(|(_, first)| first),
+    };
+    let rest = said.map(|(index, payload)| SessionBody::Data {
+        index,
+        payload,
+        last: false,
+    });
+    let bodies = [init].into_iter().chain(rest);
+    let messages = bodies.map(|body| SessionMessage {
+        session,
+        to_initiator: false,
+        body,
+    });
+    let numbered = (1u64..).zip(messages);
+    let numbered = numbered.map(|(seq, message)| PeerMessage::Session {
+        seq,
+        body: message.to_bytes(),
+    });
+    numbered.collect()
+}
+
+/// The error code of the message that ends a session, if there is one.
+fn code_of_end(heard: Vec<PeerMessage>) -> Option<String> {
+    heard.into_iter().find_map(|message| {
+        let PeerMessage::Session { body, .. } = message else {
+            return None;
+        };
+        match SessionMessage::from_bytes(&body).expect("a message").body {
+            SessionBody::End { error, .. } => error.map(|error| error.code),
+            _ => None,
+        }
+    })
+}
+
+#[test]
+fn cash_of_a_composite_key_with_the_issuers_in_it_is_not_the_callers() {
+    for shared_with in [1, 3] {
+        let mut town = Town::new(3);
+        let members = vec![(1, public(shared_with)), (1, public(HOLDER))];
+        let shared = CompositeKey::new(1, members).expect("a composite key");
+        let owner = PublicKey::Composite(shared.into());
+        let token = IssuedToken {
+            issuer: town.nodes[1].party.clone(),
+            reference: Reference::default(),
+            currency: "GBP".parse().expect("a currency"),
+        };
+        let portion = Portion {
+            owner,
+            quantity: 60,
+            states: 1,
+        };
+        let notary = town.nodes[0].party.clone();
+        let made = cash_builder::issue(notary.clone(), &token, &[portion]).expect("an issue");
+        let made = SignedTransaction::new(town.built(made), []).signed_by(&key(1));
+        let coin = StateAndRef {
+            state: made.wire().outputs()[0].clone(),
+            reference: StateRef::new(made.id(), 0),
+        };
+        let exit = cash_builder::exit(notary, &[coin], 60, &public(HOLDER)).expect("an exit");
+        let exit = SignedTransaction::new(town.built(exit.builder), []).signed_by(&key(HOLDER));
+        town.play(HOLDER);
+        for message in session(vec![terms(60), exit.to_bytes(), no_proofs()]) {
+            town.say(HOLDER, 1, &message);
+        }
+        town.settle();
+        town.answer_fetch(HOLDER, 1, part(&[&made]));
+        let heard = town.heard(HOLDER);
+        assert_eq!(
+            code_of_end(heard),
+            Some(REFUSED.to_owned()),
+            "{:#?}",
+            town.logs
+        );
+        assert_eq!(town.nodes[1].disk.count(Table::Claims), 0);
+    }
 }

@@ -447,7 +447,7 @@ fn two_parties_net_what_they_owe_each_other() {
 }
 
 /// Debts of 1 to 2, 2 to 3 and 3 to 1.
-fn ring() -> (Town, Vec<StateRef>) {
+pub fn ring() -> (Town, Vec<StateRef>) {
     let mut town = market();
     for (from, to, quantity) in [(1, 2, 10), (2, 3, 20), (3, 1, 30)] {
         done(&mut town, from, "obligation.issue", &owe(to, quantity));

@@ -42,28 +42,29 @@ async fn lie(session: &Session) -> Result<(), FlowError> {
 }
 
 macro_rules! forgers {
-    ($($forger:ident as $name:literal),*) => { $(
+    ($($forger:ident as $name:literal $version:literal says $conversation:literal),*) => { $(
         struct $forger;
 
         impl Flow for $forger {
             const NAME: &'static str = $name;
-            const VERSION: u32 = 1;
+            const VERSION: u32 = $version;
             type Args = u64;
             type Output = ();
 
             async fn run(ctx: FlowContext, node: u64) -> Result<(), FlowError> {
-                lie(&ctx.open_session(&flows::name(node).party_id())?).await
+                let with = flows::name(node).party_id();
+                lie(&ctx.open_session_offering(&with, &[$conversation])?).await
             }
         }
     )* };
 }
 
 forgers!(
-    Reissues as "cash.reissue",
-    Redeems as "paper.redeem",
-    Nets as "obligation.net",
-    Sells as "trade.sell",
-    Swaps as "swap.run"
+    Reissues as "cash.reissue" 2 says 2,
+    Redeems as "paper.redeem" 2 says 1,
+    Nets as "obligation.net" 2 says 1,
+    Sells as "trade.sell" 1 says 1,
+    Swaps as "swap.run" 1 says 1
 );
 
 /// A buyer that answers an offer with what it has been told.
@@ -100,11 +101,17 @@ impl Town {
         FORGING.set(false);
     }
 
-    /// A dishonest node runs one of its flows with another node; how it ends there.
-    pub fn forge(&mut self, node: usize, flow: &str, with: usize) -> Result<bool, String> {
+    /// A dishonest node starts one of its flows with another node.
+    pub fn forge_unsettled(&mut self, node: usize, flow: &str, with: usize) -> u64 {
         FORGING.set(true);
         let started = self.start(node, flow, &with.to_string(), None);
         FORGING.set(false);
+        started
+    }
+
+    /// A dishonest node runs one of its flows with another node; how it ends there.
+    pub fn forge(&mut self, node: usize, flow: &str, with: usize) -> Result<bool, String> {
+        let started = self.forge_unsettled(node, flow, with);
         self.settle();
         self.ended(started)
     }

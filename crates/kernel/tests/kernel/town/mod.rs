@@ -313,8 +313,9 @@ impl Town {
         wait: Wait,
     ) -> u64 {
         let token = self.token();
+        let version = flows::registry().current_version(flow).expect("a flow");
         let args = flows::registry()
-            .args_from_json(flow, 1, args.as_bytes())
+            .args_from_json(flow, version, args.as_bytes())
             .expect("arguments");
         let seed = match client_id {
             Some(client_id) => Hash::plain(client_id.as_bytes()),

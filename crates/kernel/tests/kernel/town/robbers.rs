@@ -2,17 +2,17 @@
 
 use std::cell::Cell;
 
-use finance::flows::paper::{RedeemPaper, RedeemPaperArgs};
+use finance::flows::paper::{HoldsPaper, RedeemPaper, RedeemPaperArgs};
 use finance::flows::{ReissueArgs, ReissueCash};
 use finance::paper::{PaperState, builder};
 use finance::{CashState, Portion, cash_builder};
 use flow::library::collect_signatures;
-use flow::{Flow, FlowContext, FlowError, FlowRegistry, Session};
+use flow::{Flow, FlowContext, FlowError, FlowRegistry, Responder, Session};
 use ledger::{
     Party, SelectionRequest, SignedTransaction, StateAndRef, StateRef, TransactionBuilder,
     TransactionSignature, TxId,
 };
-use primitives::{Decode, PublicKey, SignatureContext};
+use primitives::{Decode, Encode, Encoder, PublicKey, SignatureContext};
 
 thread_local! {
     /// Whether the node that comes up next robs.
@@ -76,7 +76,7 @@ pub struct RedeemAndRob;
 
 impl Flow for RedeemAndRob {
     const NAME: &'static str = RedeemPaper::NAME;
-    const VERSION: u32 = 1;
+    const VERSION: u32 = RedeemPaper::VERSION;
     type Args = RedeemPaperArgs;
     type Output = TxId;
 
@@ -96,7 +96,7 @@ impl Flow for RedeemAndRob {
         let redemption = builder::redeem(payment, &paper)?;
         let signed = sign(&ctx, redemption.builder, &redemption.owners).await?;
         let holder = ctx.party_of(&terms.owner).await?.expect("proved");
-        let session = ctx.open_session(&holder.id())?;
+        let session = ctx.open_session_offering(&holder.id(), &[HoldsPaper::VERSION])?;
         Ok(collect_signatures(&ctx, signed, &[session]).await?.id())
     }
 }
@@ -118,12 +118,21 @@ primitives::record!(Terms {
     fresh
 });
 
+/// Proofs of ownership, as the honest flow sends them.
+struct Proofs(Vec<ledger::OwnershipProof>);
+
+impl Encode for Proofs {
+    fn encode(&self, e: &mut Encoder) {
+        self.0.encode(e);
+    }
+}
+
 /// Has cash issued anew, with a coin of the issuer's own among what is exited, which comes to the robber as change.
 pub struct ReissueAndRob;
 
 impl Flow for ReissueAndRob {
     const NAME: &'static str = ReissueCash::NAME;
-    const VERSION: u32 = 1;
+    const VERSION: u32 = ReissueCash::VERSION;
     type Args = ReissueArgs;
     type Output = TxId;
 
@@ -146,6 +155,7 @@ impl Flow for ReissueAndRob {
             })
             .await?;
         session.send(&exit).await?;
+        session.send(&Proofs(Vec::new())).await?;
         let _: finance::flows::Reissued = session.receive().await?;
         Ok(exit.id())
     }

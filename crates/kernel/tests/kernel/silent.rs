@@ -1,0 +1,293 @@
+//! A party that goes silent, at every step of every flow with a counterparty: the others end with a code, nothing stays locked, and
+//! what was final before or becomes final later moves no value that it should not.
+
+use flow::library::{ANSWER_MS_MAX, NOTARY_ALLOWANCE_MS};
+use kernel::port::Table;
+use kernel::{Event, KernelOptions, Reply, Token};
+
+use crate::forged::offer;
+use crate::pay::{issue, pay};
+use crate::settlement;
+use crate::town::{Crash, Last, Town};
+use crate::trades::{self, MATURITY_MS, all, at_rest, bid, done, json, market, only, sell};
+
+const SILENT: &str = "flow.counterparty_silent";
+
+/// A flow and its parties. One of them goes silent.
+struct Scene {
+    flow: &'static str,
+    /// The town before the flow starts, with the flow's arguments.
+    set: fn() -> (Town, String),
+    initiator: usize,
+    parties: &'static [usize],
+    /// Tokens and contracts whose states are counted: none may come of nothing or be lost.
+    conserved: &'static [&'static str],
+}
+
+const SCENES: [Scene; 7] = [
+    Scene {
+        flow: "trade.sell",
+        set: || {
+            let mut town = market();
+            let papers = only(&town, 2, "tally.paper");
+            done(&mut town, 3, "trade.bid", &bid(2, 95));
+            let placed = only(&town, 3, "tally.bid");
+            (town, sell(papers, placed, 90))
+        },
+        initiator: 2,
+        parties: &[2, 3],
+        conserved: &["GBP", "tally.paper"],
+    },
+    Scene {
+        flow: "paper.redeem",
+        set: || {
+            let mut town = market();
+            let papers = only(&town, 2, "tally.paper");
+            town.now = MATURITY_MS;
+            (town, format!(r#"{{"paper":{}}}"#, json(papers)))
+        },
+        initiator: 1,
+        parties: &[1, 2],
+        conserved: &["GBP"],
+    },
+    Scene {
+        flow: "obligation.net",
+        set: || {
+            let (town, states) = trades::ring();
+            (town, trades::net(&states, &[2]))
+        },
+        initiator: 1,
+        parties: &[1, 2, 3],
+        conserved: &["GBP"],
+    },
+    Scene {
+        flow: "swap.run",
+        set: || {
+            let town = settlement::market(1);
+            (town, settlement::swap(&[(4, 5)], 10, 100, ""))
+        },
+        initiator: 3,
+        parties: &[3, 4, 5],
+        conserved: &["GBP", "TLY"],
+    },
+    Scene {
+        flow: "swap.run",
+        set: || {
+            let town = settlement::market(1);
+            let more = r#","anonymous":true,"sessions":"sequential","resolution":"single""#;
+            (town, settlement::swap(&[(4, 5)], 10, 100, more))
+        },
+        initiator: 3,
+        parties: &[3, 4, 5],
+        conserved: &["GBP", "TLY"],
+    },
+    Scene {
+        flow: "cash.reissue",
+        set: || {
+            let mut town = Town::new(2);
+            done(&mut town, 1, "cash.issue", &issue(100));
+            let hidden = pay(60, 2).replacen('{', r#"{"anonymous":true,"#, 1);
+            done(&mut town, 1, "cash.pay", &hidden);
+            let args = r#"{"currency":"GBP","quantity":25,"issuer":"O=Node 1, L=London, C=GB","anonymous":true}"#;
+            (town, args.to_owned())
+        },
+        initiator: 2,
+        parties: &[1, 2],
+        conserved: &["GBP"],
+    },
+    Scene {
+        flow: "ledger.change_notary",
+        set: || {
+            let mut town = Town::with_two_notaries(2, false, KernelOptions::default());
+            let owe = format!(
+                r#"{{"to":"O=Node 2, L=London, C=GB","quantity":5,"tokens":[{}],"due":{MATURITY_MS}}}"#,
+                trades::token(1)
+            );
+            done(&mut town, 1, "obligation.issue", &owe);
+            let debt = only(&town, 2, trades::DEBT);
+            let to = r#""to":"O=Node 3, L=London, C=GB""#;
+            (town, format!(r#"{{"states":[{}],{to}}}"#, json(debt)))
+        },
+        initiator: 2,
+        parties: &[1, 2],
+        conserved: &["tally.obligation"],
+    },
+];
+
+/// How much there is of each token, and how many states of each contract.
+fn wealth(town: &Town, scene: &Scene) -> Vec<u64> {
+    let of = |what: &&str| -> u64 {
+        let mut states = std::collections::BTreeMap::new();
+        for node in &town.nodes {
+            for (reference, produced) in &node.view {
+                let counts = match &produced.facts.fungible {
+                    Some(held) if held.symbol == **what => held.quantity,
+                    _ if produced.state.state.contract.as_str() == *what => 1,
+                    _ => continue,
+                };
+                states.insert(*reference, counts);
+            }
+        }
+        states.values().sum()
+    };
+    scene.conserved.iter().map(of).collect()
+}
+
+/// Nothing of these nodes is locked, and no flow of theirs is live.
+#[track_caller]
+fn check_free(town: &mut Town, nodes: &[usize], what: &str) {
+    for node in nodes {
+        let flows = town.nodes[*node].kernel.as_ref().expect("up").flows();
+        let ids = flows.flow_ids();
+        let live: Vec<_> = ids.iter().map(|id| flows.status(id)).collect();
+        assert!(live.is_empty(), "{what}: node {node} runs {live:#?}");
+        let token = town.token();
+        let event = Event::Locks {
+            of: Vec::new(),
+            limit: 10,
+            token: Token(token),
+        };
+        town.tell(*node, event);
+        town.settle();
+        match town.replies.remove(&token) {
+            Some(Reply::Locks { locks, .. }) => {
+                assert!(locks.is_empty(), "{what}: node {node} has locked {locks:?}");
+            }
+            other => panic!("{what}: {other:?}"),
+        }
+    }
+}
+
+/// How the flow of a scene ended if one of its parties went silent at a commit.
+fn silence(scene: &Scene, silent: usize, after: u64, last: Last) -> Option<Result<bool, String>> {
+    let what = format!("{}: node {silent} after {after} {last:?}", scene.flow);
+    let (mut town, args) = (scene.set)();
+    let before = wealth(&town, scene);
+    town.crashes.push(Crash {
+        node: silent,
+        at: town.nodes[silent].commits + after,
+        last,
+    });
+    let started = town.start(scene.initiator, scene.flow, &args, Some("once"));
+    town.settle();
+    if !town.crashes.is_empty() {
+        return None;
+    }
+    // Long enough for every wait, one after the other.
+    for _ in 0..8 {
+        town.now += ANSWER_MS_MAX + NOTARY_ALLOWANCE_MS;
+        town.settle();
+    }
+    let others = scene.parties.iter().copied();
+    let others: Vec<usize> = others.filter(|node| *node != silent).collect();
+    check_free(&mut town, &others, &what);
+    town.up(silent);
+    town.settle();
+    town.quiet();
+    check_free(&mut town, scene.parties, &what);
+    at_rest(&mut town);
+    let now = wealth(&town, scene);
+    assert_eq!(now, before, "{what}: {:#?}", town.logs);
+    if silent == scene.initiator {
+        return Some(Ok(true));
+    }
+    Some(town.ended(started))
+}
+
+#[test]
+fn a_party_silent_at_any_step_keeps_nothing_locked() {
+    for scene in &SCENES {
+        let (mut silences, mut codes) = (0, std::collections::BTreeSet::new());
+        for silent in scene.parties {
+            for after in 1..=12 {
+                for last in [Last::Lost, Last::Durable, Last::Performed] {
+                    let Some(ended) = silence(scene, *silent, after, last) else {
+                        continue;
+                    };
+                    silences += 1;
+                    if let Err(code) = ended {
+                        codes.insert(code);
+                    }
+                }
+            }
+        }
+        assert!(silences >= 12, "{}: {silences} silences", scene.flow);
+        let expected = [SILENT.to_owned()].into();
+        assert_eq!(codes, expected, "{}", scene.flow);
+    }
+}
+
+#[test]
+fn a_sale_that_was_withheld_reaches_a_buyer_that_has_gone_on() {
+    for after in 1.. {
+        let mut town = market();
+        let papers = only(&town, 2, "tally.paper");
+        done(&mut town, 3, "trade.bid", &bid(2, 95));
+        let placed = only(&town, 3, "tally.bid");
+        let notarised = town.nodes[0].disk.count(Table::NotaryTxs);
+        town.crashes.push(Crash {
+            node: 2,
+            at: town.nodes[2].commits + after,
+            last: Last::Durable,
+        });
+        town.start(2, "trade.sell", &sell(papers, placed, 90), None);
+        town.settle();
+        assert!(town.crashes.is_empty(), "the sale was notarised before");
+        if town.nodes[0].disk.count(Table::NotaryTxs) == notarised {
+            continue;
+        }
+        town.now += ANSWER_MS_MAX + NOTARY_ALLOWANCE_MS;
+        town.settle();
+        check_free(&mut town, &[3], "withheld");
+        assert_eq!(town.balance(3), 120, "the buyer does not know yet");
+        town.up(2);
+        town.quiet();
+        at_rest(&mut town);
+        assert_eq!([2, 3].map(|node| town.balance(node)), [90, 30]);
+        assert_eq!(all(&town, 3, "tally.paper").len(), 1);
+        assert!(all(&town, 3, "tally.bid").is_empty());
+        return;
+    }
+}
+
+#[test]
+fn a_buyer_waits_until_its_payment_is_void_and_no_longer() {
+    let mut town = market();
+    let papers = only(&town, 2, "tally.paper");
+    done(&mut town, 3, "trade.bid", &bid(2, 95));
+    let placed = only(&town, 3, "tally.bid");
+    let state = town.nodes[2].view[&papers].state.state.clone();
+    town.forger(2, vec![offer(placed, papers, &state, 90)], 2);
+    let started = town.forge_unsettled(2, "trade.sell", 3);
+    town.settle();
+    // The window is open for 30 s.
+    for (passed_ms, live) in [(0, 1), (30_000, 1), (NOTARY_ALLOWANCE_MS - 1, 1), (1, 0)] {
+        town.now += passed_ms;
+        town.settle();
+        let flows = town.nodes[3].kernel.as_ref().expect("up").flows();
+        assert_eq!(flows.live(), live, "after {passed_ms} ms more");
+    }
+    assert_eq!(town.ended(started), Err(SILENT.to_owned()));
+    check_free(&mut town, &[3], "the window has passed");
+}
+
+#[test]
+fn a_restart_of_the_waiting_buyer_keeps_its_deadline() {
+    let mut town = market();
+    let papers = only(&town, 2, "tally.paper");
+    done(&mut town, 3, "trade.bid", &bid(2, 95));
+    let placed = only(&town, 3, "tally.bid");
+    let state = town.nodes[2].view[&papers].state.state.clone();
+    town.forger(2, vec![offer(placed, papers, &state, 90)], 2);
+    town.forge_unsettled(2, "trade.sell", 3);
+    town.settle();
+    town.now += 30_000 + NOTARY_ALLOWANCE_MS - 1;
+    town.down(3);
+    town.up(3);
+    town.settle();
+    let live = |town: &Town| town.nodes[3].kernel.as_ref().expect("up").flows().live();
+    assert_eq!(live(&town), 1);
+    town.now += 1;
+    town.settle();
+    assert_eq!(live(&town), 0);
+}
