@@ -335,7 +335,7 @@ fn lease<R: Reads<Table>>(
     for entry in &block.body {
         let carried = &entry.transaction;
         if let Body::Lease { to, blocks } = carried.transaction.body {
-            leasing.lease(&genesis.params, height, &carried.sender, to, blocks)?;
+            leasing.lease(genesis, height, &carried.sender, to, blocks)?;
         }
     }
     Ok(leasing.changes)

@@ -8,10 +8,12 @@ use std::collections::BTreeSet;
 use super::rows::{self, Lease, LeaseRow};
 use super::{Overlay, rows::Former};
 use crate::port::{Reads, StoreFailure, Table, damaged};
-use crate::{AccountId, Params};
+use crate::{AccountId, Genesis};
 
 /// Accounts that lease to one account at most; a lease beyond costs its fee and has no effect.
 pub const LESSORS_MAX: u32 = 1_024;
+/// Lessors of one account after which the least stake of a further one doubles.
+pub const LESSORS_PER_DOUBLING: u32 = 64;
 /// Ends of leases that are read at a time.
 const PAGE: usize = 1_024;
 
@@ -61,6 +63,19 @@ pub fn lessors(
         .collect()
 }
 
+/// The least that a new lessor must have held through the effective age to lease to an account with so many lessors, in minor units.
+///
+/// The least stake doubles with every [`LESSORS_PER_DOUBLING`] lessors. To keep a lessor with some stake out, an attacker must have held a
+/// multiple of that stake as long, in accounts of its own.
+#[must_use]
+pub fn leased_stake_min(genesis: &Genesis, lessors: u32) -> u64 {
+    let params = &genesis.params;
+    let first = u128::from(params.effective_tokens_min) * u128::from(genesis.parent_unit());
+    let doublings = (lessors / LESSORS_PER_DOUBLING).min(LESSORS_MAX / LESSORS_PER_DOUBLING);
+    // Beyond 64 bits no account has so much.
+    u64::try_from(first << doublings).unwrap_or(u64::MAX)
+}
+
 /// Changes rows of leases, and remembers what they were.
 pub(super) struct Leasing<'a, R> {
     pub(super) overlay: &'a mut Overlay<R>,
@@ -96,7 +111,7 @@ impl<R: Reads<Table>> Leasing<'_, R> {
     /// A lease transaction in a block of this height.
     pub(super) fn lease(
         &mut self,
-        params: &Params,
+        genesis: &Genesis,
         height: u32,
         lessor: &AccountId,
         to: AccountId,
@@ -104,10 +119,10 @@ impl<R: Reads<Table>> Leasing<'_, R> {
     ) -> Result<(), StoreFailure> {
         let row = leases_of(self.overlay, lessor)?;
         let known = row.is_some_and(|row| row.leases().any(|lease| lease.to == to));
-        if !known && self.lessors_of(&to)? >= LESSORS_MAX {
+        if !known && !self.may_lease(genesis, height, lessor, &to)? {
             return Ok(());
         }
-        let soonest = height.saturating_add(params.lease_delay_blocks);
+        let soonest = height.saturating_add(genesis.params.lease_delay_blocks);
         let from = row.map_or(soonest, |row| row.now.until.max(soonest));
         let lease = Lease {
             to,
@@ -125,6 +140,24 @@ impl<R: Reads<Table>> Leasing<'_, R> {
             },
         };
         self.replace(lessor, row, Some(new))
+    }
+
+    /// Whether an account may become a lessor in a block of this height.
+    fn may_lease(
+        &self,
+        genesis: &Genesis,
+        height: u32,
+        lessor: &AccountId,
+        to: &AccountId,
+    ) -> Result<bool, StoreFailure> {
+        let lessors = self.lessors_of(to)?;
+        if lessors >= LESSORS_MAX {
+            return Ok(false);
+        }
+        let last = height.saturating_sub(1);
+        let first = height.saturating_sub(genesis.params.effective_age_blocks);
+        let held = self.overlay.held_least(lessor, first.min(last), last)?;
+        Ok(held >= leased_stake_min(genesis, lessors))
     }
 
     fn lessors_of(&self, lessee: &AccountId) -> Result<u32, StoreFailure> {

@@ -2,7 +2,7 @@
 
 use chain::ChainId;
 use chain::port::Table;
-use chain::state::leases::{LESSORS_MAX, leases_of};
+use chain::state::leases::{LESSORS_MAX, leased_stake_min, leases_of};
 use chain::state::read::header;
 use chain::state::{Branch, Judged, effective_tokens, turn};
 
@@ -98,6 +98,38 @@ fn a_lease_to_one_with_as_many_lessors_as_there_may_be_costs_its_fee_and_has_no_
     assert_eq!((paid(1), paid(3)), (Some(100), Some(100)));
     assert_eq!(leases_of(&net.overlay, &account(1)).unwrap(), None);
     assert!(leases_of(&net.overlay, &account(3)).unwrap().is_some());
+}
+
+#[test]
+fn further_lessors_need_stake_that_doubles() {
+    let stake = |lessors| leased_stake_min(&Net::new().genesis, lessors) / 10_000;
+    let expected = [(0, 10), (63, 10), (64, 20), (128, 40), (1_023, 327_680)];
+    for (lessors, tokens) in expected {
+        assert_eq!(stake(lessors), tokens, "{lessors}");
+    }
+    // With 896 lessors the least is 163,840 tokens, and each account has 100,000.
+    for (lessors, taken) in [(832, true), (896, false)] {
+        let mut net = Net::new();
+        let count = u32::to_be_bytes(lessors);
+        net.overlay.put(Table::Lessors, account(2).0, count);
+        net.forge(vec![Net::entry(net.lease(1, 2, 10))]);
+        let row = leases_of(&net.overlay, &account(1)).unwrap();
+        assert_eq!(row.is_some(), taken, "{lessors}");
+    }
+}
+
+#[test]
+fn coins_that_have_just_come_lease_nothing() {
+    let mut net = Net::new();
+    // The account has too little for a while, then as much as before.
+    net.forge(vec![Net::entry(net.payment(1, 3, 1, EACH - 50_000, 100))]);
+    net.forge(vec![Net::entry(net.payment(3, 1, 1, EACH - 50_000, 100))]);
+    net.forge(vec![Net::entry(net.lease(1, 2, 10))]);
+    assert_eq!(leases_of(&net.overlay, &account(1)).unwrap(), None);
+    // The window of 20 blocks has left the low balance behind.
+    net.forge_empty(20);
+    net.forge(vec![Net::entry(net.lease(1, 2, 10))]);
+    assert!(leases_of(&net.overlay, &account(1)).unwrap().is_some());
 }
 
 /// Found by random chains: a branch was refused in which a lease that was to follow is replaced, so that its lessor forges after all.
