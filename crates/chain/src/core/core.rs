@@ -19,6 +19,7 @@ use super::questions::Questions;
 use super::rates::Rates;
 use super::relay::Relay;
 use super::remembered::Remembered;
+use super::serving_budget::ServingBudget;
 use super::side::Side;
 use super::stuck::Stuck;
 use super::switch::Switch;
@@ -48,6 +49,8 @@ pub struct Core<R> {
     pub(super) own: BTreeSet<TxId>,
     pub(super) left: LeftRows,
     pub(super) peers: Peers,
+    /// Answers that all peers together may still get.
+    pub(super) serving: ServingBudget,
     pub(super) questions: Questions,
     /// The last time at which any peer answered.
     pub(super) heard_ms: u64,
@@ -102,6 +105,7 @@ impl<R: Reads<Table>> Core<R> {
             own: BTreeSet::new(),
             left: LeftRows::open(&rows)?,
             peers: Peers::default(),
+            serving: ServingBudget::of_all(now_ms),
             questions: Questions::default(),
             heard_ms: 0,
             assemblies: Vec::new(),

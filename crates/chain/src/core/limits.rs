@@ -18,6 +18,10 @@ pub const ANSWER_BYTES: usize = 1 << 20;
 pub const SERVED_BYTES_PER_SECOND: u64 = 32 << 20;
 /// Bytes of answers that a peer may have saved up.
 pub const SERVED_BYTES_BURST: u64 = 64 << 20;
+/// Bytes of answers that all peers together get each second in the long run.
+pub const SERVED_TOTAL_PER_SECOND: u64 = 64 << 20;
+/// Bytes of answers that all peers together may have saved up; the lower half is for peers that ask little.
+pub const SERVED_TOTAL_BURST: u64 = 256 << 20;
 /// What even the shortest answer counts, bytes.
 pub const SERVED_BYTES_LEAST: u64 = 4 << 10;
 /// What an id that is looked for in the store counts at least, found or not, bytes.

@@ -45,6 +45,7 @@ mod relay;
 mod remembered;
 mod round;
 mod serve;
+mod serving_budget;
 mod settings;
 mod side;
 mod silence;

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::PeerId;
-use super::limits::{PEERS_MAX, SERVED_BYTES_BURST, SERVED_BYTES_LEAST, SERVED_BYTES_PER_SECOND};
+use super::limits::PEERS_MAX;
+use super::serving_budget::ServingBudget;
 use super::silence::Silence;
 use crate::message::Status;
 
@@ -30,14 +31,8 @@ pub(super) struct Peer {
     pub(super) useless: u32,
     /// It has been said that its branch forks off too deep to be judged.
     pub(super) too_deep_said: bool,
-    budget: Budget,
-}
-
-/// Bytes of answers that may be sent now: a bucket that fills with time.
-#[derive(Clone, Copy, Debug)]
-struct Budget {
-    bytes: u64,
-    at_ms: u64,
+    /// Answers that it may still get.
+    pub(super) serving: ServingBudget,
 }
 
 /// The connected peers, in the order of their keys: what is chosen among them depends on nothing else.
@@ -70,10 +65,7 @@ impl Peers {
             silence: Silence::default(),
             useless: 0,
             too_deep_said: false,
-            budget: Budget {
-                bytes: SERVED_BYTES_BURST,
-                at_ms: now_ms,
-            },
+            serving: ServingBudget::of_peer(now_ms),
         });
         true
     }
@@ -119,28 +111,5 @@ impl Peers {
             .map(|(id, _)| *id);
         self.compared = next;
         next
-    }
-}
-
-impl Peer {
-    /// Whether an answer may be sent now.
-    pub(super) fn may_be_served(&mut self, now_ms: u64) -> bool {
-        let elapsed = now_ms.saturating_sub(self.budget.at_ms);
-        let more = elapsed.saturating_mul(SERVED_BYTES_PER_SECOND) / 1_000;
-        self.budget = Budget {
-            bytes: self
-                .budget
-                .bytes
-                .saturating_add(more)
-                .min(SERVED_BYTES_BURST),
-            at_ms: now_ms.max(self.budget.at_ms),
-        };
-        self.budget.bytes >= SERVED_BYTES_LEAST
-    }
-
-    /// Counts an answer: its bytes, or the work that it took if that was more.
-    pub(super) fn served(&mut self, bytes: usize, work: usize) {
-        let bytes = (bytes.max(work) as u64).max(SERVED_BYTES_LEAST);
-        self.budget.bytes = self.budget.bytes.saturating_sub(bytes);
     }
 }

@@ -40,10 +40,11 @@ impl<R: Reads<Table>> Core<R> {
         bytes: &[u8],
     ) -> Result<(), StoreFailure> {
         let now_ms = self.now_ms;
+        let serving = &mut self.serving;
         let served = self
             .peers
             .get_mut(&peer)
-            .is_some_and(|peer| peer.may_be_served(now_ms));
+            .is_some_and(|peer| serving.may_serve(&mut peer.serving, now_ms));
         let mut work = Work::default();
         let answer = match Question::read(bytes) {
             Ok(question) if served => self.answer_to(peer, question, &mut work)?,
@@ -54,8 +55,9 @@ impl<R: Reads<Table>> Core<R> {
             }
         };
         let bytes = answer.to_bytes();
+        self.serving.count(bytes.len(), work.0);
         if let Some(peer) = self.peers.get_mut(&peer) {
-            peer.served(bytes.len(), work.0);
+            peer.serving.count(bytes.len(), work.0);
         }
         self.actions.push(Action::Answer { ticket, bytes });
         Ok(())
