@@ -43,6 +43,10 @@ crate::codes::codes! {
     SIGNING_OFF = "chain_api.signing_off" 403
         "This node does not sign for its clients: a passphrase that is sent is known to whoever runs the node."
         "Sign where the key is: POST /v1/chain/prepare gives what to sign. On a test network set api.allow_server_signing.";
+    /// A passphrase came over HTTP on a production network.
+    PASSPHRASE_REFUSED = "chain_api.passphrase_refused" 403
+        "A passphrase was sent to a node of a production network: one whose genesis names no account by passphrase."
+        "Sign locally: POST /v1/chain/prepare gives the bytes to sign. To forge or bundle, put the seed in a key file (forging.key_files, bundlers.key_file).";
     /// The body is pruned.
     PRUNED = "chain_api.pruned" 410
         "The body of this block was pruned on this node."

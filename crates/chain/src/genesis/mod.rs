@@ -60,6 +60,8 @@ pub struct Genesis {
     pub balances: BTreeMap<(AccountId, ChainId), u64>,
     /// The base target before the first block.
     pub base_target: u64,
+    /// The genesis file names accounts by passphrases, so anyone can spend from them. Not part of the hash.
+    pub is_test_network: bool,
 }
 
 impl Genesis {
@@ -110,6 +112,7 @@ impl Genesis {
             chains,
             balances,
             base_target,
+            is_test_network: false,
         };
         genesis.hash = Hash::of(Domain::ChainGenesis, &[&genesis.to_bytes()]);
         Ok(genesis)

@@ -131,7 +131,11 @@ impl GenesisSpec {
             }
         }
         let params = self.params.over(profile);
-        Genesis::new(self.network.clone(), self.time_ms, params, chains, balances)
+        let genesis = Genesis::new(self.network.clone(), self.time_ms, params, chains, balances)?;
+        Ok(Genesis {
+            is_test_network: self.balances.iter().any(|spec| spec.passphrase.is_some()),
+            ..genesis
+        })
     }
 }
 

@@ -27,6 +27,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             &BODY_TIMEOUT,
             &BODY_TOO_LARGE,
             &codes::BAD_KEY,
+            &codes::PASSPHRASE_REFUSED,
         ],
         ..READ
     },
@@ -81,6 +82,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             &BODY_TIMEOUT,
             &BODY_TOO_LARGE,
             &codes::BAD_KEY,
+            &codes::PASSPHRASE_REFUSED,
             &codes::UNKNOWN_CHAIN,
         ],
         ..READ

@@ -112,6 +112,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             &codes::UNKNOWN_CHAIN,
             &codes::BAD_KEY,
             &codes::BAD_PREPARE,
+            &codes::PASSPHRASE_REFUSED,
             &codes::SIGNING_OFF,
         ],
         others: true,

@@ -43,7 +43,8 @@ fn core_height(core: &chain::core::Core<crate::chain::shared::Store>) -> u32 {
 /// `POST /v1/chain/forging`
 pub(super) async fn start(State(api): State<Arc<Api>>, body: ClaimedBody) -> Answered {
     let start: StartForging = api.body(body).await?;
-    let key = key(start.seed.as_deref(), start.passphrase.as_deref())?;
+    let (seed, passphrase) = (start.seed.as_deref(), start.passphrase.as_deref());
+    let key = key(&api.shared.genesis, seed, passphrase)?;
     let account = account_of(&key).to_string();
     api.shared.tell(Event::StartForging(key));
     let forging = api.shared.look(looks::forging).await?.map_err(failed)?;
@@ -95,7 +96,8 @@ pub(super) async fn bundlers(State(api): State<Arc<Api>>) -> Answered {
 /// `POST /v1/chain/bundlers`
 pub(super) async fn start_bundler(State(api): State<Arc<Api>>, body: ClaimedBody) -> Answered {
     let start: StartBundler = api.body(body).await?;
-    let key = key(start.seed.as_deref(), start.passphrase.as_deref())?;
+    let (seed, passphrase) = (start.seed.as_deref(), start.passphrase.as_deref());
+    let key = key(&api.shared.genesis, seed, passphrase)?;
     let child = ChainId(start.chain);
     if !child.is_child() || api.shared.genesis.chain(child).is_none() {
         let text = format!("the network has no child chain {child}");

@@ -3,7 +3,7 @@
 use api::chain::{BodyDetail, codes};
 use api::codes::BAD_PARAMETER;
 use chain::state::rows::Place;
-use chain::{AccountId, ChainId};
+use chain::{AccountId, ChainId, Genesis};
 use primitives::{Hash, KeyPair, Scheme};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -123,8 +123,22 @@ pub(super) fn chain(number: Option<u8>) -> Option<ChainId> {
     number.map(ChainId)
 }
 
+/// The key of a passphrase that came over HTTP. On a production network it is refused: it would put the secret of an account into the hands
+/// of the node's operator.
+pub(super) fn passphrase_key(genesis: &Genesis, passphrase: &str) -> Result<KeyPair, Refusal> {
+    if genesis.is_test_network {
+        return Ok(chain::key_of_passphrase(passphrase));
+    }
+    let text = format!("{} is a production network", genesis.network);
+    Err(Refusal::listed(&codes::PASSPHRASE_REFUSED, text))
+}
+
 /// A secret: either a seed or a passphrase.
-pub(super) fn key(seed: Option<&str>, passphrase: Option<&str>) -> Result<KeyPair, Refusal> {
+pub(super) fn key(
+    genesis: &Genesis,
+    seed: Option<&str>,
+    passphrase: Option<&str>,
+) -> Result<KeyPair, Refusal> {
     match (seed, passphrase) {
         (Some(seed), None) => primitives::hex::decode_array(seed)
             .map(|seed| KeyPair::from_seed(Scheme::Ed25519, seed))
@@ -132,7 +146,7 @@ pub(super) fn key(seed: Option<&str>, passphrase: Option<&str>) -> Result<KeyPai
                 // What was sent is a secret, even where it is a wrong one.
                 Refusal::listed(&codes::BAD_KEY, "the seed is not 64 hexadecimal digits")
             }),
-        (None, Some(passphrase)) => Ok(chain::key_of_passphrase(passphrase)),
+        (None, Some(passphrase)) => passphrase_key(genesis, passphrase),
         _ => Err(Refusal::listed(
             &codes::BAD_KEY,
             "give either a seed or a passphrase",

@@ -11,10 +11,10 @@ use axum::extract::{Path, Query, State};
 use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
 use chain::transaction::{read, read_exact};
-use chain::{Rejection, Transaction, TxId, key_of_passphrase};
+use chain::{Rejection, Transaction, TxId};
 use primitives::{Scheme, Signature, SignatureContext, hex};
 
-use super::parameters::{UnconfirmedQuery, account, chain};
+use super::parameters::{UnconfirmedQuery, account, chain, passphrase_key};
 use super::{Answered, Api, json};
 use crate::chain::ed25519;
 use crate::chain::looks;
@@ -154,7 +154,7 @@ pub(super) async fn sign_and_send(State(api): State<Arc<Api>>, body: ClaimedBody
         let text = "this node does not sign for its clients";
         return Err(Refusal::listed(&codes::SIGNING_OFF, text));
     }
-    let key = key_of_passphrase(&send.passphrase);
+    let key = passphrase_key(&api.shared.genesis, &send.passphrase)?;
     let prepare = Prepare {
         chain: send.chain,
         sender: hex::encode(&ed25519(&key)),
