@@ -136,6 +136,12 @@ pub struct RateView {
     pub rate: u64,
     /// When it said so, in seconds since genesis.
     pub time: u32,
+    /// It has bundled at this rate in the last 60 blocks.
+    #[serde(default)]
+    pub proven: bool,
+    /// Default fees rely on it: it is proven, or the bundler has the stake that forging takes.
+    #[serde(default)]
+    pub usable: bool,
 }
 
 /// What bundlers ask, the lowest of each chain first.

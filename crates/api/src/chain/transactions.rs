@@ -223,7 +223,7 @@ pub struct Prepare {
     /// A message that everybody can read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// The fee; if left out the least one of the parent chain, or what the cheapest bundler known here asks on a child chain.
+    /// The fee; if left out the least one of the parent chain, or on a child chain the fee that the cheapest bundler asks, of those that have bundled at their rate lately or hold stake.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fee: Option<u64>,
     /// Until when it may stand in a block, in minutes from now; if left out an hour, or the longest there is.
@@ -242,6 +242,10 @@ pub struct Prepared {
     pub id: String,
     /// The transaction, its signature zero.
     pub transaction: TransactionView,
+    /// The bundler whose rate the fee is enough for. Left out if the request gave the fee, on the parent chain, and if no bundler of the
+    /// chain counts: then the fee is a guess, a whole child token for each whole parent token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bundler: Option<String>,
 }
 
 /// Prepare, sign and submit in one. For test networks: the node sees the secret.

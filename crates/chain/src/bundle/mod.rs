@@ -8,6 +8,7 @@ mod plan;
 mod propose;
 mod rate_book;
 mod rates;
+mod record;
 mod rules;
 mod settings;
 #[cfg(test)]
@@ -17,6 +18,7 @@ pub use plan::{Expected, plan, rank};
 pub use propose::{Means, Proposal, Scene, Skipped, fee_for, propose};
 pub use rate_book::{BUNDLERS_MAX, RATES_AGE_SECONDS, RATES_EVERY_SECONDS, RateBook};
 pub use rates::{RATES_BYTES, SignedRates};
+pub use record::{BundleRecord, PROVEN_BLOCKS};
 pub use rules::BundlerRules;
 pub use settings::BundleSettings;
 

@@ -31,6 +31,12 @@ pub struct BundlerRules {
 }
 
 impl BundlerRules {
+    /// Whether it carries some transactions only. Its rate is no offer to others then, and is not sent to the network.
+    #[must_use]
+    pub fn is_filtered(&self) -> bool {
+        !self.senders.is_empty() || !self.recipients.is_empty() || !self.purpose.is_empty()
+    }
+
     /// Whether the filters let a transaction pass. What it must bring is another rule.
     #[must_use]
     pub fn allow(&self, carried: &Carried) -> bool {

@@ -135,6 +135,7 @@ impl<R: Reads<Table>> Core<R> {
         let kept = self.settings.bodies_kept;
         prune(&mut self.rows, &self.genesis, kept, PRUNE_ROWS)?;
         self.pool.block_added(block);
+        self.rates.record.added(block);
         self.count_spent(block, true)?;
         for carried in block.transactions() {
             self.forget_own(&carried.id);
@@ -157,6 +158,7 @@ impl<R: Reads<Table>> Core<R> {
             Err(Fault::Refused(rejection)) => return Err(damaged(rejection.to_string())),
         };
         self.side.put(&mut self.rows, &block);
+        self.rates.record.popped(block.header.height);
         self.pool.block_popped(&block, self.now_seconds());
         self.count_spent(&block, false)?;
         for carried in block.transactions() {
@@ -178,6 +180,7 @@ impl<R: Reads<Table>> Core<R> {
         self.forging.tip_moved();
         self.bundling.tip_moved();
         self.outgrow_deep();
+        self.rates.forget_floors();
         let (tip, previous) = (self.rows.tip().hash, self.rows.tip().height);
         self.assemblies.retain(|assembly| {
             assembly.header.previous == tip || assembly.header.height == previous

@@ -129,6 +129,7 @@ impl<R: Reads<Table>> Core<R> {
         };
         core.restore_trusted()?;
         core.check_trusted()?;
+        core.restore_record()?;
         core.restore_side()?;
         core.step_switch()?;
         // Nobody was there to follow what joined again.

@@ -57,6 +57,7 @@ pub use core::Core;
 pub use event::{Event, PeerId, RequestFailure, Ticket};
 pub use figures::{BundlerFigures, Figures, ForgerFigures};
 pub use left::why_left;
+pub use rates::UsableRate;
 pub use round::Round;
 pub use settings::Settings;
 pub use stuck::Stuck;

@@ -1,11 +1,16 @@
 //! What bundlers ask for: heard from others, said by those of this node.
 
-use super::limits::points;
+use std::collections::BTreeMap;
+
+use super::limits::{ROUND_BYTES, points};
 use super::{Action, Core, PeerId, Ticket, Verdict};
-use crate::bundle::{Bundler, RATES_EVERY_SECONDS, RateBook, SignedRates};
+use crate::bundle::{
+    BundleRecord, Bundler, PROVEN_BLOCKS, RATES_EVERY_SECONDS, RateBook, SignedRates, fee_for,
+};
 use crate::message::{GOSSIP_RATES_MAX, Gossip};
 use crate::port::{Reads, StoreFailure, Table};
-use crate::{ChainId, Rejection};
+use crate::state::{carried_block, effective_tokens};
+use crate::{AccountId, Carried, ChainId, Rejection};
 
 /// The rates that are known, and when those of this node are said next.
 #[derive(Debug, Default)]
@@ -15,12 +20,32 @@ pub(super) struct Rates {
     due_ms: u64,
     /// When they were said last.
     said_ms: u64,
+    /// What blocks have shown lately.
+    pub(super) record: BundleRecord,
+    /// The least fee that a chain's usable bundlers ask, as far as it has been reckoned for this tip and these rates.
+    floors: BTreeMap<ChainId, Option<u64>>,
+}
+
+/// A rate that a wallet may rely on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UsableRate {
+    /// The bundler.
+    pub bundler: AccountId,
+    /// Its rate.
+    pub rate: u64,
+    /// The bundler has bundled at this rate lately. Otherwise it is counted for its stake.
+    pub proven: bool,
 }
 
 /// Whatever happens, rates are said again only after so long, milliseconds: their time counts whole seconds.
 const PAUSE_MS: u64 = 5_000;
 
 impl Rates {
+    /// The tip is another, or a rate: what was reckoned is reckoned again when it is asked for.
+    pub(super) fn forget_floors(&mut self) {
+        self.floors.clear();
+    }
+
     /// A bundler has come, its rules are others, or there is somebody new to hear of them.
     pub(super) fn say_soon(&mut self) {
         self.due_ms = match self.said_ms {
@@ -37,6 +62,88 @@ impl<R: Reads<Table>> Core<R> {
         self.rates.book.of(child)
     }
 
+    /// The rates of a chain that count, the cheapest first: of bundlers that have bundled at their rate in the last [`PROVEN_BLOCKS`] blocks, or
+    /// have the stake that forging takes. A rate costs nothing to announce, so other announcements are no offers.
+    pub fn usable_rates(&self, child: ChainId) -> Result<Vec<UsableRate>, StoreFailure> {
+        let mut usable = Vec::new();
+        for rates in self.rates.book.of(child) {
+            let bundler = rates.account();
+            let proven = self.is_proven(rates);
+            if proven || effective_tokens(&self.rows, &self.genesis, &bundler)? > 0 {
+                let rate = rates.rate;
+                usable.push(UsableRate {
+                    bundler,
+                    rate,
+                    proven,
+                });
+            }
+        }
+        Ok(usable)
+    }
+
+    /// Whether a bundler has lately bundled at the rate that it says.
+    #[must_use]
+    pub fn is_proven(&self, rates: &SignedRates) -> bool {
+        let fee = rates.fee(&self.genesis.params, self.parent_decimals());
+        self.rates
+            .record
+            .is_proven(rates.child, &rates.account(), fee)
+    }
+
+    fn parent_decimals(&self) -> u8 {
+        let parent = self.genesis.chain(ChainId::PARENT);
+        parent.map_or(0, |parent| parent.decimals)
+    }
+
+    /// The least fee with which some usable bundler of the network carries a transaction of a chain; none if no such bundler is known.
+    pub(super) fn fee_floor(&mut self, child: ChainId) -> Result<Option<u64>, StoreFailure> {
+        if let Some(known) = self.rates.floors.get(&child) {
+            return Ok(*known);
+        }
+        let cheapest = self
+            .usable_rates(child)?
+            .into_iter()
+            .map(|one| one.rate)
+            .min();
+        let decimals = self.parent_decimals();
+        let floor = cheapest.map(|rate| fee_for(rate, 0, &self.genesis.params, decimals));
+        self.rates.floors.insert(child, floor);
+        Ok(floor)
+    }
+
+    /// Whether a bundler of this node carries a transaction, whatever the network's bundlers ask.
+    pub(super) fn is_carried_here(&self, carried: &Carried) -> bool {
+        let (params, decimals) = (&self.genesis.params, self.parent_decimals());
+        self.bundling.keyed().any(|(_, bundler)| {
+            let rules = &bundler.rules;
+            let fee = fee_for(rules.rate_min, rules.overpay_percent, params, decimals);
+            rules.child == carried.transaction.chain
+                && carried.transaction.fee >= fee
+                && rules.allow(carried)
+        })
+    }
+
+    /// Remembers what the newest blocks show of bundlers: after a start.
+    pub(super) fn restore_record(&mut self) -> Result<(), StoreFailure> {
+        let tip = self.rows.tip().height;
+        let mut bytes = 0usize;
+        let mut newest = Vec::new();
+        for height in (1..=tip).rev().take(PROVEN_BLOCKS) {
+            let Some(block) = carried_block(&self.rows, &self.genesis, height)? else {
+                break;
+            };
+            bytes = bytes.saturating_add(block.header.body_bytes as usize);
+            if bytes > ROUND_BYTES {
+                break;
+            }
+            newest.push(block);
+        }
+        for block in newest.iter().rev() {
+            self.rates.record.added(block);
+        }
+        Ok(())
+    }
+
     pub(super) fn rates_due_ms(&self) -> Option<u64> {
         let idle = self.bundling.is_empty() && self.rates.book.is_empty();
         (!idle).then(|| self.rates.due_ms.max(self.now_ms))
@@ -51,10 +158,13 @@ impl<R: Reads<Table>> Core<R> {
         self.rates.due_ms = self.now_ms + u64::from(RATES_EVERY_SECONDS) * 1_000;
         let now = self.now_seconds();
         self.rates.book.expire(now);
+        self.rates.forget_floors();
         let bundlers: Vec<Bundler> = self
             .bundling
             .keyed()
-            .map(|(_, bundler)| bundler.clone())
+            .map(|(_, bundler)| bundler)
+            .filter(|bundler| !bundler.rules.is_filtered())
+            .cloned()
             .collect();
         let mut said = Vec::new();
         for bundler in bundlers {
@@ -113,6 +223,7 @@ impl<R: Reads<Table>> Core<R> {
     fn learn(&mut self, rates: SignedRates) -> Result<Result<bool, Rejection>, StoreFailure> {
         let balance = self.rows.balance(&rates.account(), ChainId::PARENT)?;
         let now = self.now_seconds();
+        self.rates.forget_floors();
         let book = &mut self.rates.book;
         Ok(book.insert(rates, balance, now, &self.genesis.params))
     }

@@ -1,12 +1,12 @@
 //! Bundlers of many nodes: what they ask for is known to all, and they do not do each other's work.
 
-use chain::ChainId;
 use chain::bundle::SignedRates;
 use chain::core::{Event, Notice, Settings};
 use chain::message::Gossip;
+use chain::{AccountId, ChainId, Transaction};
 use primitives::KeyPair;
 
-use crate::kit::{Room, bundler, key, peer};
+use crate::kit::{EACH, Room, account, bundler, key, peer};
 
 fn bundles_for(n: usize, rate_min: u64) -> Settings {
     let mut bundler = bundler(n, 2);
@@ -103,4 +103,133 @@ fn bundlers_take_turns() {
         "{made} child blocks for {carrying} blocks"
     );
     assert_eq!(room.nodes[0].core.figures().pool.transactions, 0);
+}
+
+/// A payment on chain 2 with a fee.
+fn paying(room: &Room, from: usize, to: usize, amount: u64, fee: u64) -> Transaction {
+    let mut payment = room.payment(from, to, 2, amount);
+    payment.fee = fee;
+    payment.sign(&room.genesis.hash, &key(from));
+    payment
+}
+
+/// At this rate a transaction costs 100 minor units.
+const HUNDRED: u64 = 100_000;
+/// An account without stake.
+const POOR: usize = 50;
+
+fn usable(room: &Room, n: usize) -> Vec<(AccountId, u64, bool)> {
+    let usable = room.nodes[n].core.usable_rates(ChainId(2)).unwrap();
+    let usable = usable.into_iter();
+    usable
+        .map(|one| (one.bundler, one.rate, one.proven))
+        .collect()
+}
+
+#[test]
+fn rate_without_stake_counts_once_it_was_bundled_at() {
+    let mut room = Room::new(vec![
+        Settings {
+            forgers: vec![key(0)],
+            ..Settings::default()
+        },
+        Settings::default(),
+    ]);
+    room.run_to(1_000);
+    // Five tokens; forging takes ten.
+    let gift = room.payment(1, POOR, 1, 50_000);
+    room.submit(0, vec![gift]);
+    room.run_to(60_000);
+    let mut poor = bundler(POOR, 2);
+    poor.rules.rate_min = HUNDRED;
+    room.tell(0, Event::StartBundling(poor));
+    room.run_to(70_000);
+    for n in 0..2 {
+        assert_eq!(room.nodes[n].core.rates(ChainId(2)).len(), 1, "{n}");
+        assert_eq!(usable(&room, n), [], "{n}");
+    }
+    // What it carries for itself, or for more than its rate, proves nothing.
+    let own = paying(&room, 3, POOR, 1_000, 150);
+    room.submit(0, vec![own]);
+    room.run_to(110_000);
+    let own = paying(&room, POOR, 4, 1, 100);
+    room.submit(0, vec![own]);
+    room.run_to(150_000);
+    assert_eq!(room.balance(1, 4, 2), EACH + 1, "it was carried");
+    assert_eq!(usable(&room, 1), []);
+    let other = paying(&room, 3, 4, 1, 100);
+    room.submit(0, vec![other]);
+    room.run_to(200_000);
+    for n in 0..2 {
+        assert_eq!(usable(&room, n), [(account(POOR), HUNDRED, true)], "{n}");
+    }
+    // A cheaper rate is not proven by it; one of an account with stake counts at once, after those that are cheaper.
+    let (staked, now) = (bundler(2, 2), 200);
+    let signed = SignedRates::new(&staked.key, &staked.rules, now, &room.genesis.hash).unwrap();
+    let bytes = Gossip::Rates(vec![signed]).to_bytes();
+    let event = Event::Gossip {
+        peer: peer(1),
+        message: 9_999,
+        bytes,
+    };
+    room.tell(0, event);
+    room.settle();
+    let both = [(account(2), 0, false), (account(POOR), HUNDRED, true)];
+    assert_eq!(usable(&room, 0), both);
+    // After 60 blocks without a child block the proof is over.
+    let height = room.tip(1).0;
+    while room.tip(1).0 < height + 61 {
+        room.run_to(room.now_ms + 4_000);
+    }
+    assert_eq!(usable(&room, 1), []);
+}
+
+#[test]
+fn payments_that_no_bundler_would_carry_are_refused() {
+    let mut public = bundles_for(0, HUNDRED);
+    public.forgers = vec![key(0)];
+    let mut filtered = bundles_for(1, 0);
+    filtered.forgers.clear();
+    filtered.bundlers[0].rules.senders = vec![account(4)];
+    let mut room = Room::new(vec![public, filtered]);
+    room.run_to(10_000);
+    for n in 0..2 {
+        assert_eq!(usable(&room, n), [(account(0), HUNDRED, false)], "{n}");
+    }
+    // Node, sender, fee, and the code.
+    let cases = [
+        (0, 3, 100, ""),
+        (0, 3, 99, "chain_pool.unpaid"),
+        (0, 4, 0, "chain_pool.unpaid"),
+        (1, 3, 0, "chain_pool.unpaid"),
+        (1, 4, 0, ""),
+    ];
+    for (amount, (n, from, fee, code)) in (1..).zip(cases) {
+        let payment = paying(&room, from, 5, amount, fee);
+        room.submit(n, vec![payment]);
+        room.settle();
+        let outcome = room.nodes[n].outcomes.pop().unwrap();
+        let refused = outcome.map_or_else(|rejection| rejection.code, |_| "");
+        assert_eq!(refused, code, "{n} {from} {fee}");
+    }
+    // The customer's payment travels with the child block that pays for it.
+    room.run_to(100_000);
+    assert_eq!(room.balance(0, 5, 2), EACH + 1 + 5);
+    assert!(room.same_tip());
+    for n in 0..2 {
+        assert_eq!(room.nodes[n].penalties, [], "{n}");
+    }
+}
+
+#[test]
+fn payment_without_fee_is_refused_where_no_bundler_is_known() {
+    let mut room = Room::new(vec![Settings::default()]);
+    room.run_to(1_000);
+    for (fee, code) in [(0, "chain_pool.unpaid"), (1, "")] {
+        let payment = paying(&room, 3, 5, 1, fee);
+        room.submit(0, vec![payment]);
+        room.settle();
+        let outcome = room.nodes[0].outcomes.pop().unwrap();
+        assert_eq!(outcome.map_or_else(|no| no.code, |_| ""), code, "{fee}");
+    }
 }

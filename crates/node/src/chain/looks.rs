@@ -137,18 +137,24 @@ pub(super) fn bundler_view(bundler: &BundlerFigures) -> BundlerView {
     }
 }
 
-/// What bundlers of the whole network ask, the cheapest of each chain first.
-pub(super) fn rates(core: &Core<Store>) -> Vec<RateView> {
-    let children = core.genesis().chains.keys();
-    let rates = children.flat_map(|child| core.rates(*child));
-    rates
-        .map(|rates| RateView {
-            account: rates.account().to_string(),
-            chain: rates.child.0,
-            rate: rates.rate,
-            time: rates.time,
-        })
-        .collect()
+/// The rates of bundlers of the whole network, the cheapest of each chain first.
+pub(super) fn rates(core: &Core<Store>) -> Result<Vec<RateView>, Fault> {
+    let mut views = Vec::new();
+    for child in core.genesis().chains.keys() {
+        let usable = core.usable_rates(*child)?;
+        for rates in core.rates(*child) {
+            let account = rates.account();
+            views.push(RateView {
+                account: account.to_string(),
+                chain: rates.child.0,
+                rate: rates.rate,
+                time: rates.time,
+                proven: core.is_proven(rates),
+                usable: usable.iter().any(|one| one.bundler == account),
+            });
+        }
+    }
+    Ok(views)
 }
 
 #[cfg(test)]

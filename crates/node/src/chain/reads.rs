@@ -47,7 +47,7 @@ pub(super) enum BlockName {
 }
 
 /// The store failed under a reader.
-fn failed(failure: StoreFailure) -> Refusal {
+pub(super) fn failed(failure: StoreFailure) -> Refusal {
     Refusal::listed(
         &api::codes::STORE_FAILED,
         format!("{} ({})", failure.message, failure.code),

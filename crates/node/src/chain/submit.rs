@@ -9,7 +9,7 @@ use chain::{AccountId, Anchor, Body, ChainId, Rejection, Transaction};
 use primitives::Hash;
 use tokio::sync::{Semaphore, oneshot};
 
-use super::reads::{Fault, Reader};
+use super::reads::{Fault, Reader, failed};
 use super::shared::{Outcomes, Shared, Waiter};
 use crate::http::Refusal;
 
@@ -140,8 +140,11 @@ impl Wish {
         })
     }
 
-    /// The transaction, without a signature.
-    pub(super) async fn transaction(self, shared: &Shared) -> Result<Transaction, Refusal> {
+    /// The transaction, without a signature, and the bundler whose rate its fee is enough for, if the fee follows from one.
+    pub(super) async fn transaction(
+        self,
+        shared: &Shared,
+    ) -> Result<(Transaction, Option<AccountId>), Refusal> {
         let params = &shared.genesis.params;
         let depth = params.anchor_depth_min.saturating_add(ANCHOR_SLACK);
         let anchor = shared
@@ -159,12 +162,13 @@ impl Wish {
             body: self.body,
             signature: [0; 64],
         };
-        transaction.fee = match self.fee {
-            Some(fee) => fee,
-            None if self.chain == ChainId::PARENT => fee_min(params, &transaction),
+        let bundler;
+        (transaction.fee, bundler) = match self.fee {
+            Some(fee) => (fee, None),
+            None if self.chain == ChainId::PARENT => (fee_min(params, &transaction), None),
             None => child_fee(shared, self.chain).await?,
         };
-        Ok(transaction)
+        Ok((transaction, bundler))
     }
 }
 
@@ -180,13 +184,17 @@ fn anchor(reader: &Reader, depth: u32) -> Result<Anchor, Fault> {
     Ok(Anchor::at(height, &hash))
 }
 
-/// What the cheapest known bundler asks for a transaction; without one, a whole child token for a whole parent token.
-async fn child_fee(shared: &Shared, child: ChainId) -> Result<u64, Refusal> {
-    let rate = shared
-        .look(move |core| core.rates(child).first().map(|rates| rates.rate))
-        .await?;
+/// The fee that the cheapest usable bundler asks, and that bundler; without one, a whole child token for a whole parent token.
+async fn child_fee(shared: &Shared, child: ChainId) -> Result<(u64, Option<AccountId>), Refusal> {
+    let usable = shared.look(move |core| core.usable_rates(child)).await?;
+    let usable = usable.map_err(failed)?;
+    let cheapest = usable.into_iter().next();
     let decimals = |id| shared.genesis.chain(id).map_or(0, |chain| chain.decimals);
-    let rate = rate.unwrap_or(10u64.saturating_pow(u32::from(decimals(child))));
-    let params = &shared.genesis.params;
-    Ok(fee_for(rate, 0, params, decimals(ChainId::PARENT)))
+    let rate = match &cheapest {
+        Some(cheapest) => cheapest.rate,
+        None => 10u64.saturating_pow(u32::from(decimals(child))),
+    };
+    let fee = fee_for(rate, 0, &shared.genesis.params, decimals(ChainId::PARENT));
+    // A payment without a fee costs nothing to repeat: networks refuse it unless it moves something.
+    Ok((fee.max(1), cheapest.map(|cheapest| cheapest.bundler)))
 }

@@ -153,6 +153,6 @@ pub(super) async fn stop_bundler(
 /// `GET /v1/chain/rates`
 pub(super) async fn rates(State(api): State<Arc<Api>>) -> Answered {
     json(&RatesView {
-        rates: api.shared.look(looks::rates).await?,
+        rates: api.shared.look(looks::rates).await?.map_err(failed)?,
     })
 }

@@ -132,7 +132,7 @@ pub(super) async fn unconfirmed(
 pub(super) async fn prepare(State(api): State<Arc<Api>>, body: ClaimedBody) -> Answered {
     let prepare: Prepare = api.body(body).await?;
     let wish = Wish::of(&api.shared, prepare)?;
-    let transaction = wish.transaction(&api.shared).await?;
+    let (transaction, bundler) = wish.transaction(&api.shared).await?;
     let hash = transaction.hash(&api.shared.genesis.hash);
     let id = transaction.id_of(&hash);
     let bytes = transaction.to_bytes();
@@ -144,6 +144,7 @@ pub(super) async fn prepare(State(api): State<Arc<Api>>, body: ClaimedBody) -> A
         to_sign: to_sign.to_string(),
         id: id.to_string(),
         transaction: view_of(&transaction, &id),
+        bundler: bundler.map(|bundler| bundler.to_string()),
     })
 }
 
@@ -166,7 +167,7 @@ pub(super) async fn sign_and_send(State(api): State<Arc<Api>>, body: ClaimedBody
         deadline_minutes: send.deadline_minutes,
     };
     let wish = Wish::of(&api.shared, prepare)?;
-    let mut transaction = wish.transaction(&api.shared).await?;
+    let (mut transaction, _) = wish.transaction(&api.shared).await?;
     transaction.sign(&api.shared.genesis.hash, &key);
     json(&api.submit_one(transaction).await?)
 }
