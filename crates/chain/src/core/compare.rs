@@ -161,21 +161,22 @@ impl<R: Reads<Table>> Core<R> {
     }
 
     /// Sends to everybody again what a change of branch has put back, a part at a time.
-    pub(super) fn gossip_anew(&mut self) {
+    pub(super) fn gossip_anew(&mut self) -> Result<(), StoreFailure> {
         if self.anew.is_empty() || self.relay.due_ms(0).is_some() {
-            return;
+            return Ok(());
         }
         for _ in 0..ANEW_STEP {
             let Some(id) = self.anew.pop_front() else {
-                return;
+                return Ok(());
             };
             if self.pool.child_block(&id).is_some() {
                 continue;
             }
             if let Some(carried) = self.pool.get(&id).cloned() {
-                self.gossip_transaction(&carried);
+                self.gossip_transaction(&carried)?;
             }
         }
+        Ok(())
     }
 
     pub(super) fn anew_due_ms(&self) -> Option<u64> {

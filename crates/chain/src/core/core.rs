@@ -215,7 +215,7 @@ impl<R: Reads<Table>> Core<R> {
         self.forge_if_due()?;
         self.ask_where_peers_stand();
         self.compare_pools();
-        self.gossip_anew();
+        self.gossip_anew()?;
         self.relay_if_due();
         self.prune_on()?;
         self.settle_pool()?;

@@ -140,7 +140,13 @@ impl<R: Reads<Table>> Core<R> {
         block: Option<Arc<ChildBlock>>,
         source: Source,
     ) -> Result<(), StoreFailure> {
-        match self.pre_check(&carried, block.as_deref())? {
+        let mut checked = self.pre_check(&carried, block.as_deref())?;
+        if checked.is_ok()
+            && let Some(rejection) = self.unpaid(&carried)?
+        {
+            checked = Err(No::Refused(rejection));
+        }
+        match checked {
             Ok(()) => self.intake.unchecked.push(Unchecked {
                 carried,
                 block,
@@ -150,6 +156,27 @@ impl<R: Reads<Table>> Core<R> {
             Err(No::Refused(rejection)) => self.refused(source, rejection),
         }
         Ok(())
+    }
+
+    /// Refuses a transaction of a child chain that pays less than every known bundler asks: no block would have it, so it would cost its
+    /// sender nothing to have it verified, relayed and kept. A child block that lists it pays for it. While no bundler is known, any fee will do.
+    fn unpaid(&mut self, carried: &Carried) -> Result<Option<Rejection>, StoreFailure> {
+        let transaction = &carried.transaction;
+        if !transaction.chain.is_child() || self.genesis.chain(transaction.chain).is_none() {
+            return Ok(None);
+        }
+        let least = self.fee_floor(transaction.chain)?.unwrap_or(1);
+        if transaction.fee >= least
+            || self.is_carried_here(carried)
+            || self.pool.is_listed(&carried.id)
+        {
+            return Ok(None);
+        }
+        let detail = format!(
+            "a fee of {}; the cheapest bundler known of chain {} asks {least}",
+            transaction.fee, transaction.chain
+        );
+        Ok(Some(Rejection::new("chain_pool.unpaid", detail)))
     }
 
     fn pre_check(
@@ -260,7 +287,7 @@ impl<R: Reads<Table>> Core<R> {
         match source {
             Source::Submission(submission, place) => {
                 self.keep(&carried);
-                self.gossip_transaction(&carried);
+                self.gossip_transaction(&carried)?;
                 self.answer_submission(submission, place, Ok(carried.id));
             }
             Source::Message(at) => {
@@ -307,7 +334,10 @@ impl<R: Reads<Table>> Core<R> {
 
     fn refused(&mut self, source: Source, rejection: Rejection) {
         self.counters.refused += 1;
+        // Nodes hear of rates at different times: a fee that is too low here may be enough where it came from.
+        let honest = rejection.code == "chain_pool.unpaid";
         match source {
+            Source::Message(_) if honest => {}
             Source::Submission(submission, place) => {
                 self.answer_submission(submission, place, Err(rejection));
             }
@@ -364,9 +394,15 @@ impl<R: Reads<Table>> Core<R> {
     }
 
     /// Sends a transaction to everybody, with others.
-    pub(super) fn gossip_transaction(&mut self, carried: &Carried) {
+    pub(super) fn gossip_transaction(&mut self, carried: &Carried) -> Result<(), StoreFailure> {
+        let chain = carried.transaction.chain;
+        if chain.is_child() && carried.transaction.fee < self.fee_floor(chain)?.unwrap_or(1) {
+            // Only a bundler of this node carries it: others fetch it with the child block.
+            return Ok(());
+        }
         let full = self.relay.add(&carried.transaction, self.now_ms);
         self.actions.extend(full);
+        Ok(())
     }
 
     pub(super) fn relay_if_due(&mut self) {

@@ -90,6 +90,12 @@ impl Pool {
         })
     }
 
+    /// Whether a child block that waits here lists the id.
+    #[must_use]
+    pub fn is_listed(&self, id: &TxId) -> bool {
+        self.carriers.of(id).next().is_some()
+    }
+
     /// Which of a child block's transactions are not here: to be fetched.
     #[must_use]
     pub fn missing_of(&self, block: &ChildBlock) -> Vec<TxId> {

@@ -74,8 +74,16 @@ pub fn check_form(genesis: &Genesis, carried: &Carried) -> Result<(), Rejection>
     }
     match &transaction.body {
         Body::Payment {
-            amount, message, ..
+            to,
+            amount,
+            message,
         } => {
+            if transaction.fee == 0 && (*amount == 0 || *to == carried.sender) {
+                return no(
+                    "chain_tx.free",
+                    format!("fee 0 and {amount} to {to}; a fee of at least 1"),
+                );
+            }
             if *amount == 0 && message.is_empty() {
                 return no("chain_tx.amount", "nothing, and no message".into());
             }

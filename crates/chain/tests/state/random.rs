@@ -63,7 +63,11 @@ pub fn body(net: &Net, dice: &mut Dice) -> Vec<CarriedEntry> {
     let mut entries = Vec::new();
     let payment = |dice: &mut Dice, purse: &mut Purse<'_>, chain: u8| {
         let (from, to) = (dice.account(), dice.account());
-        let fee = if chain == 1 { 100 } else { dice.below(20) };
+        let fee = match chain {
+            1 => 100,
+            // A payment to oneself must pay something.
+            _ => dice.below(20).max(u64::from(from == to)),
+        };
         let left = purse.left(from, chain).saturating_sub(fee);
         let amount = match dice.below(6) {
             0 => left,

@@ -102,6 +102,18 @@ fn a_transaction_that_breaks_a_rule_is_refused_with_its_code() {
         ),
         ("chain_tx.fee", Box::new(|tx| tx.fee = 99)),
         ("chain_tx.fee", set(child_block(2, 11))),
+        (
+            "chain_tx.free",
+            Box::new(|tx| (tx.chain, tx.fee, tx.body) = (ChainId(2), 0, message(9))),
+        ),
+        (
+            "chain_tx.free",
+            Box::new(|tx| (tx.chain, tx.fee, tx.body) = (ChainId(2), 0, pay(1, 5))),
+        ),
+        (
+            "",
+            Box::new(|tx| (tx.chain, tx.fee, tx.body) = (ChainId(2), 1, pay(1, 5))),
+        ),
         ("chain_tx.from_future", Box::new(|tx| tx.time += 16)),
         ("chain_tx.from_future", Box::new(|tx| tx.time = u32::MAX)),
         ("chain_tx.lease", set(lease(1, 5))),
