@@ -57,9 +57,7 @@ pub use ledger::{
     TimeWindowView, TransactionView,
 };
 pub use login::{LoggedIn, Login};
-pub use network::{
-    NetworkView, NotaryView, PartyView, PeerLoad, PeerView, PeersView, WaitingView,
-};
+pub use network::{NetworkView, NotaryView, PartyView, PeerLoad, PeerView, PeersView, WaitingView};
 pub use node::{ClockView, Drain, FlowInfo, Health, HealthWarning, NodeState, NodeView};
 pub use notary::{ConsumedEntry, ConsumedPage, RequestEntry, RequestPage};
 pub use notes::{NewNote, NoteList, NoteView};

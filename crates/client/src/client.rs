@@ -4,7 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api::{
-    Balances, BatchAnswer, BatchAnswers, ChainPage, ClockView, ConsentChange, ConsentList, ConsumedPage, ContractList, Drain, EquivocationPage, FinishRecovery, FlowJournal, FlowList, FlowOrder, FlowOrdered, FlowQuery, Health, LedgerPage, NetworkView, NewNote, NewUpgrade, NodeView, NotaryChanges, NoteList, NoteView, Outcome, PeersView, Problem, RecoveryView, RequestPage, SchedulePage, StartBatch, StartFlow, StatesPage, TransactionView, VaultAnswer, VaultQuery, Wait, paths,
+    Balances, BatchAnswer, BatchAnswers, ChainPage, ClockView, ConsentChange, ConsentList,
+    ConsumedPage, ContractList, Drain, EquivocationPage, FinishRecovery, FlowJournal, FlowList,
+    FlowOrder, FlowOrdered, FlowQuery, Health, LedgerPage, NetworkView, NewNote, NewUpgrade,
+    NodeView, NotaryChanges, NoteList, NoteView, Outcome, PeersView, Problem, RecoveryView,
+    RequestPage, SchedulePage, StartBatch, StartFlow, StatesPage, TransactionView, VaultAnswer,
+    VaultQuery, Wait, paths,
 };
 use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};

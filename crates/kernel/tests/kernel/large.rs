@@ -1,7 +1,6 @@
 //! Transactions near the largest message of the network: they travel, or are refused where they are built, and nothing waits
 //! in an outbox for ever.
 
-use kernel::message::PeerMessage;
 use kernel::port::Table;
 
 use primitives::Encode;

@@ -108,7 +108,8 @@ impl Peers {
         peer
     }
 
-    /// Peers with a connection, ready or not.
+    /// Returns how many peers have a connection, ready or not.
+    #[cfg(test)]
     pub(super) fn connected(&self) -> usize {
         let connected = self.0.values().filter(|peer| !peer.connections.is_empty());
         connected.count()

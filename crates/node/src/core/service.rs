@@ -6,8 +6,10 @@ use std::time::Instant;
 
 use api::openapi::FlowFacts;
 use api::{
-    Balances, ChainPage, ClockView, ConsentList, ConsumedPage, ContractList, Drain, EquivocationPage, FlowJournal, FlowList, FlowOrder, FlowOrdered, FlowQuery, Health, LedgerPage, NetworkView, NodeView, NoteView, PeersView, RawJson, RecoveryView, RequestPage, SchedulePage, StatesPage,
-    TransactionView, VaultAnswer, VaultQuery, Wait,
+    Balances, ChainPage, ClockView, ConsentList, ConsumedPage, ContractList, Drain,
+    EquivocationPage, FlowJournal, FlowList, FlowOrder, FlowOrdered, FlowQuery, Health, LedgerPage,
+    NetworkView, NodeView, NoteView, PeersView, RawJson, RecoveryView, RequestPage, SchedulePage,
+    StatesPage, TransactionView, VaultAnswer, VaultQuery, Wait,
 };
 use flow::{FlowId, FlowRegistry};
 use kernel::port::StoreFailure;
@@ -282,7 +284,12 @@ impl NodeService for Service {
     }
 
     fn peers(&self) -> PeersView {
-        super::peers::view(&self.net, &self.network, &self.shared.peer_figures(), &self.shared.figures().waiting)
+        super::peers::view(
+            &self.net,
+            &self.network,
+            &self.shared.peer_figures(),
+            &self.shared.figures().waiting,
+        )
     }
 
     fn confirm_clock(&self, user: &Arc<str>) -> Pending<'_, ClockView> {

@@ -253,9 +253,7 @@ impl<R: Reads> ViewThread<R> {
         let places = quarantine::places(&self.filler.reads)?;
         let set_aside = quarantine::sums(&places, &reader)?;
         let set_aside = set_aside.get(token).copied().unwrap_or_default();
-        let total = reader
-            .balance(token)?
-            .map_or(0, |balance| balance.quantity);
+        let total = reader.balance(token)?.map_or(0, |balance| balance.quantity);
         let view_seq = self.view.upto();
         let more = found.len() >= request.limit;
         let rows = found.into_iter().filter_map(coin_row).collect();

@@ -7,8 +7,10 @@ use std::time::Instant;
 
 use api::openapi::FlowFacts;
 use api::{
-    Balances, ChainPage, ClockView, ConsentList, ConsumedPage, ContractList, Drain, EquivocationPage, FlowJournal, FlowList, FlowOrder, FlowOrdered, FlowQuery, FlowStatus, Health, LedgerPage, NetworkView, NodeView, NoteView, PeersView, RawJson, RecoveryView, RequestPage, SchedulePage,
-    StatesPage, TransactionView, VaultAnswer, VaultChange, VaultQuery, Wait,
+    Balances, ChainPage, ClockView, ConsentList, ConsumedPage, ContractList, Drain,
+    EquivocationPage, FlowJournal, FlowList, FlowOrder, FlowOrdered, FlowQuery, FlowStatus, Health,
+    LedgerPage, NetworkView, NodeView, NoteView, PeersView, RawJson, RecoveryView, RequestPage,
+    SchedulePage, StatesPage, TransactionView, VaultAnswer, VaultChange, VaultQuery, Wait,
 };
 use flow::FlowId;
 use ledger::{StateRef, TxId};

@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use api::{FlowAction, FlowOrder, FlowQuery, PeerLoad, StartFlow, Wait};
-use client::Client;
+use api::{FlowOrder, FlowQuery, PeerLoad, StartFlow, Wait};
+use client::{Client, FlowAction};
 use flow::{Flow, FlowContext, FlowError};
 use ledger::LegalName;
 use node::bootstrap::{NetworkSpec, bootstrap, load_node_dir};

@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use api::FinishRecovery;
-use axum::body::Body;
 use axum::extract::State;
 use axum::http::StatusCode;
 use kernel::integrity::IntegrityOrder;
 
-use super::parameters::{from_json, whole};
+use super::parameters::{ClaimedBody, from_json, whole};
 use super::{Answered, json};
 use crate::http::router::ApiState;
 
@@ -23,7 +22,10 @@ pub(in crate::http) async fn begin(State(state): State<Arc<ApiState>>) -> Answer
 }
 
 /// `POST /v1/recovery/finish`
-pub(in crate::http) async fn finish(State(state): State<Arc<ApiState>>, body: Body) -> Answered {
+pub(in crate::http) async fn finish(
+    State(state): State<Arc<ApiState>>,
+    body: ClaimedBody,
+) -> Answered {
     let FinishRecovery { accept_missing } = {
         let (body, _place) = whole(body, &state).await?;
         from_json(&body)?
