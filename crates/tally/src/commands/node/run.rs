@@ -173,6 +173,8 @@ impl LogArgs {
         let log = tracing_subscriber::fmt()
             .with_env_filter(filter)
             .with_writer(std::io::stderr)
+            // A log that can't be written, as on a full disk, must not end the thread that wrote: the library would panic.
+            .log_internal_errors(false)
             .with_ansi(stderr_ink().is_on());
         let started = if json {
             log.json().try_init()
