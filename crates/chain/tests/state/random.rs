@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use chain::block::{CarriedBlock, CarriedEntry};
 use chain::port::{Row, Table};
 use chain::state::{
-    Branch, Overlay, apply_block, effective_tokens, prune, state_hash, turn, undo_block,
+    Branch, Judged, Overlay, apply_block, effective_tokens, prune, state_hash, turn, undo_block,
 };
 use chain::{Body, ChainId};
 use primitives::storage::TableSet;
@@ -194,10 +194,15 @@ proptest! {
         let winning = grow(&mut other, &mut dice, won);
         // Its headers pass before anything is taken back, as far as the bound reaches.
         let mut branch = Branch::at(&net.overlay, &net.genesis, common as u32).unwrap();
-        for block in &winning {
-            branch.push(&net.overlay, &net.genesis, &block.header, block.hash).unwrap();
+        let bound = net.genesis.params.lease_delay_blocks as usize;
+        for (place, block) in winning.iter().enumerate().take(bound + 1) {
+            let judged = branch.push(&net.overlay, &net.genesis, &block.header, block.hash).unwrap();
+            let expected = if place < bound { Judged::Counted } else { Judged::Unbounded };
+            prop_assert_eq!(judged, expected, "header {}", place);
         }
-        prop_assert_eq!(branch.tip(), other.overlay.tip());
+        if winning.len() <= bound {
+            prop_assert_eq!(branch.tip(), other.overlay.tip());
+        }
         for _ in 0..lost {
             undo_block(&mut net.overlay, &net.genesis).unwrap();
         }
