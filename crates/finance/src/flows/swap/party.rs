@@ -10,6 +10,8 @@ use super::states::{Locked, check_distinct, lock};
 use super::{Resolve, Swap, mandate};
 use crate::swap::{SwapError, mandate_name};
 
+/// How long a coordinator that asks its parties in turn may take until it asks this one, in milliseconds.
+const REQUEST_MS_MAX: u64 = 900_000;
 /// How long a party keeps its states locked for a swap that is not proposed, in milliseconds.
 const PROPOSAL_MS_MAX: u64 = 300_000;
 /// Longest that a coordinator may have a party wait for its own states, in milliseconds.
@@ -26,7 +28,9 @@ impl Responder for TakesPart {
     const VERSION: u32 = 1;
 
     async fn run(ctx: FlowContext, session: Session) -> Result<(), FlowError> {
-        let mut leg: Leg = session.receive().await?;
+        // Asked in turn, a party may be asked long after the session was opened.
+        let wait = Deadline::AfterMs(REQUEST_MS_MAX);
+        let mut leg: Leg = ctx.within(wait, "what to give", session.receive()).await?;
         leg.deadline_ms = leg.deadline_ms.min(DEADLINE_MS_MAX);
         check_distinct(&leg.states)?;
         // Before anything is locked: whoever else asks must not lock states of this node.
