@@ -1,5 +1,6 @@
 //! What a command fails with: a code, what to do, and the exit code of the process.
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use api::{DeliveryRefusal, FlowFailure};
@@ -109,24 +110,27 @@ impl Failure {
         self.exit == INTERRUPTED
     }
 
-    /// Says it and gives the exit code.
+    /// Says it and gives the exit code. The code is right even if standard error can't be written, as on a full disk.
     pub fn report(&self, json: bool) -> ExitCode {
-        if json {
+        let text = if json {
             let error = serde_json::json!({ "code": self.code, "message": self.message, "hint": self.hint });
-            eprintln!("{}", serde_json::json!({ "error": error }));
+            format!("{}\n", serde_json::json!({ "error": error }))
         } else {
-            let ink = stderr_ink();
-            eprintln!(
-                "{} {}: {}",
-                ink.paint(Ink::RED, "error:"),
-                self.code,
-                self.message
-            );
-            if !self.hint.is_empty() {
-                eprintln!("{} {}", ink.paint(Ink::CYAN, "hint:"), self.hint);
-            }
-        }
+            self.for_people()
+        };
+        let _ = std::io::stderr().write_all(text.as_bytes());
         ExitCode::from(self.exit)
+    }
+
+    fn for_people(&self) -> String {
+        let ink = stderr_ink();
+        let error = ink.paint(Ink::RED, "error:");
+        let mut text = format!("{error} {}: {}\n", self.code, self.message);
+        if !self.hint.is_empty() {
+            let hint = ink.paint(Ink::CYAN, "hint:");
+            text.push_str(&format!("{hint} {}\n", self.hint));
+        }
+        text
     }
 }
 
