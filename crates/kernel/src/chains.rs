@@ -320,7 +320,11 @@ impl Kernel {
             )))));
         }
         if let Err(fault) = self.verify_contracts(transaction, reads)? {
-            let fault = fault.map(|rejection| invalid_ancestor(id, &rejection));
+            let fault = match fault {
+                Fault::Final(rejection) => Fault::Final(invalid_ancestor(id, &rejection)),
+                // Nothing is wrong with the ancestor: the reason keeps its own code.
+                local => local.map(|rejection| of_ancestor(id, rejection)),
+            };
             return Ok(Err(Failure::Faulty(fault)));
         }
         let peer = self
@@ -342,6 +346,12 @@ impl Kernel {
 fn invalid_ancestor(id: TxId, rejection: &Rejection) -> Rejection {
     let text = format!("ancestor {id}: {} ({})", rejection.message, rejection.code);
     errors::rejection(&errors::DEPENDENCY_INVALID, text)
+}
+
+/// A reason that concerns an ancestor, under its own code.
+fn of_ancestor(id: TxId, rejection: Rejection) -> Rejection {
+    let text = format!("ancestor {id}: {}", rejection.message);
+    Rejection::new(rejection.code, text, rejection.hint)
 }
 
 /// Requests of resolutions have flow ids that no flow has.

@@ -313,7 +313,9 @@ impl Kernel {
                 self.figures.transactions_refused += 1;
                 self.fail(flow, effect, fault.rejection());
             }
-            (Goal::Dependency, _) => self.figures.transactions_refused += 1,
+            (Goal::Dependency, Fault::Final(_)) => self.figures.transactions_refused += 1,
+            // It comes again with what depends on it.
+            (Goal::Dependency, Fault::Local(_) | Fault::Program(_)) => {}
         }
     }
 
