@@ -64,6 +64,8 @@ pub(crate) struct Inspected {
     _lock: Option<File>,
     /// Why the copy that it is, not yet opened, is not whole.
     pub(crate) difference: Option<String>,
+    /// It is a copy that was never opened, with all its files.
+    pub(crate) is_whole_copy: bool,
 }
 
 impl Inspected {
@@ -90,6 +92,7 @@ impl Inspected {
         };
         Ok(Self {
             _lock: lock,
+            is_whole_copy: format.copy.is_some() && difference.is_none(),
             difference,
         })
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use primitives::storage::TableSet;
 
-use crate::custody::{Custody, readopt};
+use crate::custody::{Custody, readopt, vouched_tables};
 use crate::directory::{Inspected, LOG, TABLES};
 use crate::embedded::Embedded;
 use crate::failure::OpenError;
@@ -60,6 +60,12 @@ impl<T: TableSet> Embedded<T> {
     /// sorted files and of the log's records, and of a copy that was never opened that it is whole. A record at the very end of
     /// the log that a power cut tore is no damage: it was never acknowledged.
     pub fn verify(path: &Path) -> Result<Checked, OpenError> {
+        Self::verify_with(path, None)
+    }
+
+    /// Does what [`Embedded::verify`] does, for a store whose inventory is elsewhere. A table without a folder is damage, unless the inventory, or
+    /// the list of a copy that was never opened, shows that the program before did not know the table.
+    pub fn verify_with(path: &Path, custody: Option<&Custody>) -> Result<Checked, OpenError> {
         let directory = Inspected::open(path, T::TITLE)?;
         let mut checked = Checked::default();
         if let Some(reason) = &directory.difference {
@@ -77,8 +83,16 @@ impl<T: TableSet> Embedded<T> {
                 checked.add(&path, format!("it has log version {found}"));
             }
         }
+        let vouched = vouched_tables(path, custody)?;
         for table in T::ALL {
             let folder = path.join(TABLES).join(table.name());
+            let lacked = directory.is_whole_copy
+                || vouched
+                    .as_ref()
+                    .is_some_and(|known| !known.contains(table.name()));
+            if lacked && !folder.exists() {
+                continue;
+            }
             let looked = sorted_files::inspect(&folder, &mut |path, reason| {
                 checked.add(path, reason);
             });
@@ -94,7 +108,7 @@ impl<T: TableSet> Embedded<T> {
     /// # Errors
     /// The store is in use, is none, or is damaged: a table or a file that is missing is never accepted.
     pub fn accept(path: &Path, custody: Option<&Custody>) -> Result<Checked, OpenError> {
-        let checked = Self::verify(path)?;
+        let checked = Self::verify_with(path, custody)?;
         if let Some(damage) = checked.damage.first() {
             return Err(OpenError::Corrupt {
                 path: damage.path.clone(),

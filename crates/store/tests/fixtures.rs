@@ -120,10 +120,11 @@ fn a_released_store_with_sorted_files_opens_and_goes_on() {
     let folder = workload::folder();
     lay(&text, folder.path());
     let path = folder.path().join("data/ledger");
-    let checked = <Embedded>::verify(&path).expect("a store");
+    let options = options(folder.path());
+    let custody = options.custody.as_ref();
+    let checked = <Embedded>::verify_with(&path, custody).expect("a store");
     assert!(checked.is_sound(), "{checked:?}");
     assert!(checked.files > 3, "sorted files: {checked:?}");
-    let options = options(folder.path());
     let store = <Embedded>::open(&path, &options).expect("opens");
     assert_equals(&store, &model(SEED, BATCHES), "as released");
     store
@@ -133,4 +134,15 @@ fn a_released_store_with_sorted_files_opens_and_goes_on() {
     drop(store);
     let store = Embedded::<Table>::open(&path, &options).expect("opens");
     assert_equals(&store, &model(SEED, BATCHES + 1), "gone on");
+    // Tables that later programs added are no damage, and do not stop an operator from accepting the store.
+    let folder = workload::folder();
+    lay(&text, folder.path());
+    let (path, options) = (
+        folder.path().join("data/ledger"),
+        self::options(folder.path()),
+    );
+    let accepted = <Embedded>::accept(&path, options.custody.as_ref()).expect("whole");
+    assert!(accepted.is_sound(), "{accepted:?}");
+    let store = Embedded::<Table>::open(&path, &options).expect("opens");
+    assert_equals(&store, &model(SEED, BATCHES), "accepted");
 }

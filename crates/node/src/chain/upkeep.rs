@@ -47,7 +47,7 @@ pub fn check_store(dir: &Path, repair: bool) -> Result<ChainChecked, ChainStartE
     let files = load_chain_dir(dir)?;
     let data = files.data();
     let path = data.join(STORE);
-    let checked = Embedded::<Table>::verify(&path)?;
+    let checked = Embedded::<Table>::verify_with(&path, Some(&files.custody()))?;
     let mut found = ChainChecked {
         path,
         files: checked.files,

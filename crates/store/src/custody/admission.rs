@@ -1,5 +1,6 @@
 //! The decision whether a store may be opened, and how: as the one that it was, as a new one, or as one to adopt.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -151,6 +152,26 @@ pub(crate) fn readopt(
     }
     let made = directory::take_inventory(path)?;
     directory::finish_copy(path, title, &made).map_err(entrance.io(path))
+}
+
+/// The tables that the store had when it was last open, if an authentic inventory of this very store tells.
+pub(crate) fn vouched_tables(
+    path: &Path,
+    custody: Option<&Custody>,
+) -> Result<Option<BTreeSet<String>>, OpenError> {
+    let places = Places::of(path, custody);
+    let io = |source| OpenError::Io {
+        path: places.inventory.clone(),
+        source,
+    };
+    let Some(Ok(listing)) = Listing::read(&places.inventory, &places.key).map_err(io)? else {
+        return Ok(None);
+    };
+    // A file that cannot be read vouches for nothing.
+    let format = directory::read_format(path, &listing.title).ok().flatten();
+    let is_its_own = format.is_some_and(|format| format.store == Some(listing.store));
+    let vouches = listing.whole && is_its_own;
+    Ok(vouches.then(|| listing.tables.into_keys().collect()))
 }
 
 /// What was found before a store is opened.

@@ -25,7 +25,7 @@ mod mark;
 mod options;
 mod store_id;
 
-pub(crate) use admission::{Admitted, admit, readopt};
+pub(crate) use admission::{Admitted, admit, readopt, vouched_tables};
 pub(crate) use keeper::Keeper;
 pub(crate) use listing::{SlotListing, TableListing};
 pub use options::{Custody, CustodyKey};
