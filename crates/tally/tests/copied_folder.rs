@@ -46,7 +46,7 @@ async fn a_copy_is_stopped_and_the_original_goes_on() {
     stage::completes(&a, pay.clone(), Wait::Delivered).await;
 
     move_ports(copy.path());
-    let running = started(copy.path(), "node run --node %");
+    let running = started(copy.path(), "node run %");
     let view = stage::eventually("the copy knows that it is one", async || {
         let ran = tally(copy.path(), "recover --node % --status --json");
         let view: RecoveryView = serde_json::from_str(&ran.out).ok()?;
