@@ -28,8 +28,9 @@ const LOOKS_MAX: usize = 200;
 const VICTIMS: [&[usize]; 4] = [&[NOTARY], &[BANKS[0]], &[BANKS[1]], &[NOTARY, BANKS[0]]];
 
 /// Warnings of nodes that are back in time, and of those that meet them.
-const WARNINGS: [&str; 4] = [
+const WARNINGS: [&str; 5] = [
     "node.rolled_back",
+    "node.delivery_waits",
     "node.peer_rolled_back",
     "node.stale_data",
     "vault.quarantined",
