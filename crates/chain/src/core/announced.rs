@@ -38,6 +38,16 @@ pub(super) enum Waiting {
 /// How long an announced block waits for its predecessor, milliseconds.
 const PREDECESSOR_MS: u64 = 3_000;
 
+/// Which held blocks are taken up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Release {
+    /// All whose time has come, but for those of the second, or a later one, in which this node forges itself. A block that was announced
+    /// early would otherwise win every draw: of two blocks of one second the hash decides.
+    BeforeOwn,
+    /// All whose time has come.
+    All,
+}
+
 /// Where a header stands, seen from the tip.
 enum Stand {
     /// Directly after the tip.
@@ -274,10 +284,14 @@ impl<R: Reads<Table>> Core<R> {
     }
 
     /// Takes up what has waited long enough, and what follows the tip now.
-    pub(super) fn release_held(&mut self) -> Result<(), StoreFailure> {
+    pub(super) fn release_held(&mut self, release: Release) -> Result<(), StoreFailure> {
         if self.held.is_empty() || self.switch.is_some() {
             return Ok(());
         }
+        let own_ms = match release {
+            Release::BeforeOwn => self.own_turn_ms()?,
+            Release::All => None,
+        };
         let mut at = 0;
         // What is taken up may begin a change of branch that goes on in the next round: until it ends, all that is held waits.
         while at < self.held.len() && self.switch.is_none() {
@@ -288,7 +302,13 @@ impl<R: Reads<Table>> Core<R> {
                 }
                 Waiting::Whole(_) => held.due_ms <= self.now_ms,
             };
+            let is_after_own = own_ms.is_some_and(|own| held.due_ms >= own)
+                && matches!(held.what, Waiting::Whole(_));
             let late = held.due_ms <= self.now_ms;
+            if is_after_own {
+                at += 1;
+                continue;
+            }
             if !ready && !late {
                 at += 1;
                 continue;

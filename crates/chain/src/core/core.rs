@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use primitives::{Hash, SignatureChecker};
 
-use super::announced::Held;
+use super::announced::{Held, Release};
 use super::assembly::Assembly;
 use super::bundling::Bundling;
 use super::figures::Counters;
@@ -208,11 +208,12 @@ impl<R: Reads<Table>> Core<R> {
         self.give_up_late()?;
         self.pool.expire(self.now_seconds());
         self.step_switch()?;
-        self.release_held()?;
+        self.release_held(Release::BeforeOwn)?;
         self.follow()?;
         self.say_rates_if_due()?;
         self.bundle_if_due()?;
         self.forge_if_due()?;
+        self.release_held(Release::All)?;
         self.ask_where_peers_stand();
         self.compare_pools();
         self.gossip_anew()?;

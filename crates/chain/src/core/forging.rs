@@ -108,6 +108,19 @@ impl<R: Reads<Table>> Core<R> {
         Ok(())
     }
 
+    /// The second of the turn, in milliseconds, of a key that forges here now.
+    pub(super) fn own_turn_ms(&mut self) -> Result<Option<u64>, StoreFailure> {
+        if !self.may_forge() || self.forging.keys.is_empty() {
+            return Ok(None);
+        }
+        self.reckon_turns()?;
+        let is_due = self.forging_due_ms().is_some_and(|due| due <= self.now_ms);
+        let first = self.forging.turns.as_ref().and_then(|turns| turns.first());
+        Ok(first
+            .filter(|_| is_due)
+            .map(|(time, _)| u64::from(*time) * 1_000))
+    }
+
     pub(super) fn forge_if_due(&mut self) -> Result<(), StoreFailure> {
         if !self.may_forge() || self.forging.keys.is_empty() {
             return Ok(());
