@@ -8,7 +8,7 @@ use primitives::Hash;
 
 use crate::bench::{Bench, Maker, Manner};
 use crate::branches::core_with;
-use crate::kit::{genesis, peer, slow};
+use crate::kit::{ACCOUNTS, genesis, key, peer, public, slow};
 
 /// The best chain there ever was.
 fn boast(n: usize) -> Vec<u8> {
@@ -69,10 +69,10 @@ fn silent_claimants_hold_up_nothing_and_lose_their_connections() {
 #[test]
 fn a_new_node_follows_the_most_work_delivered_not_the_highest_claim() {
     let mut honest = Maker::new();
-    honest.add_many(40, 0);
+    honest.add_many(18, 0);
     let mut poor = Maker::new();
-    poor.add_many(40, 5);
-    let work = |maker: &Maker| maker.blocks[39].header.difficulty;
+    poor.add_many(18, 5);
+    let work = |maker: &Maker| maker.blocks[17].header.difficulty;
     assert!(work(&poor) < work(&honest));
     let mut bench = Bench::new(Settings::default());
     bench.run_to(50_000);
@@ -82,7 +82,7 @@ fn a_new_node_follows_the_most_work_delivered_not_the_highest_claim() {
     // The only honest peer is met last.
     bench.connect(12, &honest.blocks, Manner::Honest);
     bench.run_to(50_030);
-    assert_eq!(bench.tip(), honest.blocks[39].hash);
+    assert_eq!(bench.tip(), honest.blocks[17].hash);
     assert_eq!(
         joined(&bench, &poor.blocks),
         0,
@@ -181,4 +181,39 @@ fn a_contest_asks_a_bounded_number_of_peers_at_once() {
         });
     }
     assert_eq!(bench.core.figures().headers_asked, limits::CANDIDATES_MAX);
+}
+
+/// A chain after which two forgers have their turns in the same second, earlier than all others.
+fn before_a_draw() -> Maker {
+    for place in 0..ACCOUNTS {
+        let mut maker = Maker::new();
+        for _ in 0..limits::CONFIRM_BLOCKS {
+            let [first, second] = [0, 1].map(|place| maker.make(place, Vec::new()).header);
+            if first.time == second.time {
+                return maker;
+            }
+            maker.add(place, Vec::new());
+        }
+    }
+    panic!("there is such a chain");
+}
+
+#[test]
+fn a_block_announced_early_wins_no_draw() {
+    let maker = before_a_draw();
+    let blocks = [0, 1].map(|place| maker.make(place, Vec::new()));
+    let time = blocks[0].header.time;
+    for (own, other) in [(0, 1), (1, 0)] {
+        let mut bench = Bench::new(Settings::default());
+        bench.run_to(time - 1);
+        bench.connect(0, &maker.blocks, Manner::Honest);
+        assert_eq!(bench.height() as usize, maker.blocks.len());
+        let forger = (0..ACCOUNTS).find(|n| public(*n) == blocks[own].header.forger);
+        bench.tell(Event::StartForging(key(forger.expect("an account"))));
+        assert_eq!(bench.announce(0, &blocks[other]), Some(Verdict::Accept));
+        bench.run_to(time);
+        assert_eq!(bench.core.figures().forged, 1, "it forges its own block");
+        let smaller = blocks.iter().map(|block| block.hash).min();
+        assert_eq!(Some(bench.tip()), smaller, "the hash decides");
+    }
 }
