@@ -675,7 +675,8 @@ fn what_a_peer_proposed_waits_until_it_is_back() {
     town.settle();
     town.nodes[2].files.mood = Mood::Away;
     town.file_failed(2, hash, FileFailure::Gone);
-    for _ in 0..60 {
+    // A responder gives a proposal up after a quarter of an hour.
+    for _ in 0..13 {
         town.settle();
         town.now += 60_000;
     }
