@@ -50,7 +50,9 @@ impl FlowEngine {
 
     /// When a peer has been silent for too long.
     fn idle_after(&self, since: Monotonic) -> Option<Monotonic> {
-        since.plus_ms(self.environment.limits.responder_idle_ms)
+        let at = since.plus_ms(self.environment.limits.responder_idle_ms);
+        // The last reading is never.
+        at.filter(|at| *at < Monotonic::MAX)
     }
 
     /// Since when a responder has waited for the peer that opened its session, and for nothing else.
