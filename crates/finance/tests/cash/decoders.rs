@@ -49,7 +49,8 @@ fn arguments<T: Decode + Encode>(flow: &str, json: &str) -> Sample {
             "STATE",
             &format!(r#"{{"tx":"{}","index":3}}"#, Hash::plain(b"tx")),
         );
-    let bytes = flows.args_from_json(flow, 1, json.as_bytes());
+    let version = flows.current_version(flow).expect("a registered flow");
+    let bytes = flows.args_from_json(flow, version, json.as_bytes());
     let bytes = bytes.unwrap_or_else(|error| panic!("{flow} {json}: {error:?}"));
     of(&T::from_bytes(&bytes).expect("arguments decode"))
 }
