@@ -16,7 +16,8 @@ use crate::world::{What, World};
 /// After so many microseconds without an answer a node takes a peer for away.
 const SILENCE_US: u64 = 2_000_000;
 /// What a node says of files that do not come.
-const COMPLAINTS: [&str; 3] = [
+const COMPLAINTS: [&str; 4] = [
+    "node.delivery_waits",
     "tx.attachment_unavailable",
     "tx.attachment_mismatch",
     "file.not_stored",
