@@ -34,7 +34,22 @@ const PAGES: &[&str] = &[
 ];
 /// Endings of files.
 const FILES: &[&str] = &[
-    "csv", "db", "html", "json", "jtl", "key", "log", "md", "pem", "pub", "sock", "sqlite", "toml",
+    "anchor",
+    "csv",
+    "db",
+    "html",
+    "inventory",
+    "json",
+    "jtl",
+    "key",
+    "log",
+    "mark",
+    "md",
+    "pem",
+    "pub",
+    "sock",
+    "sqlite",
+    "toml",
     "txt",
 ];
 /// Crates that test and measure nodes: what they raise, only their own reports show.

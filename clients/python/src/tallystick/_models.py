@@ -36,6 +36,7 @@ __all__ = [
     "CashUnlockOutcome",
     "ChainEntry",
     "ChainPage",
+    "ClockView",
     "CommandView",
     "ConsentChange",
     "ConsentList",
@@ -50,9 +51,12 @@ __all__ = [
     "DocumentShareArguments",
     "DocumentShareOutcome",
     "Drain",
+    "EquivocationEntry",
+    "EquivocationPage",
     "ErrorCode",
     "Exchange",
     "ExchangeResult",
+    "FinishRecovery",
     "FlowCause",
     "FlowFailure",
     "FlowInfo",
@@ -70,6 +74,7 @@ __all__ = [
     "FoundState",
     "Fungible",
     "Health",
+    "HealthWarning",
     "In",
     "Is",
     "IssueAndPayResult",
@@ -84,6 +89,7 @@ __all__ = [
     "LedgerProveKeyOutcome",
     "LedgerUpgradeArguments",
     "LedgerUpgradeOutcome",
+    "LinkView",
     "LoggedIn",
     "Login",
     "Moved",
@@ -124,14 +130,19 @@ __all__ = [
     "PaperTerms",
     "PartyView",
     "Payment",
+    "PeerLoad",
     "PeerView",
     "PeersView",
     "Problem",
     "ProducedState",
+    "RecoveryPeer",
+    "RecoveryProgress",
+    "RecoveryView",
     "Reissued",
     "RequestEntry",
     "RequestPage",
     "Resolve",
+    "RollbackView",
     "ScheduleEntry",
     "SchedulePage",
     "ScheduleStatus",
@@ -182,6 +193,7 @@ __all__ = [
     "VaultQuery",
     "VaultStart",
     "Wait",
+    "WaitingView",
 ]
 
 #: What states are bound to.
@@ -200,7 +212,7 @@ ErrorCode = str
 FlowStatus = Literal["running", "retrying", "parked", "paused", "completed", "delivered", "failed"]
 
 #: Whether a node takes work.
-NodeState = Literal["starting", "ready", "draining", "drained", "failed"]
+NodeState = Literal["starting", "ready", "degraded", "draining", "drained", "failed"]
 
 #: What to do with changes of notary that others propose.
 NotaryChanges = Literal["accept", "refuse", "configured"]
@@ -301,7 +313,7 @@ class Balance:
 
     #: Who issued it.
     issuer: str
-    #: In minor units, as text because a sum may not fit a JSON number everywhere.
+    #: The amount that can be spent, in minor units, as text because a sum may not fit a JSON number everywhere.
     quantity: str
     #: How many unconsumed states make it up.
     states: int
@@ -309,6 +321,8 @@ class Balance:
     symbol: str
     #: The token's id.
     token: str
+    #: The amount in states that a notary says are consumed elsewhere: it cannot be spent, and is not in `quantity`.
+    quarantined: str | None = None
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Balance:
@@ -318,6 +332,7 @@ class Balance:
             states=value["states"],
             symbol=value["symbol"],
             token=value["token"],
+            quarantined=value.get("quarantined"),
         )
 
 
@@ -909,6 +924,32 @@ class ChainPage:
 
 
 @dataclass(frozen=True)
+class ClockView:
+    """A node's clock. Also the answer of `POST /v1/clock/confirm`."""
+
+    #: It was set while the node ran, and neither peers nor an operator have confirmed it since. A notary judges no time window meanwhile.
+    in_doubt: bool
+    #: How often it was set since the node was started.
+    jumps: int
+    #: How far it is behind the latest time at which this notary judged a time window, in milliseconds.
+    notary_behind_ms: int
+    #: By how much it was set last, in milliseconds; back if negative.
+    last_jump_ms: int | None = None
+    #: The median of the peers' clocks less this one, when they were asked last, in milliseconds.
+    peers_ahead_ms: int | None = None
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> ClockView:
+        return cls(
+            in_doubt=value["in_doubt"],
+            jumps=value["jumps"],
+            notary_behind_ms=value["notary_behind_ms"],
+            last_jump_ms=value.get("last_jump_ms"),
+            peers_ahead_ms=value.get("peers_ahead_ms"),
+        )
+
+
+@dataclass(frozen=True)
 class CommandView:
     """A command."""
 
@@ -1142,6 +1183,56 @@ class Drain:
 
 
 @dataclass(frozen=True)
+class EquivocationEntry:
+    """Proof that a notary signed two consumers of a state."""
+
+    #: The time of the refusal.
+    at_ms: int
+    #: The notary that signed both: its legal name.
+    notary: str
+    #: The proof in hexadecimal: both tear-offs for the notary with its signatures. `tally notary check-proof` checks it without a node.
+    proof: str
+    #: The transaction that this node's ledger records.
+    recorded: str
+    #: The transaction that was refused.
+    refused: str
+    #: A state that both transactions consume.
+    state_ref: str
+    #: The peer that brought it: a legal name, or a party id if the network does not list it any more. Absent if no peer did.
+    brought_by: str | None = None
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> EquivocationEntry:
+        return cls(
+            at_ms=value["at_ms"],
+            notary=value["notary"],
+            proof=value["proof"],
+            recorded=value["recorded"],
+            refused=value["refused"],
+            state_ref=value["state_ref"],
+            brought_by=value.get("brought_by"),
+        )
+
+
+@dataclass(frozen=True)
+class EquivocationPage:
+    """The answer of `GET /v1/equivocations`: transactions that this node refused because its ledger records another consumer of a state,
+    although the notary signed both."""
+
+    #: In order of the refused transaction's id.
+    entries: list[EquivocationEntry]
+    #: Give this as `after` for the next page; absent on the last one.
+    next: str | None = None
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> EquivocationPage:
+        return cls(
+            entries=[EquivocationEntry.from_json(item) for item in value["entries"]],
+            next=value.get("next"),
+        )
+
+
+@dataclass(frozen=True)
 class Exchange:
     """A pair: one pays, the other gives stock. Encoded as an array of the fields in their order."""
 
@@ -1198,6 +1289,20 @@ class ExchangeResult:
             cash_change=None if value.get("cash_change") is None else StateRef.from_json(value["cash_change"]),
             stock_change=None if value.get("stock_change") is None else StateRef.from_json(value["stock_change"]),
         )
+
+
+@dataclass(frozen=True)
+class FinishRecovery:
+    """The body of `POST /v1/recovery/finish`."""
+
+    #: Go on although some peers have not given everything.
+    accept_missing: bool | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        if self.accept_missing is not None:
+            value["accept_missing"] = self.accept_missing
+        return value
 
 
 @dataclass(frozen=True)
@@ -1314,7 +1419,7 @@ class FlowOrder:
     """The body of `POST /v1/flows/retry`, `/pause`, `/resume` and `/kill`."""
 
     #: Which flows. Of these the order is for those whose status it fits: retry for parked and retrying ones, pause for running and retrying
-    #: ones, resume for paused ones, kill for all.
+    #: ones, resume for paused ones and those that have not come back since the node's start, kill for all.
     where: FlowQuery
     #: `next` of the answer before: goes on after that flow.
     after: str | None = None
@@ -1605,8 +1710,12 @@ class Health:
     view_lag: int
     #: The position that the vault's view has reached.
     view_seq: int
+    #: The code of what has failed.
+    code: str | None = None
     #: What an operator should know.
     message: str | None = None
+    #: Faults that an operator has to look into while the node goes on.
+    warnings: list[HealthWarning] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Health:
@@ -1617,7 +1726,29 @@ class Health:
             state=value["state"],
             view_lag=value["view_lag"],
             view_seq=value["view_seq"],
+            code=value.get("code"),
             message=value.get("message"),
+            warnings=[HealthWarning.from_json(item) for item in value.get("warnings", ())],
+        )
+
+
+@dataclass(frozen=True)
+class HealthWarning:
+    """A fault that an operator has to look into."""
+
+    #: The stable code.
+    code: str
+    #: The remedy.
+    hint: str
+    #: The fault.
+    message: str
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> HealthWarning:
+        return cls(
+            code=value["code"],
+            hint=value["hint"],
+            message=value["message"],
         )
 
 
@@ -1941,6 +2072,26 @@ class LedgerUpgradeOutcome:
 
 
 @dataclass(frozen=True)
+class LinkView:
+    """A contradiction by the word of a peer."""
+
+    #: The time at which it connected.
+    at_ms: int
+    #: The contradiction.
+    finding: str
+    #: The peer.
+    peer: str
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> LinkView:
+        return cls(
+            at_ms=value["at_ms"],
+            finding=value["finding"],
+            peer=value["peer"],
+        )
+
+
+@dataclass(frozen=True)
 class LoggedIn:
     """A token for the `Authorization` header."""
 
@@ -2184,6 +2335,8 @@ class NodeView:
     version: str
     #: The position that the vault's view has reached.
     view_seq: int
+    #: Its clock, and whether it is trusted.
+    clock: ClockView | None = None
     #: What kind of notary it is, if it is one.
     notary: NotaryView | None = None
 
@@ -2207,6 +2360,7 @@ class NodeView:
             uptime_ms=value["uptime_ms"],
             version=value["version"],
             view_seq=value["view_seq"],
+            clock=None if value.get("clock") is None else ClockView.from_json(value["clock"]),
             notary=None if value.get("notary") is None else NotaryView.from_json(value["notary"]),
         )
 
@@ -2889,6 +3043,47 @@ class Payment:
 
 
 @dataclass(frozen=True)
+class PeerLoad:
+    """What another node costs this one: what is held for it now, and what was counted since this node's start."""
+
+    #: Times that it was cut off for that.
+    cut_offs: int
+    #: Its messages that were put off because it was over its share of a round.
+    deferred: int
+    #: Its messages that were dropped because too many were put off.
+    dropped: int
+    #: Its messages and signatures that made no sense.
+    garbage: int
+    #: Bytes that live flows have received from it.
+    held_bytes: int
+    #: Its sessions that were ended because it was silent on them.
+    idle_ended: int
+    #: Bytes of the journals of these responders.
+    journal_bytes: int
+    #: Its sessions and messages that were refused because it was over its share.
+    refused: int
+    #: Flows here that answer its sessions and have not ended.
+    responders: int
+    #: Whether it is slowed down for that.
+    slowed: bool
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> PeerLoad:
+        return cls(
+            cut_offs=value["cut_offs"],
+            deferred=value["deferred"],
+            dropped=value["dropped"],
+            garbage=value["garbage"],
+            held_bytes=value["held_bytes"],
+            idle_ended=value["idle_ended"],
+            journal_bytes=value["journal_bytes"],
+            refused=value["refused"],
+            responders=value["responders"],
+            slowed=value["slowed"],
+        )
+
+
+@dataclass(frozen=True)
 class PeerView:
     """Another node, as this one sees it."""
 
@@ -2904,8 +3099,14 @@ class PeerView:
     address: str | None = None
     #: Its clock less this node's then; the time of a handshake too little at most.
     clock_offset_ms: int | None = None
+    #: For how many milliseconds it may not connect, because it sent too much that makes no sense.
+    cut_off_ms: int | None = None
+    #: What it costs this node, if it has been heard since the node's start.
+    load: PeerLoad | None = None
     #: Its software, as it said when a connection was made last.
     software: str | None = None
+    #: Transactions delivered to it that it cannot record for now, with the reasons that it told. At most 100 of all peers.
+    waiting: list[WaitingView] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> PeerView:
@@ -2916,7 +3117,10 @@ class PeerView:
             queued_bytes=value["queued_bytes"],
             address=value.get("address"),
             clock_offset_ms=value.get("clock_offset_ms"),
+            cut_off_ms=value.get("cut_off_ms"),
+            load=None if value.get("load") is None else PeerLoad.from_json(value["load"]),
             software=value.get("software"),
+            waiting=[WaitingView.from_json(item) for item in value.get("waiting", ())],
         )
 
 
@@ -2998,6 +3202,93 @@ class ProducedState:
 
 
 @dataclass(frozen=True)
+class RecoveryPeer:
+    """How far the recovery from a peer is."""
+
+    #: The last position of its ledger.
+    end: int
+    #: Transactions found there that concern this node, those that it has already included.
+    found: int
+    #: The peer.
+    peer: str
+    #: `asked`, `done` or `refused`.
+    progress: str
+    #: The last position of its ledger that it has searched.
+    searched: int
+    #: The reason of a refusal.
+    reason: str | None = None
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> RecoveryPeer:
+        return cls(
+            end=value["end"],
+            found=value["found"],
+            peer=value["peer"],
+            progress=value["progress"],
+            searched=value["searched"],
+            reason=value.get("reason"),
+        )
+
+
+@dataclass(frozen=True)
+class RecoveryProgress:
+    """How far a recovery is."""
+
+    #: The time at which it began.
+    begun_ms: int
+    #: Whether every peer has given everything.
+    complete: bool
+    #: By a notary: states of which peers showed another consumer than the one entered.
+    conflicts: int
+    #: By a notary: transactions entered again that it had signed.
+    notarised: int
+    #: All other nodes.
+    peers: list[RecoveryPeer]
+    #: Transactions recorded since it began.
+    recorded: int
+    #: The last of them, at most 1,000.
+    transactions: list[str]
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> RecoveryProgress:
+        return cls(
+            begun_ms=value["begun_ms"],
+            complete=value["complete"],
+            conflicts=value["conflicts"],
+            notarised=value["notarised"],
+            peers=[RecoveryPeer.from_json(item) for item in value["peers"]],
+            recorded=value["recorded"],
+            transactions=list(value["transactions"]),
+        )
+
+
+@dataclass(frozen=True)
+class RecoveryView:
+    """The answer of `GET /v1/recovery`, and of the orders about it: how the node's data stands against what others have seen of it."""
+
+    #: How often the node was started on this data.
+    life: int
+    #: Contradictions about session messages, each by the word of one peer alone. Nothing is stopped for them.
+    links: list[LinkView]
+    #: Transactions recorded and, by a notary, transactions accepted.
+    number: int
+    #: The recovery begun since the node's start; absent if there was none.
+    recovery: RecoveryProgress | None = None
+    #: Proof that the data is an older copy; absent if there is none.
+    rolled_back: RollbackView | None = None
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> RecoveryView:
+        return cls(
+            life=value["life"],
+            links=[LinkView.from_json(item) for item in value["links"]],
+            number=value["number"],
+            recovery=None if value.get("recovery") is None else RecoveryProgress.from_json(value["recovery"]),
+            rolled_back=None if value.get("rolled_back") is None else RollbackView.from_json(value["rolled_back"]),
+        )
+
+
+@dataclass(frozen=True)
 class Reissued:
     """What `cash.reissue` returns. Encoded as `[exit, issue]`."""
 
@@ -3057,6 +3348,30 @@ class RequestPage:
         return cls(
             entries=[RequestEntry.from_json(item) for item in value["entries"]],
             next=value.get("next"),
+        )
+
+
+@dataclass(frozen=True)
+class RollbackView:
+    """Proof that a node's data is an older copy."""
+
+    #: The time of that.
+    at_ms: int
+    #: The time at which the last transaction of the copy was recorded. Client ids of starts between then and the restore are unknown to the
+    #: node: repeating such a start executes it again.
+    data_until_ms: int
+    #: Something that this node has signed and that its data does not contain.
+    evidence: str
+    #: The peer that showed it: a legal name, or a party id if the network does not list it any more.
+    shown_by: str
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> RollbackView:
+        return cls(
+            at_ms=value["at_ms"],
+            data_until_ms=value["data_until_ms"],
+            evidence=value["evidence"],
+            shown_by=value["shown_by"],
         )
 
 
@@ -3209,6 +3524,8 @@ class StateEntry:
     fungible: Fungible | None = None
     #: The thing it is a version of, if it is linear.
     linear_id: str | None = None
+    #: A notary says that it is consumed elsewhere: it cannot be spent.
+    quarantined: bool | None = None
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> StateEntry:
@@ -3219,6 +3536,7 @@ class StateEntry:
             state_ref=value["state_ref"],
             fungible=None if value.get("fungible") is None else Fungible.from_json(value["fungible"]),
             linear_id=value.get("linear_id"),
+            quarantined=value.get("quarantined"),
         )
 
 
@@ -4303,4 +4621,30 @@ class VaultStart:
     def from_json(cls, value: Mapping[str, Any]) -> VaultStart:
         return cls(
             after=value["after"],
+        )
+
+
+@dataclass(frozen=True)
+class WaitingView:
+    """A delivery that its receiver cannot record for now. It is repeated until the receiver has answered."""
+
+    #: The receiver's reason: a stable code.
+    code: str
+    #: The remedy.
+    hint: str
+    #: The reason in words.
+    message: str
+    #: When the receiver told a reason first, in milliseconds since 1970.
+    since_ms: int
+    #: The transaction's id.
+    tx: str
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> WaitingView:
+        return cls(
+            code=value["code"],
+            hint=value["hint"],
+            message=value["message"],
+            since_ms=value["since_ms"],
+            tx=value["tx"],
         )

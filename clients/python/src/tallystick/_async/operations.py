@@ -59,6 +59,10 @@ class AsyncOperations:
         """Forgets a client id of the token's user and the outcome kept for it. `DELETE /v1/clients/{client_id}`"""
         await self._session.json("DELETE", f"/v1/clients/{quote(str(client_id), safe='')}")
 
+    async def confirm_clock(self) -> models.ClockView:
+        """Vouches for the node's clock as it is, after it was set. A notary judges time windows again. `POST /v1/clock/confirm`"""
+        return self._session.decoded(models.ClockView.from_json, await self._session.json("POST", "/v1/clock/confirm", repeatable=False))
+
     async def consents(self) -> models.ConsentList:
         """Which changes of notary and which upgrades the node signs when others propose them. `GET /v1/consents`"""
         return self._session.decoded(models.ConsentList.from_json, await self._session.json("GET", "/v1/consents"))
@@ -84,6 +88,12 @@ class AsyncOperations:
         """Accepts no new starts and finishes what runs. Parked and paused flows are not waited for: they stay as they are, over a restart too.
         `POST /v1/drain`"""
         return self._session.decoded(models.Drain.from_json, await self._session.json("POST", "/v1/drain"))
+
+    async def equivocations(self, *, after: str | None = None, limit: int | None = None) -> models.EquivocationPage:
+        """Transactions that were refused because this node's ledger records another consumer of a state, although the notary signed both, with
+        the proof. `GET /v1/equivocations`"""
+        query = {"after": after, "limit": limit}
+        return self._session.decoded(models.EquivocationPage.from_json, await self._session.json("GET", "/v1/equivocations", query=query))
 
     async def list_flows(
         self,
@@ -659,6 +669,19 @@ class AsyncOperations:
     async def peers(self) -> models.PeersView:
         """The other nodes of the network: connections, software and clocks. `GET /v1/peers`"""
         return self._session.decoded(models.PeersView.from_json, await self._session.json("GET", "/v1/peers"))
+
+    async def recovery(self) -> models.RecoveryView:
+        """How the node's data stands against what others have seen of it: proof of a rollback, contradictions, and how far a recovery is. `GET
+        /v1/recovery`"""
+        return self._session.decoded(models.RecoveryView.from_json, await self._session.json("GET", "/v1/recovery"))
+
+    async def begin_recovery(self) -> models.RecoveryView:
+        """Fetches from all other nodes what concerns this one. A recovery that runs goes on. `POST /v1/recovery`"""
+        return self._session.decoded(models.RecoveryView.from_json, await self._session.json("POST", "/v1/recovery", repeatable=False))
+
+    async def finish_recovery(self, body: models.FinishRecovery) -> models.RecoveryView:
+        """Ends a rollback: the node accepts starts again, and a notary signs again. `POST /v1/recovery/finish`"""
+        return self._session.decoded(models.RecoveryView.from_json, await self._session.json("POST", "/v1/recovery/finish", body=body.to_json(), repeatable=False))
 
     async def schedule(
         self,
