@@ -10,7 +10,7 @@ use crate::clients::Next;
 use crate::committer::Pending;
 use crate::epilogue::EPILOGUE_TOKEN;
 use crate::swarm::RESPONDERS_MAX;
-use crate::town::{EXCHANGE, NOTARY, SHORT};
+use crate::town::{NOTARY, OTHER_NOTARY, SHORT};
 use crate::trace::short;
 use crate::view::Job;
 use crate::world::{What, World};
@@ -67,7 +67,7 @@ impl World {
         if let Err(failure) = kernel.flush(now, &one.disk, &mut out) {
             return self.auditor.found(format!("{}: {failure}", SHORT[node]));
         }
-        let usage = kernel.flows().peer_usage(&self.town.ids[EXCHANGE]);
+        let usage = kernel.flows().peer_usage(&self.town.ids[OTHER_NOTARY]);
         let wakeup = kernel.next_wakeup();
         self.check_share(node, usage);
         self.perform(node, out);

@@ -374,7 +374,7 @@ impl<'a> Workload<'a> {
         self.flow(node, "cash.exit", args.to_bytes(), 1, moves)
     }
 
-    /// The exchange at its worst: more sessions with each bank than its share, some of them at once.
+    /// The other notary, which needs no sessions of its own, at its worst: more sessions with each bank than its share, some of them at once.
     pub fn swarms(&mut self) -> Vec<PlannedFlow> {
         let mut swarms = Vec::new();
         for _ in 0..2 {
@@ -385,7 +385,7 @@ impl<'a> Workload<'a> {
                     ms: self.chance.between(1, 3_000),
                 };
                 let effect = Effect::Answer(SESSIONS);
-                swarms.push(self.planned(EXCHANGE, "sim.swarm", args.to_bytes(), effect));
+                swarms.push(self.planned(OTHER_NOTARY, "sim.swarm", args.to_bytes(), effect));
             }
         }
         swarms
