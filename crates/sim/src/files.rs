@@ -21,7 +21,6 @@ const COMPLAINTS: [&str; 4] = [
     "tx.attachment_unavailable",
     "tx.attachment_mismatch",
     "file.not_stored",
-    "node.delivery_waits",
 ];
 
 /// What a node asked a peer for.

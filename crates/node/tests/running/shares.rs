@@ -48,7 +48,7 @@ struct Swarm;
 
 impl Flow for Swarm {
     const NAME: &'static str = "cash.reissue";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = <finance::flows::ReissueCash as Flow>::VERSION;
     type Args = SwarmArgs;
     type Output = u64;
 
@@ -90,7 +90,8 @@ async fn load(client: &Client) -> PeerLoad {
 
 async fn pay(client: &Client, to: &str) {
     let payment = json!({ "to": format!("O={to}, L=London, C=GB"), "quantity": 1 });
-    let arguments = json!({ "currency": "GBP", "payments": [payment] });
+    let issuer = "O=Bank, L=London, C=GB";
+    let arguments = json!({ "currency": "GBP", "issuer": issuer, "payments": [payment] });
     let start = StartFlow::new("cash.pay", &arguments).expect("JSON");
     let outcome = client.start(&start.wait(Wait::Delivered)).await;
     let outcome = outcome.expect("the node takes the start");
