@@ -117,17 +117,29 @@ pub struct Kernel {
     pub(crate) steps: crate::steps::Steps,
 }
 
+/// The parts of a kernel that are read from the store before the rest is made.
+pub(crate) struct OpenedParts {
+    pub(crate) book: Book,
+    pub(crate) key_book: KeyBook,
+    pub(crate) links: Links,
+    pub(crate) desk: Option<Desk>,
+    pub(crate) integrity: Integrity,
+}
+
 impl Kernel {
     pub(crate) fn assemble(
         options: KernelOptions,
         identity: Identity,
-        book: Book,
-        key_book: KeyBook,
-        links: Links,
-        desk: Option<Desk>,
-        integrity: Integrity,
+        opened: OpenedParts,
         now: Moment,
     ) -> Self {
+        let OpenedParts {
+            book,
+            key_book,
+            links,
+            desk,
+            integrity,
+        } = opened;
         let my_id = identity.me.id();
         let keys = identity.keys.iter().enumerate();
         let keys = keys.map(|(i, key)| (key.public().clone(), i)).collect();

@@ -11,7 +11,7 @@ use crate::consents::Consents;
 use crate::desk::Desk;
 use crate::event::Action;
 use crate::integrity::{ConsumedIndex, Equivocations, Integrity};
-use crate::kernel::{Identity, Kernel};
+use crate::kernel::{Identity, Kernel, OpenedParts};
 use crate::links::Links;
 use crate::options::KernelOptions;
 use crate::pages::{after, row_page};
@@ -101,9 +101,14 @@ impl Kernel {
             .notary
             .map(|notary| Desk::new(notary, identity.me.clone(), judged));
         let integrity = Integrity::open(reads, options.entropy, book.last_seq())?;
-        let mut kernel = Kernel::assemble(
-            options, identity, book, key_book, links, desk, integrity, now,
-        );
+        let opened = OpenedParts {
+            book,
+            key_book,
+            links,
+            desk,
+            integrity,
+        };
+        let mut kernel = Kernel::assemble(options, identity, opened, now);
         kernel.serve_itself();
         kernel.consents = Consents::open(kernel.options.consent.clone(), reads)?;
         kernel.consumed = ConsumedIndex::open(reads, kernel.book.last_seq())?;

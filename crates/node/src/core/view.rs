@@ -251,7 +251,7 @@ impl<R: Reads> ViewThread<R> {
             .map(|at| CoinCursor::at_most(at.quantity, at.seq, at.index));
         let found = reader.coins(token, from, request.limit, |_, _| false)?;
         let places = quarantine::places(&self.filler.reads)?;
-        let set_aside = quarantine::sums(&places, &reader)?;
+        let set_aside = quarantine::sums(&places, reader)?;
         let set_aside = set_aside.get(token).copied().unwrap_or_default();
         let total = reader.balance(token)?.map_or(0, |balance| balance.quantity);
         let view_seq = self.view.upto();
