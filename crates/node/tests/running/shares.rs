@@ -144,8 +144,11 @@ async fn a_member_at_its_worst_takes_its_share_and_no_more() {
     // The bank starts again: what it holds is what it held, and its operator ends it before it runs.
     bank.stop().await;
     let (bank, bank_client) = start_small(&out.join("bank"), true).await;
-    let held = load(&bank_client).await;
-    assert_eq!(held.responders, share);
+    until("the bank shows what it holds", async || {
+        let load = load(&bank_client).await;
+        (load.responders == share).then_some(())
+    })
+    .await;
     let metrics = bank_client.metrics().await.expect("readable");
     assert_eq!(value(&metrics, "tally_flows_shelved"), share as f64);
     let order = FlowOrder {
