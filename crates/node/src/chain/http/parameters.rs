@@ -153,3 +153,54 @@ pub(super) fn key(
         )),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use chain::genesis::{BalanceSpec, ChainSpec, GenesisSpec, ParamsOverrides};
+
+    use super::*;
+
+    fn genesis(owner: BalanceSpec) -> Genesis {
+        let chain = ChainSpec {
+            id: ChainId::PARENT,
+            name: "parent".into(),
+            symbol: "TLY".into(),
+            decimals: 0,
+        };
+        let spec = GenesisSpec {
+            network: "net".into(),
+            time_ms: 1,
+            profile: "production".into(),
+            params: ParamsOverrides::default(),
+            chains: vec![chain],
+            balances: vec![BalanceSpec {
+                amounts: [("TLY".to_owned(), 1_000_000)].into(),
+                ..owner
+            }],
+        };
+        spec.build().expect("the genesis keeps the rules")
+    }
+
+    #[test]
+    fn production_network_refuses_passphrases_and_takes_seeds() {
+        let owner = chain::key_of_passphrase("0");
+        let account = crate::chain::account_of(&owner);
+        let production = genesis(BalanceSpec {
+            account: Some(account),
+            ..BalanceSpec::default()
+        });
+        let test = genesis(BalanceSpec {
+            passphrase: Some("0".into()),
+            ..BalanceSpec::default()
+        });
+        assert_eq!(production.hash, test.hash, "only the file differs");
+        let code = |genesis, seed, passphrase| {
+            let taken = key(genesis, seed, passphrase);
+            taken.map_or_else(|refusal| refusal.code.to_string(), |_| String::new())
+        };
+        let (seed, refused) = ("11".repeat(32), "chain_api.passphrase_refused");
+        assert_eq!(code(&production, None, Some("0")), refused);
+        assert_eq!(code(&production, Some(&seed), None), "");
+        assert_eq!(code(&test, None, Some("0")), "");
+    }
+}
