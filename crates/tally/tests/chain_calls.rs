@@ -264,16 +264,21 @@ async fn bundlers_start_and_stop_and_carry_what_their_rules_let() {
         change(&mut bad);
         assert_eq!(&code(client.start_bundler(&bad).await), expected);
     }
-    let view = client.start_bundler(&start).await.expect("started");
+    // A rate is announced without filters only, and counts for its bundler's stake.
+    let open = StartBundler {
+        purpose: String::new(),
+        ..start.clone()
+    };
+    let view = client.start_bundler(&open).await.expect("started");
     assert_eq!((view.chain, view.rate_min), (2, 1));
-    // What the one before said of itself stands until it is too old.
     let said = eventually("the bundler says its rate", async || {
         let rates = client.rates().await.ok()?.rates;
         let mut of_chain = rates.into_iter().filter(|rate| rate.chain == 2);
         of_chain.find(|rate| rate.account == account("1"))
     })
     .await;
-    assert_eq!(said.rate, 1);
+    assert_eq!((said.rate, said.usable), (1, true));
+    client.start_bundler(&start).await.expect("replaced");
     // Only what is for its purpose is carried.
     let other = chain.pay(0, "2", "3", "1", "AMB");
     let ran = chain.tally(
