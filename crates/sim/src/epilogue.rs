@@ -232,7 +232,7 @@ impl World {
                 format!("{shown} {} are shown, {issued} were issued", token.currency)
             });
         }
-        for node in 0..NODES {
+        for (node, name) in SHORT.iter().enumerate().take(NODES) {
             let mut consumers = BTreeSet::new();
             for row in self.nodes[node].disk.durable().rows(Table::Ledger).values() {
                 let Ok((_, signed)) = kernel::decode_row(row) else {
@@ -240,9 +240,8 @@ impl World {
                 };
                 for input in signed.wire().inputs() {
                     let first = consumers.insert(*input);
-                    self.auditor.expect(first, || {
-                        format!("{} has two consumers of {input}", SHORT[node])
-                    });
+                    self.auditor
+                        .expect(first, || format!("{name} has two consumers of {input}"));
                 }
             }
         }
@@ -261,7 +260,7 @@ impl World {
 
     /// Every node that came back has what other ledgers have of it, and the notary knows every consumption.
     fn check_recovered(&mut self, victims: &[usize]) {
-        for node in 0..NODES {
+        for (node, name) in SHORT.iter().enumerate().take(NODES) {
             let rows: Vec<Vec<u8>> = {
                 let rows = self.nodes[node].disk.durable().rows(Table::Ledger);
                 rows.values().cloned().collect()
@@ -274,8 +273,8 @@ impl World {
                 for victim in victims.iter().filter(|victim| concerned.contains(victim)) {
                     let there = has(self.nodes[*victim].disk.durable(), &signed.id());
                     self.auditor.expect(there, || {
-                        let (victim, node) = (SHORT[*victim], SHORT[node]);
-                        format!("{victim} lacks {}, which {node} has", signed.id())
+                        let victim = SHORT[*victim];
+                        format!("{victim} lacks {}, which {name} has", signed.id())
                     });
                 }
                 if signed.wire().needs_notary() {

@@ -89,7 +89,7 @@ impl Adversary {
         let is_liar = world.plan.scenario == Scenario::Liars;
         let answer = match question {
             // It never answers, but it claims again and again.
-            _ if is_liar && self.n % 2 == 0 => return,
+            _ if is_liar && self.n.is_multiple_of(2) => return,
             Question::Headers { .. } if is_liar => Answer::Busy,
             Question::Status(_) if !is_liar && self.chance.per_mille(700) => {
                 Answer::Status(Status::default())

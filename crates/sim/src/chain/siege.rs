@@ -143,7 +143,7 @@ impl Siege {
                 Some(at) => at + 1,
                 // Between a block of the locator and the fork there are blocks that both have: those are left out here.
                 None if branch.below.last() == Some(hash) => 0,
-                None if branch.below.contains(hash) => return branch.from_below(hash),
+                None if branch.below.contains(hash) => return branch.headers_from_below(hash),
                 None => continue,
             };
             let headers = branch.headers[from..].iter().take(HEADERS_MAX);
@@ -184,7 +184,7 @@ impl Secret {
     }
 
     /// Headers after a block below the fork, those of the honest chain first.
-    fn from_below(&self, hash: &Hash) -> Answer {
+    fn headers_from_below(&self, hash: &Hash) -> Answer {
         let at = self.below.iter().position(|own| own == hash).unwrap_or(0);
         let rows = read::headers(&self.overlay, at as u32 + 1, HEADERS_MAX);
         let shared = rows.unwrap_or_default().into_iter().map(|row| row.header);
