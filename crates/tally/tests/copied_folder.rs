@@ -8,9 +8,16 @@ use std::process::{Command, Stdio};
 
 use api::{RecoveryView, Wait};
 use perf::scenario::cash;
+use perf::topology::Who;
 use stage::command::tally;
 use stage::restore::{self, Backup};
 use stage::{A, B};
+
+/// The node that is copied. Of two nodes the one with the lower party id dials the other, and this one has the lowest: only a
+/// copy that dials meets anybody, as the others keep dialling the original's address.
+const ORIGINAL: Who = B;
+/// Its counterparty.
+const OTHER: Who = A;
 
 /// A port that is free now.
 fn free_port() -> u16 {
@@ -33,17 +40,17 @@ fn move_ports(folder: &Path) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_copy_is_stopped_and_the_original_goes_on() {
     let mut network = stage::network(&["A", "B"]);
-    let name_b = network.name(B).to_owned();
-    let a = stage::client(&network, A);
+    let name_other = network.name(OTHER).to_owned();
+    let original = stage::client(&network, ORIGINAL);
     let issue = cash::issue("GBP", 1_000).expect("arguments");
-    stage::completes(&a, issue, Wait::Delivered).await;
-    let copy = Backup::of(&mut network, A);
-    let pay = cash::pay("GBP", None, 100, &name_b, 1).expect("arguments");
-    stage::completes(&a, pay.clone(), Wait::Delivered).await;
+    stage::completes(&original, issue, Wait::Delivered).await;
+    let copy = Backup::of(&mut network, ORIGINAL);
+    let pay = cash::pay("GBP", None, 100, &name_other, 1).expect("arguments");
+    stage::completes(&original, pay.clone(), Wait::Delivered).await;
     // The peers' marks are renewed within a second; those of another start are known at once.
-    network.restart(A).expect("it comes back");
-    let a = stage::client(&network, A);
-    stage::completes(&a, pay.clone(), Wait::Delivered).await;
+    network.restart(ORIGINAL).expect("it comes back");
+    let original = stage::client(&network, ORIGINAL);
+    stage::completes(&original, pay.clone(), Wait::Delivered).await;
 
     move_ports(copy.path());
     // Its log goes nowhere: a full pipe would stop it.
@@ -65,10 +72,14 @@ async fn a_copy_is_stopped_and_the_original_goes_on() {
     running.kill().expect("it runs");
     running.wait().expect("it ends");
 
-    stage::completes(&a, pay, Wait::Delivered).await;
-    let view = a.recovery().await.expect("it answers");
+    stage::completes(&original, pay, Wait::Delivered).await;
+    let view = original.recovery().await.expect("it answers");
     assert_eq!(view.rolled_back, None, "the original goes on");
-    let b = stage::client(&network, B);
-    assert_eq!(stage::holds(&b, "GBP").await.expect("readable"), 300);
-    assert!(restore::warning(&a, "node.rolled_back").await.is_none());
+    let other = stage::client(&network, OTHER);
+    assert_eq!(stage::holds(&other, "GBP").await.expect("readable"), 300);
+    assert!(
+        restore::warning(&original, "node.rolled_back")
+            .await
+            .is_none()
+    );
 }
