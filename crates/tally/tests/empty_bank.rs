@@ -18,7 +18,9 @@ async fn an_empty_bank_gets_back_what_others_have() {
     stage::completes(&a, pay.clone(), Wait::Delivered).await;
 
     network.kill(A);
-    network.forget_data(A).expect("the store goes, and its node is told");
+    network
+        .forget_data(A)
+        .expect("the store goes, and its node is told");
     network.start(A).expect("it starts with an empty store");
     let a = stage::client(&network, A);
     restore::rolled_back(&a).await;

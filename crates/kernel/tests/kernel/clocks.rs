@@ -129,7 +129,7 @@ fn a_window_waits_until_the_notary_agrees_with_its_peers() {
     set_clock(&mut town, 0, 0);
     assert_eq!(ask(&mut town, &coin, until), "wait");
     pass(&mut town, ANSWERS_MS);
-    assert_eq!(town.figures(0).clock.in_doubt, false, "{:#?}", town.logs);
+    assert!(!town.figures(0).clock.in_doubt, "{:#?}", town.logs);
     assert_eq!(ask(&mut town, &coin, until), "signed");
     assert_eq!(town.figures(0).clock.jumps, 2);
     let told = town.logs.iter().filter(|log| log.contains("clock jumped"));
