@@ -54,11 +54,11 @@ impl DeliveryWaits {
             }
             return;
         }
-        let of_peer = self.of_peer.entry(peer).or_default();
-        if self.told.len() >= KEPT_MAX || *of_peer >= KEPT_OF_PEER_MAX {
+        let of_peer = self.of_peer.get(&peer).copied().unwrap_or_default();
+        if self.told.len() >= KEPT_MAX || of_peer >= KEPT_OF_PEER_MAX {
             return;
         }
-        *of_peer += 1;
+        self.of_peer.insert(peer, of_peer + 1);
         self.told.insert(key, (rejection, now));
         self.show();
     }

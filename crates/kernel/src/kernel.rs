@@ -385,6 +385,7 @@ impl Kernel {
         self.take_engine_actions();
         self.settle(reads)?;
         self.send_marks();
+        self.ask_again();
         self.links_end_round(reads)?;
         self.files_end_round();
         self.budgets.end_round();
@@ -417,6 +418,7 @@ impl Kernel {
             self.intake.resolutions.next_stall(),
             self.intake.files.next_time(),
             self.next_mark(),
+            self.next_question(),
         ]
         .into_iter()
         .flatten()

@@ -67,7 +67,10 @@ impl Moment {
     /// When the wall clock will show a time, if it goes evenly until then; now, if it has shown it already.
     #[must_use]
     pub fn when(self, wall: Timestamp) -> Monotonic {
-        // Past the last reading is never, and so is the last reading.
+        // The last reading stands for never, on both clocks.
+        if wall == Timestamp::MAX {
+            return Monotonic::MAX;
+        }
         let left_ms = wall.since_ms(self.wall).unwrap_or(0);
         self.monotonic.plus_ms(left_ms).unwrap_or(Monotonic::MAX)
     }

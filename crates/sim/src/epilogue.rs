@@ -13,6 +13,7 @@ use ledger::StateRef;
 
 use crate::auditor::{Auditor, has, owners};
 use crate::disk::Tables;
+use crate::node::Node;
 use crate::plan::sweep;
 use crate::town::{BANKS, NODES, NOTARY, SHORT};
 use crate::world::World;
@@ -22,7 +23,7 @@ pub(crate) const EPILOGUE_TOKEN: u64 = 1 << 60;
 /// Simulated time in which marks are given, links stand and answers come, in microseconds.
 const A_WHILE_US: u64 = 3_000_000;
 /// Looks at a recovery before it counts as stuck.
-const LOOKS_MAX: usize = 200;
+const LOOKS_MAX: usize = 2_000;
 
 /// The nodes that go back in time together.
 const VICTIMS: [&[usize]; 4] = [&[NOTARY], &[BANKS[0]], &[BANKS[1]], &[NOTARY, BANKS[0]]];
@@ -206,8 +207,10 @@ impl World {
                     .expect(ended, || format!("{} is not let go on", SHORT[node]));
             }
         }
+        let left = self.nodes.iter().map(Node::left);
+        let left: Vec<_> = left.collect();
         self.auditor
-            .found(format!("{} does not recover", SHORT[node]));
+            .found(format!("{} does not recover: {left:?}", SHORT[node]));
     }
 
     /// No ledger has two consumers of a state, and all vaults together show no more than was issued.

@@ -17,7 +17,7 @@ use flow::messaging::RequestId;
 use flow::{FlowId, Service};
 use ledger::{NotarisedTearOff, PartyId, Rejection, StateRef, TxId};
 use notary::{ConsumedSet, RequestRecord};
-use primitives::{Decode, Encode, PublicKey, Timestamp};
+use primitives::{Decode, Encode, Monotonic, PublicKey, Timestamp};
 
 use super::rollback::RollbackRow;
 use super::state::LinkFinding;
@@ -76,6 +76,16 @@ pub struct PeerRecovery {
     /// Transactions that it found, those that are here already included.
     pub found: u64,
     step: u32,
+    /// The time at which the last question is put again.
+    again: Option<Monotonic>,
+}
+
+/// The last position that a peer has searched.
+fn after_of(recovery: &Option<Recovery>, peer: &PartyId) -> u64 {
+    let known = recovery
+        .as_ref()
+        .and_then(|recovery| recovery.peers.get(peer));
+    known.map_or(0, |known| known.upto)
 }
 
 /// A recovery since the start of this process.
@@ -191,6 +201,7 @@ impl Kernel {
                 end: 0,
                 found: 0,
                 step: 0,
+                again: None,
             };
             (*id, peer)
         });
@@ -233,6 +244,32 @@ impl Kernel {
         let id = recovery_request(&peer, step);
         let body = RecoveryRequest { after }.to_bytes();
         self.ask(peer, id.flow, id.effect, Service::Recovery, body);
+    }
+
+    /// Puts questions again whose pause is over.
+    pub(crate) fn ask_again(&mut self) {
+        let now = self.now.monotonic;
+        let Some(recovery) = &mut self.integrity.recovery else {
+            return;
+        };
+        let mut due = Vec::new();
+        for (peer, known) in &mut recovery.peers {
+            if known.again.take_if(|at| *at <= now).is_some()
+                && let Some(step) = known.step.checked_add(1)
+            {
+                known.step = step;
+                due.push((*peer, step, known.upto));
+            }
+        }
+        for (peer, step, after) in due {
+            self.ask_to_recover(peer, step, after);
+        }
+    }
+
+    /// The time at which a question is put again.
+    pub(crate) fn next_question(&self) -> Option<Monotonic> {
+        let recovery = self.integrity.recovery.as_ref()?;
+        recovery.peers.values().filter_map(|peer| peer.again).min()
     }
 
     /// Ends a rollback: the reason why not, if it cannot.
@@ -308,6 +345,12 @@ impl Kernel {
         };
         self.enter_notarised(&response.notarised, reads)?;
         let mut next = None;
+        if response.upto <= after_of(&self.integrity.recovery, &peer) && response.delivered > 0 {
+            // Earlier deliveries are on their way: the same question comes again after a pause.
+            let again = self.now.monotonic.plus_ms(RECOVERY_PAUSE_MS);
+            self.recovery_of(peer, |known| known.again = again);
+            return Ok(());
+        }
         self.recovery_of(peer, |known| {
             // A part without progress is the end: what was found before is answered by then.
             let goes_on = response.upto > known.upto;
@@ -422,7 +465,15 @@ impl Kernel {
         // What was found before comes first.
         let pending = self.links.deliveries.in_flight(&peer);
         if pending > 0 || self.links.deliveries.has_backlog(&peer) {
-            return Ok(Answer::Wait(RECOVERY_PAUSE_MS));
+            // Not as a wait of the request: that would hold a place among the requests to this node, of which the asking node
+            // may need each to fetch what these deliveries depend on.
+            let response = RecoveryResponse {
+                upto: after,
+                end: self.book.last_seq(),
+                delivered: 1,
+                notarised: Vec::new(),
+            };
+            return Ok(Answer::Done(response.to_bytes()));
         }
         let end = self.book.last_seq();
         let page = ledger_page(reads, after, RECOVERY_ROWS_MAX)?;

@@ -365,10 +365,12 @@ fn an_obligation_to_a_fresh_key_moves_to_another_notary_if_those_whom_it_concern
         assert_eq!(ended, expected, "by {node}: {:#?}", town.logs);
         at_rest(town);
     };
-    for proposer in [2, 3] {
+    // The obligor takes part in the state, and its owner does not let it choose the notary.
+    let not_owner = Err("node.proposer_not_owner".to_owned());
+    for (proposer, expected) in [(2, Ok(true)), (3, not_owner)] {
         let mut town = town();
         done(&mut town, 3, "obligation.issue", &hidden(&owe(2, 100)));
-        moves(&mut town, proposer, Ok(true));
+        moves(&mut town, proposer, expected);
     }
     let mut town = town();
     done(&mut town, 3, "obligation.issue", &owe(2, 100));
