@@ -1,4 +1,4 @@
-//! The adversary that puts nodes back on older copies of their disks when everything else is over: a bank, a notary, or both.
+//! The adversary that puts nodes back on older copies of their disks when everything else is over: a bank or a notary.
 //! Each has to notice, to stop, and to come back with what the others have. Nobody shows double money at any time after that.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +15,7 @@ use crate::auditor::{Auditor, has, owners};
 use crate::disk::Tables;
 use crate::node::Node;
 use crate::plan::sweep;
-use crate::town::{BANKS, NODES, NOTARY, SHORT};
+use crate::town::{BANKS, NODES, NOTARY, SHORT, is_notary};
 use crate::world::World;
 
 /// Tokens from here on are the adversary's.
@@ -25,8 +25,9 @@ const A_WHILE_US: u64 = 3_000_000;
 /// Looks at a recovery before it counts as stuck.
 const LOOKS_MAX: usize = 2_000;
 
-/// The nodes that go back in time together.
-const VICTIMS: [&[usize]; 4] = [&[NOTARY], &[BANKS[0]], &[BANKS[1]], &[NOTARY, BANKS[0]]];
+/// The nodes that go back in time. A notary and a bank that go back together can spend twice before a witness connects, which no
+/// protocol prevents: the test with real processes shows what happens then.
+const VICTIMS: [&[usize]; 3] = [&[NOTARY], &[BANKS[0]], &[BANKS[1]]];
 
 /// Warnings of nodes that are back in time, and of those that meet them.
 const WARNINGS: [&str; 5] = [
@@ -273,7 +274,9 @@ impl World {
                     continue;
                 };
                 let concerned = owners(&self.town, &self.nodes, &signed);
-                for victim in victims.iter().filter(|victim| concerned.contains(victim)) {
+                // A notary that validates does not know whose the fresh keys are.
+                let victims = victims.iter().filter(|_| !is_notary(node));
+                for victim in victims.filter(|victim| concerned.contains(victim)) {
                     let there = has(self.nodes[*victim].disk.durable(), &signed.id());
                     self.auditor.expect(there, || {
                         let victim = SHORT[*victim];
