@@ -48,6 +48,11 @@ pub(crate) struct Epilogue {
 }
 
 impl Epilogue {
+    /// Whether nodes are back in time: a notary may lack consumptions that ledgers show, until it has recovered.
+    pub(crate) fn is_running(&self) -> bool {
+        self.begun
+    }
+
     /// Whether a node may warn of this, since nodes are back in time.
     pub(crate) fn expects(&self, code: &str) -> bool {
         self.begun && WARNINGS.contains(&code)

@@ -211,7 +211,9 @@ impl World {
                     node,
                     format_args!("shows {seq}: {id}, {} changes", changes.len()),
                 );
-                self.auditor.on_view(&self.town, &self.nodes, node, &id);
+                if !self.epilogue.is_running() {
+                    self.auditor.on_view(&self.town, &self.nodes, node, &id);
+                }
                 self.nodes[node].view.push(Job::Feed { seq, changes });
                 self.start_view(node);
             }
