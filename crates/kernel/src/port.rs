@@ -43,7 +43,7 @@ pub enum Table {
     KeyOwners = 14,
     /// `file hash 32 | transaction id 32` -> empty: which recorded transactions list a file, whether it is here or not.
     FileRefs = 15,
-    /// `state ref 36` -> `seq u64 BE` of the recorded transaction that consumed it: [`crate::integrity::ConsumedIndex`].
+    /// `state ref 36` -> `seq u64 BE` of the recorded transaction that consumed it: see [`crate::integrity`].
     Consumed = 16,
     /// `transaction id 32` -> [`crate::integrity::EquivocationRow`]: a refused transaction with proof against its notary.
     Equivocations = 17,

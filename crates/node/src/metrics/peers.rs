@@ -10,7 +10,7 @@ use kernel::PeerFigures;
 use super::counter::{Counter, Gauge};
 use super::registry::Registry;
 
-/// Peers with metrics of their own; further ones share those of [`OTHERS`].
+/// Peers with metrics of their own; further ones share those of `others`.
 pub const PEERS_LABELLED_MAX: usize = 500;
 /// The label of the peers that have none of their own.
 const OTHERS: &str = "others";
