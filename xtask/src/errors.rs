@@ -99,6 +99,11 @@ const COMMAND_LINE: &[(&str, &str, &str)] = &[
         "Choose another name with --out, or replace it with --force.",
     ),
     (
+        "tally.folder_needed",
+        "The command changes files of a node's folder, and only the address of the node was given.",
+        "Run it on the node's machine with --node.",
+    ),
+    (
         "tally.interrupted",
         "An upload was interrupted by a signal before it was complete.",
         "Give the command again with --resume and the id that was printed; the node keeps what it has of the file for a while.",
@@ -115,19 +120,14 @@ const COMMAND_LINE: &[(&str, &str, &str)] = &[
         "Give --node DIR, or --url with --root and --token-file.",
     ),
     (
-        "tally.not_confirmed",
-        "A transaction of a chain has not got the confirmations that were waited for.",
-        "It goes on; look at it again later, or give --timeout.",
-    ),
-    (
         "tally.no_proof",
         "A proof of equivocation is not there, or does not decode.",
         "List the proofs with 'tally notary equivocations', and export the one that is meant again.",
     ),
     (
-        "tally.folder_needed",
-        "The command changes files of a node's folder, and only the address of the node was given.",
-        "Run it on the node's machine with --node.",
+        "tally.not_confirmed",
+        "A transaction of a chain has not got the confirmations that were waited for.",
+        "It goes on; look at it again later, or give --timeout.",
     ),
     (
         "tally.not_consumed",
@@ -160,14 +160,14 @@ const COMMAND_LINE: &[(&str, &str, &str)] = &[
         "Check the limits of threads and memory for the user.",
     ),
     (
-        "tally.unknown_user",
-        "The node's folder has no user of this name.",
-        "Check the name; 'tally user list' shows all users.",
-    ),
-    (
         "tally.unconfirmed",
         "A command that decides about a node's store was confirmed with a name that is not the node's.",
         "Check the folder, then give the node's name with --confirm.",
+    ),
+    (
+        "tally.unknown_user",
+        "The node's folder has no user of this name.",
+        "Check the name; 'tally user list' shows all users.",
     ),
     (
         "tally.unwell",
