@@ -2,9 +2,10 @@
 //!
 //! # Invariants
 //! - A transaction's dependencies have smaller sequence numbers than it has.
-//! - What was recorded in this run is found by look-ups at once, whether it is durable yet or not.
+//! - A transaction recorded in this run is found by look-ups at once, whether it is durable yet or not.
+//! - An id that is remembered as absent has no row in the store. Only [`Book::record`] adds such a row, and it forgets the id.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use ledger::{SignedTransaction, StateRef, TransactionState, TxId};
@@ -25,15 +26,20 @@ pub struct Recorded {
     pub transaction: Arc<SignedTransaction>,
 }
 
-/// See the module.
+/// The recorded transactions by position and by id.
 pub struct Book {
     next_seq: u64,
     cache: GenerationCache<TxId, Recorded>,
     /// Recorded, not yet durable: the store may not show them yet.
     undurable: HashMap<TxId, Recorded>,
+    /// Ids that the store does not have. Each new transaction is looked up on arrival and again before it is recorded.
+    absent: HashSet<TxId>,
 }
 
-/// Overhead of a cached transaction beside its bytes: the decoded form, roughly.
+/// Most ids remembered as absent. At this number all of them are forgotten, and the store is asked again.
+pub const ABSENT_IDS_MAX: usize = 8_192;
+
+/// Approximate size of the decoded form of a cached transaction, in addition to its bytes.
 const CACHED_OVERHEAD_BYTES: usize = 1_500;
 
 impl Book {
@@ -47,6 +53,7 @@ impl Book {
             next_seq: last + 1,
             cache: GenerationCache::new(cache_bytes),
             undurable: HashMap::new(),
+            absent: HashSet::new(),
         })
     }
 
@@ -65,6 +72,7 @@ impl Book {
         let seq = self.next_seq;
         self.next_seq += 1;
         let id = transaction.id();
+        self.absent.remove(&id);
         let bytes = transaction.to_bytes();
         let weight = bytes.len() * 2 + CACHED_OVERHEAD_BYTES;
         let mut row = Vec::with_capacity(8 + bytes.len());
@@ -90,15 +98,31 @@ impl Book {
         Some(Arc::clone(&found.transaction))
     }
 
-    /// Whether the transaction is recorded here, durable or about to be.
-    pub fn contains(&self, id: &TxId, reads: &dyn Reads) -> Result<bool, StoreFailure> {
+    /// Returns whether the transaction is recorded here, durable or not yet.
+    pub fn contains(&mut self, id: &TxId, reads: &dyn Reads) -> Result<bool, StoreFailure> {
         if self.undurable.contains_key(id) || self.cache.contains(id) {
             return Ok(true);
         }
-        Ok(reads.get(Table::TxIndex, id.as_bytes())?.is_some())
+        if self.absent.contains(id) {
+            return Ok(false);
+        }
+        let is_stored = reads.get(Table::TxIndex, id.as_bytes())?.is_some();
+        if !is_stored {
+            if self.absent.len() >= ABSENT_IDS_MAX {
+                self.absent.clear();
+            }
+            self.absent.insert(*id);
+        }
+        Ok(is_stored)
     }
 
-    /// The transaction's position, if it is recorded here.
+    /// Returns the position of a transaction that is in memory.
+    pub fn position_at_hand(&self, id: &TxId) -> Option<u64> {
+        let recorded = self.undurable.get(id).or_else(|| self.cache.peek(id))?;
+        Some(recorded.seq)
+    }
+
+    /// Returns the transaction's position, if it is recorded here.
     pub fn position(&self, id: &TxId, reads: &dyn Reads) -> Result<Option<u64>, StoreFailure> {
         if let Some(recorded) = self.undurable.get(id).or_else(|| self.cache.peek(id)) {
             return Ok(Some(recorded.seq));
@@ -112,7 +136,7 @@ impl Book {
         }
     }
 
-    /// The transaction with its position; it is used again soon.
+    /// Returns the transaction with its position, and keeps it in the cache.
     pub fn get(&mut self, id: &TxId, reads: &dyn Reads) -> Result<Option<Recorded>, StoreFailure> {
         if let Some(recorded) = self.cache.get(id) {
             return Ok(Some(recorded));
@@ -128,7 +152,7 @@ impl Book {
         Ok(Some(recorded))
     }
 
-    /// The transaction with its position, for a reader that passes by: what others use stays in the cache.
+    /// Returns the transaction with its position, and does not change which transactions stay in the cache.
     pub fn read(&self, id: &TxId, reads: &dyn Reads) -> Result<Option<Recorded>, StoreFailure> {
         match self.undurable.get(id).or_else(|| self.cache.peek(id)) {
             Some(recorded) => Ok(Some(recorded.clone())),
@@ -136,7 +160,7 @@ impl Book {
         }
     }
 
-    /// An output of a recorded transaction.
+    /// Returns an output of a recorded transaction.
     pub fn state(
         &mut self,
         reference: &StateRef,
@@ -151,7 +175,7 @@ impl Book {
         }))
     }
 
-    /// Of the cache of transactions, for the metrics.
+    /// Returns the counters of the transaction cache, for the metrics.
     pub fn cache_figures(&self) -> CacheFigures {
         self.cache.figures()
     }

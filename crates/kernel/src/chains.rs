@@ -123,7 +123,7 @@ impl Kernel {
             return Ok(None);
         };
         let peer = resolution.peer;
-        let found = match resolution.accept(response, &self.book, reads)? {
+        let found = match resolution.accept(response, &mut self.book, reads)? {
             Ok(found) => found,
             Err(ResolutionError::Unsolicited(text)) => return Ok(Some(invalid(text))),
             Err(ResolutionError::Unavailable(id)) => {

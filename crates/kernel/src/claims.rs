@@ -92,50 +92,23 @@ impl Kernel {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::RefCell;
-    use std::collections::BTreeMap;
-
     use super::*;
-    use crate::port::Row;
+    use crate::fake_store::FakeStore;
 
-    /// A store of the rows saved so far.
-    #[derive(Default)]
-    struct Saved(RefCell<BTreeMap<Vec<u8>, Vec<u8>>>);
-
-    impl Saved {
-        fn save(&self, batch: WriteBatch) {
-            for write in batch.writes {
-                assert_eq!(write.table, Table::Claims);
-                let value = write.value.expect("claims are not deleted");
-                let before = self.0.borrow_mut().insert(write.key, value);
-                assert_eq!(before, None, "a claim was written twice");
-            }
+    /// Applies a batch in which every row is a new claim.
+    fn save(store: &mut FakeStore, batch: WriteBatch) {
+        for write in &batch.writes {
+            assert_eq!(write.table, Table::Claims);
+            assert!(write.value.is_some(), "claims are not deleted");
+            let before = store.get(Table::Claims, &write.key);
+            assert_eq!(before, Ok(None), "a claim was written twice");
         }
-    }
-
-    impl Reads for Saved {
-        fn get(&self, _: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StoreFailure> {
-            Ok(self.0.borrow().get(key).cloned())
-        }
-
-        fn scan(
-            &self,
-            _: Table,
-            _: &[u8],
-            _: Option<&[u8]>,
-            _: usize,
-        ) -> Result<Vec<Row>, StoreFailure> {
-            Ok(Vec::new())
-        }
-
-        fn last(&self, _: Table) -> Result<Option<Row>, StoreFailure> {
-            Ok(None)
-        }
+        store.apply(batch);
     }
 
     #[test]
     fn the_first_claim_of_a_key_decides() {
-        let (mut claims, saved) = (Claims::default(), Saved::default());
+        let (mut claims, mut saved) = (Claims::default(), FakeStore::default());
         let keys = [Hash::plain(b"one"), Hash::plain(b"two")];
         // Each line: the key, the value claimed, the commit, the value that holds.
         let table: &[(usize, &[u8], u64, &[u8])] = &[
@@ -148,7 +121,7 @@ mod tests {
             let mut batch = WriteBatch::default();
             let claimed = claims.claim(keys[*key], value.to_vec(), *commit, &mut batch, &saved);
             assert_eq!(claimed.as_deref(), Ok(*holds));
-            saved.save(batch);
+            save(&mut saved, batch);
         }
         claims.committed(1);
         assert!(claims.unsaved.is_empty() && claims.order.is_empty());

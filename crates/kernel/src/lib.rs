@@ -53,6 +53,8 @@ mod checks;
 mod clocks;
 mod effects;
 mod ends;
+#[cfg(test)]
+mod fake_store;
 mod fault;
 mod fetch;
 mod filter;

@@ -141,7 +141,7 @@ impl Resolution {
     pub fn accept(
         &mut self,
         response: FetchResponse,
-        book: &Book,
+        book: &mut Book,
         reads: &dyn Reads,
     ) -> Result<Result<Vec<TxId>, ResolutionError>, StoreFailure> {
         if let Err(error) = self.check(&response) {

@@ -124,10 +124,8 @@ impl Kernel {
             }
             return Ok(());
         }
-        if goal.records()
-            && !self.book.contains(&id, reads)?
-            && let Some(rejection) = self.contradicted(&transaction, from, reads)?
-        {
+        let is_new = goal.records() && !self.book.contains(&id, reads)?;
+        if is_new && let Some(rejection) = self.contradicted(&transaction, from, reads)? {
             self.refuse(item, Fault::Final(rejection));
             return Ok(());
         }
@@ -137,7 +135,6 @@ impl Kernel {
         let Some((settled, also)) = self.intake.take(item) else {
             return Ok(());
         };
-        let is_new = settled.goal.records() && !self.book.contains(&id, reads)?;
         if is_new {
             self.record(&transaction, reads)?;
         }

@@ -219,7 +219,7 @@ impl Kernel {
 
     /// Returns the conflict of a transaction with this notary's own ledger, if there is one.
     pub(crate) fn conflict_in_book(
-        &self,
+        &mut self,
         transaction: &SignedTransaction,
         reads: &dyn Reads,
     ) -> Result<Option<NotaryError>, StoreFailure> {

@@ -1,10 +1,13 @@
-//! The index of states that transactions of this node's ledger consume. It decides beside the notary: a transaction that
-//! consumes a state twice is refused even if the notary signed it.
+//! The index of the states that transactions of this node's ledger consume. A transaction that consumes such a state again is
+//! refused even if the notary signed it.
 //!
 //! # Invariants
 //! - A state has one consumer in the index. The first one recorded stays.
 //! - The row of a consumed state is in the batch that records its consumer. A ledger that is older than the index is read
 //!   through once, some rows a round.
+//! - `recent` holds the inputs of every transaction recorded at `recent_from` or later. A transaction is recorded after those it
+//!   depends on, so an output recorded at `recent_from` or later is consumed if and only if `recent` holds it. Most states are
+//!   spent soon after they are made, and such a look-up does not reach the store.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -20,13 +23,29 @@ use crate::rows::{META_CONSUMED_FILL, seq_key, seq_of, state_ref_key};
 /// Rows of an older ledger that are indexed in one round.
 pub const FILL_ROWS_MAX: usize = 256;
 
+/// A recorded transaction and its inputs.
+#[derive(Debug)]
+struct Consumer {
+    seq: u64,
+    /// The commit that writes the rows of the inputs.
+    commit: u64,
+    inputs: Vec<StateRef>,
+}
+
+/// Most consumed states kept in memory, except that states whose rows are not durable yet are always kept. About 3 MB.
+pub const RECENT_STATES_MAX: usize = 16_384;
+
 /// Consumed states with the positions of their consumers.
 #[derive(Debug, Default)]
 pub(crate) struct ConsumedIndex {
-    /// States whose rows the store may not show yet, with the positions of their consumers.
-    undurable: HashMap<StateRef, u64>,
-    /// The same states by the commit that writes them.
-    submitted: VecDeque<(u64, Vec<StateRef>)>,
+    /// Recently consumed states with the positions of their consumers. The store may not show the last of them yet.
+    recent: HashMap<StateRef, u64>,
+    /// The same states by consumer, oldest first.
+    order: VecDeque<Consumer>,
+    /// The inputs of every transaction from this position on are in `recent`.
+    recent_from: u64,
+    /// Commits up to this one are durable.
+    durable: u64,
     /// Positions up to here are indexed.
     filled: u64,
     /// Positions up to here were recorded before there was an index.
@@ -49,6 +68,7 @@ impl ConsumedIndex {
         Ok(Self {
             filled,
             fill_to,
+            recent_from: last_seq + 1,
             ..Self::default()
         })
     }
@@ -58,14 +78,19 @@ impl ConsumedIndex {
         self.filled < self.fill_to
     }
 
-    /// The position of the transaction that consumed a state.
+    /// Returns the position of the transaction that consumed a state. `made_at` is the position of the transaction that made it, if
+    /// that is known without asking the store.
     pub(crate) fn consumer(
         &self,
         state: &StateRef,
+        made_at: Option<u64>,
         reads: &dyn Reads,
     ) -> Result<Option<u64>, StoreFailure> {
-        if let Some(seq) = self.undurable.get(state) {
+        if let Some(seq) = self.recent.get(state) {
             return Ok(Some(*seq));
+        }
+        if made_at.is_some_and(|made_at| made_at >= self.recent_from) {
+            return Ok(None);
         }
         match reads.get(Table::Consumed, &state_ref_key(state))? {
             None => Ok(None),
@@ -90,10 +115,30 @@ impl ConsumedIndex {
         }
         for input in inputs {
             batch.put(Table::Consumed, state_ref_key(input), seq_key(seq));
-            self.undurable.insert(*input, seq);
+            self.recent.insert(*input, seq);
         }
         if !inputs.is_empty() {
-            self.submitted.push_back((commit, inputs.to_vec()));
+            let inputs = inputs.to_vec();
+            self.order.push_back(Consumer {
+                seq,
+                commit,
+                inputs,
+            });
+        }
+        self.forget_old();
+    }
+
+    /// Forgets the oldest durable consumers while there are too many.
+    fn forget_old(&mut self) {
+        while self.recent.len() > RECENT_STATES_MAX
+            && let Some(oldest) = self.order.front()
+            && oldest.commit <= self.durable
+            && let Some(oldest) = self.order.pop_front()
+        {
+            for state in &oldest.inputs {
+                self.recent.remove(state);
+            }
+            self.recent_from = self.recent_from.max(oldest.seq + 1);
         }
     }
 
@@ -104,16 +149,10 @@ impl ConsumedIndex {
         batch.put(Table::Meta, META_CONSUMED_FILL, row);
     }
 
-    /// Every commit up to this one is durable.
+    /// Notes that every commit up to this one is durable.
     pub(crate) fn committed(&mut self, upto: u64) {
-        while let Some((number, _)) = self.submitted.front()
-            && *number <= upto
-            && let Some((_, states)) = self.submitted.pop_front()
-        {
-            for state in states {
-                self.undurable.remove(&state);
-            }
-        }
+        self.durable = self.durable.max(upto);
+        self.forget_old();
     }
 }
 
@@ -125,7 +164,8 @@ impl Kernel {
         reads: &dyn Reads,
     ) -> Result<Option<(StateRef, u64)>, StoreFailure> {
         for input in wire.inputs() {
-            if let Some(seq) = self.consumed.consumer(input, reads)? {
+            let made_at = self.book.position_at_hand(&input.tx);
+            if let Some(seq) = self.consumed.consumer(input, made_at, reads)? {
                 return Ok(Some((*input, seq)));
             }
         }
@@ -224,7 +264,7 @@ impl Kernel {
             proof,
         };
         let Ok(found) = row.proof.verify(&mut self.checker) else {
-            // Refused all the same. There is nothing to show to others.
+            // The transaction is refused, but these signatures prove nothing to others.
             return;
         };
         let kept = self
@@ -243,5 +283,80 @@ impl Kernel {
             }
         );
         self.warn(errors::EQUIVOCATED.code, text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ledger::TxId;
+    use primitives::Hash;
+
+    use super::*;
+    use crate::fake_store::FakeStore;
+
+    fn output(of: u64) -> StateRef {
+        let tx = TxId::from_hash(Hash::plain(&of.to_be_bytes()));
+        StateRef { tx, index: 0 }
+    }
+
+    /// Transaction `n` makes one output. Each third one consumes the output made `age` transactions earlier.
+    fn consumed_output(n: u64, age: u64) -> Option<u64> {
+        n.checked_sub(age).filter(|made| *made > 0 && n % 3 == 0)
+    }
+
+    #[test]
+    fn agrees_with_a_full_scan_of_the_ledger() {
+        // Most consumed states in memory is a multiple of some of these ages, and less than others.
+        for (age, ends_at, restarts_at) in [(1, 400, 0), (7, 60_000, 30_000), (55_000, 60_000, 0)] {
+            let mut store = FakeStore::default();
+            let mut index = ConsumedIndex::open(&store, 0).expect("opens");
+            let mut waiting = VecDeque::new();
+            for n in 1..=ends_at {
+                let mut batch = WriteBatch::default();
+                let inputs: Vec<_> = consumed_output(n, age).map(output).into_iter().collect();
+                index.add(&inputs, n, n, &mut batch);
+                waiting.push_back(batch);
+                if waiting.len() > 20 {
+                    store.apply(waiting.pop_front().expect("a batch"));
+                    index.committed(n - 20);
+                }
+                if n == restarts_at {
+                    waiting.drain(..).for_each(|batch| store.apply(batch));
+                    index = ConsumedIndex::open(&store, n).expect("opens");
+                }
+            }
+            for made in (1..=ends_at).rev().take(45_000) {
+                let consumer = made + age;
+                let expected = (consumer <= ends_at && consumer % 3 == 0).then_some(consumer);
+                for made_at in [None, Some(made)] {
+                    let found = index.consumer(&output(made), made_at, &store);
+                    assert_eq!(
+                        found,
+                        Ok(expected),
+                        "output of {made}, age {age}, {made_at:?}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn recent_states_need_no_store_and_are_bounded() {
+        let store = FakeStore::default();
+        let mut index = ConsumedIndex::open(&store, 0).expect("opens");
+        let consumers = 2 * RECENT_STATES_MAX as u64;
+        for n in 2..=consumers {
+            index.add(&[output(n - 1)], n, n, &mut WriteBatch::default());
+        }
+        assert_eq!(index.recent.len() as u64, consumers - 1, "none is durable");
+        index.committed(consumers);
+        assert_eq!(index.recent.len(), RECENT_STATES_MAX);
+        assert_eq!(index.order.len(), RECENT_STATES_MAX);
+        let before = store.gets();
+        for made in [consumers - 10, consumers] {
+            let spent = (made < consumers).then_some(made + 1);
+            assert_eq!(index.consumer(&output(made), Some(made), &store), Ok(spent));
+        }
+        assert_eq!(store.gets(), before);
     }
 }

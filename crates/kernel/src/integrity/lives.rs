@@ -190,18 +190,12 @@ impl Lives {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use primitives::Scheme;
 
     use super::*;
-    use crate::port::Write;
+    use crate::fake_store::FakeStore;
 
-    /// The rows of the table of single rows.
-    #[derive(Clone, Default)]
-    struct Rows(BTreeMap<Vec<u8>, Vec<u8>>);
-
-    impl Rows {
+    impl FakeStore {
         /// Writes the row of a life as a round with other rows does.
         fn save(&mut self, lives: &mut Lives) {
             let mut batch = WriteBatch::default();
@@ -210,45 +204,11 @@ mod tests {
             self.apply(batch);
         }
 
-        fn apply(&mut self, batch: WriteBatch) {
-            for Write { key, value, .. } in batch.writes {
-                match value {
-                    Some(value) => drop(self.0.insert(key, value)),
-                    None => drop(self.0.remove(&key)),
-                }
-            }
-        }
-
         fn begin(&mut self, seed: u8, number: u64) -> Lives {
             let lives = Lives::open(self, [seed; 32], 0, number);
             let mut lives = lives.expect("the rows read");
             self.save(&mut lives);
             lives
-        }
-    }
-
-    impl Reads for Rows {
-        fn get(&self, _: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StoreFailure> {
-            Ok(self.0.get(key).cloned())
-        }
-
-        fn scan(
-            &self,
-            _: Table,
-            from: &[u8],
-            to: Option<&[u8]>,
-            limit: usize,
-        ) -> Result<Vec<(Vec<u8>, Vec<u8>)>, StoreFailure> {
-            let rows = self.0.range(from.to_vec()..);
-            let rows = rows.take_while(|(key, _)| to.is_none_or(|to| key.as_slice() < to));
-            Ok(rows
-                .take(limit)
-                .map(|(k, v)| (k.clone(), v.clone()))
-                .collect())
-        }
-
-        fn last(&self, _: Table) -> Result<Option<(Vec<u8>, Vec<u8>)>, StoreFailure> {
-            Ok(None)
         }
     }
 
@@ -261,7 +221,7 @@ mod tests {
 
     #[test]
     fn justifies_marks_of_its_own_history_alone() {
-        let mut rows = Rows::default();
+        let mut rows = FakeStore::default();
         let mut first = rows.begin(1, 0);
         let (early, late) = (mark(&mut first, 5), mark(&mut first, 9));
         let backup = rows.clone();
@@ -291,7 +251,7 @@ mod tests {
 
     #[test]
     fn settles_all_lives_below_the_new_one() {
-        let mut rows = Rows::default();
+        let mut rows = FakeStore::default();
         let backup = rows.clone();
         let lost = mark(&mut rows.begin(1, 0), 10);
         let mut rows = backup;
@@ -311,13 +271,13 @@ mod tests {
 
     #[test]
     fn keeps_a_bounded_number_of_lives() {
-        let mut rows = Rows::default();
+        let mut rows = FakeStore::default();
         let mut first = None;
         for n in 0..=LIVES_KEPT_MAX as u64 {
             let mut lives = rows.begin(1, n);
             first.get_or_insert_with(|| mark(&mut lives, 99));
         }
-        assert_eq!(rows.0.len(), LIVES_KEPT_MAX);
+        assert_eq!(rows.rows(), LIVES_KEPT_MAX);
         let lives = rows.begin(2, 5_000);
         assert!(lives.justifies(&first.expect("a mark"), 5_000), "too old");
     }

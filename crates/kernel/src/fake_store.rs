@@ -1,0 +1,64 @@
+//! A store in memory for tests of parts that read and write rows.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+
+use crate::port::{Reads, Row, StoreFailure, Table, Write, WriteBatch};
+
+/// The rows applied so far.
+#[derive(Clone, Default)]
+pub(crate) struct FakeStore {
+    rows: BTreeMap<(Table, Vec<u8>), Vec<u8>>,
+    gets: Cell<u64>,
+}
+
+impl FakeStore {
+    /// Applies a batch as one commit.
+    pub(crate) fn apply(&mut self, batch: WriteBatch) {
+        for Write { table, key, value } in batch.writes {
+            match value {
+                Some(value) => drop(self.rows.insert((table, key), value)),
+                None => drop(self.rows.remove(&(table, key))),
+            }
+        }
+    }
+
+    /// Returns the number of rows in all tables.
+    pub(crate) fn rows(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Returns how many single rows were asked for.
+    pub(crate) fn gets(&self) -> u64 {
+        self.gets.get()
+    }
+
+    fn range(&self, table: Table, from: &[u8]) -> impl DoubleEndedIterator<Item = Row> {
+        let rows = self.rows.range((table, from.to_vec())..);
+        rows.filter(move |((of, _), _)| *of == table)
+            .map(|((_, key), value)| (key.clone(), value.clone()))
+    }
+}
+
+impl Reads for FakeStore {
+    fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StoreFailure> {
+        self.gets.set(self.gets.get() + 1);
+        Ok(self.rows.get(&(table, key.to_vec())).cloned())
+    }
+
+    fn scan(
+        &self,
+        table: Table,
+        from: &[u8],
+        to: Option<&[u8]>,
+        limit: usize,
+    ) -> Result<Vec<Row>, StoreFailure> {
+        let rows = self.range(table, from);
+        let rows = rows.take_while(|(key, _)| to.is_none_or(|to| key.as_slice() < to));
+        Ok(rows.take(limit).collect())
+    }
+
+    fn last(&self, table: Table) -> Result<Option<Row>, StoreFailure> {
+        Ok(self.range(table, &[]).next_back())
+    }
+}
