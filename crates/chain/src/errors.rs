@@ -49,6 +49,7 @@ pub const ERRORS: &[ErrorInfo] = catalogue! {
     "chain_block.counts": "The counts or the length in a block's header are not those of its body." => "upgrade the forger";
     "chain_block.difficulty": "A block's cumulative difficulty is not what follows from the blocks before it." => "upgrade whichever side computes it wrongly; docs/formats/chain.md has the rule";
     "chain_block.distrusted": "A block is not the trusted one of its height." => "check the trusted blocks in the node's settings; if they are right, the peer is on another branch";
+    "chain_block.equivocation_unproved": "Two headers do not prove that their forger signed two blocks on one parent." => "give two headers of one forger, one parent and one height, with both signatures, as the node that noticed them exports them";
     "chain_block.from_future": "A block's time is further ahead of this node's clock than the network allows." => "set the clocks of both sides by a time server; the block is taken when its time has come";
     "chain_block.generation": "A block's generation signature is not the hash of the one before it and the forger's key." => "upgrade the forger";
     "chain_block.malformed": "The bytes of a block do not decode." => "encode it as docs/formats describes; check that both sides speak the same version";

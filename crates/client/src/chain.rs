@@ -2,10 +2,10 @@
 
 use api::chain::{
     AccountView, BalancesView, BlockPage, BlockView, BundlerList, BundlerView, ChainPeers,
-    ChainStatus, Constants, Done, ForgersView, ForgingAccount, ForgingView, NewBan, PopOff,
-    Prepare, Prepared, Prune, RatesView, SignAndSend, Snapshot, StartBundler, StartForging,
-    StateHash, Submit, SubmitAnswer, SubmitBatch, SubmitBatchAnswer, Submitted, TransactionAnswer,
-    TransactionPage, Trust, UnconfirmedPage, paths,
+    ChainStatus, Constants, Done, EquivocationPage, ForgersView, ForgingAccount, ForgingView,
+    NewBan, PopOff, Prepare, Prepared, Prune, RatesView, SignAndSend, Snapshot, StartBundler,
+    StartForging, StateHash, Submit, SubmitAnswer, SubmitBatch, SubmitBatchAnswer, Submitted,
+    TransactionAnswer, TransactionPage, Trust, UnconfirmedPage, paths,
 };
 use api::paths::with;
 use hyper::Method;
@@ -201,6 +201,15 @@ impl ChainClient {
     /// What bundlers of the network ask.
     pub async fn rates(&self) -> Result<RatesView, ClientError> {
         self.client.get(paths::RATES).await
+    }
+
+    /// A page of evidence against forgers that signed two blocks on one parent.
+    pub async fn equivocations(
+        &self,
+        after: Option<&str>,
+        limit: u32,
+    ) -> Result<EquivocationPage, ClientError> {
+        self.client.page(paths::EQUIVOCATIONS, after, limit).await
     }
 
     /// The peers of this node.

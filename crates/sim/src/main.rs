@@ -11,7 +11,8 @@ const USAGE: &str = "usage: sim [--chain] [--seed N] [--runs N] [--nodes N] [--s
   --chain      networks of the chain, instead of the ledger's
   --seed N     the first seed (default 1)
   --runs N     how many seeds, one after the other (default 1)
-  --scenario S mixed (default), liars, siege:PERCENT:BLOCKS, long-siege:PERCENT:BLOCKS, fast-clock:TENTHS:DRIFT_PERCENT:BLOCKS
+  --scenario S mixed (default), liars, siege:PERCENT:BLOCKS, long-siege:PERCENT:BLOCKS,
+                equivocation:PERCENT:BLOCKS, fast-clock:TENTHS:DRIFT_PERCENT:BLOCKS
   --nodes N    nodes of a network of the chain (default: the seed chooses)
   --bug NAME   plant a bug, to see whether the auditor finds it
   --rollback   put nodes back on older copies of their disks at the end

@@ -115,6 +115,22 @@ fn an_honest_majority_never_stops_under_siege() {
     besiege(2, 700, false);
 }
 
+#[test]
+fn a_forger_that_equivocates_each_time_delays_and_divides_no_node() {
+    for stake_percent in [10, 30] {
+        let (seeds, blocks) = (4, 300);
+        let scenario = Scenario::Equivocation {
+            stake_percent,
+            blocks,
+        };
+        let all = check_clean(&reports_of(scenario, 1, seeds, 5));
+        assert!(all.attacks > 50, "{stake_percent} %: {all:?}");
+        assert!(all.evidence >= 5 * seeds * 8, "{stake_percent} %: {all:?}");
+        let expected = seeds * u64::from(blocks) * 8 / 10;
+        assert!(all.blocks > expected, "{stake_percent} %: {all:?}");
+    }
+}
+
 /// The share of the blocks that a node with a fast clock forges, above the share of the same accounts with a clock that is right: as much
 /// as their stake, but for the luck of the draw, which is the same in both runs.
 fn advantage(stake_tenths: usize, drift_percent: u32, seeds: u64, blocks: u32) -> f64 {

@@ -6,11 +6,12 @@
 //! one in `_ms` is in milliseconds since the Unix epoch.
 //!
 //! Modules in reading order: [`paths`] (where), [`network`] (constants, status, peers), [`blocks`], [`transactions`] (and
-//! submitting), [`accounts`], [`forging`] (and bundling), [`events`], [`orders`] (of operators), [`codes`].
+//! submitting), [`accounts`], [`forging`] (and bundling), [`equivocations`], [`events`], [`orders`] (of operators), [`codes`].
 
 pub mod accounts;
 pub mod blocks;
 pub mod codes;
+pub mod equivocations;
 pub mod events;
 pub mod forging;
 pub mod network;
@@ -24,6 +25,7 @@ pub use accounts::{
 };
 pub use blocks::{BlockPage, BlockView, BodyDetail, ChainIds, ChildBlockView, ChildCount};
 pub use codes::ERRORS;
+pub use equivocations::{EquivocationPage, EquivocationView, SignedHeader};
 pub use events::{BlockAdded, BlockPopped, Forked, Stuck, TransactionLeft};
 pub use forging::{
     BundlerList, BundlerView, ForgerView, ForgersView, ForgingAccount, ForgingView, RateView,

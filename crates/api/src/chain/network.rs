@@ -117,6 +117,9 @@ pub struct ChainHealth {
     /// A code, if the store refuses writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
+    /// Forgers' second blocks on one parent of which this node keeps evidence.
+    #[serde(default)]
+    pub equivocations: u64,
 }
 
 /// One peer.

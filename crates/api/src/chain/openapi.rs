@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::accounts::{AccountView, BalancesView};
 use super::blocks::{BlockPage, BlockView};
+use super::equivocations::EquivocationPage;
 use super::events::{BlockAdded, BlockPopped, Forked, Stuck, TransactionLeft};
 use super::forging::{
     BundlerList, BundlerView, ForgersView, ForgingAccount, ForgingView, RatesView, StartBundler,

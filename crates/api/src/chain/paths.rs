@@ -40,6 +40,8 @@ pub const BUNDLERS: &str = "/v1/chain/bundlers";
 pub const BUNDLER: &str = "/v1/chain/bundlers/{account}/{chain}";
 /// `GET`: what bundlers of the whole network ask.
 pub const RATES: &str = "/v1/chain/rates";
+/// `GET`: evidence against forgers that signed two blocks on one parent.
+pub const EQUIVOCATIONS: &str = "/v1/chain/equivocations";
 /// `GET`: the peers of this node.
 pub const PEERS: &str = "/v1/chain/peers";
 /// `POST`: keep a peer away. `DELETE`: and no longer.

@@ -1,39 +1,22 @@
-//! Blocks that peers announce: what is done with a header that arrives.
+//! Blocks that peers announce: the way of a header that arrives.
 //!
-//! A header that follows the tip, or beats it from beside, is checked whole and goes on to other peers at once; then its body is
-//! put together. Others only say where a peer stands.
+//! A header that follows the tip, or beats it from beside, is checked whole and goes on to other peers at once. Then its body is put together,
+//! one of each forger on each parent. Other headers only tell a peer's position.
+
+use std::cmp::Reverse;
 
 use primitives::Hash;
 
 use super::assembly::Assembly;
-use super::limits::{ASSEMBLIES_MAX, HELD_MAX, points};
+use super::evidence::Equivocation;
+use super::held::{Held, Waiting};
+use super::limits::{ASSEMBLIES_MAX, points};
 use super::{Action, Core, PeerId, Ticket, Verdict};
-use crate::block::{CarriedBlock, root_of};
+use crate::block::root_of;
 use crate::message::{Announcement, Gossip, Status};
 use crate::port::{Reads, StoreFailure, Table};
 use crate::state::{Branch, Fault};
 use crate::{Header, TxId};
-
-/// Something that waits: for its time, or for its predecessor.
-#[derive(Debug)]
-pub(super) struct Held {
-    pub(super) hash: Hash,
-    pub(super) due_ms: u64,
-    pub(super) what: Waiting,
-}
-
-/// What waits.
-#[derive(Debug)]
-pub(super) enum Waiting {
-    /// An announced block whose predecessor is being put together.
-    Announced {
-        peer: PeerId,
-        message: Ticket,
-        announcement: Box<Announcement>,
-    },
-    /// A whole block that is ahead of this node's clock.
-    Whole(Box<CarriedBlock>),
-}
 
 /// How long an announced block waits for its predecessor, milliseconds.
 const PREDECESSOR_MS: u64 = 3_000;
@@ -118,6 +101,10 @@ impl<R: Reads<Table>> Core<R> {
             self.verdict(message, Verdict::Ignore);
             return Ok(());
         }
+        let first = self.first_block(header)?;
+        if let Some(first) = first.filter(|first| first.stays_before(header)) {
+            return self.second_announced(peer, message, &announcement, first, hash);
+        }
         match self.stand_of(header, &hash)? {
             Stand::Next => self.begin(peer, message, announcement, hash, self.rows.tip().height),
             Stand::Beside => {
@@ -198,16 +185,44 @@ impl<R: Reads<Table>> Core<R> {
             self.verdict(message, Verdict::Reject);
             return Ok(());
         }
+        if let Some(first) = self.first_block(&header)? {
+            self.keep_evidence(first.into_header(), header.clone());
+        }
+        self.firsts.add(&header);
         self.verdict(message, Verdict::Accept);
-        if self.assemblies.len() >= ASSEMBLIES_MAX {
-            self.assemblies.remove(0);
+        if !self.make_room_for(&header, &hash) {
+            return Ok(());
         }
         self.assemblies.push(Assembly::new(header, hash, ids, peer));
         self.assemble(&hash)
     }
 
+    /// Makes room for one more assembly. The one with the least work goes, however long the others have waited for their bodies. Returns false
+    /// if the new one has the least, or if its forger's block on the same parent is being put together already.
+    fn make_room_for(&mut self, header: &Header, hash: &Hash) -> bool {
+        let is_rival = |one: &Assembly| Equivocation::are_rivals(&one.header, header);
+        if self.assemblies.iter().any(is_rival) {
+            return false;
+        }
+        if self.assemblies.len() < ASSEMBLIES_MAX {
+            return true;
+        }
+        let merit = |difficulty: u128, hash: Hash| (difficulty, Reverse(hash));
+        let of = |at: &usize| {
+            let one = &self.assemblies[*at];
+            merit(one.header.difficulty, one.hash)
+        };
+        match (0..self.assemblies.len()).min_by_key(of) {
+            Some(worst) if of(&worst) < merit(header.difficulty, *hash) => {
+                self.assemblies.remove(worst);
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// Why a header with a good signature is no header for the block after `common`; its hash is remembered then.
-    fn fault_of(
+    pub(super) fn fault_of(
         &mut self,
         header: &Header,
         hash: &Hash,
@@ -269,14 +284,12 @@ impl<R: Reads<Table>> Core<R> {
     }
 
     pub(super) fn hold(&mut self, held: Held) {
-        if self.held.len() >= HELD_MAX {
-            let oldest = self.held.remove(0);
-            self.let_go(&oldest);
+        if let Some(gone) = self.held.add(held) {
+            self.let_go(&gone);
         }
-        self.held.push(held);
     }
 
-    /// What was held is given up: status questions find the block again if it counts.
+    /// Gives up a block that waited. Status questions find it again if it counts.
     fn let_go(&mut self, held: &Held) {
         if let Waiting::Announced { message, .. } = held.what {
             self.verdict(message, Verdict::Ignore);
@@ -295,7 +308,9 @@ impl<R: Reads<Table>> Core<R> {
         let mut at = 0;
         // What is taken up may begin a change of branch that goes on in the next round: until it ends, all that is held waits.
         while at < self.held.len() && self.switch.is_none() {
-            let held = &self.held[at];
+            let Some(held) = self.held.get(at) else {
+                return Ok(());
+            };
             let ready = match &held.what {
                 Waiting::Announced { announcement, .. } => {
                     announcement.header.previous == self.rows.tip().hash
@@ -313,7 +328,7 @@ impl<R: Reads<Table>> Core<R> {
                 at += 1;
                 continue;
             }
-            let held = self.held.remove(at);
+            let held = self.held.take(at);
             match held.what {
                 Waiting::Announced {
                     peer,
@@ -336,7 +351,7 @@ impl<R: Reads<Table>> Core<R> {
 }
 
 /// Whether the ids are those that the header commits to, or left out.
-fn lists(header: &Header, ids: &[TxId]) -> bool {
+pub(super) fn lists(header: &Header, ids: &[TxId]) -> bool {
     (ids.is_empty() && header.parent_count > 0)
         || (ids.len() == header.parent_count as usize && root_of(ids) == header.root)
 }

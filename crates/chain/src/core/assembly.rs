@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use primitives::Hash;
 
-use super::announced::{Held, Waiting};
 use super::chain_end::BodyFault;
+use super::held::{Held, Waiting};
 use super::limits::{ASSEMBLY_ATTEMPTS_MAX, MISSING_MAX, PATIENCE_BODIES_MS, PATIENCE_MS, points};
 use super::questions::Purpose;
 use super::{Core, PeerId};

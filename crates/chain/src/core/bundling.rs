@@ -89,10 +89,9 @@ impl Bundling {
 }
 
 impl<R: Reads<Table>> Core<R> {
-    /// A node that is catching up, or stands still, knows neither the tip nor what waits.
+    /// Whether this node may bundle at all. During a change of branch it knows neither the tip nor the transactions that wait.
     fn may_bundle(&self) -> bool {
-        let stands = self.switch.is_some() || self.is_catching_up();
-        !stands && !self.bundling.bundlers.is_empty()
+        self.switch.is_none() && !self.bundling.bundlers.is_empty()
     }
 
     pub(super) fn bundling_due_ms(&self) -> Option<u64> {
@@ -101,7 +100,10 @@ impl<R: Reads<Table>> Core<R> {
         }
         match &self.bundling.outlook {
             None => Some(self.now_ms),
-            Some(outlook) => outlook.due_ms.values().min().copied(),
+            Some(outlook) => {
+                let first = outlook.due_ms.values().min().copied();
+                first.map(|due| due.max(self.held_back_until_ms()))
+            }
         }
     }
 

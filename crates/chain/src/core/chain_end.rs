@@ -89,7 +89,7 @@ impl<R: Reads<Table>> Core<R> {
             return self.join(block, false).map(drop);
         }
         let beside = tip.height > 0 && block.header.height == tip.height;
-        if !beside || !self.is_better(block.header.difficulty, &block.hash) {
+        if !beside || !self.beats_ours(&block.header, block.header.difficulty, &block.hash)? {
             return Ok(());
         }
         let common = tip.height - 1;
@@ -178,6 +178,7 @@ impl<R: Reads<Table>> Core<R> {
     /// The tip is another: what was reckoned from the old one is reckoned anew.
     fn moved(&mut self) {
         self.forging.tip_moved();
+        self.tied.clear();
         self.bundling.tip_moved();
         self.outgrow_deep();
         self.rates.forget_floors();
@@ -202,8 +203,8 @@ impl<R: Reads<Table>> Core<R> {
     }
 
     pub(super) fn begin_switch(&mut self, common: u32, branch: Vec<Step>, cause: Cause) {
-        let tip = self.rows.tip();
-        self.switch = Some(Switch::new(common, tip.difficulty, tip.hash, branch, cause));
+        let difficulty = self.rows.tip().difficulty;
+        self.switch = Some(Switch::new(common, difficulty, branch, cause));
     }
 
     /// A block breaks a rule, whoever brings it.

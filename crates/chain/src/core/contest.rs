@@ -119,6 +119,7 @@ impl<R: Reads<Table>> Core<R> {
                 && peer.cool_until_ms <= self.now_ms
                 && self.may_ask(id)
                 && !self.bad.contains(&status.tip)
+                && !self.tied.contains(&status.tip)
                 && !self.is_held(&status.tip)
                 && !self.assemblies.iter().any(|one| one.hash == status.tip);
             if eligible && !self.is_block(&status.tip)? {
@@ -196,7 +197,7 @@ impl<R: Reads<Table>> Core<R> {
         };
         let full = headers.len() >= HEADERS_MAX;
         let finding = self.judge_headers(&contest, &mut candidate, common, headers)?;
-        if let Some(candidate) = self.weigh(&mut contest, candidate, &finding, full) {
+        if let Some(candidate) = self.weigh(&mut contest, candidate, &finding, full)? {
             self.ask_on(&mut contest, candidate);
         }
         self.following.state = State::Headers(contest);
@@ -224,30 +225,30 @@ impl<R: Reads<Table>> Core<R> {
         candidate: Candidate,
         finding: &Finding,
         full: bool,
-    ) -> Option<Candidate> {
+    ) -> Result<Option<Candidate>, StoreFailure> {
         let peer = candidate.peer;
         match finding {
             Finding::Good | Finding::Early(_) | Finding::Unbounded => {}
             Finding::Again => {
                 self.cool_down(peer);
-                return None;
+                return Ok(None);
             }
             Finding::TooDeep(common) => {
                 self.cannot_judge(peer, *common);
                 self.failed(peer);
-                return None;
+                return Ok(None);
             }
             Finding::Bad(points, code) => {
                 self.penalise(peer, *points, code);
                 self.failed(peer);
-                return None;
+                return Ok(None);
             }
         }
         let end = candidate
             .headers
             .last()
             .map(|(header, hash)| (header.difficulty, *hash));
-        let better = end.is_some_and(|(difficulty, hash)| self.is_better(difficulty, &hash));
+        let better = self.weigh_branch(&candidate)?;
         let is_all = matches!(finding, Finding::Good) && !full;
         let delivered = end.map_or(0, |(difficulty, _)| difficulty);
         let is_empty_claim = is_all
@@ -261,7 +262,7 @@ impl<R: Reads<Table>> Core<R> {
             if !self.is_too_deep(&candidate) {
                 contest.enter(candidate, self.now_ms);
             }
-            return None;
+            return Ok(None);
         }
         match finding {
             Finding::Early(time) => self.wait_for(peer, *time),
@@ -270,11 +271,13 @@ impl<R: Reads<Table>> Core<R> {
                 self.cannot_judge(peer, common);
                 self.failed(peer);
             }
-            _ if full && candidate.headers.len() < self.headers_max() => return Some(candidate),
+            _ if full && candidate.headers.len() < self.headers_max() => {
+                return Ok(Some(candidate));
+            }
             _ if is_empty_claim => {}
             _ => self.cool_down(peer),
         }
-        None
+        Ok(None)
     }
 
     /// Headers of one branch that are held while it is judged.

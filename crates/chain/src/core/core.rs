@@ -5,15 +5,19 @@ use std::sync::Arc;
 
 use primitives::{Hash, SignatureChecker};
 
-use super::announced::{Held, Release};
+use super::announced::Release;
 use super::assembly::Assembly;
 use super::bundling::Bundling;
+use super::equivocation::Firsts;
+use super::evidence::Evidence;
 use super::figures::Counters;
 use super::follow::Following;
+use super::forged::Forged;
 use super::forging::Forging;
+use super::held::HeldBlocks;
 use super::intake::Intake;
 use super::left::LeftRows;
-use super::limits::{BAD_MAX, TRUSTED_MAX};
+use super::limits::{BAD_MAX, TIED_MAX, TRUSTED_MAX};
 use super::peers::Peers;
 use super::questions::Questions;
 use super::rates::Rates;
@@ -55,13 +59,21 @@ pub struct Core<R> {
     /// The last time at which any peer answered.
     pub(super) heard_ms: u64,
     pub(super) assemblies: Vec<Assembly>,
-    pub(super) held: Vec<Held>,
+    pub(super) held: HeldBlocks,
+    /// The first announced header of each forger on each parent.
+    pub(super) firsts: Firsts,
+    /// Signed headers of forgers that signed two blocks on one parent.
+    pub(super) evidence: Evidence,
+    /// Tips of branches that begin with the second block of the forger of ours, and have no more work than ours.
+    pub(super) tied: Remembered,
     pub(super) following: Following,
     pub(super) switch: Option<Switch>,
     /// Blocks that break a rule, and blocks after them.
     pub(super) bad: Remembered,
     pub(super) side: Side,
     pub(super) forging: Forging,
+    /// Blocks that keys here have forged.
+    pub(super) forged: Forged,
     pub(super) bundling: Bundling,
     pub(super) rates: Rates,
     pub(super) trusted: BTreeMap<u32, Hash>,
@@ -109,12 +121,16 @@ impl<R: Reads<Table>> Core<R> {
             questions: Questions::default(),
             heard_ms: 0,
             assemblies: Vec::new(),
-            held: Vec::new(),
+            held: HeldBlocks::default(),
+            firsts: Firsts::default(),
+            evidence: Evidence::open(&rows)?,
+            tied: Remembered::new(TIED_MAX),
             following: Following::new(),
             switch: None,
             bad: Remembered::new(BAD_MAX),
             side: Side::open(&rows)?,
-            forging: Forging::new(&settings.forgers),
+            forging: Forging::new(&settings.forgers, now_ms),
+            forged: Forged::open(&rows)?,
             bundling: Bundling::new(&settings.bundlers),
             rates: Rates::default(),
             trusted,

@@ -10,8 +10,8 @@ use primitives::Hash;
 use super::chain_end::BodyFault;
 use super::follow::State;
 use super::limits::{
-    ANSWER_BYTES, BUSY_MS, DOWNLOAD_BYTES_MAX, DOWNLOADS_MAX, PATIENCE_BODIES_MS, ROUND_BYTES,
-    points,
+    ANSWER_BYTES, BUSY_MS, DOWNLOAD_BYTES_MAX, DOWNLOADS_MAX, HOLD_PARTS, PATIENCE_BODIES_MS,
+    ROUND_BYTES, points,
 };
 use super::questions::Purpose;
 use super::switch::{Cause, Step};
@@ -21,7 +21,7 @@ use crate::block::CarriedBlock;
 use crate::message::{BODIES_MAX, Question};
 use crate::port::{Reads, StoreFailure, Table};
 
-/// A download that has brought nothing for so long no longer keeps this node from forging, milliseconds.
+/// A download that has brought nothing for so long waits for no busy peer, milliseconds.
 const PROGRESS_MS: u64 = 10_000;
 /// Failed questions after which a peer is asked for nothing more of this branch.
 const FAILURES_MAX: u32 = 2;
@@ -44,6 +44,8 @@ pub(super) struct Download {
     failures: BTreeMap<PeerId, u32>,
     /// When a body last came.
     progress_ms: u64,
+    /// Until then forging on our own end waits for the branch.
+    hold_until_ms: u64,
 }
 
 #[derive(Debug)]
@@ -71,6 +73,7 @@ impl Download {
         headers: Vec<(Header, Hash)>,
         stored: impl Fn(&Hash) -> bool,
         now_ms: u64,
+        hold_ms: u64,
     ) -> Self {
         let blocks = headers
             .into_iter()
@@ -100,6 +103,7 @@ impl Download {
             lacking: BTreeSet::new(),
             failures: BTreeMap::new(),
             progress_ms: now_ms,
+            hold_until_ms: now_ms + hold_ms,
         }
     }
 
@@ -133,14 +137,18 @@ impl Download {
 }
 
 impl<R: Reads<Table>> Core<R> {
-    /// Whether a better branch is on its way: then forging on our own end is of no use.
-    pub(super) fn is_catching_up(&self) -> bool {
+    /// Until when forging on our own end waits for a better branch that is on its way. Headers alone hold it back once for each tip of ours, and
+    /// then each body that comes does. A branch whose bodies are withheld costs a quarter of the block time.
+    pub(super) fn held_back_until_ms(&self) -> u64 {
         match &self.following.state {
-            State::Bodies(download) => {
-                self.now_ms.saturating_sub(download.progress_ms) < PROGRESS_MS
-            }
-            State::Idle | State::Headers(_) => false,
+            State::Bodies(download) => download.hold_until_ms,
+            State::Idle | State::Headers(_) => 0,
         }
+    }
+
+    /// A quarter of the block time.
+    pub(super) fn hold_ms(&self) -> u64 {
+        u64::from(self.genesis.params.block_seconds) * 1_000 / HOLD_PARTS
     }
 
     /// Lets join what may, and asks for more.
@@ -249,7 +257,12 @@ impl<R: Reads<Table>> Core<R> {
             .iter()
             .take_while(|block| matches!(block.stage, Stage::Here(_) | Stage::Stored))
             .count();
-        let better = |block: &Wanted| self.is_better(block.header.difficulty, &block.hash);
+        // Equal work beats ours only if the branch does not begin with the second block of the forger of ours.
+        let is_rival = self.rival_of(&download.blocks[from].header)?.is_some();
+        let better = |block: &Wanted| {
+            let has_more = block.header.difficulty > self.rows.tip().difficulty;
+            has_more || (!is_rival && self.is_better(block.header.difficulty, &block.hash))
+        };
         if !download.blocks.last().is_some_and(better) {
             // In the meantime ours has become better than all of it.
             return Ok(false);
@@ -389,6 +402,7 @@ impl<R: Reads<Table>> Core<R> {
                 Ok(block) => {
                     download.blocks[at].stage = Stage::Here(Box::new(block));
                     download.progress_ms = self.now_ms;
+                    download.hold_until_ms = self.now_ms + self.hold_ms();
                 }
                 Err(BodyFault::Sender(code)) => {
                     blame = Some((points::BAD_SIGNATURE, code));

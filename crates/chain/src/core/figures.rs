@@ -25,6 +25,10 @@ pub(super) struct Counters {
     pub(super) deep_branches: u64,
     pub(super) bad_blocks: u64,
     pub(super) last_bad: Option<&'static str>,
+    pub(super) equivocations: u64,
+    pub(super) last_equivocation: Option<[u8; 32]>,
+    pub(super) forged_again: u64,
+    pub(super) turns_refused: u64,
 }
 
 /// A key that forges here.
@@ -92,6 +96,16 @@ pub struct Figures {
     pub bad_blocks: u64,
     /// The code of the last one.
     pub last_bad: Option<&'static str>,
+    /// Second blocks of a forger on a parent that were noticed.
+    pub equivocations: u64,
+    /// The forger of the last one.
+    pub last_equivocation: Option<[u8; 32]>,
+    /// Evidence of such blocks that is kept.
+    pub evidence: usize,
+    /// Own blocks that joined again after they were taken back.
+    pub forged_again: u64,
+    /// Turns that a key here let pass, since it had signed a block on this parent that is here no more.
+    pub turns_refused: u64,
 }
 
 impl<R: Reads<Table>> Core<R> {
@@ -124,6 +138,11 @@ impl<R: Reads<Table>> Core<R> {
             deep_branches: counters.deep_branches,
             bad_blocks: counters.bad_blocks,
             last_bad: counters.last_bad,
+            equivocations: counters.equivocations,
+            last_equivocation: counters.last_equivocation,
+            evidence: self.evidence.count(),
+            forged_again: counters.forged_again,
+            turns_refused: counters.turns_refused,
         }
     }
 

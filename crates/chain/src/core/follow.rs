@@ -21,6 +21,8 @@ pub(super) struct Following {
     pub(super) number: u64,
     /// The number of peers asked for headers so far. It gives the order in which they were asked.
     pub(super) asked: u64,
+    /// Our tip when forging was last held back for a branch of which nothing had come.
+    pub(super) held_back_on: Option<Hash>,
 }
 
 #[derive(Debug)]
@@ -39,6 +41,7 @@ impl Following {
             state: State::Idle,
             number: 0,
             asked: 0,
+            held_back_on: None,
         }
     }
 }
@@ -159,13 +162,19 @@ impl<R: Reads<Table>> Core<R> {
         if cut.is_some_and(|(header, hash)| self.is_better(header.difficulty, hash)) {
             best.headers.truncate(blocks);
         }
-        let end = best.headers.last();
-        if !end.is_some_and(|(header, hash)| self.is_better(header.difficulty, hash))
-            || self.is_too_deep(&best)
-        {
+        let (Some((begin, _)), Some((end, hash))) = (best.headers.first(), best.headers.last())
+        else {
+            return Ok(());
+        };
+        if !self.beats_ours(begin, end.difficulty, hash)? || self.is_too_deep(&best) {
             return Ok(());
         }
         let stored = |hash: &Hash| self.side.contains(hash);
+        let tip = self.rows.tip().hash;
+        let hold_ms = match self.following.held_back_on.replace(tip) {
+            Some(before) if before == tip => 0,
+            _ => self.hold_ms(),
+        };
         let download = Download::new(
             self.following.number,
             best.peer,
@@ -173,6 +182,7 @@ impl<R: Reads<Table>> Core<R> {
             best.headers,
             stored,
             self.now_ms,
+            hold_ms,
         );
         self.following.state = State::Bodies(Box::new(download));
         self.step_download()

@@ -1,10 +1,11 @@
-//! Forging: which of the keys here comes when, and its block.
+//! Forging: the turns of the keys here, and their blocks.
 
 use std::collections::BTreeMap;
 
-use primitives::{KeyPair, PublicKey};
+use primitives::{Hash, KeyPair, PublicKey};
 
-use super::limits::FORGERS_MAX;
+use super::follow::State;
+use super::limits::{FORGERS_MAX, GATHER_MS, PATIENCE_MS};
 use super::{Action, Core};
 use crate::AccountId;
 use crate::block::CarriedBlock;
@@ -17,18 +18,35 @@ use crate::state::{next_header, turn};
 /// After a block of our own that was not valid the next one is tried after so long, milliseconds.
 const RETRY_MS: u64 = 1_000;
 
-/// The keys that forge here, and when each may after the tip.
-#[derive(Debug, Default)]
+/// The turn of a key after the tip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct KeyTurn {
+    /// The second at which the key is tried. Later than its time if the key signed a block on this parent that is not here any more.
+    due: u32,
+    /// The second that its block bears.
+    time: u32,
+    key: [u8; 32],
+}
+
+/// The keys that forge here, and their turns after the tip.
+#[derive(Debug)]
 pub(super) struct Forging {
     keys: BTreeMap<[u8; 32], KeyPair>,
-    /// Second and key, earliest first; nothing before it is reckoned for this tip.
-    turns: Option<Vec<(u32, [u8; 32])>>,
+    /// Earliest first; nothing before they are computed for this tip.
+    turns: Option<Vec<KeyTurn>>,
     not_before_ms: u64,
+    /// The time at which the core was opened.
+    opened_ms: u64,
 }
 
 impl Forging {
-    pub(super) fn new(keys: &[KeyPair]) -> Self {
-        let mut forging = Self::default();
+    pub(super) fn new(keys: &[KeyPair], opened_ms: u64) -> Self {
+        let mut forging = Self {
+            keys: BTreeMap::new(),
+            turns: None,
+            not_before_ms: 0,
+            opened_ms,
+        };
         for key in keys {
             forging.start(key.clone());
         }
@@ -66,33 +84,58 @@ impl Forging {
         let turns = self.turns.as_ref()?;
         turns
             .iter()
-            .find(|(_, of)| of == key)
-            .map(|(time, _)| *time)
+            .find(|turn| turn.key == *key)
+            .map(|turn| turn.time)
+    }
+
+    fn first(&self) -> Option<KeyTurn> {
+        self.turns.as_ref()?.first().copied()
+    }
+
+    /// Lets a turn pass: the key is tried again when the network has stood still.
+    fn pass(&mut self, key: &[u8; 32], due: u32) {
+        if let Some(turns) = &mut self.turns {
+            for turn in turns.iter_mut().filter(|turn| turn.key == *key) {
+                turn.due = due;
+            }
+            turns.sort_unstable();
+        }
     }
 }
 
 impl<R: Reads<Table>> Core<R> {
     fn may_forge(&self) -> bool {
-        self.switch.is_none() && !self.is_catching_up()
+        self.switch.is_none() && !self.forging.keys.is_empty()
     }
 
     /// When the next block is forged here.
     pub(super) fn forging_due_ms(&self) -> Option<u64> {
-        if !self.may_forge() || self.forging.keys.is_empty() {
+        if !self.may_forge() {
             return None;
         }
-        let Some(turns) = &self.forging.turns else {
+        if self.forging.turns.is_none() {
             return Some(self.now_ms);
+        }
+        Some(self.forging_ms(&self.forging.first()?))
+    }
+
+    /// When a turn is used. A turn before this core was opened waits until peers could show a better branch: a key that forged on this parent in
+    /// an earlier life of the node, which an old copy of its data has forgotten, would sign a second block there.
+    fn forging_ms(&self, turn: &KeyTurn) -> u64 {
+        let turn_ms = u64::from(turn.due) * 1_000 + self.settings.forging_delay_ms;
+        let opened_ms = self.forging.opened_ms;
+        let met_ms = match &self.following.state {
+            _ if turn_ms >= opened_ms => 0,
+            State::Headers(_) => opened_ms + GATHER_MS + PATIENCE_MS,
+            State::Idle | State::Bodies(_) => opened_ms + GATHER_MS,
         };
-        let (time, _) = turns.first()?;
-        Some(self.forging_ms(*time).max(self.forging.not_before_ms))
+        turn_ms
+            .max(met_ms)
+            .max(self.forging.not_before_ms)
+            .max(self.held_back_until_ms())
     }
 
-    fn forging_ms(&self, time: u32) -> u64 {
-        u64::from(time) * 1_000 + self.settings.forging_delay_ms
-    }
-
-    /// Reckons whose turn is when, after a new tip.
+    /// Computes the turns after a new tip.
     pub(super) fn reckon_turns(&mut self) -> Result<(), StoreFailure> {
         if self.forging.turns.is_some() {
             return Ok(());
@@ -100,7 +143,8 @@ impl<R: Reads<Table>> Core<R> {
         let mut turns = Vec::with_capacity(self.forging.keys.len());
         for key in self.forging.keys.keys() {
             if let Some(time) = turn(&self.rows, &self.genesis, key)? {
-                turns.push((time, *key));
+                let (due, key) = (time, *key);
+                turns.push(KeyTurn { due, time, key });
             }
         }
         turns.sort_unstable();
@@ -108,44 +152,77 @@ impl<R: Reads<Table>> Core<R> {
         Ok(())
     }
 
-    /// The second of the turn, in milliseconds, of a key that forges here now.
-    pub(super) fn own_turn_ms(&mut self) -> Result<Option<u64>, StoreFailure> {
-        if !self.may_forge() || self.forging.keys.is_empty() {
+    /// The turn that is used now, if there is one.
+    fn due_turn(&mut self) -> Result<Option<KeyTurn>, StoreFailure> {
+        if !self.may_forge() {
             return Ok(None);
         }
         self.reckon_turns()?;
-        let is_due = self.forging_due_ms().is_some_and(|due| due <= self.now_ms);
-        let first = self.forging.turns.as_ref().and_then(|turns| turns.first());
-        Ok(first
-            .filter(|_| is_due)
-            .map(|(time, _)| u64::from(*time) * 1_000))
+        let first = self.forging.first();
+        Ok(first.filter(|turn| self.forging_ms(turn) <= self.now_ms))
+    }
+
+    /// The second of the turn, in milliseconds, of a key that forges here now.
+    pub(super) fn own_turn_ms(&mut self) -> Result<Option<u64>, StoreFailure> {
+        let turn = self.due_turn()?;
+        Ok(turn.map(|turn| u64::from(turn.time) * 1_000))
     }
 
     pub(super) fn forge_if_due(&mut self) -> Result<(), StoreFailure> {
-        if !self.may_forge() || self.forging.keys.is_empty() {
-            return Ok(());
-        }
-        self.reckon_turns()?;
-        let first = self.forging.turns.as_ref().and_then(|turns| turns.first());
-        let Some((time, key)) = first.copied() else {
+        let Some(turn) = self.due_turn()? else {
             return Ok(());
         };
-        if self.forging_ms(time).max(self.forging.not_before_ms) > self.now_ms {
-            return Ok(());
-        }
-        // A network that stood still goes on from now: the rule allows any later time then.
-        let stood = time
-            .saturating_add(self.genesis.params.standstill_seconds)
-            .saturating_sub(1);
-        let now = self.now_seconds();
-        let time = if now > stood { now } else { time };
-        self.forge(&key, time)?;
+        self.use_turn(&turn)?;
         // The next one may be due at once.
-        self.reckon_turns()?;
-        if self.forging_due_ms().is_some_and(|due| due <= self.now_ms) {
+        if self.due_turn()?.is_some() {
             self.more = true;
         }
         Ok(())
+    }
+
+    /// Forges a block, unless the key has signed one on this parent: that one joins again. If it is not here any more, the turn passes.
+    fn use_turn(&mut self, turn: &KeyTurn) -> Result<(), StoreFailure> {
+        // A network that stood still goes on from now: the rule allows any later time then.
+        let still = turn
+            .time
+            .saturating_add(self.genesis.params.standstill_seconds);
+        let now = self.now_seconds();
+        let is_still = now >= still;
+        let tip = self.rows.tip();
+        let height = tip.height.saturating_add(1);
+        if let Some(signed) = self.forged.on(height, &tip.hash, &turn.key) {
+            if self.forge_again(&signed)? {
+                return Ok(());
+            }
+            if !is_still {
+                self.counters.turns_refused += 1;
+                self.forging.pass(&turn.key, still);
+                return Ok(());
+            }
+        }
+        self.forge(&turn.key, if is_still { now } else { turn.time })
+    }
+
+    /// Lets a block join again that was forged here and taken back. Returns false if it is not beside the chain, or may not join.
+    fn forge_again(&mut self, hash: &Hash) -> Result<bool, StoreFailure> {
+        if self.bad.contains(hash) {
+            return Ok(false);
+        }
+        let Some(block) = self.side.get(&self.rows, &self.genesis, hash)? else {
+            return Ok(false);
+        };
+        let header = &block.header;
+        if self.is_distrusted(header.height, hash) || header.time > self.now_seconds() {
+            return Ok(false);
+        }
+        let announcement = announce(&block);
+        if !self.join(block, true)? {
+            return Ok(false);
+        }
+        self.side.remove(&mut self.rows, hash);
+        self.counters.forged_again += 1;
+        self.actions.push(Action::Gossip(announcement));
+        Ok(true)
     }
 
     fn forge(&mut self, key: &[u8; 32], time: u32) -> Result<(), StoreFailure> {
@@ -185,9 +262,14 @@ impl<R: Reads<Table>> Core<R> {
             return Ok(false);
         }
         let announcement = announce(&block);
+        let (header, hash) = (block.header.clone(), block.hash);
         if !self.join(block, true)? {
             return Ok(false);
         }
+        let lowest = header
+            .height
+            .saturating_sub(self.genesis.params.rollback_blocks_max);
+        self.forged.add(&mut self.rows, &header, hash, lowest);
         self.counters.forged += 1;
         self.actions.push(Action::Gossip(announcement));
         Ok(true)

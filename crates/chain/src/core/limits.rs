@@ -42,6 +42,18 @@ pub const ASSEMBLY_ATTEMPTS_MAX: u32 = 4;
 pub const MISSING_MAX: usize = 4_000;
 /// Blocks that are held because they are ahead of this node's clock, or their predecessor is being put together.
 pub const HELD_MAX: usize = 32;
+/// Held announcements of one peer whose headers have not been checked.
+pub const HELD_PER_PEER_MAX: usize = 4;
+/// Checked headers that are remembered as the first of their forger on their parent.
+pub const FIRSTS_MAX: usize = 64;
+/// Evidence of equivocation that is kept, two headers each.
+pub const EQUIVOCATIONS_MAX: usize = 1_024;
+/// Evidence of equivocation that is kept against one forger.
+pub const EQUIVOCATIONS_PER_FORGER_MAX: usize = 16;
+/// Tips that are remembered as no better than ours because of their forger's second block.
+pub const TIED_MAX: usize = 256;
+/// Own blocks that are remembered, so that no key signs a second one on their parents.
+pub const FORGED_MAX: usize = 8_192;
 /// Hashes of bad blocks that are remembered.
 pub const BAD_MAX: usize = 4_096;
 /// Headers of a branch that are held while it is judged, beyond those that the rollback limit already makes possible.
@@ -96,6 +108,8 @@ pub const LEFT_ROWS_MAX: u64 = 1_000_000;
 pub const USELESS_MAX: u32 = 2_000;
 /// Blocks that an operator or the settings pin.
 pub const TRUSTED_MAX: usize = 1_024;
+/// Forging on our own end waits for a better branch so long as nothing of it comes: this part of the block time, once for each tip of ours.
+pub const HOLD_PARTS: u64 = 4;
 /// Keys that forge on one node.
 pub const FORGERS_MAX: usize = 64;
 /// Bundlers on one node.

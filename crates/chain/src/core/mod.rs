@@ -14,6 +14,7 @@
 //! - Nothing is taken back for a branch whose headers do not show more work than our own blocks, by forgers whose stake we know.
 //!   Headers whose forgers' stake cannot be bounded carry no weight, and no claim of a peer stops this node.
 //! - No block joins the chain before its time by this node's clock.
+//! - Of two blocks by one forger on one parent the first one stays, and no key here signs a second one.
 //! - No question is waited for without end, and no peer is needed: what one does not deliver another one is asked for.
 //! - Everything that is held is bounded by [`limits`].
 
@@ -28,10 +29,14 @@ mod contest;
 #[allow(clippy::module_inception)]
 mod core;
 mod download;
+mod equivocation;
 mod event;
+mod evidence;
 mod figures;
 mod follow;
+mod forged;
 mod forging;
+mod held;
 mod intake;
 mod left;
 pub mod limits;
@@ -55,6 +60,7 @@ mod switch;
 pub use action::{Action, Notice, Verdict};
 pub use core::Core;
 pub use event::{Event, PeerId, RequestFailure, Ticket};
+pub use evidence::{EVIDENCE_PLACE_BYTES, Equivocation, equivocations};
 pub use figures::{BundlerFigures, Figures, ForgerFigures};
 pub use left::why_left;
 pub use rates::UsableRate;

@@ -61,7 +61,6 @@ pub(super) struct Switch {
     common: u32,
     /// What we had.
     old_difficulty: u128,
-    old_tip: Hash,
     /// Our blocks that were taken back, the last one first.
     old: Vec<Hash>,
     branch: VecDeque<Step>,
@@ -71,18 +70,11 @@ pub(super) struct Switch {
 }
 
 impl Switch {
-    pub(super) fn new(
-        common: u32,
-        old_difficulty: u128,
-        old_tip: Hash,
-        branch: Vec<Step>,
-        cause: Cause,
-    ) -> Self {
+    pub(super) fn new(common: u32, old_difficulty: u128, branch: Vec<Step>, cause: Cause) -> Self {
         Self {
             phase: Phase::Back,
             common,
             old_difficulty,
-            old_tip,
             old: Vec::new(),
             branch: branch.into(),
             cause,
@@ -184,7 +176,7 @@ impl<R: Reads<Table>> Core<R> {
             .ok_or_else(|| damaged(format!("block {hash} is not beside the chain")))
     }
 
-    /// A block of the branch breaks a rule: it and what follows it are remembered. What joined before it stays if it is better than what we had.
+    /// A block of the branch breaks a rule: it and what follows it are remembered. What joined before it stays if it has more work than what we had.
     fn branch_is_bad(&mut self, switch: &mut Switch, hash: Hash, code: &'static str) {
         self.found_bad(hash, code);
         if let Cause::Better(from) = switch.cause {
@@ -195,10 +187,7 @@ impl<R: Reads<Table>> Core<R> {
             self.side.remove(&mut self.rows, &bad);
         }
         switch.branch.clear();
-        let tip = self.rows.tip();
-        let better = tip.difficulty > switch.old_difficulty
-            || (tip.difficulty == switch.old_difficulty && tip.hash <= switch.old_tip);
-        if !better {
+        if self.rows.tip().difficulty <= switch.old_difficulty {
             switch.phase = Phase::Unwind;
         }
     }

@@ -15,6 +15,30 @@ pub use overrides::ParamsOverrides;
 pub use rows::write_genesis;
 pub use spec::{BalanceSpec, ChainSpec, GenesisSpec};
 
+/// A network of the parent chain and one account, for tests.
+#[cfg(test)]
+pub(crate) fn small_genesis() -> Genesis {
+    let balance = BalanceSpec {
+        passphrase: Some("1".into()),
+        amounts: [("TALLY".to_owned(), 10_000_000_000)].into(),
+        ..BalanceSpec::default()
+    };
+    let spec = GenesisSpec {
+        network: "small".into(),
+        time_ms: 1_750_000_000_000,
+        profile: "loadtest".into(),
+        params: ParamsOverrides::default(),
+        chains: vec![ChainSpec {
+            id: ChainId::PARENT,
+            name: "parent".into(),
+            symbol: "TALLY".into(),
+            decimals: 4,
+        }],
+        balances: vec![balance],
+    };
+    spec.build().expect("the genesis keeps its own rules")
+}
+
 /// Chains of a network at most, the parent among them.
 pub const CHAINS_MAX: usize = 64;
 /// Balances that a genesis sets at most.

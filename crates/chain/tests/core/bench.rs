@@ -44,6 +44,12 @@ impl Maker {
         maker
     }
 
+    /// Adds a block that was made elsewhere.
+    pub fn append(&mut self, block: &CarriedBlock) {
+        apply_block(&mut self.overlay, &self.genesis, block).unwrap();
+        self.blocks.push(block.clone());
+    }
+
     /// The next block, by whoever comes at this place in the order of turns, with these parent transactions.
     pub fn make(&self, place: usize, transactions: Vec<Transaction>) -> CarriedBlock {
         let mut turns: Vec<(u32, usize)> = (0..ACCOUNTS)

@@ -7,7 +7,7 @@ use chain::state::Fault;
 use primitives::Hash;
 
 use crate::bench::{Bench, Maker, Manner};
-use crate::branches::core_with;
+use crate::branches::{core_with, payment};
 use crate::kit::{ACCOUNTS, genesis, key, peer, public, slow};
 
 /// The best chain there ever was.
@@ -181,6 +181,36 @@ fn a_contest_asks_a_bounded_number_of_peers_at_once() {
         });
     }
     assert_eq!(bench.core.figures().headers_asked, limits::CANDIDATES_MAX);
+}
+
+#[test]
+fn withheld_bodies_delay_forging_by_a_quarter_of_the_block_time() {
+    let mut common = Maker::new();
+    common.add_many(6, 0);
+    // Peers that each have a better block than ours beside it, and keep its body to themselves.
+    let better = [0, 1, 2].map(|place| {
+        let mut maker = common.fork(6);
+        maker.add(place, vec![payment(2, 7)]);
+        maker
+    });
+    let mut ours = common.fork(6);
+    ours.add(ACCOUNTS - 1, Vec::new());
+    let next = ours.make(0, Vec::new());
+    let forger = (0..ACCOUNTS).find(|n| public(*n) == next.header.forger);
+    let mut bench = Bench::new(Settings::default());
+    bench.run_to(ours.blocks[6].header.time);
+    bench.connect(0, &ours.blocks, Manner::Honest);
+    bench.run_to(next.header.time - 1);
+    assert_eq!(bench.tip(), ours.blocks[6].hash);
+    bench.tell(Event::StartForging(key(forger.expect("an account"))));
+    for (n, maker) in better.iter().enumerate() {
+        bench.connect(1 + n, &maker.blocks, Manner::WithholdsBodies);
+    }
+    bench.run_to(next.header.time);
+    assert!(bench.core.figures().catching_up_to.is_some(), "it is asked");
+    bench.run_to(next.header.time + 1);
+    assert_eq!(bench.core.figures().forged, 1);
+    assert_eq!(bench.core.overlay().hash_at(8), Ok(Some(next.hash)));
 }
 
 /// A chain after which two forgers have their turns in the same second, earlier than all others.

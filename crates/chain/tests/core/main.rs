@@ -4,6 +4,7 @@ mod bench;
 mod branches;
 mod bundling;
 mod contests;
+mod equivocation;
 mod kit;
 mod rounds;
 mod served;

@@ -1,15 +1,17 @@
 //! What is too much for one round goes on in the next ones, and a crash in between leaves a chain that goes on.
 
+use std::sync::Arc;
+
 use chain::block::CarriedBlock;
 use chain::core::{Event, Settings, Verdict, limits::ROUND_BYTES, why_left};
 use chain::message::{Announcement, Gossip};
 use chain::port::{Table, WriteBatch};
-use chain::{Anchor, Body, Transaction};
+use chain::{Anchor, Body, Genesis, Transaction};
 use primitives::Hash;
 
 use crate::bench::{Bench, Maker, Manner};
 use crate::branches::payment;
-use crate::kit::{account, genesis, key, slow};
+use crate::kit::{ACCOUNTS, account, genesis, key, slow};
 
 /// Payments with long messages: some 1,160 bytes each.
 pub fn heavy(from: usize, count: u64, first: u64) -> Vec<Transaction> {
@@ -114,35 +116,18 @@ fn what_is_held_waits_for_a_change_of_branch_that_takes_several_rounds() {
         .into_iter()
         .map(|transaction| signed(transaction, 2))
         .collect();
-    // A block after which the next one comes soon.
-    let mut before = Maker::on(genesis.clone());
-    let height = loop {
-        let [first, next] = [
-            before.add(0, Vec::new()).header,
-            before.make(0, Vec::new()).header,
-        ];
-        if next.time <= first.time + 8 {
-            break first.height as usize - 1;
-        }
-    };
-    let before = before.fork(height);
-    let block = |amount: u64| {
-        let mut maker = before.fork(height);
+    let (before, [worse, mut better]) = a_draw(&genesis, |amount| {
         let mut all = shared.clone();
         all.push(signed(payment(3, amount), 3));
-        maker.add(0, all);
-        maker
-    };
-    // Of one forger at one second: the smaller hash is better, and comes last.
-    let mut both = [block(1), block(2)];
-    both.sort_by_key(|maker| std::cmp::Reverse(maker.blocks[height].hash));
-    let [worse, mut better] = both;
+        all
+    });
+    let height = before.blocks.len();
     let next = better.add(0, Vec::new());
     let mut bench = Bench::on(genesis.clone(), Settings::default());
     let time = better.blocks[height].header.time;
-    bench.run_to(time - 2);
+    bench.run_to(time - 8);
     bench.connect(0, &before.blocks, Manner::Honest);
-    bench.rounds();
+    bench.run_to(time - 2);
     assert_eq!(bench.height() as usize, height);
     bench.has(
         0,
@@ -168,6 +153,31 @@ fn what_is_held_waits_for_a_change_of_branch_that_takes_several_rounds() {
     assert_eq!(bench.tip(), better.blocks[height].hash);
     bench.run_to(next.header.time);
     assert_eq!(bench.tip(), next.hash);
+}
+
+/// A chain after which two forgers have their turns in the same second, and the next block comes soon, with a block of each: the one with the
+/// smaller hash, which is better, last.
+fn a_draw(genesis: &Arc<Genesis>, body: impl Fn(u64) -> Vec<Transaction>) -> (Maker, [Maker; 2]) {
+    for place in 0..ACCOUNTS {
+        let mut before = Maker::on(genesis.clone());
+        for _ in 0..30 {
+            let times = [0, 1].map(|place| before.make(place, Vec::new()).header.time);
+            if times[0] == times[1] {
+                let mut both = [0, 1].map(|place| {
+                    let mut maker = before.fork(before.blocks.len());
+                    maker.add(place, body(place as u64 + 1));
+                    maker
+                });
+                let height = before.blocks.len();
+                both.sort_by_key(|maker| std::cmp::Reverse(maker.blocks[height].hash));
+                if both[1].make(0, Vec::new()).header.time <= times[0] + 8 {
+                    return (before, both);
+                }
+            }
+            before.add(place, Vec::new());
+        }
+    }
+    panic!("there is such a chain");
 }
 
 fn announce_without_ids(bench: &mut Bench, block: &CarriedBlock) -> Option<Verdict> {

@@ -74,6 +74,8 @@ chain_metrics! {
     bundled: Counter = "tally_chain_bundled_total", "Child blocks made here.";
     accepted: Counter = "tally_chain_accepted_total", "Transactions taken into the pool, from clients and peers.";
     bad_blocks: Counter = "tally_chain_bad_blocks_total", "Blocks of peers that broke a rule.";
+    equivocations: Counter = "tally_chain_equivocations_total", "Second blocks of a forger on one parent that were noticed, see tally chain equivocations.";
+    turns_refused: Counter = "tally_chain_turns_refused_total", "Turns that an account here let pass, since it had signed a block on this parent that is here no more.";
     forks: Counter = "tally_chain_forks_total", "Branches that have won.";
     fork_depth: Histogram Count = "tally_chain_fork_depth_blocks", "Blocks taken back for a branch that won.";
     block_transactions: Histogram Count = "tally_chain_block_transactions", "Transactions of a block, of all chains.";

@@ -2,12 +2,15 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use chain::core::{equivocations, limits};
 use chain::port::{Reads, Table};
-use chain::state::{MemoryStore, Overlay, apply_block, carried_block, read, rows};
-use chain::{ChainId, TxId};
+use chain::state::{
+    Fault, MemoryStore, Overlay, Pruned, apply_block, carried_block, prune, read, rows,
+};
+use chain::{ChainId, Genesis, TxId};
 
 use super::Scenario;
-use super::plan::{key, public};
+use super::plan::{ACCOUNTS, key, public};
 use super::world::World;
 
 /// Tables that say the same on every node that has the same chain. Not the bodies: a transaction may be signed in more than one way.
@@ -21,6 +24,11 @@ const SAME: [Table; 8] = [
     Table::Leases,
     Table::Lessors,
 ];
+
+/// Rows that one sweep of the pruning looks at: all that a run has.
+const ROWS_MAX: usize = 1_000_000;
+/// Sweeps until nothing is left to prune.
+const SWEEPS_MAX: usize = 4;
 
 /// Looks at everything, and writes down what does not hold.
 pub(super) fn audit(world: &mut World) {
@@ -48,6 +56,7 @@ pub(super) fn audit(world: &mut World) {
         world.violated(format!("{} tips: {tips:?}", tips.len()));
         return;
     }
+    evidence(world);
     let confirmed = same_as_never_forked(world);
     supply(world);
     accepted(world, &confirmed);
@@ -91,6 +100,13 @@ fn same_as_never_forked(world: &mut World) -> HashSet<TxId> {
     world.tally.transactions = confirmed.len() as u64;
     fresh.commit(overlay.take_batch());
     overlay.committed();
+    let nodes = world.nodes.iter().map(|node| &node.store);
+    let stores: Vec<MemoryStore> = nodes.chain([&fresh]).cloned().collect();
+    for store in stores {
+        if let Err(fault) = prune_all(&store, &genesis) {
+            world.violated(format!("a store cannot be pruned: {fault}"));
+        }
+    }
     for table in SAME {
         let expected = fresh.rows(table);
         for n in 0..world.nodes.len() {
@@ -102,6 +118,45 @@ fn same_as_never_forked(world: &mut World) -> HashSet<TxId> {
         }
     }
     confirmed
+}
+
+/// Deletes all rows that count no more: nodes do so bit by bit, each at its own time.
+fn prune_all(store: &MemoryStore, genesis: &Genesis) -> Result<(), Fault> {
+    let mut overlay = Overlay::open(store.clone(), genesis)?;
+    let mut before = Pruned::load(&overlay)?;
+    for _ in 0..SWEEPS_MAX {
+        let after = prune(&mut overlay, genesis, None, ROWS_MAX)?;
+        if after == before {
+            break;
+        }
+        before = after;
+    }
+    store.commit(overlay.take_batch());
+    Ok(())
+}
+
+/// Nodes keep evidence against attackers only, and all of them do if a forger equivocates at each of its turns.
+fn evidence(world: &mut World) {
+    let attackers = public(&key(ACCOUNTS - 1));
+    let expected = matches!(world.plan.scenario, Scenario::Equivocation { .. });
+    for n in 0..world.nodes.len() {
+        let kept = equivocations(&world.nodes[n].store, None, limits::EQUIVOCATIONS_MAX);
+        let kept = kept.unwrap_or_default();
+        world.tally.evidence += kept.len() as u64;
+        if expected && kept.is_empty() {
+            world.violated(format!("node {n} keeps no evidence"));
+        }
+        for one in &kept {
+            let proved = one.verify(&world.plan.genesis.hash);
+            let is_of_attackers = world.plan.adversaries > 0 && one.first.forger == attackers;
+            if proved.is_err() || !is_of_attackers {
+                let forger = one.first.forger_account();
+                world.violated(format!(
+                    "node {n} keeps evidence against {forger}: {proved:?}"
+                ));
+            }
+        }
+    }
 }
 
 /// There is of each token what genesis has made.

@@ -10,6 +10,7 @@
 mod adversary;
 mod audit;
 mod bug;
+mod equivocator;
 mod network;
 mod node;
 mod plan;

@@ -202,6 +202,16 @@ impl Plan {
                 plan.adversaries = 3;
                 plan.calm(blocks);
             }
+            Scenario::Equivocation {
+                stake_percent,
+                blocks,
+            } => {
+                plan.genesis = genesis(stake_percent.into(), false);
+                plan.adversaries = 2;
+                plan.calm(blocks);
+                // Honest blocks come last, so that all can agree on one tip.
+                plan.attacks_ms -= u64::from(BLOCK_SECONDS) * 10_000;
+            }
             Scenario::FastClock {
                 drift_percent,
                 blocks,

@@ -39,6 +39,8 @@ pub struct ChainTally {
     pub fast_blocks: u64,
     /// Times that a node reported a branch too deep to be judged or followed.
     pub deep_branches: u64,
+    /// Evidence of equivocation, over all nodes.
+    pub evidence: u64,
 }
 
 impl AddAssign for ChainTally {
@@ -59,6 +61,7 @@ impl AddAssign for ChainTally {
         self.dismissed += other.dismissed;
         self.fast_blocks += other.fast_blocks;
         self.deep_branches += other.deep_branches;
+        self.evidence += other.evidence;
     }
 }
 

@@ -21,6 +21,13 @@ pub enum Scenario {
         /// The constants of a public network, instead of small ones.
         production: bool,
     },
+    /// A forger signs several blocks at each of its turns, and withholds bodies.
+    Equivocation {
+        /// Its share of the whole stake.
+        stake_percent: u32,
+        /// Blocks that the network makes meanwhile, about.
+        blocks: u32,
+    },
     /// One node's clock is ahead of all others'.
     FastClock {
         /// Its share of the stake, in whole tenths.
@@ -35,7 +42,10 @@ pub enum Scenario {
 impl Scenario {
     /// Whether nothing else goes wrong.
     pub(super) fn is_calm(self) -> bool {
-        matches!(self, Self::Siege { .. } | Self::FastClock { .. })
+        matches!(
+            self,
+            Self::Siege { .. } | Self::Equivocation { .. } | Self::FastClock { .. }
+        )
     }
 }
 
@@ -52,6 +62,10 @@ impl fmt::Display for Scenario {
                 let name = if *production { "long-siege" } else { "siege" };
                 write!(f, "{name}:{stake_percent}:{blocks}")
             }
+            Self::Equivocation {
+                stake_percent,
+                blocks,
+            } => write!(f, "equivocation:{stake_percent}:{blocks}"),
             Self::FastClock {
                 stake_tenths,
                 drift_percent,
@@ -68,8 +82,8 @@ impl FromStr for Scenario {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
-                "scenario {text:?}, expected mixed, liars, siege:PERCENT:BLOCKS, long-siege:PERCENT:BLOCKS or \
-                 fast-clock:TENTHS:DRIFT_PERCENT:BLOCKS"
+                "scenario {text:?}, expected mixed, liars, siege:PERCENT:BLOCKS, long-siege:PERCENT:BLOCKS, \
+                 equivocation:PERCENT:BLOCKS or fast-clock:TENTHS:DRIFT_PERCENT:BLOCKS"
             )
         };
         let mut parts = text.split(':');
@@ -82,6 +96,10 @@ impl FromStr for Scenario {
                 stake_percent: *stake_percent,
                 blocks: *blocks,
                 production: name == "long-siege",
+            }),
+            ("equivocation", [stake_percent @ 1..=49, blocks]) => Ok(Self::Equivocation {
+                stake_percent: *stake_percent,
+                blocks: *blocks,
             }),
             ("fast-clock", [tenths @ 1..=9, drift_percent, blocks]) => Ok(Self::FastClock {
                 stake_tenths: *tenths as usize,
@@ -104,6 +122,7 @@ mod tests {
             "liars",
             "siege:20:500",
             "long-siege:11:7200",
+            "equivocation:30:400",
             "fast-clock:3:100:900",
         ] {
             assert_eq!(

@@ -12,6 +12,7 @@ use chain::{Transaction, TxId};
 use primitives::PublicKey;
 
 use super::adversary::Adversary;
+use super::equivocator::Equivocator;
 use super::network::{Network, number, peer};
 use super::node::Node;
 use super::plan::{Plan, key};
@@ -67,6 +68,7 @@ const REDIAL_MS: u64 = 10_000;
 enum Foe {
     Liar(Adversary),
     Besieger(Box<Siege>),
+    Equivocator(Equivocator),
 }
 
 impl Foe {
@@ -74,6 +76,7 @@ impl Foe {
         let number = plan.nodes + n;
         match plan.scenario {
             Scenario::Siege { .. } => Self::Besieger(Box::new(Siege::new(number, chance))),
+            Scenario::Equivocation { .. } => Self::Equivocator(Equivocator::new(number, chance)),
             _ => Self::Liar(Adversary::new(number, chance)),
         }
     }
@@ -82,6 +85,7 @@ impl Foe {
         match self {
             Self::Liar(liar) => liar.hear(world, event),
             Self::Besieger(besieger) => besieger.hear(world, event),
+            Self::Equivocator(forger) => forger.hear(world, event),
         }
     }
 
@@ -89,6 +93,7 @@ impl Foe {
         match self {
             Self::Liar(liar) => liar.attack(world, at),
             Self::Besieger(besieger) => besieger.attack(world, at),
+            Self::Equivocator(forger) => forger.attack(world, at),
         }
     }
 }
@@ -583,6 +588,9 @@ impl World {
                 self.violated(format!("node {n} holds {reason} against node {other}"));
             }
             return;
+        }
+        if self.text.is_some() {
+            self.note(n, || format!("holds {reason} against {other}"));
         }
         let held = self.points.entry((n, other)).or_default();
         *held += points;

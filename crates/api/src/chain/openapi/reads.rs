@@ -129,6 +129,27 @@ pub(super) const OPERATIONS: &[Operation] = &[
         ..OPEN
     },
     Operation {
+        path: paths::EQUIVOCATIONS,
+        id: "equivocations",
+        tag: "forging",
+        summary: "Evidence against forgers that signed two blocks on one parent, verified again for each answer.",
+        query: &[
+            parameter(
+                "after",
+                Kind::Hex(136),
+                "The value of `next` on the page before.",
+            ),
+            LIMIT,
+        ],
+        answers: &[answer(
+            200,
+            "A page.",
+            json::<EquivocationPage>(r#"{"equivocations":[]}"#),
+        )],
+        codes: &[&INTERNAL, &NODE_BUSY, &BAD_PARAMETER, &STORE_FAILED],
+        ..OPEN
+    },
+    Operation {
         path: paths::EVENTS,
         id: "follow",
         tag: "chain",

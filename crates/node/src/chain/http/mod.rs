@@ -1,5 +1,6 @@
 //! The chain node's HTTP API: `api::chain` says what there is.
 
+mod equivocations;
 mod events;
 mod forging;
 mod orders;
@@ -117,6 +118,7 @@ fn router(api: Arc<Api>) -> Router {
         .route(paths::FORGERS, get(forging::forgers))
         .route(paths::BUNDLERS, get(forging::bundlers))
         .route(paths::RATES, get(forging::rates))
+        .route(paths::EQUIVOCATIONS, get(equivocations::list))
         .route(paths::PEERS, get(orders::peers))
         .route(paths::EVENTS, get(events::follow))
         .route(paths::STATE_HASH, get(reads::state_hash))

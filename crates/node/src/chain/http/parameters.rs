@@ -74,6 +74,14 @@ pub(super) struct LimitQuery {
     pub(super) limit: Option<usize>,
 }
 
+/// `?after=&limit=` of evidence
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct EvidenceQuery {
+    pub(super) after: Option<String>,
+    pub(super) limit: Option<usize>,
+}
+
 /// `?height=`
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]

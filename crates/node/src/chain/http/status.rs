@@ -74,6 +74,7 @@ pub(in crate::chain) fn health_of(shared: &Shared) -> ChainHealth {
         height: figures.tip.height,
         sync,
         failure: failure.map(|failure| failure.code.to_owned()),
+        equivocations: figures.evidence as u64,
     }
 }
 
@@ -180,6 +181,8 @@ impl Api {
         metrics.bad_blocks.set(figures.bad_blocks);
         metrics.deep_branches.set(figures.deep_branches);
         metrics.forks.set(figures.forks);
+        metrics.equivocations.set(figures.equivocations);
+        metrics.turns_refused.set(figures.turns_refused);
         metrics.store_bytes.set_count(self.store_bytes().await);
         let gossip = shared.peers.handle().figures();
         metrics.gossip_in.set(gossip.bytes_in);

@@ -3,6 +3,7 @@
 mod balance;
 mod blocks;
 mod bundle;
+mod equivocations;
 mod forge;
 mod genesis;
 mod history;
@@ -42,6 +43,8 @@ pub enum Command {
     Forge(forge::Args),
     /// Who bundles on a node; start, stop
     Bundle(bundle::Args),
+    /// Evidence against forgers that signed two blocks on one parent
+    Equivocations(equivocations::Args),
     /// The peers of a node
     Peers(peers::Args),
     /// Take blocks back, to the last that is to stay
@@ -76,6 +79,7 @@ impl Command {
             Command::Blocks(arguments) => arguments.run(),
             Command::Forge(arguments) => arguments.run(),
             Command::Bundle(arguments) => arguments.run(),
+            Command::Equivocations(arguments) => arguments.run(),
             Command::Peers(arguments) => arguments.run(),
             Command::PopOff(arguments) => arguments.run(),
             Command::Trust(arguments) => arguments.run(),
@@ -100,6 +104,7 @@ impl Command {
             Command::Blocks(arguments) => arguments.output.json,
             Command::Forge(arguments) => arguments.output.json,
             Command::Bundle(arguments) => arguments.output.json,
+            Command::Equivocations(arguments) => arguments.output.json,
             Command::Peers(arguments) => arguments.output.json,
             Command::PopOff(arguments) => arguments.output.json,
             Command::Trust(arguments) => arguments.output.json,

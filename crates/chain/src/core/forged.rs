@@ -1,0 +1,135 @@
+//! The blocks that this node's keys have forged, so that no key signs a second block on one parent.
+//!
+//! Blocks may be taken back: by an operator's order, or for a branch that turns out to be bad. A key that forged on the block that is the
+//! tip again uses its first block once more, as long as that lies beside the chain.
+
+use std::collections::BTreeMap;
+
+use primitives::Hash;
+
+use super::limits::FORGED_MAX;
+use crate::Header;
+use crate::port::{Reads, StoreFailure, Table, damaged};
+use crate::state::Overlay;
+
+/// Key in `Meta`, before height, parent and forger: the hash of the block that was forged here.
+const FORGED: &[u8] = b"forged";
+
+/// Height, parent and forger.
+type Place = (u32, Hash, [u8; 32]);
+
+/// The blocks forged here that a chain may still come back to.
+#[derive(Debug, Default)]
+pub(super) struct Forged {
+    blocks: BTreeMap<Place, Hash>,
+}
+
+impl Forged {
+    /// Reads what a store holds.
+    pub(super) fn open<R: Reads<Table>>(rows: &Overlay<R>) -> Result<Self, StoreFailure> {
+        let end = [FORGED, &[u8::MAX; 69]].concat();
+        let found = rows.scan(Table::Meta, FORGED, Some(&end), FORGED_MAX)?;
+        let mut blocks = BTreeMap::new();
+        for (key, value) in found {
+            let place = place_of(&key[FORGED.len()..]);
+            let hash = value.try_into().ok().map(Hash::from_bytes);
+            match (place, hash) {
+                (Some(place), Some(hash)) => blocks.insert(place, hash),
+                _ => return Err(damaged("a row of a forged block does not decode")),
+            };
+        }
+        Ok(Self { blocks })
+    }
+
+    /// The block that a key forged on a parent.
+    pub(super) fn on(&self, height: u32, previous: &Hash, forger: &[u8; 32]) -> Option<Hash> {
+        self.blocks.get(&(height, *previous, *forger)).copied()
+    }
+
+    /// Remembers a block that was forged here, and forgets blocks below `lowest` and those beyond the limit, the lowest first.
+    pub(super) fn add<R: Reads<Table>>(
+        &mut self,
+        rows: &mut Overlay<R>,
+        header: &Header,
+        hash: Hash,
+        lowest: u32,
+    ) {
+        let place = (header.height, header.previous, header.forger);
+        self.blocks.insert(place, hash);
+        rows.put(Table::Meta, key_of(&place), *hash.as_bytes());
+        while let Some((place, _)) = self.blocks.first_key_value()
+            && (place.0 < lowest || self.blocks.len() > FORGED_MAX)
+        {
+            rows.delete(Table::Meta, key_of(place));
+            self.blocks.pop_first();
+        }
+        assert!(self.blocks.len() <= FORGED_MAX, "{}", self.blocks.len());
+    }
+}
+
+fn key_of((height, previous, forger): &Place) -> Vec<u8> {
+    [
+        FORGED,
+        &height.to_be_bytes(),
+        previous.as_bytes(),
+        &forger[..],
+    ]
+    .concat()
+}
+
+fn place_of(key: &[u8]) -> Option<Place> {
+    let (height, rest) = key.split_first_chunk::<4>()?;
+    let (previous, forger) = rest.split_first_chunk::<32>()?;
+    let forger = forger.try_into().ok()?;
+    let height = u32::from_be_bytes(*height);
+    Some((height, Hash::from_bytes(*previous), forger))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::genesis::small_genesis;
+    use crate::state::MemoryStore;
+
+    fn header(height: u32, parent: u8) -> Header {
+        Header {
+            height,
+            time: 1,
+            previous: Hash::plain(&[parent]),
+            forger: [3; 32],
+            generation: Hash::ZERO,
+            base_target: 1,
+            difficulty: 1,
+            parent_count: 0,
+            child_count: 0,
+            body_bytes: 0,
+            root: Hash::ZERO,
+            signature: [0; 64],
+        }
+    }
+
+    #[test]
+    fn blocks_that_cannot_come_back_are_forgotten() {
+        let mut rows = Overlay::open(MemoryStore::new(), &small_genesis()).expect("an empty store");
+        let mut forged = Forged::default();
+        for height in 1..=5 {
+            let hash = Hash::plain(&[height as u8]);
+            forged.add(
+                &mut rows,
+                &header(height, 7),
+                hash,
+                height.saturating_sub(2),
+            );
+        }
+        let again = Forged::open(&rows).expect("rows");
+        for (height, expected) in [(2, None), (3, Some(3u8)), (5, Some(5))] {
+            let expected = expected.map(|byte| Hash::plain(&[byte]));
+            for forged in [&forged, &again] {
+                let previous = header(height, 7).previous;
+                assert_eq!(forged.on(height, &previous, &[3; 32]), expected, "{height}");
+                assert_eq!(forged.on(height, &Hash::ZERO, &[3; 32]), None);
+                assert_eq!(forged.on(height, &previous, &[4; 32]), None);
+            }
+        }
+    }
+}
