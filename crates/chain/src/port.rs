@@ -10,7 +10,7 @@ pub type WriteBatch = storage::WriteBatch<Table>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Table {
-    /// Single rows: schema version, genesis, the tip, what is pruned, what was repaired.
+    /// Single rows: schema version, genesis, the tip, progress of pruning and repair; evidence of equivocation; blocks that were forged here.
     Meta = 0,
     /// `height u32` -> the header as carried, its hash and what is known of the block (counts, bytes).
     Headers = 1,

@@ -156,6 +156,7 @@ mod tests {
             "chain forge --node net/server1 --start --passphrase 0",
             "chain forge --node net/server1 --stop passphrase:0",
             "chain bundle --node net/server1 --start 2 --rate 5 --passphrase-stdin",
+            "chain equivocations --node net/server1 --limit 5 --json",
             "chain peers --node net/server1",
             "chain check net/server1 --json",
             "chain snapshot --node net/server1 before-upgrade",

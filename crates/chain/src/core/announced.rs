@@ -1,6 +1,6 @@
 //! Blocks that peers announce: the way of a header that arrives.
 //!
-//! A header that follows the tip, or beats it from beside, is checked whole and goes on to other peers at once. Then its body is put together,
+//! A header that follows the tip, or beats it at its height, is checked whole and goes on to other peers at once. Then its body is put together,
 //! one of each forger on each parent. Other headers only tell a peer's position.
 
 use std::cmp::Reverse;
@@ -24,10 +24,10 @@ const PREDECESSOR_MS: u64 = 3_000;
 /// Which held blocks are taken up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Release {
-    /// All whose time has come, but for those of the second, or a later one, in which this node forges itself. A block that was announced
-    /// early would otherwise win every draw: of two blocks of one second the hash decides.
+    /// Blocks whose time has come, but no block of the second that this node forges in, and none of a later second. If two blocks have the same
+    /// second, the hash decides, and a block that was announced early would win every draw.
     BeforeOwn,
-    /// All whose time has come.
+    /// All blocks whose time has come.
     All,
 }
 
@@ -35,9 +35,9 @@ pub(super) enum Release {
 enum Stand {
     /// Directly after the tip.
     Next,
-    /// Beside the tip, and better.
+    /// At the height of the tip, and better.
     Beside,
-    /// Beside the tip, and not better.
+    /// At the height of the tip, and not better.
     Worse,
     /// Somewhere else.
     Elsewhere,
@@ -59,7 +59,7 @@ impl<R: Reads<Table>> Core<R> {
             }
             Ok(Gossip::Rates(rates)) => self.gossiped_rates(peer, message, rates),
             Ok(Gossip::Block(announcement)) => {
-                // What came before it in this round may be in it.
+                // It may contain transactions that came before it in this round.
                 self.settle_intake()?;
                 self.announced(peer, message, announcement)
             }
@@ -296,7 +296,7 @@ impl<R: Reads<Table>> Core<R> {
         }
     }
 
-    /// Takes up what has waited long enough, and what follows the tip now.
+    /// Takes up blocks that have waited long enough or follow the tip now.
     pub(super) fn release_held(&mut self, release: Release) -> Result<(), StoreFailure> {
         if self.held.is_empty() || self.switch.is_some() {
             return Ok(());
@@ -306,7 +306,7 @@ impl<R: Reads<Table>> Core<R> {
             Release::All => None,
         };
         let mut at = 0;
-        // What is taken up may begin a change of branch that goes on in the next round: until it ends, all that is held waits.
+        // A block may begin a change of branch that goes on in the next round. Until it ends, all held blocks wait.
         while at < self.held.len() && self.switch.is_none() {
             let Some(held) = self.held.get(at) else {
                 return Ok(());
@@ -336,7 +336,7 @@ impl<R: Reads<Table>> Core<R> {
                     announcement,
                 } if ready => {
                     self.announced(peer, message, *announcement)?;
-                    // The tip may have moved: what was passed over may follow it now.
+                    // The tip may have moved, so blocks that were passed over may follow it now.
                     at = 0;
                 }
                 Waiting::Announced { message, .. } => self.verdict(message, Verdict::Ignore),

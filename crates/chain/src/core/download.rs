@@ -1,7 +1,7 @@
 //! Bodies of a better branch, from several peers at once, within a budget of bytes.
 //!
-//! Where the branch follows our tip its blocks join as they come. Where it forks off, bodies go to the table `Side` until those that
-//! are there make it better than what we have; only then is anything taken back.
+//! If the branch follows our tip, its blocks join as they come. If it forks off, bodies go to the table `Side` until they make it better than
+//! our own blocks. Nothing is taken back before.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -151,7 +151,7 @@ impl<R: Reads<Table>> Core<R> {
         u64::from(self.genesis.params.block_seconds) * 1_000 / HOLD_PARTS
     }
 
-    /// Lets join what may, and asks for more.
+    /// Lets blocks join, and asks for more bodies.
     pub(super) fn step_download(&mut self) -> Result<(), StoreFailure> {
         let state = std::mem::replace(&mut self.following.state, State::Idle);
         let State::Bodies(mut download) = state else {
@@ -179,8 +179,7 @@ impl<R: Reads<Table>> Core<R> {
         Ok(())
     }
 
-    /// Lets blocks join that follow the tip; begins a change of branch when what is there is better. False if the branch is of no
-    /// use any more.
+    /// Lets blocks join that follow the tip, or begins a change of branch. Returns false if the branch is of no use any longer.
     fn join_downloaded(&mut self, download: &mut Download) -> Result<bool, StoreFailure> {
         let mut bytes = 0;
         while self.switch.is_none() && download.joined < download.blocks.len() {
@@ -241,11 +240,11 @@ impl<R: Reads<Table>> Core<R> {
         Ok(true)
     }
 
-    /// The branch forks off: when the bodies that are there make it better than what we have, the change begins.
+    /// Begins the change of branch if the branch forks off and the bodies that are here make it better than ours.
     fn switch_if_better(&mut self, download: &mut Download) -> Result<bool, StoreFailure> {
         let from = download.joined;
         let Some(common) = self.height_of(&download.blocks[from].header.previous)? else {
-            // Our own end has changed below the branch: begin anew.
+            // Our own end has changed below the branch: begin again.
             return Ok(false);
         };
         let tip = self.rows.tip();
@@ -288,11 +287,11 @@ impl<R: Reads<Table>> Core<R> {
         }
         self.begin_switch(common, steps, Cause::Better(Some(download.peer)));
         self.step_switch()?;
-        // What did not join after all is bad, and found so next time.
+        // A block that did not join is bad, and the next step finds it.
         Ok(true)
     }
 
-    /// Bodies of a fork wait on disk: memory is for what joins at once.
+    /// Stores the bodies of a fork. Memory is for blocks that join at once.
     fn store_fork(&mut self, download: &mut Download, to: usize) {
         for wanted in &mut download.blocks[download.joined..to] {
             if let Stage::Here(block) = &wanted.stage
@@ -307,7 +306,7 @@ impl<R: Reads<Table>> Core<R> {
         }
     }
 
-    /// Asks for bodies as far as the budget goes; false if there is something to ask for and nobody to ask.
+    /// Asks for bodies as far as the budget goes. Returns false if bodies are missing and no peer can be asked.
     fn ask_for_bodies(&mut self, download: &mut Download) -> bool {
         let number = download.number;
         loop {
@@ -321,7 +320,7 @@ impl<R: Reads<Table>> Core<R> {
                 return true;
             };
             let Some(peer) = self.who_has(download) else {
-                return under_way > 0 || self.somebody_is_busy(download);
+                return under_way > 0 || self.is_a_peer_busy(download);
             };
             let part = &mut download.blocks[first..first + count];
             for block in part.iter_mut() {
@@ -359,8 +358,8 @@ impl<R: Reads<Table>> Core<R> {
             .map(|(id, _)| *id)
     }
 
-    /// Somebody who may have the branch will have room again soon; not waited for where nothing has come for long.
-    fn somebody_is_busy(&self, download: &Download) -> bool {
+    /// Whether a busy peer that may have the branch will have room again soon. It is not waited for if nothing has come for long.
+    fn is_a_peer_busy(&self, download: &Download) -> bool {
         self.now_ms.saturating_sub(download.progress_ms) < PROGRESS_MS
             && self.peers.iter().any(|(id, peer)| {
                 peer.busy_until_ms > self.now_ms && !download.lacking.contains(id)
@@ -425,7 +424,7 @@ impl<R: Reads<Table>> Core<R> {
         self.step_download()
     }
 
-    /// A peer has no room for the answer just now: what was asked of it is asked again, and it counts against nobody.
+    /// Puts off a question that a peer has no room to answer just now. The bodies are asked for again, and the peer is not blamed.
     pub(super) fn bodies_put_off(&mut self, peer: PeerId, number: u64, first: usize, count: usize) {
         let until = self.now_ms.saturating_add(BUSY_MS);
         if let Some(peer) = self.peers.get_mut(&peer) {
@@ -452,7 +451,7 @@ impl<R: Reads<Table>> Core<R> {
     }
 }
 
-/// What was asked for and did not come is missing again.
+/// Marks bodies that were asked for and did not come as missing again.
 fn give_back(download: &mut Download, first: usize, count: usize) {
     for block in &mut download.blocks[first..first + count] {
         if matches!(block.stage, Stage::Asked) {

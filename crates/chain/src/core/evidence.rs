@@ -63,7 +63,7 @@ impl Equivocation {
         Ok(())
     }
 
-    /// Its place in the order in which evidence is kept: forger, height and parent.
+    /// The place of this evidence in the table: forger, height and parent.
     #[must_use]
     pub fn place(&self) -> [u8; EVIDENCE_PLACE_BYTES] {
         let mut place = [0; EVIDENCE_PLACE_BYTES];
@@ -116,7 +116,7 @@ pub fn equivocations(
         .collect()
 }
 
-/// The parent of an equivocation, height first: the order in which a forger's evidence goes.
+/// The parent of an equivocation, height first. The lowest goes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Name {
     height: u32,
@@ -146,7 +146,7 @@ pub(super) struct Evidence {
 }
 
 impl Evidence {
-    /// Reads the index of what a store holds.
+    /// Reads the index from a store.
     pub(super) fn open<R: Reads<Table>>(rows: &Overlay<R>) -> Result<Self, StoreFailure> {
         let mut evidence = Self::default();
         for found in equivocations(rows, None, EQUIVOCATIONS_MAX)? {

@@ -1,7 +1,7 @@
 //! The blocks that this node's keys have forged, so that no key signs a second block on one parent.
 //!
 //! Blocks may be taken back: by an operator's order, or for a branch that turns out to be bad. A key that forged on the block that is the
-//! tip again uses its first block once more, as long as that lies beside the chain.
+//! tip again uses its first block once more, as long as the store holds it.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ pub(super) struct Forged {
 }
 
 impl Forged {
-    /// Reads what a store holds.
+    /// Reads the blocks from a store.
     pub(super) fn open<R: Reads<Table>>(rows: &Overlay<R>) -> Result<Self, StoreFailure> {
         let end = [FORGED, &[u8::MAX; 69]].concat();
         let found = rows.scan(Table::Meta, FORGED, Some(&end), FORGED_MAX)?;

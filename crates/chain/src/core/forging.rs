@@ -79,7 +79,7 @@ impl Forging {
         self.keys.keys()
     }
 
-    /// When a key may forge after the tip, if that has been reckoned and it has stake.
+    /// The second of a key's turn after the tip. None before the turns are computed, or without stake.
     pub(super) fn turn_of(&self, key: &[u8; 32]) -> Option<u32> {
         let turns = self.turns.as_ref()?;
         turns
@@ -203,7 +203,7 @@ impl<R: Reads<Table>> Core<R> {
         self.forge(&turn.key, if is_still { now } else { turn.time })
     }
 
-    /// Lets a block join again that was forged here and taken back. Returns false if it is not beside the chain, or may not join.
+    /// Lets a block join again that was forged here and taken back. Returns false if the store has it no longer, or it may not join.
     fn forge_again(&mut self, hash: &Hash) -> Result<bool, StoreFailure> {
         if self.bad.contains(hash) {
             return Ok(false);
@@ -232,7 +232,7 @@ impl<R: Reads<Table>> Core<R> {
         if self.seal_and_join(key, time, candidate)? {
             return Ok(());
         }
-        // What waits in the pool made no valid block: the network goes on without it.
+        // The transactions of the pool made no valid block: the network goes on without them.
         self.counters.failed_forgings += 1;
         if !empty {
             let nothing = Pool::new(self.settings.pool.clone());

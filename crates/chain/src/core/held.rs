@@ -42,7 +42,7 @@ impl Held {
     }
 }
 
-/// All blocks that wait, in the order in which they came.
+/// All blocks that wait, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct HeldBlocks {
     all: Vec<Held>,

@@ -34,7 +34,7 @@ struct Turn {
     late_ms: u64,
 }
 
-/// See the module.
+/// A peer with stake that equivocates.
 pub(super) struct Equivocator {
     n: usize,
     chance: Chance,

@@ -40,6 +40,8 @@ struct Secret {
     headers: Vec<(Header, Hash)>,
     /// Real ones among them.
     real: usize,
+    /// Real ones that the honest chain has taken.
+    joined: usize,
     /// The whole chain below, for locators.
     below: Vec<Hash>,
 }
@@ -82,8 +84,9 @@ impl Siege {
         let Some(branch) = &mut self.branch else {
             return;
         };
+        branch.count_joined(world);
         branch.forge(&genesis, now as u32);
-        if (branch.real as u32) <= genesis.params.effective_age_blocks {
+        if !branch.is_old_enough(&genesis) {
             return;
         }
         branch.invent(&genesis, now as u32, &self.nobodies);
@@ -179,6 +182,7 @@ impl Secret {
             common,
             headers: Vec::new(),
             real: 0,
+            joined: 0,
             below,
         })
     }
@@ -197,11 +201,25 @@ impl Secret {
         }
     }
 
+    /// Counts the first headers that the honest chain has taken: empty blocks need no bodies, and the branch is better now and then.
+    fn count_joined(&mut self, world: &World) {
+        let overlay = world.nodes[0].core.as_ref().map(|core| core.overlay());
+        let is_joined = |(header, hash): &&(Header, Hash)| {
+            overlay.is_some_and(|overlay| overlay.hash_at(header.height) == Ok(Some(*hash)))
+        };
+        self.joined = self.headers.iter().take_while(is_joined).count();
+    }
+
+    /// Whether it has left the honest chain for longer than stake can be judged.
+    fn is_old_enough(&self, genesis: &Genesis) -> bool {
+        (self.real - self.joined) as u32 > genesis.params.effective_age_blocks
+    }
+
     /// Makes the blocks whose time has come, by the attackers' account: as many as can be judged.
     fn forge(&mut self, genesis: &Arc<Genesis>, now: u32) {
         self.headers.truncate(self.real);
         let pair = key(ACCOUNTS - 1);
-        while self.real as u32 <= genesis.params.effective_age_blocks
+        while !self.is_old_enough(genesis)
             && let Ok(Some(time)) = turn(&self.overlay, genesis, &public(&pair))
             && time <= now
         {
