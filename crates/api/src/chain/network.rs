@@ -117,6 +117,9 @@ pub struct ChainHealth {
     /// A code, if the store refuses writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
+    /// How far the machine's clock jumped from the time that the chain goes by, in milliseconds, while the jump is not followed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_jump_ms: Option<i64>,
     /// Forgers' second blocks on one parent of which this node keeps evidence.
     #[serde(default)]
     pub equivocations: u64,

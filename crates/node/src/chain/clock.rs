@@ -1,32 +1,115 @@
-//! The time of a chain: milliseconds since its genesis, never stepping back while the node runs.
+//! The time of a chain: milliseconds since its genesis, on the machine's monotonic clock.
+//!
+//! The wall clock sets the time at the start, and small corrections of it are followed. A larger step is a jump: the time goes on steadily, so
+//! that no deadline is skipped or frozen, and no block is forged in the future. The jump is logged and shown until the clocks agree again.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// See the module.
+/// The greatest step of the wall clock that is followed, milliseconds.
+const STEP_MS_MAX: u64 = 2_000;
+/// A forward jump is followed after so long: a machine that was suspended has a monotonic clock that is behind.
+const FORWARD_ACCEPTED_MS: u64 = 300_000;
+
+/// The clock of one chain, shared by its threads.
 #[derive(Debug)]
 pub(super) struct ChainClock {
     genesis_ms: u64,
-    last_ms: AtomicU64,
+    began: Instant,
+    time: Mutex<SteadyTime>,
 }
 
 impl ChainClock {
     pub(super) fn new(genesis_ms: u64) -> Self {
         Self {
             genesis_ms,
-            last_ms: AtomicU64::new(0),
+            began: Instant::now(),
+            time: Mutex::new(SteadyTime::new(unix_ms().saturating_sub(genesis_ms))),
         }
     }
 
     /// Milliseconds since genesis; 0 before it.
     pub(super) fn now_ms(&self) -> u64 {
-        let ms = unix_ms().saturating_sub(self.genesis_ms);
-        self.last_ms.fetch_max(ms, Ordering::Relaxed).max(ms)
+        let mut time = self.time.lock().unwrap_or_else(PoisonError::into_inner);
+        let elapsed = self.began.elapsed().as_millis();
+        let steady_ms = u64::try_from(elapsed).unwrap_or(u64::MAX);
+        let wall_ms = unix_ms().saturating_sub(self.genesis_ms);
+        let before = time.jump_ms();
+        let now_ms = time.read(steady_ms, wall_ms);
+        let after = time.jump_ms();
+        drop(time);
+        match (before, after) {
+            (None, Some(by_ms)) => tracing::warn!(
+                code = "node.clock_jumped",
+                by_ms,
+                "the machine's clock was set; the chain goes on by the time before"
+            ),
+            (Some(_), None) => tracing::info!("the chain goes by the machine's clock again"),
+            _ => {}
+        }
+        now_ms
     }
 
     /// Whole seconds since genesis.
     pub(super) fn now(&self) -> u32 {
         u32::try_from(self.now_ms() / 1_000).unwrap_or(u32::MAX)
+    }
+
+    /// How far the wall clock is from the time that the chain goes by, if it has jumped.
+    pub(super) fn jump_ms(&self) -> Option<i64> {
+        let time = self.time.lock().unwrap_or_else(PoisonError::into_inner);
+        time.jump_ms()
+    }
+}
+
+/// The time by two clocks: it goes with the monotonic one, and follows small steps of the wall clock.
+#[derive(Debug)]
+struct SteadyTime {
+    /// The wall clock's lead over the monotonic one, as far as it is followed.
+    lead_ms: i64,
+    /// The last reading. Readings never step back.
+    last_ms: u64,
+    jump: Option<Jump>,
+}
+
+/// A step of the wall clock that is not followed.
+#[derive(Clone, Copy, Debug)]
+struct Jump {
+    by_ms: i64,
+    /// The monotonic clock at its beginning.
+    since_ms: u64,
+}
+
+impl SteadyTime {
+    /// Begins at a reading of the wall clock, with the monotonic clock at zero.
+    fn new(wall_ms: u64) -> Self {
+        Self {
+            lead_ms: i64::try_from(wall_ms).unwrap_or(i64::MAX),
+            last_ms: 0,
+            jump: None,
+        }
+    }
+
+    fn jump_ms(&self) -> Option<i64> {
+        self.jump.map(|jump| jump.by_ms)
+    }
+
+    /// Reads the time.
+    fn read(&mut self, steady_ms: u64, wall_ms: u64) -> u64 {
+        let expected_ms = steady_ms.saturating_add_signed(self.lead_ms);
+        let by_ms = wall_ms.checked_signed_diff(expected_ms).unwrap_or(i64::MAX);
+        let since_ms = self.jump.map_or(steady_ms, |jump| jump.since_ms);
+        let lasts_ms = steady_ms.saturating_sub(since_ms);
+        let is_small = by_ms.unsigned_abs() <= STEP_MS_MAX;
+        if is_small || (by_ms > 0 && lasts_ms >= FORWARD_ACCEPTED_MS) {
+            self.lead_ms = self.lead_ms.saturating_add(by_ms);
+            self.jump = None;
+        } else {
+            self.jump = Some(Jump { by_ms, since_ms });
+        }
+        let now_ms = steady_ms.saturating_add_signed(self.lead_ms);
+        self.last_ms = self.last_ms.max(now_ms);
+        self.last_ms
     }
 }
 
@@ -36,4 +119,58 @@ pub(super) fn unix_ms() -> u64 {
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DAY_MS: u64 = 86_400_000;
+
+    /// Reads at each step, given as monotonic and wall clock, and compares time and jump.
+    fn check(steps: &[(u64, u64, u64, Option<i64>)]) {
+        let mut time = SteadyTime::new(DAY_MS);
+        for (at, (steady_ms, wall_ms, now_ms, jump_ms)) in steps.iter().enumerate() {
+            assert_eq!(time.read(*steady_ms, *wall_ms), *now_ms, "step {at}");
+            assert_eq!(time.jump_ms(), *jump_ms, "step {at}");
+        }
+    }
+
+    #[test]
+    fn small_steps_are_followed() {
+        check(&[
+            (0, DAY_MS, DAY_MS, None),
+            (1_000, DAY_MS + 1_000, DAY_MS + 1_000, None),
+            (2_000, DAY_MS + 3_500, DAY_MS + 3_500, None),
+            // Back: the time stands still until the clock has caught up.
+            (3_000, DAY_MS + 3_000, DAY_MS + 3_500, None),
+            (4_000, DAY_MS + 4_000, DAY_MS + 4_000, None),
+        ]);
+    }
+
+    #[test]
+    fn a_day_forward_and_back_changes_nothing() {
+        let day = DAY_MS as i64;
+        check(&[
+            (1_000, DAY_MS + 1_000, DAY_MS + 1_000, None),
+            (2_000, 2 * DAY_MS + 2_000, DAY_MS + 2_000, Some(day)),
+            (60_000, 2 * DAY_MS + 60_000, DAY_MS + 60_000, Some(day)),
+            (61_000, DAY_MS + 61_000, DAY_MS + 61_000, None),
+            (62_000, 62_000, DAY_MS + 62_000, Some(-day)),
+            (4_000_000, 4_000_000, DAY_MS + 4_000_000, Some(-day)),
+            (4_001_000, DAY_MS + 4_001_000, DAY_MS + 4_001_000, None),
+        ]);
+    }
+
+    #[test]
+    fn a_forward_jump_that_lasts_is_followed() {
+        let jump = 600_000;
+        let after = 1_000 + FORWARD_ACCEPTED_MS;
+        let wall = |steady: u64| DAY_MS + jump + steady;
+        check(&[
+            (1_000, wall(1_000), DAY_MS + 1_000, Some(jump as i64)),
+            (after, wall(after), wall(after), None),
+            (after + 1, wall(after + 1), wall(after + 1), None),
+        ]);
+    }
 }

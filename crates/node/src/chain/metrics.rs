@@ -59,6 +59,7 @@ macro_rules! chain_metrics {
 chain_metrics! {
     height: Gauge = "tally_chain_height", "Blocks after genesis.";
     tip_age: Gauge = "tally_chain_tip_age_seconds", "From the time of the last block until now.";
+    clock_doubt: Gauge = "tally_chain_clock_doubt_seconds", "From the machine's clock to the time that the chain goes by, while a jump of the clock is not followed.";
     base_target: Gauge = "tally_chain_base_target", "How easily hits come.";
     pool_count: Gauge = "tally_chain_pool_transactions", "Transactions in no block yet.";
     pool_parked: Gauge = "tally_chain_pool_parked_transactions", "Those of them whose sender has too little just now.";

@@ -75,6 +75,7 @@ pub(in crate::chain) fn health_of(shared: &Shared) -> ChainHealth {
         sync,
         failure: failure.map(|failure| failure.code.to_owned()),
         equivocations: figures.evidence as u64,
+        clock_jump_ms: shared.clock.jump_ms(),
     }
 }
 
@@ -164,6 +165,8 @@ impl Api {
         metrics.height.set_count(u64::from(figures.tip.height));
         let age = u64::from(now.saturating_sub(figures.tip.time));
         metrics.tip_age.set_count(age);
+        let doubt_ms = shared.clock.jump_ms().unwrap_or(0).unsigned_abs();
+        metrics.clock_doubt.set_count(doubt_ms / 1_000);
         metrics.base_target.set_count(figures.tip.base_target);
         metrics
             .pool_count
