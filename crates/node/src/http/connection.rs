@@ -26,8 +26,6 @@ use super::patient::Patient;
 use super::router::respond;
 use crate::metrics::Counter;
 
-const STREAM_WINDOW_BYTES: u32 = 1 << 20;
-const CONNECTION_WINDOW_BYTES: u32 = 4 << 20;
 const FRAME_BYTES: u32 = 64 << 10;
 /// The head of a request, in bytes.
 const HEAD_BYTES_MAX: u32 = 16 << 10;
@@ -104,8 +102,8 @@ async fn talk(
     if is_http2 {
         let connection = http2::Builder::new(Streams)
             .timer(TokioTimer::new())
-            .initial_stream_window_size(STREAM_WINDOW_BYTES)
-            .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
+            .initial_stream_window_size(front.windows.of_stream())
+            .initial_connection_window_size(front.windows.of_connection())
             .max_frame_size(FRAME_BYTES)
             .max_header_list_size(HEAD_BYTES_MAX)
             .max_concurrent_streams(front.options.requests_per_connection_max)

@@ -54,6 +54,7 @@ pub(crate) mod unread;
 mod user_shares;
 mod vault_pages;
 mod vault_tail;
+mod windows;
 
 pub use attachment_service::AttachmentService;
 pub use followers::Followers;

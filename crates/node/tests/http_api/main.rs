@@ -16,3 +16,4 @@ mod schema;
 mod stalled;
 mod streams;
 mod users;
+mod windows;
