@@ -123,18 +123,28 @@ impl Table {
         self.rows.push(cells.into_iter().collect());
     }
 
-    /// The table as text.
+    /// Returns the table as text. On a terminal that is too narrow for it, each row becomes a paragraph.
     pub fn render(&self, ink: Ink) -> String {
+        self.fitted(ink, terminal_columns())
+    }
+
+    fn fitted(&self, ink: Ink, columns: Option<usize>) -> String {
         let widths: Vec<usize> = (0..self.headers.len())
             .map(|at| {
                 let cells = self.rows.iter().filter_map(|row| row.get(at));
                 cells
                     .chain(self.headers.get(at))
-                    .map(|cell| cell.chars().count())
+                    .map(|cell| shown_width(cell))
                     .max()
                     .unwrap_or(0)
             })
             .collect();
+        let gaps = 2 * widths.len().saturating_sub(1);
+        if let Some(columns) =
+            columns.filter(|columns| widths.iter().sum::<usize>() + gaps > *columns)
+        {
+            return self.paragraphs(ink, columns);
+        }
         let line = |cells: &[String]| {
             let padded =
                 cells
@@ -142,10 +152,11 @@ impl Table {
                     .zip(&widths)
                     .zip(&self.right)
                     .map(|((cell, width), right)| {
+                        let gap = " ".repeat(width - shown_width(cell));
                         if *right {
-                            format!("{cell:>width$}")
+                            format!("{gap}{cell}")
                         } else {
-                            format!("{cell:<width$}")
+                            format!("{cell}{gap}")
                         }
                     });
             padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
@@ -157,6 +168,59 @@ impl Table {
         }
         text
     }
+}
+
+impl Table {
+    /// Returns each row as its first cell and a paragraph of the other columns' names and values.
+    fn paragraphs(&self, ink: Ink, columns: usize) -> String {
+        let mut text = String::new();
+        for row in &self.rows {
+            let mut cells = self.headers.iter().zip(row);
+            let first = cells.next().map_or("", |(_, cell)| cell.as_str());
+            if !text.is_empty() {
+                text.push('\n');
+            }
+            text.push_str(&ink.paint(Ink::BOLD, first));
+            let mut line = String::new();
+            for (header, cell) in cells.filter(|(_, cell)| shown_width(cell) > 0) {
+                let item = format!("{header} {cell}");
+                let room = columns.saturating_sub(INDENT.len() + 1);
+                if !line.is_empty() && shown_width(&line) + 2 + shown_width(&item) > room {
+                    text.push_str(&format!("\n{INDENT}{line},"));
+                    line.clear();
+                }
+                if !line.is_empty() {
+                    line.push_str(", ");
+                }
+                line.push_str(&item);
+            }
+            if !line.is_empty() {
+                text.push_str(&format!("\n{INDENT}{line}"));
+            }
+        }
+        text
+    }
+}
+
+/// The indent of a row's paragraph.
+const INDENT: &str = "  ";
+
+/// Returns the columns of the terminal on standard output, if there is one.
+fn terminal_columns() -> Option<usize> {
+    let term = console::Term::stdout();
+    let size = term.is_term().then(|| term.size_checked()).flatten();
+    size.map(|(_, columns)| usize::from(columns))
+}
+
+/// Returns the number of characters that a terminal shows of a text; escapes take no room.
+fn shown_width(text: &str) -> usize {
+    let mut escaped = false;
+    let shown = text.chars().filter(|character| {
+        let hidden = escaped || *character == '\u{1b}';
+        escaped = hidden && *character != 'm';
+        !hidden
+    });
+    shown.count()
 }
 
 /// Names and values, one a line.
@@ -192,6 +256,34 @@ pub fn grouped(number: impl std::fmt::Display) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_narrow_terminal_gets_paragraphs() {
+        let mut table = Table::new(&["node", "state", ">waiting", "note"]);
+        let ink = Ink { on: true };
+        let state = ink.paint(Ink::GREEN, "connected");
+        for name in ["Bank A", "Bank B"] {
+            let cells = [name, &state, "5 bytes", ""];
+            table.row(cells.map(str::to_owned));
+        }
+        let plain = Ink { on: false };
+        let wide = table.fitted(plain, Some(80));
+        assert_eq!(wide, table.fitted(plain, None));
+        let line = format!("Bank A  {state}  5 bytes");
+        assert_eq!(
+            wide.lines().nth(1),
+            Some(line.as_str()),
+            "escapes take no room"
+        );
+        assert_eq!(
+            wide.lines().next(),
+            Some("node    state      waiting  note")
+        );
+        let narrow = table.fitted(plain, Some(24));
+        let row = |name: &str| format!("{name}\n  state {state},\n  waiting 5 bytes");
+        assert_eq!(narrow, [row("Bank A"), row("Bank B")].join("\n"));
+        assert!(narrow.lines().all(|line| shown_width(line) <= 24));
+    }
 
     #[test]
     fn columns_line_up() {
