@@ -6,7 +6,7 @@ use primitives::{Decode, DecodeError, Decoder, Domain, Encode, Encoder, Hash, Ti
 
 /// Key of the row with this node's epoch: a random number that names this store to its peers.
 pub const META_EPOCH: &[u8] = b"epoch";
-/// Prefix of rows `quarantine/` + state ref: own states that the notary says are consumed.
+/// Prefix of rows `quarantine/` + state ref: unconsumed states of the vault that their notary reports as consumed elsewhere.
 pub const META_QUARANTINE: &[u8] = b"quarantine/";
 /// Key of the row with the latest time at which this notary judged the window of a transaction that it accepted.
 pub const META_JUDGED: &[u8] = b"judged";
@@ -14,6 +14,10 @@ pub const META_JUDGED: &[u8] = b"judged";
 pub const META_INBOUND: &[u8] = b"inbound/";
 /// Prefix of rows `lacking/` + name: how many unconsumed states of a contract there were when the node was started without it.
 pub const META_LACKING: &[u8] = b"lacking/";
+/// Prefix of rows `folder/member/` + party id: the name of a member whose file was in the node's folder at a start.
+pub const META_MEMBER: &[u8] = b"folder/member/";
+/// Key of the row that says that there was an audit log in the node's folder.
+pub const META_AUDITED: &[u8] = b"folder/audit";
 /// Key of the row with how far a ledger older than the index of consumed states is indexed: two `u64` BE.
 pub const META_CONSUMED_FILL: &[u8] = b"consumed_fill";
 /// Prefix of rows `life/` + ordinal `u64` BE: the name of a life (16 bytes) and the number at which it began (`u64` BE).

@@ -14,7 +14,8 @@ pub(crate) mod core;
 pub(crate) mod files;
 
 pub use core::{
-    Apps, Node, Rebuilt, StartError, accept_store, described_flows, init_store, rebuild_view,
+    Apps, Node, Rebuilt, StartError, accept_store, described_flows, forget_member, init_store,
+    rebuild_view,
 };
 
 /// The codes of this crate's own errors.

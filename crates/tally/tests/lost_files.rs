@@ -151,3 +151,102 @@ fn bootstrap_again(root: &Path) -> Output {
     let (description, out) = (description.display().to_string(), out.display().to_string());
     tally(&["network", "bootstrap", &description, "--out", &out])
 }
+
+/// Whether a running node's health and its doctor both report a code; they may not disagree for long.
+async fn warned(network: &Network, who: Who, code: &str) -> bool {
+    stage::eventually("health and doctor agree", async || {
+        let warning = stage::restore::warning(&stage::client(network, who), code).await;
+        let doctor = stage::restore::command(network, who, "doctor --node %");
+        (doctor.out.contains(code) == warning.is_some()).then_some(warning.is_some())
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lost_member_is_refused_until_it_is_forgotten() {
+    let mut network = stage::network(&["A", "B"]);
+    let other = network.name(stage::B).to_owned();
+    let name = network.name(A).to_owned();
+    network.stop(stage::B).expect("stopped");
+    network.stop(A).expect("stopped");
+    let folder = network.folder(A).to_owned();
+    let nodes = folder.join("network/nodes");
+    let id = fs::read_dir(&nodes)
+        .expect("members")
+        .map(|entry| entry.expect("readable").path())
+        .find(|path| {
+            let bytes = fs::read(path).expect("readable");
+            String::from_utf8_lossy(&bytes).contains("Bank B")
+        })
+        .expect("a file of Bank B");
+    let aside = network.root().join("aside");
+    fs::rename(&id, &aside).expect("moved");
+    let message = refused(&mut network, A);
+    assert!(message.contains("network.member_lost"), "{message}");
+    assert!(message.contains(&id.display().to_string()), "{message}");
+    assert!(message.contains(&other), "{message}");
+
+    fs::rename(&aside, &id).expect("put back");
+    network.start(A).expect("whole again");
+    network.stop(A).expect("stopped");
+
+    let folder = folder.display().to_string();
+    let forget = |member: &str, confirm: &str| {
+        let words = ["node", "forget-member", &folder, "--member", member];
+        tally(&[&words[..], &["--confirm", confirm]].concat())
+    };
+    assert!(said(&forget(&other, "O=Bank C, L=Rome, C=IT")).contains("tally.unconfirmed"));
+    let nobody = said(&forget("O=Bank C, L=Rome, C=IT", &name));
+    assert!(nobody.contains("network.unknown_member"), "{nobody}");
+    let itself = said(&forget(&name, &name));
+    assert!(itself.contains("network.unknown_member"), "{itself}");
+    let forgotten = forget(&other, &name);
+    assert!(forgotten.status.success(), "{}", said(&forgotten));
+    assert!(!id.exists());
+    network.start(A).expect("it starts without the member");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn lost_logs_attachments_and_users_are_reported() {
+    let mut network = stage::network(&["A"]);
+    for code in ["users.audit_lost", "file.lost", "users.missing"] {
+        assert!(!warned(&network, A, code).await, "{code}");
+    }
+    let paper = network.root().join("paper.txt");
+    fs::write(&paper, "a file").expect("written");
+    let upload = format!("attachment upload --node % {} --json", paper.display());
+    let uploaded = stage::restore::command(&network, A, &upload);
+    assert_eq!(uploaded.code, 0, "{}", uploaded.err);
+
+    // While the node runs.
+    let users = network.folder(A).join("users.toml");
+    let aside = network.root().join("users.toml");
+    fs::rename(&users, &aside).expect("moved");
+    stage::eventually("a warning of lost users", async || {
+        warned(&network, A, "users.missing").await.then_some(())
+    })
+    .await;
+    fs::rename(&aside, &users).expect("put back");
+    stage::eventually("no warning", async || {
+        (!warned(&network, A, "users.missing").await).then_some(())
+    })
+    .await;
+
+    network.stop(A).expect("stopped");
+    let audit = network.folder(A).join("audit.log");
+    let attachments = network.data(A).join("attachments");
+    fs::remove_file(&audit).expect("a log");
+    fs::rename(&attachments, network.root().join("aside")).expect("moved");
+    network.start(A).expect("it starts");
+    assert!(warned(&network, A, "users.audit_lost").await);
+    assert!(warned(&network, A, "file.lost").await);
+
+    network.stop(A).expect("stopped");
+    let log = fs::read_to_string(&audit).expect("a new log");
+    assert!(log.contains("audit.begins_anew"), "{log}");
+    fs::remove_dir_all(&attachments).expect("an empty folder was made");
+    fs::rename(network.root().join("aside"), &attachments).expect("put back");
+    network.start(A).expect("it starts");
+    assert!(!warned(&network, A, "users.audit_lost").await);
+    assert!(!warned(&network, A, "file.lost").await);
+}

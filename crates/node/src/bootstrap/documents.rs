@@ -17,6 +17,11 @@ pub(super) const PARAMETERS: &str = "network/parameters";
 /// The node infos, within a folder, each named by its party id.
 const NODES: &str = "network/nodes";
 
+/// The file of a member, within a node's folder.
+pub(crate) fn member_file(folder: &Path, id: &PartyId) -> PathBuf {
+    folder.join(NODES).join(id.to_string())
+}
+
 /// Parameters and node infos.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Documents {

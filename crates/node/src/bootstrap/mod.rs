@@ -17,6 +17,7 @@ mod network;
 pub(crate) mod ports;
 mod spec;
 
+pub(crate) use documents::member_file;
 pub use error::{BootstrapError, ERRORS};
 pub use files::{NodeFiles, load_node_dir};
 pub use network::{Bootstrapped, BootstrappedNode, PLATFORM_VERSION, bootstrap};

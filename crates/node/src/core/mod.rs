@@ -17,6 +17,7 @@ mod described;
 mod equivocations;
 mod figures;
 mod flow_starts;
+mod folder_record;
 mod gate;
 mod hospital;
 mod key_names;
@@ -51,6 +52,7 @@ mod view_rows;
 
 pub use apps::Apps;
 pub use described::described_flows;
+pub use folder_record::forget_member;
 pub use rebuild::{Rebuilt, rebuild_view};
 pub use start::Node;
 pub use start_error::{ERRORS, StartError};

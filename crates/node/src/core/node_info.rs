@@ -149,9 +149,9 @@ impl Service {
             ),
             (
                 quarantined > 0,
-                kernel::errors::QUARANTINED,
+                vault::QUARANTINED,
                 format!(
-                    "{quarantined} states cannot be spent: a notary says that they are consumed elsewhere"
+                    "{quarantined} states are in quarantine: their notary reports them as consumed elsewhere"
                 ),
             ),
             (
@@ -168,7 +168,18 @@ impl Service {
             message,
             hint: info.action.to_owned(),
         });
-        warnings.chain(clock_warnings(&figures)).collect()
+        let of_folder = self.losses.iter();
+        let of_folder = of_folder.map(|loss| (loss.info, loss.message.clone()));
+        let of_folder = of_folder.chain(self.users.fault());
+        let of_folder = of_folder.map(|(info, message)| HealthWarning {
+            code: info.code.to_owned(),
+            message,
+            hint: info.action.to_owned(),
+        });
+        warnings
+            .chain(of_folder)
+            .chain(clock_warnings(&figures))
+            .collect()
     }
 
     /// Brings gauges up to date.

@@ -8,8 +8,8 @@ use api::openapi::FlowFacts;
 use api::{
     Balances, ChainPage, ClockView, ConsentList, ConsumedPage, ContractList, Drain,
     EquivocationPage, FlowJournal, FlowList, FlowOrder, FlowOrdered, FlowQuery, Health, LedgerPage,
-    NetworkView, NodeView, NoteView, PeersView, RawJson, RecoveryView, RequestPage, SchedulePage,
-    StatesPage, TransactionView, VaultAnswer, VaultQuery, Wait,
+    NetworkView, NodeView, NoteView, PeersView, Quarantined, RawJson, RecoveryView, RequestPage,
+    SchedulePage, StatesPage, TransactionView, VaultAnswer, VaultQuery, Wait,
 };
 use flow::{FlowId, FlowRegistry};
 use kernel::port::StoreFailure;
@@ -21,6 +21,7 @@ use store::{Embedded, ViewProgress};
 use super::columns::Columns;
 use super::described::described_flows;
 use super::flow_starts::kernel_wait;
+use super::folder_record::Loss;
 use super::ledger_reads;
 use super::shared::Shared;
 use super::vault_reads::Readers;
@@ -43,6 +44,9 @@ pub(super) struct Service {
     pub(super) readers: Arc<Readers>,
     pub(super) progress: ViewProgress,
     pub(super) net: net::Handle,
+    pub(super) users: Arc<crate::users::Users>,
+    /// Parts of the folder that were found lost at the start.
+    pub(super) losses: Vec<Loss>,
     pub(super) started: Instant,
 }
 
@@ -184,9 +188,10 @@ impl NodeService for Service {
         &self,
         after: Option<u64>,
         limit: usize,
+        quarantined: Quarantined,
         deadline: Instant,
     ) -> Pending<'_, StatesPage> {
-        Box::pin(self.read_states(after, limit, deadline))
+        Box::pin(self.read_states(after, limit, quarantined, deadline))
     }
 
     fn vault_query(&self, query: VaultQuery, deadline: Instant) -> Pending<'_, VaultAnswer> {

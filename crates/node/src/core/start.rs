@@ -15,6 +15,7 @@ use tokio::sync::watch;
 use super::apps::Apps;
 use super::clock::Clock;
 use super::columns::Columns;
+use super::folder_record::FolderRecord;
 use super::gate::Gate;
 use super::mailbox::Mailbox;
 use super::options::{http_options, kernel_options, store_options, view_options};
@@ -34,7 +35,7 @@ use crate::http::{HttpHandle, HttpServer, server_config};
 use crate::metrics::NodeMetrics;
 use crate::open_files;
 use crate::uploads::{UploadLimits, Uploads};
-use crate::users::{AuditLog, Users};
+use crate::users::Users;
 
 /// The folder of attachments, within the data folder.
 pub(super) const ATTACHMENTS: &str = "attachments";
@@ -87,12 +88,19 @@ impl Node {
         };
         let committer = Committer::start(store.clone(), committer_options)
             .map_err(|error| StartError::System(format!("the commit thread: {error}")))?;
+        let record = FolderRecord {
+            folder: &dir,
+            store: &store,
+            committer: &committer,
+        };
+        record.check_members(&network)?;
         let epoch = epoch(&store, &committer)?;
         let files_options = FilesOptions {
             keep_free_bytes: config.attachments.keep_free_bytes,
             ..FilesOptions::default()
         };
         let files = Files::open(&data.join(ATTACHMENTS), files_options)?;
+        let lost_files = record.check_attachments(&files)?;
 
         let limits = UploadLimits {
             bytes_max: network.parameters().max_attachment_bytes,
@@ -177,7 +185,14 @@ impl Node {
         let cutter = transport.handle().clone();
         let (drained_sender, drained) = watch::channel(false);
         let (failed_sender, failed) = watch::channel(None);
-        let audit = Arc::new(AuditLog::open(&dir)?);
+        let (audit, lost_audit) = record.open_audit()?;
+        let audit = Arc::new(audit);
+        let losses: Vec<_> = lost_files.into_iter().chain(lost_audit).collect();
+        for loss in &losses {
+            let (code, hint) = (loss.info.code, loss.info.action);
+            tracing::error!(code, hint, "{}", loss.message);
+        }
+        let users = Arc::new(Users::open(&dir, config.users.into())?);
         let shared = Arc::new(Shared {
             clock,
             mailbox: Arc::clone(&mailbox),
@@ -276,10 +291,12 @@ impl Node {
             readers,
             progress,
             net: transport.handle().clone(),
+            users: Arc::clone(&users),
+            losses,
             started: Instant::now(),
         };
         let mut http = http_options(&config, server_config(chain, tls_key)?, connections)?;
-        http.users = Some(Arc::new(Users::open(&dir, config.users.into())?));
+        http.users = Some(users);
         http.audit = Some(audit);
         let service = Arc::new(service);
         tokio::spawn(stuck::watch(Arc::downgrade(&service)));

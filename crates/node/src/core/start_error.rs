@@ -53,6 +53,17 @@ pub enum StartError {
     /// The folder's store is in use, so its view can't be rebuilt.
     #[error("{0} is in use: the node runs")]
     NodeRuns(PathBuf),
+    /// The file of a member of the network is gone.
+    #[error("{path} is missing: {name} was a member of the network at an earlier start")]
+    MemberLost {
+        /// The member's name.
+        name: String,
+        /// Its file.
+        path: PathBuf,
+    },
+    /// There is no other member of this name to be forgotten.
+    #[error("no other member '{0}' is remembered")]
+    UnknownMember(String),
     /// Contracts or flows do not go together.
     #[error("{0}")]
     Apps(String),
@@ -90,6 +101,16 @@ pub const ERRORS: &[ErrorInfo] = &[
         action: "Check node.data_dir in the configuration, its permissions, and the space on the disk.",
     },
     ErrorInfo {
+        code: "network.member_lost",
+        cause: "The file of a member of the network is not in network/nodes of the node's folder, and was there at an earlier start. Without it the node could name no owner of the member's states and would refuse its deliveries.",
+        action: "Restore the file from a backup or from network-root/network/nodes; if the member has left the network for good, run tally node forget-member.",
+    },
+    ErrorInfo {
+        code: "network.unknown_member",
+        cause: "A member was to be forgotten that the node does not remember, or the node itself.",
+        action: "Give the member's whole name as tally network show lists it.",
+    },
+    ErrorInfo {
         code: "node.bad_token_hash",
         cause: "An entry of api.tokens has no proper SHA-256.",
         action: "Put the token's SHA-256 there, 64 hexadecimal digits, as sha256sum prints it.",
@@ -121,6 +142,8 @@ impl Coded for StartError {
             StartError::Users(error) => error.code(),
             StartError::Token(_) => "node.bad_token_hash",
             StartError::NodeRuns(_) => "vault.node_runs",
+            StartError::MemberLost { .. } => "network.member_lost",
+            StartError::UnknownMember(_) => "network.unknown_member",
             StartError::Apps(_) => "node.apps",
             StartError::System(_) => "node.system",
         }

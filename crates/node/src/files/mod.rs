@@ -30,6 +30,12 @@ const LOST: &str = "file.lost";
 /// A peer that misbehaves about files.
 const PEER_FAULT: &str = "file.peer_fault";
 
+/// A row without its file.
+pub(crate) fn lost() -> ErrorInfo {
+    let info = ERRORS.iter().find(|info| info.code == LOST);
+    *info.expect("it is listed below")
+}
+
 /// The codes of this module.
 pub const ERRORS: &[ErrorInfo] = &[
     ErrorInfo {

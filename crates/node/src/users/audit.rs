@@ -222,6 +222,16 @@ impl AuditLog {
         Self::with(folder, FILE_BYTES_MAX)
     }
 
+    /// The file of a node's folder.
+    pub(crate) fn path(folder: &Path) -> PathBuf {
+        folder.join(NAME)
+    }
+
+    /// Notes that the log before this one was lost.
+    pub(crate) fn begins_anew(&self) {
+        self.write(AuditLine::new("node".into(), None, "audit.begins_anew"));
+    }
+
     fn with(folder: &Path, bytes_max: u64) -> Result<Self, UsersError> {
         let path = folder.join(NAME);
         let failed = |source| UsersError::File {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use primitives::Hash;
+use primitives::{ErrorInfo, Hash};
 use tokio::sync::Semaphore;
 
 use super::attempts::Attempts;
@@ -54,6 +54,8 @@ pub struct Users {
     limits: UserLimits,
     pub(super) known: RwLock<Known>,
     pub(super) looked: Mutex<(Instant, Stamp)>,
+    /// The fault of the file when it was read last, if it had one.
+    pub(super) fault: Mutex<Option<(ErrorInfo, String)>>,
     pub(super) sessions: RwLock<Sessions>,
     attempts: Mutex<Attempts>,
     pub(super) waiting: Semaphore,
@@ -120,6 +122,7 @@ impl Users {
             limits,
             known: RwLock::new(Known::new(UsersFile::read(folder)?)),
             looked: Mutex::new((Instant::now(), seen)),
+            fault: Mutex::new(None),
             sessions: RwLock::new(Sessions::new(limits.logins_per_user_max)),
             attempts: Mutex::new(Attempts::new(limits)),
             waiting: Semaphore::new(limits.password_waits_max),
@@ -213,6 +216,12 @@ impl Users {
         sessions.remove(hash)
     }
 
+    /// Returns the fault of the users' file, if it has one: the users are those of before.
+    pub fn fault(&self) -> Option<(ErrorInfo, String)> {
+        self.look(Instant::now());
+        lock(&self.fault).clone()
+    }
+
     /// Reads the file again if it has changed. A file that is no good changes nothing, and is said to be so once.
     fn look(&self, now: Instant) {
         // Whoever finds it locked goes on with what is known.
@@ -236,12 +245,12 @@ impl Users {
                 let known = Known::new(file);
                 tracing::info!(users = known.by_name.len(), "users.toml was read again");
                 *self.known.write().unwrap_or_else(PoisonError::into_inner) = known;
+                *lock(&self.fault) = None;
             }
             Err(error) => {
-                let (code, hint) = (
-                    primitives::Coded::code(&error),
-                    primitives::Coded::hint(&error),
-                );
+                let info = error.info();
+                let (code, hint) = (info.code, info.action);
+                *lock(&self.fault) = Some((info, error.to_string()));
                 tracing::error!(code, hint, %error, "users.toml has changed and is no good; users stay as they were");
             }
         }

@@ -46,8 +46,16 @@ pub enum UsersError {
     },
 }
 
+/// The audit log is gone.
+pub const AUDIT_LOST: ErrorInfo = ErrorInfo {
+    code: "users.audit_lost",
+    cause: "The file audit.log is not in the node's folder, and was there at an earlier start: it was deleted or moved. A new one was begun.",
+    action: "Restore the lost file beside the new one, and find out who removed it. The warning ends with the next start.",
+};
+
 /// The codes of this module.
 pub const ERRORS: &[ErrorInfo] = &[
+    AUDIT_LOST,
     ErrorInfo {
         code: "users.file",
         cause: "A file of the node's users, or the audit log, can't be read or written.",
@@ -74,6 +82,14 @@ pub const ERRORS: &[ErrorInfo] = &[
         action: "Take the others' permissions away: chmod 600 users.toml.",
     },
 ];
+
+impl UsersError {
+    /// The code with its cause and action.
+    pub(crate) fn info(&self) -> ErrorInfo {
+        let info = ERRORS.iter().find(|info| info.code == self.code());
+        *info.expect("every code of this module is listed")
+    }
+}
 
 impl Coded for UsersError {
     fn code(&self) -> &'static str {

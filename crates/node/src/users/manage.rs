@@ -164,6 +164,7 @@ impl Users {
             let seen = stamp(&users.folder);
             let known = Known::new(UsersFile::read(&users.folder)?);
             *users.known.write().unwrap_or_else(PoisonError::into_inner) = known;
+            *lock(&users.fault) = None;
             *looked = (Instant::now(), seen);
             Ok(given)
         });

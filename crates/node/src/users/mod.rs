@@ -20,7 +20,7 @@ mod sessions;
 
 pub use audit::{AuditFile, AuditLine, AuditLog, AuditNote};
 pub use directory::{Caller, LoginError, Users};
-pub use error::{ERRORS, UsersError};
+pub use error::{AUDIT_LOST, ERRORS, UsersError};
 pub use file::{
     FILE, Sha256Text, TOKENS_PER_USER_MAX, TokenRecord, USERS_MAX, UserRecord, UsersFile,
 };

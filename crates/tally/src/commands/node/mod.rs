@@ -3,6 +3,7 @@
 mod clock;
 mod drain;
 mod info;
+mod member;
 mod peers;
 pub mod run;
 mod store;
@@ -31,6 +32,8 @@ pub enum Command {
     InitStore(store_care::Args),
     /// Accept a stopped node's store as it is: put back from a copy, or without its inventory
     AcceptStore(store_care::Args),
+    /// Have a stopped node forget a member that has left the network for good
+    ForgetMember(member::Args),
 }
 
 impl Command {
@@ -43,6 +46,7 @@ impl Command {
             Command::Drain(arguments) => arguments.run(),
             Command::InitStore(arguments) => store::init(&arguments),
             Command::AcceptStore(arguments) => store::accept(&arguments),
+            Command::ForgetMember(arguments) => arguments.run(),
         }
     }
 
@@ -56,6 +60,7 @@ impl Command {
             Command::InitStore(arguments) | Command::AcceptStore(arguments) => {
                 arguments.output.json
             }
+            Command::ForgetMember(arguments) => arguments.care.output.json,
         }
     }
 }

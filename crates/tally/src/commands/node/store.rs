@@ -20,7 +20,7 @@ pub fn accept(arguments: &Args) -> Result<(), Failure> {
     arguments.show(&store, ACCEPTED)
 }
 
-fn confirmed(arguments: &Args) -> Result<NodeFiles, Failure> {
+pub(super) fn confirmed(arguments: &Args) -> Result<NodeFiles, Failure> {
     let files = load_node_dir(&arguments.folder).map_err(|error| Failure::coded(&error))?;
     arguments.refuse_unconfirmed(&files.config.node.name.to_string())?;
     Ok(files)
