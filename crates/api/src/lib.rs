@@ -62,7 +62,7 @@ pub use node::{ClockView, Drain, FlowInfo, Health, HealthWarning, NodeState, Nod
 pub use notary::{ConsumedEntry, ConsumedPage, RequestEntry, RequestPage};
 pub use notes::{NewNote, NoteList, NoteView};
 pub use problem::Problem;
-pub use query::{VaultAnswer, VaultQuery};
+pub use query::{Quarantined, VaultAnswer, VaultQuery};
 pub use schedule::{ScheduleEntry, SchedulePage, ScheduleStatus};
 pub use stream::{StreamAnswer, StreamStart};
 pub use users::{NewToken, NewUser, UserChange, UserPage, UserView};

@@ -14,6 +14,9 @@ pub struct VaultQuery {
     /// Which states, besides the criterion.
     #[serde(default)]
     pub status: Status,
+    /// Whether states in quarantine, which cannot be spent, are among the answer's states, counts and sums.
+    #[serde(default, skip_serializing_if = "Quarantined::is_default")]
+    pub quarantined: Quarantined,
     /// What they must meet; absent for all.
     #[serde(default, rename = "where", skip_serializing_if = "Option::is_none")]
     pub criterion: Option<Criterion>,
@@ -52,6 +55,49 @@ pub enum Status {
     Consumed,
     /// Both.
     All,
+}
+
+/// Which states are meant: those in quarantine are unconsumed, and their notary reports them as consumed elsewhere.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Quarantined {
+    /// All but those in quarantine.
+    #[default]
+    Exclude,
+    /// All.
+    Include,
+    /// Those in quarantine.
+    Only,
+}
+
+impl Quarantined {
+    /// Returns whether this is the default.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Returns the word for it in requests.
+    pub fn word(self) -> &'static str {
+        match self {
+            Quarantined::Exclude => "exclude",
+            Quarantined::Include => "include",
+            Quarantined::Only => "only",
+        }
+    }
+}
+
+impl std::str::FromStr for Quarantined {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let all = [
+            Quarantined::Exclude,
+            Quarantined::Include,
+            Quarantined::Only,
+        ];
+        let found = all.into_iter().find(|one| one.word() == text);
+        found.ok_or_else(|| format!("'{text}' is not exclude, include or only"))
+    }
 }
 
 /// What a state must meet. A state that lacks a field meets no test of it, and meets the test's `not`.
@@ -189,6 +235,9 @@ pub struct FoundState {
     /// When it was consumed, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub consumed_at_ms: Option<u64>,
+    /// Whether it is in quarantine: its notary reports it as consumed elsewhere, and it cannot be spent.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub quarantined: bool,
     /// The flow that held it locked when the query was asked; told if asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub locked_by: Option<String>,

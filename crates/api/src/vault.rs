@@ -23,9 +23,10 @@ pub struct Balance {
     pub issuer: String,
     /// The amount that can be spent, in minor units, as text because a sum may not fit a JSON number everywhere.
     pub quantity: String,
-    /// How many unconsumed states make it up.
+    /// How many states make it up.
     pub states: u64,
-    /// The amount in states that a notary says are consumed elsewhere: it cannot be spent, and is not in `quantity`.
+    /// The amount in quarantine, in states that their notary reports as consumed elsewhere: it cannot be spent, and is not in
+    /// `quantity`. Absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quarantined: Option<String>,
 }
@@ -35,7 +36,7 @@ pub struct Balance {
 pub struct StatesPage {
     /// The ledger position that the view had reached.
     pub view_seq: u64,
-    /// Unconsumed states of this node, in order of recording.
+    /// Unconsumed states of this node, in order of recording. States in quarantine are among them only if asked for.
     pub states: Vec<StateEntry>,
     /// Give this as `after` for the next page; absent on the last one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -49,7 +50,7 @@ pub struct StateEntry {
     pub number: u64,
     /// As the ledger writes it: the transaction id, then the index in parentheses.
     pub state_ref: String,
-    /// A notary says that it is consumed elsewhere: it cannot be spent.
+    /// Whether it is in quarantine: its notary reports it as consumed elsewhere, and it cannot be spent.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub quarantined: bool,
     /// Its contract.

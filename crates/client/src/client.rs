@@ -7,9 +7,9 @@ use api::{
     Balances, BatchAnswer, BatchAnswers, ChainPage, ClockView, ConsentChange, ConsentList,
     ConsumedPage, ContractList, Drain, EquivocationPage, FinishRecovery, FlowJournal, FlowList,
     FlowOrder, FlowOrdered, FlowQuery, Health, LedgerPage, NetworkView, NewNote, NewUpgrade,
-    NodeView, NotaryChanges, NoteList, NoteView, Outcome, PeersView, Problem, RecoveryView,
-    RequestPage, SchedulePage, StartBatch, StartFlow, StatesPage, TransactionView, VaultAnswer,
-    VaultQuery, Wait, paths,
+    NodeView, NotaryChanges, NoteList, NoteView, Outcome, PeersView, Problem, Quarantined,
+    RecoveryView, RequestPage, SchedulePage, StartBatch, StartFlow, StatesPage, TransactionView,
+    VaultAnswer, VaultQuery, Wait, paths,
 };
 use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
@@ -266,9 +266,22 @@ impl Client {
         self.get(paths::BALANCES).await
     }
 
-    /// Unconsumed states after a number.
+    /// Returns unconsumed states after a number, without those in quarantine.
     pub async fn states(&self, after: Option<u64>, limit: u32) -> Result<StatesPage, ClientError> {
         self.page(paths::STATES, after, limit).await
+    }
+
+    /// Returns unconsumed states after a number: those in quarantine, or all.
+    pub async fn states_quarantined(
+        &self,
+        quarantined: Quarantined,
+        after: Option<u64>,
+        limit: u32,
+    ) -> Result<StatesPage, ClientError> {
+        let after = after.map_or_else(String::new, |after| format!("&after={after}"));
+        let word = quarantined.word();
+        let path = format!("{}?quarantined={word}&limit={limit}{after}", paths::STATES);
+        self.get(&path).await
     }
 
     /// States by criteria, or counts and sums of them.

@@ -69,8 +69,6 @@ errors! {
         "Read the reason and settle it with the receiving node's operator; the delivery is repeated by itself until then.";
     DELIVERY_REFUSED = "node.delivery_refused", "A participant refuses to record a transaction that is final; that undoes nothing.",
         "Read the reason in the message and settle it with the participant's operator.";
-    QUARANTINED = "vault.quarantined", "The notary says that a state of this node is consumed, by a transaction this node does not know.",
-        "Find out who else holds the key of the state's owner; the state is not selected again.";
     CLOCK_JUMPED = "node.clock_jumped", "The machine's clock was set forward or back while the node ran. Until peers' clocks or the operator confirm it, it is in doubt, and a notary judges no time window.",
         "Let the machine keep its clock with NTP; if it is right and too few peers can confirm it, confirm it: tally node clock confirm.";
     NOT_SCHEDULABLE = "node.not_schedulable", "A state schedules a flow that is not registered here as one that states may schedule.",

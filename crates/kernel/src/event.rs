@@ -452,6 +452,8 @@ pub enum Action {
         /// What it changes in the vault.
         changes: Vec<ViewChange>,
     },
+    /// Tell the vault view that a state is in quarantine; its transaction was fed before.
+    Quarantined(StateRef),
     /// Ask the vault view for coins; answered by [`Event::Refilled`].
     Refill(RefillRequest),
     /// Ask the vault view something for a flow, after all that it was fed before; answered by [`Event::LookedUp`].

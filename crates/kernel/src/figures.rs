@@ -191,7 +191,7 @@ impl Kernel {
                 .desk
                 .as_ref()
                 .map_or(0, |desk| desk.notary.clock_behind_ms(self.now.wall)),
-            quarantined: self.quarantined.len() as u64,
+            quarantined: self.selection.figures().quarantined as u64,
             deliveries_waiting: self.delivery_waits.len() as u64,
             waiting: self.delivery_waits.shown(),
             clock: self.clock_watch.figures(),

@@ -7,13 +7,12 @@
 //! - No signature is checked alone when others wait: checks of a round are one batch.
 //! - Bulk work (back chains served, back chains verified) takes a bounded part of each round.
 
-use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use flow::{EngineAction, FlowEngine, FlowRegistry};
 use ledger::{
-    ContractRegistry, NetworkMap, Party, PartyId, SignedTransaction, StateRef, TxId,
-    VerifiedTransaction,
+    ContractRegistry, NetworkMap, Party, PartyId, SignedTransaction, TxId, VerifiedTransaction,
 };
 use primitives::{Hash, KeyPair, Moment, Monotonic, PublicKey, SignatureChecker};
 use vault::Selection;
@@ -81,8 +80,6 @@ pub struct Kernel {
     pub(crate) fetches: FetchQueue,
     pub(crate) book: Book,
     pub(crate) selection: Selection,
-    /// States set aside for good, as the store has them; bounded by the selection's `quarantined_max`.
-    pub(crate) quarantined: HashSet<StateRef>,
     pub(crate) consumed: ConsumedIndex,
     pub(crate) equivocations: Equivocations,
     pub(crate) integrity: Integrity,
@@ -173,7 +170,6 @@ impl Kernel {
             fetches: FetchQueue::default(),
             book,
             selection,
-            quarantined: HashSet::new(),
             consumed: ConsumedIndex::default(),
             equivocations: Equivocations::default(),
             integrity,

@@ -65,6 +65,7 @@ mod key_effects;
 mod notes;
 mod peers;
 mod pump;
+mod quarantine;
 mod recover;
 mod room;
 mod round;
@@ -94,6 +95,7 @@ pub use peer_budget::{
     BACKLOG_BYTES_MAX, CUT_MS_MAX, CUT_MS_MIN, CUT_POINTS, PeerWork, ROUND_WORK_MAX, SLOW_POINTS,
 };
 pub use peer_figures::PeerFigures;
+pub use quarantine::quarantined_states;
 pub use recover::OpenError;
 pub use refusals::{DeliveryRefusal, REFUSALS_KEPT_MAX, RefusalRow};
 pub use schedule::{SCHEDULE_REFUSED, SCHEDULE_WAITING, ScheduleRow};

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use flow::{EffectResult, FlowError, FlowId};
-use ledger::{ContractName, Rejection, StateRef};
+use ledger::{ContractName, Rejection, StateAndRef, StateRef};
 use primitives::Hash;
 use vault::SelectionError;
 
@@ -88,7 +88,7 @@ impl Kernel {
     ) -> Result<(), StoreFailure> {
         let (flow, number) = effect;
         let result = match (self.look_ups.asked.remove(&effect), found) {
-            (Some(Asked::Linear), Found::States(states)) => EffectResult::States(states),
+            (Some(Asked::Linear), Found::States(states)) => self.versions(states),
             (Some(Asked::Lock(_, locked)), Found::Consumed(Some(state))) => {
                 let out = self.selection.unlock(flow.0, &locked, self.now.monotonic);
                 self.on_selection(out);
@@ -100,6 +100,18 @@ impl Kernel {
         };
         self.complete(flow, number, result);
         Ok(())
+    }
+}
+
+impl Kernel {
+    /// Returns the versions of a linear state that can be consumed. If all are in quarantine, the flow is told so.
+    fn versions(&self, mut states: Vec<StateAndRef>) -> EffectResult {
+        let first = states.first().map(|state| state.reference);
+        states.retain(|state| !self.selection.is_quarantined(&state.reference));
+        match first {
+            Some(state) if states.is_empty() => failed(&SelectionError::StateQuarantined { state }),
+            _ => EffectResult::States(states),
+        }
     }
 }
 

@@ -5,9 +5,7 @@ use std::sync::Arc;
 
 use flow::messaging::RequestId;
 use flow::{EffectResult, FlowError};
-use ledger::{
-    NotaryError, NotaryResponse, PartyId, RegistryError, Rejection, SignedTransaction, StateRef,
-};
+use ledger::{PartyId, RegistryError, Rejection, SignedTransaction};
 use primitives::{Decode, Encode, PublicKey};
 
 use crate::chains::resolution_of;
@@ -20,10 +18,9 @@ use crate::integrity::is_recovery;
 use crate::kernel::Kernel;
 use crate::message::{Answer, FetchRequest, NOTICE_ID, PeerMessage, ServiceId};
 use crate::peer_budget::{Door, GARBAGE_MESSAGE};
-use crate::port::{Reads, StoreFailure, Table};
+use crate::port::{Reads, StoreFailure};
 use crate::pump::SENT_ALONG_WEIGHT;
 use crate::round::CheckOwner;
-use crate::rows::{META_QUARANTINE, meta_key, state_ref_key};
 use crate::served::{FETCH_WAIT_MS, FETCHED_PER_ROUND};
 
 impl Kernel {
@@ -235,43 +232,6 @@ impl Kernel {
         };
         self.complete(id.flow, id.effect, result);
         Ok(())
-    }
-
-    /// The notary says that a state of ours is consumed: it must not be selected again, in this run or the next. Believed
-    /// of a notary of the network only, and of its own states.
-    fn look_for_conflict(
-        &mut self,
-        peer: PartyId,
-        body: &[u8],
-        reads: &dyn Reads,
-    ) -> Result<(), StoreFailure> {
-        if !self.identity.network.is_notary(&peer) {
-            return Ok(());
-        }
-        let Ok(NotaryResponse::Refused(NotaryError::Conflict { conflicts })) =
-            NotaryResponse::from_bytes(body)
-        else {
-            return Ok(());
-        };
-        for conflict in conflicts.iter().filter(|conflict| !conflict.is_reference) {
-            let input = conflict.input;
-            let state = self.book.state(&input, reads)?;
-            if state.is_some_and(|state| state.notary.id() == peer) {
-                self.quarantine(input);
-            }
-        }
-        Ok(())
-    }
-
-    fn quarantine(&mut self, input: StateRef) {
-        if self.selection.quarantine(input) {
-            self.quarantined.insert(input);
-            let key = meta_key(META_QUARANTINE, &state_ref_key(&input));
-            self.round.batch.put(Table::Meta, key, Vec::new());
-            let text =
-                format!("state {input} is consumed elsewhere, says the notary; it is set aside");
-            self.warn(errors::QUARANTINED.code, text);
-        }
     }
 
     fn on_deliver(

@@ -17,7 +17,7 @@ use crate::options::KernelOptions;
 use crate::pages::{after, row_page};
 use crate::port::{Reads, StoreFailure, Table};
 use crate::room::Room;
-use crate::rows::{META_JUDGED, META_QUARANTINE, prefix_end, split_journal_row, state_ref_of};
+use crate::rows::{META_JUDGED, split_journal_row};
 use crate::schedule::Schedule;
 
 /// Rows read at once.
@@ -135,19 +135,6 @@ impl Kernel {
         kernel.settle(reads)?;
         kernel.flush(now, reads, out)?;
         Ok(kernel)
-    }
-
-    fn restore_quarantine(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
-        let to = prefix_end(META_QUARANTINE);
-        let max = self.options.selection.quarantined_max;
-        for (key, _) in reads.scan(Table::Meta, META_QUARANTINE, to.as_deref(), max)? {
-            if let Some(reference) = state_ref_of(&key[META_QUARANTINE.len()..])
-                && self.selection.quarantine(reference)
-            {
-                self.quarantined.insert(reference);
-            }
-        }
-        Ok(())
     }
 
     fn wipe_staging(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {

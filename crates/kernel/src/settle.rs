@@ -19,9 +19,8 @@ use crate::fetch::dependencies;
 use crate::intake::{Goal, Item, ItemId};
 use crate::kernel::Kernel;
 use crate::message::PeerMessage;
-use crate::port::{Reads, StoreFailure, Table};
+use crate::port::{Reads, StoreFailure};
 use crate::round::{CheckOwner, Work};
-use crate::rows::{META_QUARANTINE, meta_key, state_ref_key};
 
 impl Kernel {
     /// Begins with a transaction; `along` came with it and may be among its dependencies.
@@ -249,13 +248,8 @@ impl Kernel {
         let inputs = transaction.wire().inputs();
         let (commit, batch) = (self.commits.next(), &mut self.round.batch);
         self.consumed.add(inputs, seq, commit, batch);
+        self.end_quarantine(inputs);
         self.selection.spend(inputs);
-        if !self.quarantined.is_empty() {
-            for input in inputs.iter().filter(|input| self.quarantined.remove(input)) {
-                let key = meta_key(META_QUARANTINE, &state_ref_key(input));
-                self.round.batch.delete(Table::Meta, key);
-            }
-        }
         let contracts = &self.identity.contracts;
         let ours = self.ours(reads);
         let changes = vault::changes(seq, transaction.wire(), &|key| ours.holds(key), &|state| {

@@ -217,6 +217,11 @@ impl World {
                 self.nodes[node].view.push(Job::Feed { seq, changes });
                 self.start_view(node);
             }
+            Action::Quarantined(state) => {
+                self.note(node, format_args!("has {state} in quarantine"));
+                self.nodes[node].view.push(Job::Quarantine(state));
+                self.start_view(node);
+            }
             Action::Refill(request) => {
                 self.note(node, format_args!("asks its view: {request:?}"));
                 self.nodes[node].view.push(Job::Refill(request));

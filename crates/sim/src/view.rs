@@ -14,6 +14,8 @@ use crate::disk::Tables;
 pub enum Job {
     /// A transaction's changes.
     Feed { seq: u64, changes: Vec<ViewChange> },
+    /// A state in quarantine.
+    Quarantine(StateRef),
     /// A question.
     Refill(RefillRequest),
     /// Another one, for a flow.
@@ -32,6 +34,8 @@ pub struct View {
     linear: BTreeMap<(u64, StateRef), (Hash, StateAndRef)>,
     /// States that were consumed.
     gone: BTreeSet<StateRef>,
+    /// States in quarantine.
+    quarantined: BTreeSet<StateRef>,
     seq: u64,
     jobs: VecDeque<Job>,
     /// The planted bug: every third state consumed is passed over.
@@ -64,6 +68,11 @@ impl View {
                 self.feed(seq, changes);
             }
         }
+        let rows = tables.rows(Table::Meta).keys().filter_map(|key| {
+            let state = key.strip_prefix(kernel::rows::META_QUARANTINE)?;
+            kernel::rows::state_ref_of(state)
+        });
+        self.quarantined = rows.collect();
     }
 
     pub fn push(&mut self, job: Job) {
@@ -79,6 +88,10 @@ impl View {
         match self.jobs.pop_front()? {
             Job::Feed { seq, changes } => {
                 self.feed(seq, changes);
+                None
+            }
+            Job::Quarantine(state) => {
+                self.quarantined.insert(state);
                 None
             }
             Job::Refill(request) => Some(self.answer(&request)),
@@ -118,6 +131,7 @@ impl View {
                 ViewChange::Consumed(consumed) => {
                     self.consumed += 1;
                     self.gone.insert(consumed.reference);
+                    self.quarantined.remove(&consumed.reference);
                     self.linear
                         .retain(|(_, reference), _| *reference != consumed.reference);
                     if !(self.stale && self.consumed.is_multiple_of(3)) {
@@ -146,9 +160,9 @@ impl View {
 
     fn answer(&self, request: &RefillRequest) -> Event {
         let held = || {
-            self.coins
-                .values()
-                .filter(|(token, _)| *token == request.token)
+            self.coins.values().filter(|(token, row)| {
+                *token == request.token && !self.quarantined.contains(&row.reference())
+            })
         };
         let total = held().map(|(_, row)| u128::from(row.quantity)).sum();
         let mut rows: Vec<CoinRow> = held()

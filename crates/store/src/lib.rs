@@ -47,7 +47,7 @@ pub use verify::{Checked, DAMAGE_MAX, Damage};
 pub use view::{
     Balance, CoinCursor, ColumnKind, ConsumedState, Count, Criterion, Datum, Field, Group, Places,
     ProducedState, QUERY_COUNT_MAX, QUERY_DEPTH_MAX, QUERY_GROUPS_MAX, QUERY_NODES_MAX,
-    QUERY_PAGE_MAX, QUERY_SORTS_MAX, QUERY_VALUES_MAX, QueryError, QueryPage, Sort, StateFilter,
-    StateQuery, StateRow, TokenFacts, VaultReader, VaultView, ViewChange, ViewColumn, ViewError,
-    ViewOptions, ViewProgress, contracts_held,
+    QUERY_PAGE_MAX, QUERY_SORTS_MAX, QUERY_VALUES_MAX, QuarantinedState, QueryError, QueryPage,
+    Sort, StateFilter, StateQuery, StateRow, TokenFacts, VaultReader, VaultView, ViewChange,
+    ViewColumn, ViewError, ViewOptions, ViewProgress, contracts_held,
 };

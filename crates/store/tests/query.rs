@@ -2,8 +2,9 @@
 
 use proptest::prelude::*;
 use store::{
-    ColumnKind, ConsumedState, Criterion, Datum, Field, Places, ProducedState, Sort, StateQuery,
-    TokenFacts, VaultView, ViewChange, ViewColumn, ViewOptions,
+    ColumnKind, ConsumedState, Criterion, Datum, Field, Places, ProducedState, QuarantinedState,
+    Sort, StateFilter, StateQuery, TokenFacts, VaultReader, VaultView, ViewChange, ViewColumn,
+    ViewOptions,
 };
 
 /// What two of the contracts declare.
@@ -46,6 +47,14 @@ struct Made {
     id: i64,
     state: ProducedState,
     consumed: Option<u64>,
+    /// Put into quarantine before it is consumed, after, or not at all.
+    quarantine: Option<bool>,
+}
+
+impl Made {
+    fn is_quarantined(&self) -> bool {
+        self.quarantine.is_some() && self.consumed.is_none()
+    }
 }
 
 fn key(n: u8) -> Vec<u8> {
@@ -71,9 +80,10 @@ fn made() -> impl Strategy<Value = Made> {
         proptest::option::of(0..2u8),
         proptest::option::of(0..6u64),
         0..6u64,
+        proptest::option::weighted(0.3, any::<bool>()),
     )
         .prop_map(
-            |(contract, token, owner, others, notary, at, linear, consumed, column)| {
+            |(contract, token, owner, others, notary, at, linear, consumed, column, quarantine)| {
                 let only_owner = owner.is_some() && others.is_empty();
                 let state = ProducedState {
                     tx: [0; 32],
@@ -103,6 +113,7 @@ fn made() -> impl Strategy<Value = Made> {
                     id: 0,
                     state,
                     consumed,
+                    quarantine,
                 }
             },
         )
@@ -181,6 +192,7 @@ fn criterion() -> impl Strategy<Value = Criterion> {
     let fields = [&SORTABLE[..], &TESTED[..]].concat();
     let leaf = prop_oneof![
         any::<bool>().prop_map(Criterion::Consumed),
+        any::<bool>().prop_map(Criterion::Quarantined),
         proptest::sample::select(fields).prop_flat_map(|field| {
             proptest::collection::vec(datum(field), 0..3)
                 .prop_map(move |values| Criterion::In(field, values))
@@ -250,6 +262,7 @@ fn meets(made: &Made, criterion: &Criterion) -> bool {
         Criterion::Any(parts) => parts.iter().any(|part| meets(made, part)),
         Criterion::Not(part) => !meets(made, part),
         Criterion::Consumed(consumed) => made.consumed.is_some() == *consumed,
+        Criterion::Quarantined(quarantined) => made.is_quarantined() == *quarantined,
         Criterion::In(field @ (Field::Participant | Field::ParticipantParty), values) => {
             let keys = made.state.participant_keys.iter();
             let mut keys: Vec<Vec<u8>> = keys.map(|(key, _)| key.clone()).collect();
@@ -284,6 +297,60 @@ fn until_number(sort: &[(Field, bool)]) -> &[(Field, bool)] {
     &sort[..end.unwrap_or(sort.len())]
 }
 
+/// Checks that balances, coins and pages leave the states in quarantine out of what can be spent.
+fn agree(reader: &VaultReader, states: &[Made]) -> Result<(), TestCaseError> {
+    let open = |made: &&Made| made.consumed.is_none();
+    for token in 0..3u8 {
+        let of = |quarantined: bool| {
+            let of_token = |made: &&Made| {
+                made.state
+                    .token
+                    .as_ref()
+                    .is_some_and(|t| t.id == [token; 32])
+                    && made.is_quarantined() == quarantined
+            };
+            let held: Vec<u64> = (states.iter().filter(open).filter(of_token))
+                .map(|made| made.state.quantity)
+                .collect();
+            let sum: u128 = held.iter().map(|quantity| u128::from(*quantity)).sum();
+            (held.len() as u64, sum)
+        };
+        let balance = reader.balance(&[token; 32]).expect("readable");
+        let found = balance.as_ref().map_or(((0, 0), (0, 0)), |balance| {
+            (
+                (balance.states, balance.quantity),
+                (balance.quarantined_states, balance.quarantined),
+            )
+        });
+        prop_assert_eq!(found, (of(false), of(true)));
+        let all = reader.balances().expect("readable");
+        let listed = all.into_iter().find(|b| b.token.id == [token; 32]);
+        let balance = balance.filter(|b| b.states + b.quarantined_states > 0);
+        prop_assert_eq!(listed, balance);
+        let coins = reader.coins(&[token; 32], None, 100, |_, _| false);
+        let coins = coins.expect("readable");
+        let sum = coins.iter().map(|coin| u128::from(coin.quantity)).sum();
+        prop_assert_eq!((coins.len() as u64, sum), of(false));
+    }
+    for quarantined in [None, Some(false), Some(true)] {
+        let filter = StateFilter {
+            quarantined,
+            ..StateFilter::default()
+        };
+        let page = reader.unconsumed(&filter, 0, 100).expect("readable");
+        let found: Vec<_> = page
+            .iter()
+            .map(|row| (row.cursor, row.quarantined))
+            .collect();
+        let expected = states.iter().filter(open).filter(|made| {
+            quarantined.is_none_or(|quarantined| made.is_quarantined() == quarantined)
+        });
+        let expected = expected.map(|made| (made.id, made.is_quarantined()));
+        prop_assert_eq!(found, expected.collect::<Vec<_>>());
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
     #[test]
@@ -304,13 +371,23 @@ proptest! {
             made.id = (seq << 16) as i64;
             changes.push(ViewChange::Produced(made.state.clone()));
         }
+        let quarantine = |made: &Made| {
+            ViewChange::Quarantined(QuarantinedState { of_seq: made.state.seq, output: 0 })
+        };
+        let before = states.iter().filter(|made| made.quarantine == Some(true));
+        changes.extend(before.map(quarantine));
         for made in &states {
             changes.extend(made.consumed.map(|at| {
                 ViewChange::Consumed(ConsumedState { of_seq: made.state.seq, output: 0, seq: 99, at })
             }));
         }
+        let after = states.iter().filter(|made| made.quarantine.is_some());
+        changes.extend(after.map(quarantine));
+        // No state of this view.
+        changes.push(ViewChange::Quarantined(QuarantinedState { of_seq: 98, output: 7 }));
         view.apply(99, &changes).expect("applied");
         let reader = view.reader().expect("a reader").with_common(common);
+        agree(&reader, &states)?;
 
         let counted = states.iter().filter(|made| meets(made, &criterion)).count();
         let count = reader.count(&criterion).expect("a count");
@@ -341,11 +418,11 @@ proptest! {
         let mut found = Vec::new();
         loop {
             let page = reader.query(&query).expect("an answer");
-            found.extend(page.rows.iter().map(|row| (row.cursor, row.quantity, row.consumed_at, row.columns.clone())));
+            found.extend(page.rows.iter().map(|row| (row.cursor, row.quantity, row.consumed_at, row.quarantined, row.columns.clone())));
             let Some(next) = page.next else { break };
             query.after = Some(next);
         }
-        let expected: Vec<_> = expected.iter().map(|made| (made.id, made.state.quantity, made.consumed, made.state.columns.clone())).collect();
+        let expected: Vec<_> = expected.iter().map(|made| (made.id, made.state.quantity, made.consumed, made.is_quarantined(), made.state.columns.clone())).collect();
         prop_assert_eq!(found, expected);
 
         let mut groups = std::collections::BTreeMap::new();

@@ -75,6 +75,7 @@ fn held(view: &VaultView) -> Vec<(String, u128, u64)> {
                  token,
                  quantity,
                  states,
+                 ..
              }| (token.symbol, quantity, states),
         )
         .collect()

@@ -4,11 +4,18 @@ use ledger::{StateRef, TokenId};
 use primitives::{Coded, ErrorInfo};
 use thiserror::Error;
 
+/// A state of this node that a notary reports as consumed elsewhere.
+pub const QUARANTINED: ErrorInfo = ErrorInfo {
+    code: "vault.quarantined",
+    cause: "The notary says that a state of this node is consumed, by a transaction this node does not know. The state is in quarantine: no sum counts it and no flow selects or locks it.",
+    action: "List the states with tally vault states --quarantined only, and find out who else holds their owners' keys. A state leaves quarantine when the transaction that consumed it is recorded here.",
+};
+
 /// The codes of this crate.
 pub const ERRORS: &[ErrorInfo] = &[
     ErrorInfo {
         code: "vault.insufficient_funds",
-        cause: "The vault holds less of the token than was asked for, locked states included.",
+        cause: "The vault holds less of the token than was asked for, locked states included and states in quarantine left out.",
         action: "Ask for less, or wait until more has been received; GET /v1/balances shows what is held.",
     },
     ErrorInfo {
@@ -36,6 +43,7 @@ pub const ERRORS: &[ErrorInfo] = &[
         cause: "Another flow holds a state that this flow wants to lock.",
         action: "Try again when the other flow has ended; GET /v1/flows lists the live ones.",
     },
+    QUARANTINED,
     ErrorInfo {
         code: "vault.too_many_locks",
         cause: "A flow wants to lock more states at once than one selection may take.",
@@ -82,6 +90,12 @@ pub enum SelectionError {
         /// Which.
         state: StateRef,
     },
+    /// A notary reports a state that is to be locked as consumed elsewhere.
+    #[error("the state {state} is in quarantine: its notary reports it as consumed elsewhere")]
+    StateQuarantined {
+        /// The state.
+        state: StateRef,
+    },
     /// Another flow holds a state that is to be locked.
     #[error("the state {state} is locked by another flow")]
     StateLocked {
@@ -111,6 +125,7 @@ impl Coded for SelectionError {
             SelectionError::SelectionTimeout { .. } => "vault.selection_timeout",
             SelectionError::TooFragmented { .. } => "vault.too_fragmented",
             SelectionError::StateConsumed { .. } => "vault.state_consumed",
+            SelectionError::StateQuarantined { .. } => QUARANTINED.code,
             SelectionError::StateLocked { .. } => "vault.state_locked",
             SelectionError::TooManyLocks { .. } => "vault.too_many_locks",
             SelectionError::Busy { .. } => "vault.selection_busy",

@@ -14,7 +14,7 @@ mod relevancy;
 mod selection;
 
 pub use coin::{CoinPosition, CoinRow};
-pub use error::{ERRORS, SelectionError};
+pub use error::{ERRORS, QUARANTINED, SelectionError};
 pub use options::SelectionOptions;
 pub use output::{FlowKey, Lock, RefillRequest, SelectionFigures, SelectionOutput};
 pub use relevancy::{Consumed, Produced, ViewChange, changes, is_relevant};

@@ -135,6 +135,7 @@ __all__ = [
     "PeersView",
     "Problem",
     "ProducedState",
+    "Quarantined",
     "RecoveryPeer",
     "RecoveryProgress",
     "RecoveryView",
@@ -216,6 +217,9 @@ NodeState = Literal["starting", "ready", "degraded", "draining", "drained", "fai
 
 #: What to do with changes of notary that others propose.
 NotaryChanges = Literal["accept", "refuse", "configured"]
+
+#: Which states are meant: those in quarantine are unconsumed, and their notary reports them as consumed elsewhere.
+Quarantined = Literal["exclude", "include", "only"]
 
 #: How the parties' back chains are fetched. Encoded as `[0]` or `[1]`.
 Resolve = Literal["bulk", "single"]
@@ -315,13 +319,14 @@ class Balance:
     issuer: str
     #: The amount that can be spent, in minor units, as text because a sum may not fit a JSON number everywhere.
     quantity: str
-    #: How many unconsumed states make it up.
+    #: How many states make it up.
     states: int
     #: Such as `GBP`.
     symbol: str
     #: The token's id.
     token: str
-    #: The amount in states that a notary says are consumed elsewhere: it cannot be spent, and is not in `quantity`.
+    #: The amount in quarantine, in states that their notary reports as consumed elsewhere: it cannot be spent, and is not in `quantity`.
+    #: Absent if there is none.
     quarantined: str | None = None
 
     @classmethod
@@ -1654,6 +1659,8 @@ class FoundState:
     linear_id: str | None = None
     #: The flow that held it locked when the query was asked; told if asked for.
     locked_by: str | None = None
+    #: Whether it is in quarantine: its notary reports it as consumed elsewhere, and it cannot be spent.
+    quarantined: bool | None = None
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> FoundState:
@@ -1668,6 +1675,7 @@ class FoundState:
             fungible=None if value.get("fungible") is None else Fungible.from_json(value["fungible"]),
             linear_id=value.get("linear_id"),
             locked_by=value.get("locked_by"),
+            quarantined=value.get("quarantined"),
         )
 
 
@@ -3524,7 +3532,7 @@ class StateEntry:
     fungible: Fungible | None = None
     #: The thing it is a version of, if it is linear.
     linear_id: str | None = None
-    #: A notary says that it is consumed elsewhere: it cannot be spent.
+    #: Whether it is in quarantine: its notary reports it as consumed elsewhere, and it cannot be spent.
     quarantined: bool | None = None
 
     @classmethod
@@ -3629,7 +3637,7 @@ class StateView:
 class StatesPage:
     """The answer of `GET /v1/states`."""
 
-    #: Unconsumed states of this node, in order of recording.
+    #: Unconsumed states of this node, in order of recording. States in quarantine are among them only if asked for.
     states: list[StateEntry]
     #: The ledger position that the view had reached.
     view_seq: int
@@ -4578,6 +4586,8 @@ class VaultQuery:
     #: Whether each state tells which running flow holds it locked. A `where` with `locked` makes it so as well, and one with `locked_by`
     #: tells of the flows that it names.
     locks: bool | None = None
+    #: Whether states in quarantine, which cannot be spent, are among the answer's states, counts and sums.
+    quarantined: Quarantined | None = None
     #: The order; ties, and no order at all, go by recording. At most 4.
     sort: list[SortBy] | None = None
     #: Which states, besides the criterion.
@@ -4599,6 +4609,8 @@ class VaultQuery:
             value["limit"] = self.limit
         if self.locks is not None:
             value["locks"] = self.locks
+        if self.quarantined is not None:
+            value["quarantined"] = self.quarantined
         if self.sort is not None:
             value["sort"] = [item.to_json() for item in self.sort]
         if self.status is not None:

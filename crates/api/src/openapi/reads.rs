@@ -34,7 +34,16 @@ pub(super) const OPERATIONS: &[Operation] = &[
         id: "states",
         tag: "vault",
         summary: "Unconsumed states, in order of recording, once the vault's view shows what was acknowledged before.",
-        query: &[AFTER, LIMIT, TIMEOUT],
+        query: &[
+            AFTER,
+            LIMIT,
+            TIMEOUT,
+            parameter(
+                "quarantined",
+                Kind::Words(&["exclude", "include", "only"]),
+                "Whether states in quarantine are listed; exclude when absent.",
+            ),
+        ],
         answers: &[answer(
             200,
             "A page.",

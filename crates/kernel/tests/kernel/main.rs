@@ -27,6 +27,7 @@ mod locks;
 mod messages;
 mod notes;
 mod pay;
+mod quarantine;
 mod references;
 mod reissue;
 mod rollback;

@@ -8,6 +8,7 @@ use store::{Criterion, Embedded, OpenError, QueryError, VaultView};
 use super::apps::Apps;
 use super::columns::Columns;
 use super::options::{store_options, view_options};
+use super::quarantine;
 use super::start::{VIEW, ledger_end};
 use super::start_error::StartError;
 use super::view_fill::{FillError, Filler};
@@ -71,6 +72,8 @@ pub fn rebuild_view(
         }
         told(view.upto(), transactions);
     }
+    let quarantined = quarantine::all(&filler.reads).map_err(StartError::StoreFailed)?;
+    quarantine::show(&mut view, &filler.reads, &quarantined).map_err(FillError::into_start)?;
     let all = Criterion::All(Vec::new());
     let states = match view.reader()?.groups(&all, &[]) {
         Ok(groups) => groups.first().map_or(0, |group| group.states),

@@ -141,6 +141,7 @@ fn perform_now(shared: &Shared, actions: Vec<Action>) {
     let mut replies = Vec::new();
     let mut views = Vec::new();
     let mut look_ups = Vec::new();
+    let mut quarantined = Vec::new();
     for action in actions {
         match action {
             Action::Send {
@@ -155,6 +156,7 @@ fn perform_now(shared: &Shared, actions: Vec<Action>) {
                 at,
                 changes,
             } => views.push((seq, id, at, changes)),
+            Action::Quarantined(state) => quarantined.push(state),
             Action::Refill(request) => shared.view.refill(request),
             Action::LookUp { flow, effect, what } => look_ups.push((flow, effect, what)),
             Action::Scheduled {
@@ -185,6 +187,9 @@ fn perform_now(shared: &Shared, actions: Vec<Action>) {
     }
     if !views.is_empty() {
         shared.view.feed(views);
+    }
+    if !quarantined.is_empty() {
+        shared.view.quarantine(quarantined);
     }
     // After what they have to see.
     for (flow, effect, what) in look_ups {

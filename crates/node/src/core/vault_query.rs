@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use api::query::{
     Criterion as Asked, Datum as Given, FoundCount, FoundGroup, FoundState, Status, VaultQuery,
 };
-use api::{Fungible, VaultAnswer};
+use api::{Fungible, Quarantined, VaultAnswer};
 use kernel::port::{Reads, Table};
 use ledger::{LegalName, NetworkMap, PartyId, StateRef, TxId};
 use primitives::{Decode, Encode, PublicKey, hex};
@@ -136,6 +136,7 @@ impl Searcher {
         query: VaultQuery,
     ) -> Result<VaultAnswer, Refusal> {
         let mut parts: Vec<Criterion> = status(query.status).into_iter().collect();
+        parts.extend(quarantine(query.quarantined));
         if let Some(asked) = &query.criterion {
             parts.push(self.criterion(asked)?);
         }
@@ -460,7 +461,16 @@ impl Searcher {
             columns: self.columns.shown(row.columns),
             recorded_at_ms: row.recorded_at,
             consumed_at_ms: row.consumed_at,
+            quarantined: row.quarantined,
         }
+    }
+}
+
+fn quarantine(quarantined: Quarantined) -> Option<Criterion> {
+    match quarantined {
+        Quarantined::Exclude => Some(Criterion::Quarantined(false)),
+        Quarantined::Only => Some(Criterion::Quarantined(true)),
+        Quarantined::Include => None,
     }
 }
 

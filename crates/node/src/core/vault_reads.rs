@@ -1,18 +1,18 @@
 //! What the HTTP API reads of the vault's view.
 
-use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockWriteGuard};
 use std::time::Instant;
 
-use api::{Balance, Balances, Fungible, StateEntry, StatesPage, VaultAnswer, VaultQuery};
+use api::{
+    Balance, Balances, Fungible, Quarantined, StateEntry, StatesPage, VaultAnswer, VaultQuery,
+};
 use ledger::{StateRef, TransactionState, TxId};
 use primitives::Decode;
 use store::{StateFilter, StateRow, VaultReader, VaultView};
 
 use super::locks::{self, Locked};
-use super::quarantine::{self, SetAside};
-use super::service::{Service, joined, store_refusal};
+use super::service::{Service, joined};
 use super::vault_changes::ChangeReader;
 use super::vault_query::{Leash, QUERY_RETRY_MS, Searcher, Waiting, late};
 use super::view_feed::ViewFeed;
@@ -96,13 +96,13 @@ fn view_failed(message: String) -> Refusal {
 impl Service {
     /// Waits until the view shows everything acknowledged before the call.
     async fn view_ready(&self, deadline: Instant) -> Result<u64, Refusal> {
-        let wanted = self.shared.view.fed_seq();
+        let wanted = self.shared.view.fed();
         let mut reached = self.shared.view.reached();
         loop {
             // Marked as seen before it is looked at, so that no change is missed.
             reached.borrow_and_update();
             let upto = self.progress.upto();
-            if upto >= wanted {
+            if self.shared.view.shows(upto, wanted) {
                 return Ok(upto);
             }
             if let Some(failure) = self.shared.view.failure() {
@@ -111,7 +111,7 @@ impl Service {
             }
             let changed = tokio::time::timeout_at(deadline.into(), reached.changed()).await;
             if !matches!(changed, Ok(Ok(()))) {
-                let text = format!("the vault's view is at {upto} of {wanted}");
+                let text = format!("the vault's view is at {upto} of {}", wanted.seq);
                 return Err(Refusal {
                     retry_after_ms: Some(VIEW_RETRY_MS),
                     ..Refusal::listed(&api::codes::VIEW_BEHIND, text)
@@ -124,24 +124,15 @@ impl Service {
     pub(super) async fn read_balances(&self, deadline: Instant) -> Result<Balances, Refusal> {
         let view_seq = self.view_ready(deadline).await?;
         let readers = Arc::clone(&self.readers);
-        let store = self.store.clone();
-        let found = tokio::task::spawn_blocking(move || {
-            let places = quarantine::places(&store).map_err(|failure| store_refusal(&failure))?;
-            readers.with(|reader| Ok((reader.balances()?, quarantine::sums(&places, reader)?)))
-        });
-        let (balances, set_aside) = joined(found.await)?;
-        let balances = balances.into_iter().map(|balance| {
-            let aside = set_aside.get(&balance.token.id).copied();
-            let SetAside { states, quantity } = aside.unwrap_or_default();
-            Balance {
-                token: primitives::hex::encode(&balance.token.id),
-                symbol: balance.token.symbol,
-                issuer: balance.token.issuer,
-                // A state set aside is among the unconsumed ones, unless the view went on between the two queries.
-                quantity: balance.quantity.saturating_sub(quantity).to_string(),
-                states: balance.states.saturating_sub(states),
-                quarantined: aside.map(|aside| aside.quantity.to_string()),
-            }
+        let found = tokio::task::spawn_blocking(move || readers.with(VaultReader::balances));
+        let balances = joined(found.await)?;
+        let balances = balances.into_iter().map(|balance| Balance {
+            token: primitives::hex::encode(&balance.token.id),
+            symbol: balance.token.symbol,
+            issuer: balance.token.issuer,
+            quantity: balance.quantity.to_string(),
+            states: balance.states,
+            quarantined: (balance.quarantined_states > 0).then(|| balance.quarantined.to_string()),
         });
         Ok(Balances {
             view_seq,
@@ -154,28 +145,29 @@ impl Service {
         &self,
         after: Option<u64>,
         limit: usize,
+        quarantined: Quarantined,
         deadline: Instant,
     ) -> Result<StatesPage, Refusal> {
         let view_seq = self.view_ready(deadline).await?;
         let readers = Arc::clone(&self.readers);
         let after = after.map_or(0, |after| i64::try_from(after).unwrap_or(i64::MAX));
-        let store = self.store.clone();
+        let filter = StateFilter {
+            quarantined: match quarantined {
+                Quarantined::Exclude => Some(false),
+                Quarantined::Include => None,
+                Quarantined::Only => Some(true),
+            },
+            ..StateFilter::default()
+        };
         let found = tokio::task::spawn_blocking(move || {
-            let set_aside = quarantine::set_aside(&store);
-            let set_aside = set_aside.map_err(|failure| store_refusal(&failure))?;
-            let rows =
-                readers.with(|reader| reader.unconsumed(&StateFilter::default(), after, limit))?;
-            Ok((rows, set_aside))
+            readers.with(|reader| reader.unconsumed(&filter, after, limit))
         });
-        let (rows, set_aside) = joined(found.await)?;
+        let rows = joined(found.await)?;
         let next = rows
             .last()
             .filter(|_| rows.len() == limit)
             .map(|row| row.cursor as u64);
-        let states = rows
-            .into_iter()
-            .map(|row| self.state_entry(row, &set_aside))
-            .collect();
+        let states = rows.into_iter().map(|row| self.state_entry(row)).collect();
         Ok(StatesPage {
             view_seq,
             states,
@@ -237,7 +229,7 @@ impl Service {
         joined(tokio::task::spawn_blocking(move || reader.read(after, upto, limit)).await)
     }
 
-    fn state_entry(&self, row: StateRow, set_aside: &HashSet<StateRef>) -> StateEntry {
+    fn state_entry(&self, row: StateRow) -> StateEntry {
         let reference = StateRef::new(TxId::from_array(row.tx), row.output);
         let notary = notary_of(&row);
         let linear_id = TransactionState::from_bytes(&row.state)
@@ -247,7 +239,7 @@ impl Service {
         StateEntry {
             number: row.cursor as u64,
             state_ref: reference.to_string(),
-            quarantined: set_aside.contains(&reference),
+            quarantined: row.quarantined,
             contract: row.contract,
             fungible: row.token.map(|token| Fungible {
                 token: primitives::hex::encode(&token.id),

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use kernel::port::Reads;
 use kernel::{Event, Found, LINEAR_LOOKED_AT_MAX, LookUp};
+use ledger::StateRef;
 use store::{CoinCursor, VaultReader, VaultView, ViewError, ViewProgress};
 use vault::RefillRequest;
 
@@ -93,6 +94,7 @@ impl<R: Reads> ViewThread<R> {
         // Everything fed so far is in the ledger; jobs that bring it again are passed over.
         self.follow(self.feed.fed_seq())?;
         self.upto = self.view.upto();
+        self.quarantine(&quarantine::all(&self.filler.reads)?)?;
         loop {
             while let Some(job) = jobs.pop_front() {
                 let more = matches!(jobs.front(), Some(Job::Feed(_)));
@@ -104,6 +106,13 @@ impl<R: Reads> ViewThread<R> {
                         self.follow(upto)?;
                     }
                     Job::Feed(fed) => self.take_in(fed, more)?,
+                    Job::Quarantine(states) => {
+                        if let Err(failure) = self.quarantine(&states) {
+                            jobs.push_front(Job::Quarantine(states));
+                            return Err(failure);
+                        }
+                        self.feed.quarantine_shown();
+                    }
                     Job::Refill(request) => {
                         if let Err(failure) = self.refill(&request) {
                             jobs.push_front(Job::Refill(request));
@@ -212,6 +221,13 @@ impl<R: Reads> ViewThread<R> {
         Ok(())
     }
 
+    /// Puts states into quarantine. No rows of changes wait at that time.
+    fn quarantine(&mut self, states: &[StateRef]) -> Result<(), ViewFailure> {
+        debug_assert!(self.rows.is_empty(), "changes fed before are applied");
+        quarantine::show(&mut self.view, &self.filler.reads, states)?;
+        Ok(())
+    }
+
     fn reader(&self) -> Result<&VaultReader, ViewFailure> {
         self.reader.as_ref().ok_or_else(found_damaged)
     }
@@ -250,9 +266,6 @@ impl<R: Reads> ViewThread<R> {
             .from
             .map(|at| CoinCursor::at_most(at.quantity, at.seq, at.index));
         let found = reader.coins(token, from, request.limit, |_, _| false)?;
-        let places = quarantine::places(&self.filler.reads)?;
-        let set_aside = quarantine::sums(&places, reader)?;
-        let set_aside = set_aside.get(token).copied().unwrap_or_default();
         let total = reader.balance(token)?.map_or(0, |balance| balance.quantity);
         let view_seq = self.view.upto();
         let more = found.len() >= request.limit;
@@ -261,8 +274,7 @@ impl<R: Reads> ViewThread<R> {
             token: request.token,
             rows,
             view_seq,
-            // Of what is set aside nothing can be selected.
-            total: total.saturating_sub(set_aside.quantity),
+            total,
             more,
         });
         Ok(())

@@ -8,7 +8,7 @@ use std::time::Duration;
 use flow::FlowId;
 use kernel::LookUp;
 use kernel::port::StoreFailure;
-use ledger::TxId;
+use ledger::{StateRef, TxId};
 use primitives::{Coded, Timestamp};
 use store::ViewError;
 use tokio::sync::watch;
@@ -33,11 +33,22 @@ pub(super) enum Job {
         upto: u64,
         changes: u64,
     },
+    /// States in quarantine, which were fed before.
+    Quarantine(Vec<StateRef>),
     Refill(RefillRequest),
     LookUp(FlowId, u32, LookUp),
     /// Open the view again: a query found it damaged.
     Reopen,
     Stop,
+}
+
+/// A point in the stream of changes that feeds the view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FedPoint {
+    /// A position in the ledger.
+    pub(super) seq: u64,
+    /// A number of lists of states in quarantine.
+    quarantines: u64,
 }
 
 /// Why the view stands still.
@@ -86,6 +97,9 @@ pub(super) struct ViewFeed {
     pub(super) waiting_changes: AtomicU64,
     /// Those of them that are in memory.
     pub(super) held_changes: AtomicU64,
+    /// Lists of states in quarantine that were handed on, and how many of them the view shows.
+    quarantines_fed: AtomicU64,
+    quarantines_shown: AtomicU64,
     failed: Mutex<Option<ViewFailure>>,
     /// A query asked for the view to be opened again.
     reopening: AtomicBool,
@@ -101,6 +115,8 @@ impl ViewFeed {
             fed_seq: AtomicU64::new(ledger_end),
             waiting_changes: AtomicU64::new(0),
             held_changes: AtomicU64::new(0),
+            quarantines_fed: AtomicU64::new(0),
+            quarantines_shown: AtomicU64::new(0),
             failed: Mutex::default(),
             reopening: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
@@ -131,6 +147,31 @@ impl ViewFeed {
             self.held_changes.fetch_add(changes, Ordering::Relaxed);
             self.add(jobs, Job::Feed(fed));
         }
+    }
+
+    /// Hands on states in quarantine. They are few: each notary reports a state once.
+    pub(super) fn quarantine(&self, states: Vec<StateRef>) {
+        self.quarantines_fed.fetch_add(1, Ordering::Release);
+        self.push(Job::Quarantine(states));
+    }
+
+    /// Notes that the view shows one more list of states in quarantine.
+    pub(super) fn quarantine_shown(&self) {
+        self.quarantines_shown.fetch_add(1, Ordering::Release);
+        self.reached.send_modify(|_| {});
+    }
+
+    /// The point that the view has to reach to show everything acknowledged so far.
+    pub(super) fn fed(&self) -> FedPoint {
+        FedPoint {
+            seq: self.fed_seq(),
+            quarantines: self.quarantines_fed.load(Ordering::Acquire),
+        }
+    }
+
+    /// Returns whether a view at a position shows everything up to a point.
+    pub(super) fn shows(&self, upto: u64, point: FedPoint) -> bool {
+        upto >= point.seq && self.quarantines_shown.load(Ordering::Acquire) >= point.quarantines
     }
 
     pub(super) fn refill(&self, request: RefillRequest) {

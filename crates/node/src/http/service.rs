@@ -9,8 +9,9 @@ use api::openapi::FlowFacts;
 use api::{
     Balances, ChainPage, ClockView, ConsentList, ConsumedPage, ContractList, Drain,
     EquivocationPage, FlowJournal, FlowList, FlowOrder, FlowOrdered, FlowQuery, FlowStatus, Health,
-    LedgerPage, NetworkView, NodeView, NoteView, PeersView, RawJson, RecoveryView, RequestPage,
-    SchedulePage, StatesPage, TransactionView, VaultAnswer, VaultChange, VaultQuery, Wait,
+    LedgerPage, NetworkView, NodeView, NoteView, PeersView, Quarantined, RawJson, RecoveryView,
+    RequestPage, SchedulePage, StatesPage, TransactionView, VaultAnswer, VaultChange, VaultQuery,
+    Wait,
 };
 use flow::FlowId;
 use ledger::{StateRef, TxId};
@@ -196,6 +197,7 @@ pub trait NodeService: AttachmentService {
         &self,
         after: Option<u64>,
         limit: usize,
+        quarantined: Quarantined,
         deadline: Instant,
     ) -> Pending<'_, StatesPage>;
 

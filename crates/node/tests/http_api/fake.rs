@@ -9,9 +9,9 @@ use api::openapi::FlowFacts;
 use api::{
     Balance, Balances, ChainEntry, ChainPage, ClockView, ConsentList, ConsumedEntry, ConsumedPage,
     ContractList, Drain, EquivocationPage, FlowList, FlowStatus, FlowSummary, Health, LedgerEntry,
-    LedgerPage, NetworkView, NodeState, NodeView, NotaryConsent, NoteView, PeersView, RawJson,
-    RecoveryView, RequestPage, SchedulePage, StatesPage, TransactionView, VaultAnswer, VaultChange,
-    VaultQuery, Wait,
+    LedgerPage, NetworkView, NodeState, NodeView, NotaryConsent, NoteView, PeersView, Quarantined,
+    RawJson, RecoveryView, RequestPage, SchedulePage, StatesPage, TransactionView, VaultAnswer,
+    VaultChange, VaultQuery, Wait,
 };
 use flow::FlowId;
 use ledger::{Rejection, StateRef, TxId};
@@ -377,7 +377,13 @@ impl NodeService for Fake {
         })
     }
 
-    fn states(&self, after: Option<u64>, limit: usize, _: Instant) -> Pending<'_, StatesPage> {
+    fn states(
+        &self,
+        after: Option<u64>,
+        limit: usize,
+        _: Quarantined,
+        _: Instant,
+    ) -> Pending<'_, StatesPage> {
         let next = after.map(|after| after + limit as u64);
         Box::pin(async move {
             Ok(StatesPage {

@@ -33,6 +33,8 @@ pub(super) struct Sql<'r> {
 pub(super) enum Way {
     /// As SQLite thinks best.
     Free,
+    /// No states, but totals of them.
+    Totals,
     /// One after the other, from elsewhere: no test leads anywhere.
     Given,
     /// In the order of this field, by its index: only tests that leave that order alone may lead there.
@@ -100,6 +102,17 @@ impl<'r> Sql<'r> {
             }
             Criterion::Consumed(false) => {
                 self.add("(s.consumed_seq IS NULL)");
+                Ok(())
+            }
+            Criterion::Quarantined(quarantined) => {
+                let test = match (self.way, quarantined) {
+                    (Way::Totals, true) => "(s.quarantined = 1)",
+                    (Way::Totals, false) => "(s.quarantined = 0)",
+                    // Leads nowhere: where these states are few, they are what is read.
+                    (_, true) => "(+s.id IN (SELECT state FROM quarantined))",
+                    (_, false) => "(s.id NOT IN (SELECT state FROM quarantined))",
+                };
+                self.add(test);
                 Ok(())
             }
             Criterion::In(field @ (Field::Participant | Field::ParticipantParty), values) => {
@@ -177,7 +190,7 @@ impl<'r> Sql<'r> {
     /// What keeps a test of the field away from its index, where it must not lead there.
     fn plus(&self, field: Field) -> &'static str {
         let leads = match self.way {
-            Way::Free => true,
+            Way::Free | Way::Totals => true,
             Way::Given => false,
             // Alternatives and negations lead nowhere.
             Way::Order(_) if self.depth != 1 => false,
@@ -260,7 +273,9 @@ impl<'r> Sql<'r> {
             return Ok(());
         }
         // Several values of an index are several pieces of its order; only those of quantities are merged.
-        let merged = numbers.len() == 1 || column == "s.token" || self.way == Way::Free;
+        let merged = numbers.len() == 1
+            || column == "s.token"
+            || matches!(self.way, Way::Free | Way::Totals);
         let plus = if merged { self.plus(field) } else { "+" };
         self.add(&format!("({plus}{column} {})", set(numbers.len())));
         self.values.extend(numbers.into_iter().map(Value::Integer));

@@ -3,11 +3,11 @@
 use std::collections::{HashMap, HashSet};
 
 use rusqlite::types::Value;
-use rusqlite::{Transaction, params};
+use rusqlite::{OptionalExtension, Row, Transaction, params};
 
 use super::dictionary::Dictionary;
 use super::query::Datum;
-use super::rows::{ConsumedState, ProducedState, ViewColumn};
+use super::rows::{ConsumedState, ProducedState, QuarantinedState, ViewColumn};
 use super::schema::{clamped, state_id};
 use super::writer::{quantity_of, quantity_value};
 
@@ -35,10 +35,40 @@ impl Delta {
 /// A key without an owner.
 const NOBODY: Option<&[u8]> = None;
 
-/// Token, contract, notary, consumed.
-type TotalKey = (i64, i64, i64, bool);
-/// Owner, token, contract, notary.
-type HoldingKey = (i64, i64, i64, i64);
+/// Token, contract, notary, standing.
+type TotalKey = (i64, i64, i64, Standing);
+/// Owner, token, contract, notary, whether in quarantine.
+type HoldingKey = (i64, i64, i64, i64, bool);
+
+/// The group of totals that a state counts in.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Standing {
+    Unconsumed,
+    Quarantined,
+    Consumed,
+}
+
+/// The facts of a stored state by which it is counted.
+struct Counted {
+    token: Option<i64>,
+    contract: i64,
+    notary: i64,
+    owner: Option<i64>,
+    quantity: u64,
+}
+
+impl Counted {
+    /// Reads the columns token, contract, notary, owner, quantity.
+    fn of(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            token: row.get(0)?,
+            contract: row.get(1)?,
+            notary: row.get(2)?,
+            owner: row.get(3)?,
+            quantity: quantity_of(row.get(4)?).unwrap_or(0),
+        })
+    }
+}
 
 /// See the module.
 pub(super) struct Feed<'a> {
@@ -138,94 +168,132 @@ impl Feed<'_> {
                 )?
                 .execute(params![id, column, column_value(value)])?;
         }
-        let quantity = token.map_or(0, |_| state.quantity);
-        self.count(token, contract, notary, owner, quantity, 1);
+        let counted = Counted {
+            token,
+            contract,
+            notary,
+            owner,
+            quantity: token.map_or(0, |_| state.quantity),
+        };
+        self.count(&counted, Standing::Unconsumed, 1);
         Ok(())
     }
 
-    fn count(
-        &mut self,
-        token: Option<i64>,
-        contract: i64,
-        notary: i64,
-        owner: Option<i64>,
-        quantity: u64,
-        sign: i64,
-    ) {
-        let (token, owner) = (token.unwrap_or(0), owner.unwrap_or(0));
-        let total = self.totals.entry((token, contract, notary, false));
-        total.or_default().add(quantity, sign);
-        let holding = self.holdings.entry((owner, token, contract, notary));
-        holding.or_default().add(quantity, sign);
-        if sign < 0 {
-            let consumed = self.totals.entry((token, contract, notary, true));
-            consumed.or_default().add(quantity, 1);
+    /// Adds a state to the totals of its standing (`sign` 1), or takes it away (-1).
+    fn count(&mut self, state: &Counted, standing: Standing, sign: i64) {
+        let (token, owner) = (state.token.unwrap_or(0), state.owner.unwrap_or(0));
+        let total = self
+            .totals
+            .entry((token, state.contract, state.notary, standing));
+        total.or_default().add(state.quantity, sign);
+        if standing != Standing::Consumed {
+            let quarantined = standing == Standing::Quarantined;
+            let key = (owner, token, state.contract, state.notary, quarantined);
+            let holding = self.holdings.entry(key);
+            holding.or_default().add(state.quantity, sign);
         }
     }
 
+    /// Marks a state as consumed, which ends its quarantine.
     pub(super) fn consume(&mut self, state: &ConsumedState) -> rusqlite::Result<()> {
         // A place that does not fit a key is not in the view.
         let place = state_id(state.of_seq, state.output);
-        let gone = {
-            let mut statement = self.transaction.prepare_cached(
+        let gone = self
+            .transaction
+            .prepare_cached(
                 "UPDATE state SET consumed_seq = ?1, consumed_at = ?2 \
                  WHERE id = ?3 AND consumed_seq IS NULL RETURNING token, contract, notary, owner, quantity",
-            )?;
-            let mut rows =
-                statement.query(params![clamped(state.seq), clamped(state.at), place])?;
-            let mut gone = Vec::new();
-            while let Some(row) = rows.next()? {
-                gone.push((
-                    row.get(0)?,
-                    row.get(1)?,
-                    row.get(2)?,
-                    row.get(3)?,
-                    quantity_of(row.get(4)?).unwrap_or(0),
-                ));
-            }
-            gone
+            )?
+            .query_map(
+                params![clamped(state.seq), clamped(state.at), place],
+                Counted::of,
+            )?
+            .collect::<rusqlite::Result<Vec<_>>>()?;
+        for gone in gone {
+            let left = self
+                .transaction
+                .prepare_cached("DELETE FROM quarantined WHERE state = ?1")?
+                .execute([place])?;
+            let standing = match left {
+                0 => Standing::Unconsumed,
+                _ => Standing::Quarantined,
+            };
+            self.count(&gone, standing, -1);
+            self.count(&gone, Standing::Consumed, 1);
+        }
+        Ok(())
+    }
+
+    /// Puts an unconsumed state into quarantine.
+    pub(super) fn quarantine(&mut self, state: &QuarantinedState) -> rusqlite::Result<()> {
+        let Some(place) = state_id(state.of_seq, state.output) else {
+            return Ok(());
         };
-        for (token, contract, notary, owner, quantity) in gone {
-            self.count(token, contract, notary, owner, quantity, -1);
+        let held = self
+            .transaction
+            .prepare_cached(
+                "SELECT token, contract, notary, owner, quantity FROM state WHERE id = ?1 AND consumed_seq IS NULL",
+            )?
+            .query_row([place], Counted::of)
+            .optional()?;
+        let Some(held) = held else { return Ok(()) };
+        let added = self
+            .transaction
+            .prepare_cached("INSERT OR IGNORE INTO quarantined (state) VALUES (?1)")?
+            .execute([place])?;
+        if added > 0 {
+            self.count(&held, Standing::Unconsumed, -1);
+            self.count(&held, Standing::Quarantined, 1);
         }
         Ok(())
     }
 
     pub(super) fn finish(self, upto: u64) -> rusqlite::Result<()> {
-        for ((token, contract, notary, consumed), delta) in &self.totals {
+        for ((token, contract, notary, standing), delta) in &self.totals {
             self.transaction
                 .prepare_cached(
-                    "INSERT INTO total VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO UPDATE SET \
-                     states = states + ?5, high = high + ?6, low = low + ?7",
+                    "INSERT INTO total VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO UPDATE SET \
+                     states = states + ?6, high = high + ?7, low = low + ?8",
                 )?
                 .execute(params![
                     token,
                     contract,
                     notary,
-                    consumed,
+                    *standing == Standing::Consumed,
+                    *standing == Standing::Quarantined,
                     delta.states,
                     delta.high,
                     delta.low
                 ])?;
         }
-        for ((owner, token, contract, notary), delta) in &self.holdings {
+        for ((owner, token, contract, notary, quarantined), delta) in &self.holdings {
             let states: i64 = self
                 .transaction
                 .prepare_cached(
-                    "INSERT INTO holding VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO UPDATE SET \
-                     states = states + ?5, high = high + ?6, low = low + ?7 RETURNING states",
+                    "INSERT INTO holding VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO UPDATE SET \
+                     states = states + ?6, high = high + ?7, low = low + ?8 RETURNING states",
                 )?
                 .query_row(
-                    params![owner, token, contract, notary, delta.states, delta.high, delta.low],
+                    params![
+                        owner,
+                        token,
+                        contract,
+                        notary,
+                        quarantined,
+                        delta.states,
+                        delta.high,
+                        delta.low
+                    ],
                     |row| row.get(0),
                 )?;
             // Keys that are used once would stay for ever.
             if states == 0 {
                 self.transaction
                     .prepare_cached(
-                        "DELETE FROM holding WHERE owner = ?1 AND token = ?2 AND contract = ?3 AND notary = ?4",
+                        "DELETE FROM holding WHERE owner = ?1 AND token = ?2 AND contract = ?3 AND notary = ?4 \
+                         AND quarantined = ?5",
                     )?
-                    .execute(params![owner, token, contract, notary])?;
+                    .execute(params![owner, token, contract, notary, quarantined])?;
             }
         }
         self.transaction

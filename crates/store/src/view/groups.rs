@@ -18,10 +18,10 @@ const DIGITS: [u32; 8] = [1, 2, 3, 4, 5, 6, 7, 8];
 
 /// Totals as if they were states, without owners.
 const TOTALS: &str = "(SELECT nullif(token, 0) AS token, contract, notary, nullif(consumed, 0) AS consumed_seq, \
-                      nullif(consumed, 0) AS consumed_at, states, high, low FROM total WHERE states > 0) s";
+                      nullif(consumed, 0) AS consumed_at, quarantined, states, high, low FROM total WHERE states > 0) s";
 /// The same of unconsumed states, with owners.
 const HOLDINGS: &str = "(SELECT nullif(token, 0) AS token, contract, notary, nullif(owner, 0) AS owner, \
-                        NULL AS consumed_seq, NULL AS consumed_at, states, high, low FROM holding) s";
+                        NULL AS consumed_seq, NULL AS consumed_at, quarantined, states, high, low FROM holding) s";
 
 /// States that are looked up one by one to sum them up, at most; rather than that, all are read.
 const LOOKED_UP_MAX: u64 = 200_000;
@@ -57,10 +57,10 @@ impl Source {
         reader: &VaultReader,
         criterion: &Criterion,
     ) -> Result<(String, Vec<Value>, Way), QueryError> {
-        let plain = |table: &str| Ok((table.to_owned(), Vec::new(), Way::Free));
+        let plain = |table: &str, way| Ok((table.to_owned(), Vec::new(), way));
         match self {
-            Source::Totals => return plain(TOTALS),
-            Source::Holdings => return plain(HOLDINGS),
+            Source::Totals => return plain(TOTALS, Way::Totals),
+            Source::Holdings => return plain(HOLDINGS, Way::Totals),
             Source::States => {}
         }
         let source = reader.source(criterion, LOOKED_UP_MAX)?;
@@ -76,7 +76,7 @@ impl Source {
                 Vec::new(),
                 Way::Order(Field::Quantity),
             )),
-            _ => plain("state s"),
+            _ => plain("state s", Way::Free),
         }
     }
 }
@@ -241,7 +241,7 @@ fn tested(criterion: &Criterion, fields: &mut Vec<Field>) {
             parts.iter().for_each(|part| tested(part, fields));
         }
         Criterion::Not(part) => tested(part, fields),
-        Criterion::Consumed(_) => {}
+        Criterion::Consumed(_) | Criterion::Quarantined(_) => {}
         Criterion::At(_) => fields.push(Field::Number),
         Criterion::In(field, _)
         | Criterion::Between(field, ..)
@@ -256,6 +256,7 @@ fn unconsumed(criterion: &Criterion) -> bool {
     match criterion {
         Criterion::All(parts) => parts.iter().any(unconsumed),
         Criterion::Consumed(consumed) => !consumed,
+        Criterion::Quarantined(quarantined) => *quarantined,
         _ => false,
     }
 }

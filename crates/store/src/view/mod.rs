@@ -33,7 +33,7 @@ pub use query::{
 };
 pub use reader::{CoinCursor, VaultReader};
 pub use rows::{
-    Balance, ColumnKind, ConsumedState, ProducedState, StateFilter, StateRow, TokenFacts,
-    ViewChange, ViewColumn,
+    Balance, ColumnKind, ConsumedState, ProducedState, QuarantinedState, StateFilter, StateRow,
+    TokenFacts, ViewChange, ViewColumn,
 };
 pub use writer::{VaultView, ViewOptions};

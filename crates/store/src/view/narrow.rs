@@ -190,6 +190,10 @@ impl VaultReader {
         around: Around<'_>,
     ) -> Result<Option<(String, Vec<Value>)>, QueryError> {
         let (field, test, values) = match leaf {
+            Criterion::Quarantined(true) => {
+                let text = "SELECT state AS id FROM quarantined".to_owned();
+                return Ok(Some((text, Vec::new())));
+            }
             Criterion::At(places) => {
                 let text = "SELECT value AS id FROM json_each(?)".to_owned();
                 let values = vec![Value::Text(places.json().to_owned())];

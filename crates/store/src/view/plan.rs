@@ -256,7 +256,9 @@ fn presence(criterion: &Criterion, field: Field) -> Option<bool> {
         | Criterion::Prefix(tested, _) => {
             (*tested == field || (of_token(*tested) && of_token(field))).then_some(true)
         }
-        Criterion::Any(_) | Criterion::Not(_) | Criterion::At(_) => None,
+        Criterion::Quarantined(_) | Criterion::Any(_) | Criterion::Not(_) | Criterion::At(_) => {
+            None
+        }
     }
 }
 

@@ -103,6 +103,8 @@ pub enum Criterion {
     Not(Box<Criterion>),
     /// Spent, or not.
     Consumed(bool),
+    /// In quarantine, or not. A consumed state is not.
+    Quarantined(bool),
     /// The field has one of these values.
     In(Field, Vec<Datum>),
     /// The field lies between these, both included.

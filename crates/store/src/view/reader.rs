@@ -39,9 +39,18 @@ impl CoinCursor {
 }
 
 pub(super) const COLUMNS: &str = "s.id, s.tx, c.name, t.hash, t.symbol, t.issuer, s.quantity, o.bytes, s.participants, n.bytes, \
-                       s.recorded_at, s.data, s.consumed_seq, s.consumed_at, s.linear_id";
+                       s.recorded_at, s.data, s.consumed_seq, s.consumed_at, s.linear_id, \
+                       s.id IN (SELECT state FROM quarantined)";
 pub(super) const JOINS: &str = "LEFT JOIN contract c ON c.id = s.contract LEFT JOIN token t ON t.id = s.token \
                      LEFT JOIN key o ON o.id = s.owner LEFT JOIN key n ON n.id = s.notary";
+
+/// Counts and sums of a token's totals: those that can be spent, then those in quarantine.
+const SUMS: &str = "coalesce(sum(states) FILTER (WHERE quarantined = 0), 0), \
+                    coalesce(sum(high) FILTER (WHERE quarantined = 0), 0), \
+                    coalesce(sum(low) FILTER (WHERE quarantined = 0), 0), \
+                    coalesce(sum(states) FILTER (WHERE quarantined = 1), 0), \
+                    coalesce(sum(high) FILTER (WHERE quarantined = 1), 0), \
+                    coalesce(sum(low) FILTER (WHERE quarantined = 1), 0)";
 
 impl VaultReader {
     /// A connection for queries to the view in the file `path`, with so much cache.
@@ -85,23 +94,23 @@ impl VaultReader {
         .map(|upto| u64::try_from(upto).unwrap_or(0))
     }
 
-    /// What is held, token by token, ordered by symbol and issuer; tokens of which nothing is left are passed over.
+    /// Returns the balance of each token, ordered by symbol and issuer. Tokens of which nothing is left are passed over.
     pub fn balances(&self) -> Result<Vec<Balance>, ViewError> {
         self.ask(|connection| {
             let mut select = connection.prepare_cached(
-                "SELECT hash, symbol, issuer, sum(states), sum(high), sum(low) FROM total a JOIN token t ON t.id = a.token \
-                 WHERE consumed = 0 GROUP BY t.id HAVING sum(states) > 0 ORDER BY symbol, issuer, hash",
+                &format!("SELECT hash, symbol, issuer, {SUMS} FROM total a JOIN token t ON t.id = a.token \
+                 WHERE consumed = 0 GROUP BY t.id HAVING sum(states) > 0 ORDER BY symbol, issuer, hash"),
             )?;
             select.query_map([], balance)?.collect()
         })
     }
 
-    /// What is held of one token.
+    /// Returns the balance of one token.
     pub fn balance(&self, token: &[u8; 32]) -> Result<Option<Balance>, ViewError> {
         self.ask(|connection| {
             let mut select = connection.prepare_cached(
-                "SELECT hash, symbol, issuer, coalesce(sum(states), 0), coalesce(sum(high), 0), coalesce(sum(low), 0) \
-                 FROM token t LEFT JOIN total a ON a.token = t.id AND a.consumed = 0 WHERE hash = ?1 GROUP BY t.id",
+                &format!("SELECT hash, symbol, issuer, {SUMS} \
+                 FROM token t LEFT JOIN total a ON a.token = t.id AND a.consumed = 0 WHERE hash = ?1 GROUP BY t.id"),
             )?;
             select.query_row([token.as_slice()], balance).optional()
         })
@@ -118,11 +127,15 @@ impl VaultReader {
             let mut select = connection.prepare_cached(&format!(
                 "SELECT {COLUMNS} FROM state s INDEXED BY state_unconsumed {JOINS} \
                  WHERE s.id > ?1 AND s.consumed_seq IS NULL \
-                 AND (?2 IS NULL OR c.name = ?2) AND (?3 IS NULL OR t.hash = ?3) ORDER BY s.id LIMIT ?4"
+                 AND (?2 IS NULL OR c.name = ?2) AND (?3 IS NULL OR t.hash = ?3) \
+                 AND (?5 IS NULL OR (s.id IN (SELECT state FROM quarantined)) = ?5) ORDER BY s.id LIMIT ?4"
             ))?;
             let token = filter.token.as_ref().map(<[u8; 32]>::as_slice);
             select
-                .query_map(params![after, filter.contract, token, row_limit(limit)], state_row)?
+                .query_map(
+                    params![after, filter.contract, token, row_limit(limit), filter.quarantined],
+                    state_row,
+                )?
                 .collect()
         })
     }
@@ -158,8 +171,8 @@ impl VaultReader {
         })
     }
 
-    /// Unconsumed states of a token, at most `limit`, after `after` where given, without those for which `excluded`
-    /// answers true. Larger ones come first, among equals the newer.
+    /// Returns at most `limit` unconsumed states of a token, after `after` if given, without those in quarantine and those for
+    /// which `excluded` answers true. Larger ones come first, among equals the newer.
     pub fn coins(
         &self,
         token: &[u8; 32],
@@ -174,6 +187,7 @@ impl VaultReader {
             let mut select = connection.prepare_cached(&format!(
                 "SELECT {COLUMNS} FROM state s INDEXED BY state_coin {JOINS} \
                  WHERE s.token = (SELECT id FROM token WHERE hash = ?1) AND s.consumed_seq IS NULL \
+                 AND s.id NOT IN (SELECT state FROM quarantined) \
                  AND (s.quantity, s.id) < (?2, ?3) ORDER BY s.quantity DESC, s.id DESC LIMIT ?4"
             ))?;
             let most = row_limit(limit.saturating_add(SKIPPED_MAX));
@@ -217,8 +231,10 @@ fn balance(row: &Row<'_>) -> rusqlite::Result<Balance> {
             symbol: row.get(1)?,
             issuer: row.get(2)?,
         },
-        quantity: joined(row.get(4)?, row.get(5)?),
         states: row.get::<_, i64>(3)?.try_into().unwrap_or(0),
+        quantity: joined(row.get(4)?, row.get(5)?),
+        quarantined_states: row.get::<_, i64>(6)?.try_into().unwrap_or(0),
+        quarantined: joined(row.get(7)?, row.get(8)?),
     })
 }
 
@@ -252,6 +268,7 @@ pub(super) fn state_row(row: &Row<'_>) -> rusqlite::Result<StateRow> {
             .get::<_, Option<i64>>(13)?
             .and_then(|at| at.try_into().ok()),
         linear_id: row.get(14)?,
+        quarantined: row.get(15)?,
         columns: Vec::new(),
     })
 }

@@ -11,6 +11,8 @@ pub enum ViewChange {
     Produced(ProducedState),
     /// An input; one that the view does not hold is passed over.
     Consumed(ConsumedState),
+    /// A state in quarantine; one that the view does not hold, or holds as consumed, is passed over.
+    Quarantined(QuarantinedState),
 }
 
 /// A relevant output.
@@ -115,6 +117,15 @@ pub struct ConsumedState {
     pub at: u64,
 }
 
+/// A state that a notary reports as consumed elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QuarantinedState {
+    /// The sequence in the ledger of the transaction that produced the state.
+    pub of_seq: u64,
+    /// The output's index.
+    pub output: u32,
+}
+
 /// A state as the view holds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StateRow {
@@ -148,19 +159,25 @@ pub struct StateRow {
     pub consumed_at: Option<u64>,
     /// The thing it is a version of, where it is linear.
     pub linear_id: Option<[u8; 32]>,
+    /// Whether it is in quarantine.
+    pub quarantined: bool,
     /// Values of the columns that its contract declares, in the order of the columns; only on the pages of a query.
     pub columns: Vec<(u32, Datum)>,
 }
 
-/// What is held of one token, unconsumed.
+/// The unconsumed states of one token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Balance {
     /// The token.
     pub token: TokenFacts,
-    /// The sum, in minor units.
+    /// The sum that can be spent, in minor units.
     pub quantity: u128,
-    /// In how many states.
+    /// The number of states that make it up.
     pub states: u64,
+    /// The sum in quarantine, in minor units.
+    pub quarantined: u128,
+    /// The number of states in quarantine.
+    pub quarantined_states: u64,
 }
 
 /// Which unconsumed states to list; nothing set means all.
@@ -170,4 +187,6 @@ pub struct StateFilter {
     pub contract: Option<String>,
     /// Only states of this token.
     pub token: Option<[u8; 32]>,
+    /// Only states in quarantine, or only others.
+    pub quarantined: Option<bool>,
 }

@@ -6,7 +6,7 @@
 //! change, so that sums do not read the states.
 
 /// Changes with every change of the tables: a view of another version is dropped and filled again.
-pub(super) const VERSION: i64 = 5;
+pub(super) const VERSION: i64 = 6;
 /// "taly": marks the file as ours.
 pub(super) const APPLICATION_ID: i64 = 0x7461_6c79;
 
@@ -57,17 +57,22 @@ CREATE TABLE participant (key INTEGER NOT NULL, state INTEGER NOT NULL, PRIMARY 
 -- Keys that were some state's only participant, as its owner: of others, the table above knows every state.
 CREATE TABLE sole_owner (key INTEGER PRIMARY KEY) STRICT;
 
+-- Unconsumed states in quarantine: a notary says that they are consumed elsewhere. Few, or none.
+CREATE TABLE quarantined (state INTEGER PRIMARY KEY) STRICT;
+
 -- How many states there are and what their quantities sum up to: high * 2^32 + low. 0 stands for no token, no owner.
 CREATE TABLE total (
     token INTEGER NOT NULL, contract INTEGER NOT NULL, notary INTEGER NOT NULL, consumed INTEGER NOT NULL,
+    quarantined INTEGER NOT NULL,
     states INTEGER NOT NULL, high INTEGER NOT NULL, low INTEGER NOT NULL,
-    PRIMARY KEY (token, contract, notary, consumed)
+    PRIMARY KEY (token, contract, notary, consumed, quarantined)
 ) STRICT, WITHOUT ROWID;
 -- The same of unconsumed states, by owner as well.
 CREATE TABLE holding (
     owner INTEGER NOT NULL, token INTEGER NOT NULL, contract INTEGER NOT NULL, notary INTEGER NOT NULL,
+    quarantined INTEGER NOT NULL,
     states INTEGER NOT NULL, high INTEGER NOT NULL, low INTEGER NOT NULL,
-    PRIMARY KEY (owner, token, contract, notary)
+    PRIMARY KEY (owner, token, contract, notary, quarantined)
 ) STRICT, WITHOUT ROWID;
 
 -- Columns that contracts declare, and their values.
@@ -81,13 +86,14 @@ CREATE VIEW states AS SELECT
     t.symbol AS symbol, t.issuer AS issuer, lower(hex(t.hash)) AS token, s.quantity AS quantity,
     lower(hex(o.bytes)) AS owner, lower(hex(n.bytes)) AS notary, lower(hex(s.linear_id)) AS linear_id,
     datetime(s.recorded_at / 1000, 'unixepoch') AS recorded_at,
-    s.consumed_seq AS consumed_by_sequence, datetime(s.consumed_at / 1000, 'unixepoch') AS consumed_at
+    s.consumed_seq AS consumed_by_sequence, datetime(s.consumed_at / 1000, 'unixepoch') AS consumed_at,
+    s.id IN (SELECT state FROM quarantined) AS quarantined
 FROM state s JOIN contract c ON c.id = s.contract LEFT JOIN token t ON t.id = s.token
     LEFT JOIN key o ON o.id = s.owner JOIN key n ON n.id = s.notary;
 CREATE VIEW balances AS SELECT
     t.symbol AS symbol, t.issuer AS issuer, lower(hex(t.hash)) AS token, sum(a.states) AS states,
     (sum(a.high) << 32) + sum(a.low) AS quantity
-FROM total a JOIN token t ON t.id = a.token WHERE a.consumed = 0 GROUP BY a.token HAVING sum(a.states) > 0;
+FROM total a JOIN token t ON t.id = a.token WHERE a.consumed = 0 AND a.quarantined = 0 GROUP BY a.token HAVING sum(a.states) > 0;
 CREATE VIEW contract_columns AS SELECT
     lower(hex(s.tx)) AS tx, s.id & 65535 AS output, k.contract AS contract, k.name AS column, k.kind AS kind,
     e.value AS value, s.consumed_seq AS consumed_by_sequence

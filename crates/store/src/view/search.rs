@@ -19,7 +19,7 @@ use super::rows::{ColumnKind, StateRow};
 /// Length of a mark, in hexadecimal digits.
 const MARK_MAX: usize = 8_192;
 /// Columns before those of the order.
-const ROW_COLUMNS: usize = 15;
+const ROW_COLUMNS: usize = 16;
 
 /// A row, and its values in the order.
 type Found = (StateRow, Vec<Value>);

@@ -210,6 +210,7 @@ impl VaultView {
                     feed.produce(id, state).map_err(sqlite)?;
                 }
                 ViewChange::Consumed(state) => feed.consume(state).map_err(sqlite)?,
+                ViewChange::Quarantined(state) => feed.quarantine(state).map_err(sqlite)?,
             }
         }
         feed.finish(upto).map_err(sqlite)

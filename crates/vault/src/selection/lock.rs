@@ -109,7 +109,10 @@ impl Selection {
     }
 
     fn check_lockable(&self, flow: &FlowKey, state: StateRef) -> Result<(), SelectionError> {
-        if self.quarantined.contains(&state) || self.consumed.contains(&state) {
+        if self.quarantined.contains(&state) {
+            return Err(SelectionError::StateQuarantined { state });
+        }
+        if self.consumed.contains(&state) {
             return Err(SelectionError::StateConsumed { state });
         }
         match self.holdings.get(&state) {

@@ -47,6 +47,7 @@ pub struct Selection {
     /// Purses by when they were asked for last.
     recency: BTreeMap<u64, TokenId>,
     deadlines: BTreeMap<(Monotonic, Place), TokenId>,
+    /// States that their notary reports as consumed elsewhere; at most `quarantined_max`.
     quarantined: HashSet<StateRef>,
     /// States consumed while refills are on their way: their answers may still show them.
     consumed: HashSet<StateRef>,
@@ -194,15 +195,21 @@ impl Selection {
         self.finish(now)
     }
 
-    /// Sets a state aside for good: the notary says that it is consumed. True if the state is one that was selected or could
-    /// have been, and was not set aside before.
+    /// Puts an unconsumed state of the vault into quarantine until it is consumed: its notary reports it as consumed elsewhere.
+    /// Returns false if it is there already, or if `quarantined_max` states are.
     pub fn quarantine(&mut self, reference: StateRef) -> bool {
         if self.quarantined.len() >= self.options.quarantined_max
             || !self.quarantined.insert(reference)
         {
             return false;
         }
-        self.forget_state(&reference)
+        self.forget_state(&reference);
+        true
+    }
+
+    /// Returns whether a state is in quarantine.
+    pub fn is_quarantined(&self, reference: &StateRef) -> bool {
+        self.quarantined.contains(reference)
     }
 
     /// The time at which [`tick`](Self::tick) has something to do.
@@ -250,8 +257,8 @@ impl Selection {
         self.forget_state(&reference);
     }
 
-    /// Forgets a state that is consumed or as good as that; false if it is not known here.
-    fn forget_state(&mut self, reference: &StateRef) -> bool {
+    /// Forgets a state that is consumed or in quarantine.
+    fn forget_state(&mut self, reference: &StateRef) {
         match self.holdings.remove(reference) {
             Some(Slot::Free {
                 token,
@@ -260,15 +267,11 @@ impl Selection {
             }) => {
                 self.remove_free(token, pool, &position);
                 self.touch(token);
-                true
             }
-            Some(Slot::Held { coin, .. }) => {
-                if let Some(coin) = coin {
-                    self.unhold(&coin);
-                }
-                true
-            }
-            None => false,
+            Some(Slot::Held {
+                coin: Some(coin), ..
+            }) => self.unhold(&coin),
+            Some(Slot::Held { coin: None, .. }) | None => {}
         }
     }
 

@@ -262,8 +262,18 @@ fn what_the_notary_knows_as_consumed_is_set_aside() {
         event(&mut selection, &of, &Answer(&[(1, 0, 10), (1, 1, 4)], 1)),
         "1:10"
     );
-    assert!(!selection.quarantine(coin_ref(8, 0)), "not a state of ours");
+    assert!(selection.quarantine(coin_ref(8, 0)), "not a coin in memory");
     assert!(selection.quarantine(coin_ref(1, 0)));
+    assert!(
+        !selection.quarantine(coin_ref(1, 0)),
+        "in quarantine already"
+    );
+    assert!(selection.is_quarantined(&coin_ref(8, 0)));
+    let state = coin_ref(8, 0);
+    assert_eq!(
+        selection.lock([3; 16], &[state]),
+        Err(SelectionError::StateQuarantined { state })
+    );
     assert_eq!(event(&mut selection, &of, &Release(1)), "");
     assert_eq!(
         event(&mut selection, &of, &Ask(2, 10, 90)),
@@ -364,6 +374,9 @@ fn codes_have_hints() {
             states_max: 1,
         },
         SelectionError::Busy { waiting: 1 },
+        SelectionError::StateQuarantined {
+            state: coin_ref(1, 1),
+        },
         SelectionError::StateConsumed {
             state: coin_ref(1, 0),
         },

@@ -700,9 +700,10 @@ class AsyncOperations:
         after: int | None = None,
         limit: int | None = None,
         timeout_ms: int | None = None,
+        quarantined: str | None = None,
     ) -> models.StatesPage:
         """Unconsumed states, in order of recording, once the vault's view shows what was acknowledged before. `GET /v1/states`"""
-        query = {"after": after, "limit": limit, "timeout_ms": timeout_ms}
+        query = {"after": after, "limit": limit, "timeout_ms": timeout_ms, "quarantined": quarantined}
         return self._session.decoded(models.StatesPage.from_json, await self._session.json("GET", "/v1/states", query=query))
 
     async def transaction(self, transaction_id: str) -> models.TransactionView:

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import frames
-from .._models import Balance, FoundCount, FoundGroup, FoundState, SortBy, Status, VaultAnswer, VaultChange
+from .._models import Balance, FoundCount, FoundGroup, FoundState, Quarantined, SortBy, Status, VaultAnswer, VaultChange
 from ..errors import BadAnswer, ConnectionFailed, TimedOut, bad_answer
 from ..sse import Parser, ServerEvent
 from ..where import Where, where_json
@@ -37,17 +37,21 @@ class AsyncVault:
         where: Where | Criterion | None = None,
         *,
         status: Status = "unconsumed",
+        quarantined: Quarantined = "exclude",
         sort: Sequence[SortBy | str] = (),
         locks: bool = False,
         limit: int | None = None,
     ) -> AsyncGenerator[FoundState, None]:
         """All states that meet a criterion, page by page, at most `limit` of them. A field of `sort` with a minus before it is
-        descending; with `locks` each state tells which flow holds it."""
+        descending; with `locks` each state tells which flow holds it. States in quarantine, which cannot be spent, are left
+        out unless `quarantined` is `include` or `only`."""
         after: str | None = None
         left = limit
         while left is None or left > 0:
             page = PAGE if left is None else min(left, PAGE)
-            answer = await self._query(where, status, sort=sort, locks=locks, limit=page, after=after)
+            answer = await self._query(
+                where, status, quarantined, sort=sort, locks=locks, limit=page, after=after
+            )
             for state in answer.states:
                 yield state
             left = None if left is None else left - len(answer.states)
@@ -56,15 +60,26 @@ class AsyncVault:
                 return
 
     async def groups(
-        self, group_by: Sequence[str], where: Where | Criterion | None = None, *, status: Status = "unconsumed"
+        self,
+        group_by: Sequence[str],
+        where: Where | Criterion | None = None,
+        *,
+        status: Status = "unconsumed",
+        quarantined: Quarantined = "exclude",
     ) -> list[FoundGroup]:
         """Counts and sums of states by up to 4 fields; by none, one over all."""
-        answer = await self._query(where, status, group_by=list(group_by))
+        answer = await self._query(where, status, quarantined, group_by=list(group_by))
         return answer.groups
 
-    async def count(self, where: Where | Criterion | None = None, *, status: Status = "unconsumed") -> FoundCount:
+    async def count(
+        self,
+        where: Where | Criterion | None = None,
+        *,
+        status: Status = "unconsumed",
+        quarantined: Quarantined = "exclude",
+    ) -> FoundCount:
         """How many states meet a criterion."""
-        answer = await self._query(where, status, count=True, limit=1)
+        answer = await self._query(where, status, quarantined, count=True, limit=1)
         if answer.count is None:
             raise BadAnswer("the node did not count")
         return answer.count
@@ -74,19 +89,29 @@ class AsyncVault:
         where: Where | Criterion | None = None,
         *,
         status: Status = "unconsumed",
+        quarantined: Quarantined = "exclude",
         sort: Sequence[SortBy | str] = (),
         locks: bool = False,
         limit: int | None = None,
     ) -> pandas.DataFrame:
         """States as a pandas frame, a row each."""
-        found = [state async for state in self.states(where, status=status, sort=sort, locks=locks, limit=limit)]
+        states = self.states(
+            where, status=status, quarantined=quarantined, sort=sort, locks=locks, limit=limit
+        )
+        found = [state async for state in states]
         return frames.states_frame(found)
 
     async def groups_frame(
-        self, group_by: Sequence[str], where: Where | Criterion | None = None, *, status: Status = "unconsumed"
+        self,
+        group_by: Sequence[str],
+        where: Where | Criterion | None = None,
+        *,
+        status: Status = "unconsumed",
+        quarantined: Quarantined = "exclude",
     ) -> pandas.DataFrame:
         """Counts and sums as a pandas frame, a row for each group."""
-        return frames.groups_frame(await self.groups(group_by, where, status=status), group_by)
+        groups = await self.groups(group_by, where, status=status, quarantined=quarantined)
+        return frames.groups_frame(groups, group_by)
 
     async def balances_frame(self) -> pandas.DataFrame:
         """Sums of what the node owns as a pandas frame, a row for each token."""
@@ -126,9 +151,17 @@ class AsyncVault:
         raise ConnectionFailed("the events ended")
 
     async def _query(
-        self, where: Where | Criterion | None, status: Status, *, sort: Sequence[SortBy | str] = (), **more: Any
+        self,
+        where: Where | Criterion | None,
+        status: Status,
+        quarantined: Quarantined,
+        *,
+        sort: Sequence[SortBy | str] = (),
+        **more: Any,
     ) -> VaultAnswer:
-        body = {"status": status, "where": where_json(where), "sort": [_order(one) for one in sort], **more}
+        # Left out where it says nothing new, for nodes that do not know it.
+        which = None if quarantined == "exclude" else quarantined
+        body = {"status": status, "quarantined": which, "where": where_json(where), "sort": [_order(one) for one in sort], **more}
         asked = {key: value for key, value in body.items() if value is not None}
         return self._session.decoded(VaultAnswer.from_json, await self._session.json("POST", "/v1/vault/query", body=asked))
 

@@ -54,6 +54,8 @@ pub struct Citizen {
     pub view: BTreeMap<ledger::StateRef, vault::Produced>,
     /// States that were consumed.
     pub gone: std::collections::BTreeSet<ledger::StateRef>,
+    /// States in quarantine, as the view was told.
+    pub quarantined: std::collections::BTreeSet<ledger::StateRef>,
     pub view_seq: u64,
     /// Commits handed out since the town was built.
     pub commits: u64,
@@ -186,6 +188,7 @@ impl Town {
             disk: Disk::default(),
             view: BTreeMap::new(),
             gone: Default::default(),
+            quarantined: Default::default(),
             view_seq: 0,
             commits: 0,
             files: Cabinet::default(),

@@ -71,6 +71,8 @@ impl Town {
             let changes = vault::changes(seq, transaction.wire(), &is_ours, &describe);
             citizen.show(seq, changes);
         }
+        let quarantined = kernel::quarantined_states(&citizen.disk, usize::MAX);
+        citizen.quarantined = quarantined.expect("the disk reads").into_iter().collect();
     }
 
     pub(super) fn perform(&mut self, node: usize, actions: Vec<Action>) {
@@ -115,6 +117,9 @@ impl Town {
                     assert!(before.is_none(), "two replies to {token:?}");
                 }
                 Action::View { seq, changes, .. } => self.nodes[node].show(seq, changes),
+                Action::Quarantined(state) => {
+                    self.nodes[node].quarantined.insert(state);
+                }
                 Action::Refill(request) => {
                     let event = self.refill(node, request);
                     self.tell(node, event);
@@ -175,6 +180,7 @@ impl Town {
         for produced in citizen.view.values() {
             if let Some(fungible) = &produced.facts.fungible
                 && fungible.token == request.token
+                && !citizen.quarantined.contains(&produced.state.reference)
             {
                 total += u128::from(fungible.quantity);
                 let coin = produced.state.clone();

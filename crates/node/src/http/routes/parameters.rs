@@ -55,6 +55,29 @@ pub(in crate::http) struct PageQuery {
     pub(super) timeout_ms: Option<u64>,
 }
 
+/// `?after=&limit=&quarantined=`
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::http) struct StatesQuery {
+    after: Option<String>,
+    limit: Option<usize>,
+    timeout_ms: Option<u64>,
+    #[serde(default)]
+    quarantined: api::Quarantined,
+}
+
+impl StatesQuery {
+    /// The page, and which states are listed.
+    pub(super) fn parts(self) -> (PageQuery, api::Quarantined) {
+        let page = PageQuery {
+            after: self.after,
+            limit: self.limit,
+            timeout_ms: self.timeout_ms,
+        };
+        (page, self.quarantined)
+    }
+}
+
 /// `?after=&limit=` of a journal
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -9,7 +9,7 @@ use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use ledger::{StateRef, TxId};
 
-use super::parameters::{PageQuery, TimeoutQuery, parsed, patience, query, segment};
+use super::parameters::{PageQuery, StatesQuery, TimeoutQuery, parsed, patience, query, segment};
 use super::{Answered, json};
 use crate::http::refusal::Refusal;
 use crate::http::router::ApiState;
@@ -31,13 +31,14 @@ pub(in crate::http) async fn balances(
 pub(in crate::http) async fn states(
     State(state): State<Arc<ApiState>>,
     Extension(caller): Extension<Caller>,
-    parameters: Result<Query<PageQuery>, QueryRejection>,
+    parameters: Result<Query<StatesQuery>, QueryRejection>,
 ) -> Answered {
-    let page = query(parameters)?;
+    let (page, quarantined) = query(parameters)?.parts();
     let deadline = deadline(&state, page.timeout_ms);
+    let limit = page.limit(&state.options);
     let mut states = state
         .service
-        .states(page.after()?, page.limit(&state.options), deadline)
+        .states(page.after()?, limit, quarantined, deadline)
         .await?;
     states
         .states

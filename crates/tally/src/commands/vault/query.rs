@@ -1,7 +1,7 @@
 //! `tally vault query`
 
 use api::query::{Between, Criterion, Datum, In, Is, SortBy, Status};
-use api::{VaultAnswer, VaultQuery};
+use api::{Quarantined, VaultAnswer, VaultQuery};
 
 use crate::failure::Failure;
 use crate::output::{Output, Table, grouped, stdout_ink};
@@ -13,11 +13,14 @@ pub struct Args {
     #[command(flatten)]
     target: Target,
     /// The whole query as JSON, or @FILE; instead of the other flags
-    #[arg(long, value_name = "JSON|@FILE", conflicts_with_all = ["status", "contract", "owner", "participant", "symbol", "issuer", "linear_id", "min", "max", "column", "locked", "unlocked", "locked_by", "locks", "count", "sort", "group_by", "limit", "after"])]
+    #[arg(long, value_name = "JSON|@FILE", conflicts_with_all = ["status", "contract", "owner", "participant", "symbol", "issuer", "linear_id", "min", "max", "column", "locked", "unlocked", "locked_by", "locks", "count", "sort", "group_by", "limit", "after", "quarantined"])]
     query: Option<String>,
     /// unconsumed, consumed or all
     #[arg(long, default_value = "unconsumed", value_name = "STATUS")]
     status: String,
+    /// States in quarantine: exclude, include or only
+    #[arg(long, default_value = "exclude", value_name = "WHICH")]
+    quarantined: Quarantined,
     /// Of this contract
     #[arg(long, value_name = "NAME")]
     contract: Option<String>,
@@ -161,6 +164,7 @@ impl Args {
         });
         Ok(VaultQuery {
             status,
+            quarantined: self.quarantined,
             criterion: (!parts.is_empty()).then_some(Criterion::And(parts)),
             sort: sort.collect(),
             after: self.after.clone(),
@@ -246,6 +250,7 @@ fn people(answer: &VaultAnswer) -> String {
         };
         let status = match state.consumed_at_ms {
             Some(_) => "consumed",
+            None if state.quarantined => "quarantined",
             None => "unconsumed",
         };
         let mut cells = vec![

@@ -1,6 +1,6 @@
 //! `tally vault states`
 
-use api::StatesPage;
+use api::{Quarantined, StatesPage};
 
 use crate::failure::Failure;
 use crate::output::{Output, Table, grouped, stdout_ink};
@@ -14,6 +14,9 @@ pub struct Args {
     /// After this number
     #[arg(long, value_name = "NUMBER")]
     after: Option<u64>,
+    /// States in quarantine: exclude, include or only
+    #[arg(long, default_value = "exclude", value_name = "WHICH")]
+    quarantined: Quarantined,
     /// So many at most
     #[arg(long, default_value_t = 100, value_name = "N")]
     limit: u32,
@@ -24,7 +27,9 @@ pub struct Args {
 impl Args {
     pub fn run(self) -> Result<(), Failure> {
         self.target.with_client(async |client| {
-            let page = client.states(self.after, self.limit).await?;
+            let page = client
+                .states_quarantined(self.quarantined, self.after, self.limit)
+                .await?;
             self.output.show(&page, people)
         })
     }
@@ -34,19 +39,30 @@ fn people(page: &StatesPage) -> String {
     if page.states.is_empty() {
         return "nothing".to_owned();
     }
-    let mut table = Table::new(&[">number", "state", "contract", "token", ">quantity"]);
+    let mut heads = vec![">number", "state", "contract", "token", ">quantity"];
+    let quarantined = page.states.iter().any(|state| state.quarantined);
+    heads.extend(quarantined.then_some("standing"));
+    let mut table = Table::new(&heads);
     for state in &page.states {
         let (token, quantity) = match &state.fungible {
             Some(fungible) => (fungible.symbol.clone(), grouped(fungible.quantity)),
             None => ("-".to_owned(), "-".to_owned()),
         };
-        table.row([
+        let mut cells = vec![
             state.number.to_string(),
             state.state_ref.clone(),
             state.contract.clone(),
             token,
             quantity,
-        ]);
+        ];
+        if quarantined {
+            let standing = match state.quarantined {
+                true => "quarantined",
+                false => "",
+            };
+            cells.push(standing.to_owned());
+        }
+        table.row(cells);
     }
     let mut text = table.render(stdout_ink());
     if let Some(next) = page.next {

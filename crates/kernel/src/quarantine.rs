@@ -1,0 +1,103 @@
+//! Quarantine: unconsumed states of the vault that their notary reports as consumed elsewhere.
+//!
+//! # Invariants
+//! - The selection holds the set, the store one row for each member. A state enters both in one round, and leaves them in the
+//!   round that records its consumer.
+//! - The vault view hears of a state after its row is durable. A view that starts takes over the rows of the store.
+
+use ledger::{NotaryError, NotaryResponse, PartyId, StateRef, TransactionState};
+use primitives::{Decode, PublicKey};
+
+use crate::event::Action;
+use crate::kernel::Kernel;
+use crate::port::{Reads, StoreFailure, Table};
+use crate::rows::{META_QUARANTINE, meta_key, prefix_end, state_ref_key, state_ref_of};
+
+/// Returns the states in quarantine that the store knows, at most `limit`.
+///
+/// # Errors
+/// The store could not be read.
+pub fn quarantined_states(reads: &dyn Reads, limit: usize) -> Result<Vec<StateRef>, StoreFailure> {
+    let to = prefix_end(META_QUARANTINE);
+    let rows = reads.scan(Table::Meta, META_QUARANTINE, to.as_deref(), limit)?;
+    let keys = rows
+        .iter()
+        .filter_map(|(key, _)| key.get(META_QUARANTINE.len()..));
+    Ok(keys.filter_map(state_ref_of).collect())
+}
+
+impl Kernel {
+    /// Puts the states of a notary's conflict into quarantine. Only a notary of the network is believed, and only about
+    /// unconsumed states of this vault that it is the notary of.
+    pub(crate) fn look_for_conflict(
+        &mut self,
+        peer: PartyId,
+        body: &[u8],
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
+        if !self.identity.network.is_notary(&peer) {
+            return Ok(());
+        }
+        let Ok(NotaryResponse::Refused(NotaryError::Conflict { conflicts })) =
+            NotaryResponse::from_bytes(body)
+        else {
+            return Ok(());
+        };
+        for conflict in conflicts.iter().filter(|conflict| !conflict.is_reference) {
+            let input = conflict.input;
+            let state = self.book.state(&input, reads)?;
+            let Some(state) = state.filter(|state| state.notary.id() == peer) else {
+                continue;
+            };
+            // A consumer in this ledger explains the conflict.
+            if self.consumed.consumer(&input, None, reads)?.is_none() && self.owns(&state, reads)? {
+                self.quarantine(input);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns whether a state belongs to this vault.
+    fn owns(&self, state: &TransactionState, reads: &dyn Reads) -> Result<bool, StoreFailure> {
+        let Ok(facts) = self.identity.contracts.describe(state) else {
+            return Ok(false);
+        };
+        let ours = self.ours(reads);
+        let holds = |key: &PublicKey| ours.holds(key);
+        let relevant = vault::is_relevant(&facts, &holds);
+        ours.finish()?;
+        Ok(relevant)
+    }
+
+    fn quarantine(&mut self, input: StateRef) {
+        if self.selection.quarantine(input) {
+            let key = meta_key(META_QUARANTINE, &state_ref_key(&input));
+            self.round.batch.put(Table::Meta, key, Vec::new());
+            self.round.then.push(Action::Quarantined(input));
+            let text = format!(
+                "state {input} is in quarantine: its notary reports it as consumed elsewhere"
+            );
+            self.warn(vault::QUARANTINED.code, text);
+        }
+    }
+
+    /// Ends the quarantine of states whose consumer is recorded in this round.
+    pub(crate) fn end_quarantine(&mut self, inputs: &[StateRef]) {
+        for input in inputs {
+            // The selection forgets it when the round is durable.
+            if self.selection.is_quarantined(input) {
+                let key = meta_key(META_QUARANTINE, &state_ref_key(input));
+                self.round.batch.delete(Table::Meta, key);
+            }
+        }
+    }
+
+    /// Takes over the states in quarantine from the store, at the start.
+    pub(crate) fn restore_quarantine(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
+        let limit = self.options.selection.quarantined_max;
+        for reference in quarantined_states(reads, limit)? {
+            self.selection.quarantine(reference);
+        }
+        Ok(())
+    }
+}
