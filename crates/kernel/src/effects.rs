@@ -336,6 +336,7 @@ impl Kernel {
         self.starts.admission.hold_up(ahead >= AHEAD_MAX);
         self.start_scheduled(reads)?;
         self.revive(reads)?;
+        self.end_meeting();
         self.wake(reads)?;
         self.start_queued(reads)?;
         self.links_on_time(reads)

@@ -59,6 +59,8 @@ errors! {
         "Tell the peer's operator that its node was restored from an older copy; it has to run tally recover.";
     ROLLED_BACK = "node.rolled_back", "A peer holds a signed statement of this node that its data does not justify: the data is an older copy, or another process runs with this node's key.",
         "Make sure that no other process runs with this identity, then run tally recover: it fetches what is lost from the other nodes. Repeat no start of that time before you have read its report.";
+    FLOWS_HELD = "node.flows_held", "Flows of the journal wait after a start, because too few peers have shown what they keep of this node's data: the data could be an older copy, and their effects could have happened already.",
+        "Bring the peers that tally flow list names up. If they are gone for good and the data is no restored copy, run tally flow resume.";
     NOTARY_STOPPED = "notary.rolled_back", "The notary's data is an older copy of what it has signed; it signs nothing until its operator acts.",
         "Start the flow again after the notary's operator has run tally recover, or use another notary.";
     RECOVERY_INCOMPLETE = "node.recovery_incomplete", "The recovery was not begun, or some peers have not given everything that they have.",

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::clock_watch::ClockFigures;
 use crate::delivery_waits::WaitingDelivery;
 use crate::desk::Desk;
+use crate::integrity::HeldFlows;
 use crate::kernel::Kernel;
 use crate::sizes::Sizes;
 
@@ -61,6 +62,8 @@ pub struct Figures {
     pub flows_paused: u64,
     /// Gauge: flows found in the store at the start that have not come back yet.
     pub flows_shelved: u64,
+    /// Some of them wait for peers.
+    pub held: Option<Arc<HeldFlows>>,
     /// Times that a flow failed for the moment and was to be tried again.
     pub flow_retries: u64,
     /// Starts refused for want of room.
@@ -168,6 +171,7 @@ impl Kernel {
             flows_retrying: self.hospital.retrying() as u64,
             flows_paused: self.hospital.paused() as u64,
             flows_shelved: self.waking.len() as u64,
+            held: self.gate.held(),
             transactions: self.book.last_seq(),
             caches: [
                 self.book.cache_figures(),

@@ -31,7 +31,7 @@ use crate::figures::Figures;
 use crate::files::{FileBook, Proposals, Stored};
 use crate::hospital::Hospital;
 use crate::intake::Intake;
-use crate::integrity::{ConsumedIndex, Equivocations, Integrity};
+use crate::integrity::{ConsumedIndex, Equivocations, Integrity, StartGate};
 use crate::links::Links;
 use crate::look_ups::LookUps;
 use crate::notes::Notes;
@@ -95,6 +95,7 @@ pub struct Kernel {
     pub(crate) waits: Waits,
     pub(crate) hospital: Hospital,
     pub(crate) waking: Waking,
+    pub(crate) gate: StartGate,
     pub(crate) look_ups: LookUps,
     pub(crate) complaints: Complaints,
     pub(crate) budgets: PeerBudgets,
@@ -138,6 +139,16 @@ impl Kernel {
             integrity,
         } = opened;
         let my_id = identity.me.id();
+        let witnesses = integrity.marks.keys().copied();
+        let witnesses = witnesses
+            .filter(|peer| *peer != my_id && identity.network.node(peer).is_some())
+            .collect();
+        let gate = StartGate::new(
+            witnesses,
+            options.meet_peers_ms,
+            options.hold_unmet,
+            now.monotonic,
+        );
         let keys = identity.keys.iter().enumerate();
         let keys = keys.map(|(i, key)| (key.public().clone(), i)).collect();
         let mut engine = FlowEngine::new(
@@ -185,6 +196,7 @@ impl Kernel {
             waits: Waits::default(),
             hospital: Hospital::default(),
             waking: Waking::new(options.journals_bytes_max, options.hold_flows),
+            gate,
             look_ups: LookUps::default(),
             complaints: Complaints::default(),
             budgets: PeerBudgets::default(),
@@ -410,6 +422,7 @@ impl Kernel {
             self.selection.next_deadline(),
             self.next_scheduled().map(|at| self.now.when(at)),
             self.hospital.next_due(),
+            self.next_meeting(),
             self.engine.next_idle(),
             self.intake.resolutions.next_stall(),
             self.intake.files.next_time(),

@@ -29,6 +29,10 @@ pub struct KernelOptions {
     pub journals_bytes_max: usize,
     /// Whether the flows found in the store wait for an operator to let them come back.
     pub hold_flows: bool,
+    /// Longest wait for peers after a start before flows of the journal go on; 0 waits for none.
+    pub meet_peers_ms: u64,
+    /// Whether these flows stay held after the wait if no peer has shown a mark of this node's data.
+    pub hold_unmet: bool,
     /// Limits of the flow engine.
     pub flow: FlowLimits,
     /// Coin selection.
@@ -76,6 +80,8 @@ impl Default for KernelOptions {
             kept_flows_max: 10_000,
             journals_bytes_max: 64 << 20,
             hold_flows: false,
+            meet_peers_ms: 30_000,
+            hold_unmet: true,
             flow: FlowLimits::default(),
             selection: SelectionOptions::default(),
             consent: ConsentOptions::default(),

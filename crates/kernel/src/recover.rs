@@ -118,6 +118,7 @@ impl Kernel {
         kernel.schedule = Schedule::open(reads)?;
         kernel.retry_refused(reads)?;
         let flows = kernel.load_journals(reads)?;
+        kernel.gate.show();
         let missing = kernel.engine.versions_missing();
         if !missing.is_empty() {
             return Err(OpenError::VersionsMissing(missing));
@@ -212,7 +213,10 @@ impl Kernel {
         self.clients.resume(flow, live);
         if self.engine.shelve(flow) {
             let origin = self.engine.origin_of(&flow);
-            self.waking.found(flow, origin, bytes);
+            let mut peers = self.engine.peers_of(&flow);
+            peers.remove(&self.my_id);
+            let is_gated = self.gate.hold(flow, peers);
+            self.waking.found(flow, origin, bytes, is_gated);
             self.hospital.shelve(flow);
         } else {
             staying.push(flow);

@@ -80,6 +80,7 @@ impl Kernel {
         while !self.starts.is_draining()
             && !self.keeps_too_many()
             && !self.is_rolled_back()
+            && self.gate.starts_scheduled()
             && self.starts.queue.len() < self.options.start_queue_max
             && let Some((due, flow)) = self.schedule.due(self.now.wall, reads)?
         {
@@ -117,7 +118,9 @@ impl Kernel {
     pub(crate) fn next_scheduled(&self) -> Option<Timestamp> {
         let room = self.starts.queue.len() < self.options.start_queue_max;
         let waits = self.schedule.next_time();
-        waits.filter(|_| room && !self.starts.is_draining() && !self.keeps_too_many())
+        let stopped = self.is_rolled_back() || !self.gate.starts_scheduled();
+        let full = self.starts.is_draining() || self.keeps_too_many();
+        waits.filter(|_| room && !stopped && !full)
     }
 
     fn scheduled_start(&self, due: Due, name: String) -> (Queued, Hash) {

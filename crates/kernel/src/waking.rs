@@ -3,9 +3,9 @@
 //!
 //! # Invariants
 //! - Locks are restored from all journals before any flow comes back.
-//! - What comes back weighs no more than the budget, but for one flow; the rest waits until some of it has ended.
-//! - Flows of clients come first. Of what is left, a peer's responders take no more than is left for others.
-//! - What arrives for a flow that waits is kept, as for one that stands still.
+//! - Flows that came back weigh no more than the budget, but for one flow. The rest waits until some have ended.
+//! - Flows of clients come first. The responders of one peer take at most half of the remaining budget.
+//! - Messages for a flow that waits are kept, as for a paused one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use ledger::PartyId;
 use crate::kernel::Kernel;
 use crate::port::{Reads, StoreFailure};
 
-/// Flows that come back before the node is up: few enough that nobody waits for them.
+/// Flows that come back before the node is up: few enough to delay no start noticeably.
 const AT_ONCE_MAX: usize = 64;
 /// Flows that come back in one round.
 const WAKES_A_ROUND_MAX: usize = 64;
@@ -29,14 +29,14 @@ struct Shelved {
     bytes: usize,
 }
 
-/// See the module. Bounded by the flows in the store.
+/// The flows of the store that wait, and those that came back. Bounded by the flows in the store.
 #[derive(Debug, Default)]
 pub(crate) struct Waking {
     /// The operator decides which flows come back.
     held: bool,
     bytes_max: usize,
     shelved: BTreeMap<FlowId, Shelved>,
-    /// Of them, those that may come back, by origin.
+    /// The shelved flows that may come back, by origin.
     ready: BTreeMap<Option<PartyId>, BTreeSet<FlowId>>,
     /// Flows that came back and have not ended.
     awake: BTreeMap<FlowId, Shelved>,
@@ -54,12 +54,31 @@ impl Waking {
         }
     }
 
-    /// A flow is found in the store.
-    pub(crate) fn found(&mut self, flow: FlowId, origin: Option<PartyId>, bytes: usize) {
+    /// A flow is found in the store. If it is gated, it waits until peers are [met](Waking::met).
+    pub(crate) fn found(
+        &mut self,
+        flow: FlowId,
+        origin: Option<PartyId>,
+        bytes: usize,
+        is_gated: bool,
+    ) {
         self.shelved.insert(flow, Shelved { origin, bytes });
-        if !self.held {
-            self.ready.entry(origin).or_default().insert(flow);
+        if !is_gated {
+            self.met(flow);
         }
+    }
+
+    /// The peers that a flow waits for are met: it comes back, unless the operator decides.
+    pub(crate) fn met(&mut self, flow: FlowId) {
+        if !self.held {
+            self.release(flow);
+        }
+    }
+
+    /// All flows that were found in the store and have not ended, those that came back included.
+    pub(crate) fn copied(&self) -> Vec<FlowId> {
+        let flows = self.shelved.keys().chain(self.awake.keys());
+        flows.copied().collect()
     }
 
     /// An operator lets a flow come back.
@@ -88,11 +107,11 @@ impl Waking {
             Some(peer) => self.awake_of.get(peer).copied().unwrap_or(0),
             None => 0,
         };
-        // A single flow that is larger than its share does not wait for ever.
+        // A single flow larger than its share still comes back.
         left > 0 && (own == 0 || own.saturating_add(*bytes) <= left)
     }
 
-    /// The next flow for which there is room.
+    /// Returns the next flow that fits into the budget.
     fn next(&self, may_wake: impl Fn(&FlowId) -> bool) -> Option<FlowId> {
         let firsts = self.ready.values().filter_map(BTreeSet::first);
         firsts
@@ -169,6 +188,7 @@ impl Kernel {
 
     fn wake_one(&mut self, flow: FlowId, reads: &dyn Reads) -> Result<(), StoreFailure> {
         self.waking.woken(&flow);
+        self.gate.forget(&flow);
         self.bring_back(flow, reads)?;
         if self.engine.is_kill_asked(&flow) {
             self.engine.kill(flow, &mut self.engine_out);
@@ -180,6 +200,7 @@ impl Kernel {
     /// An operator lets a flow come back that waits for that; whether it is one.
     pub(crate) fn release_shelved(&mut self, flow: FlowId) -> bool {
         let is_shelved = self.waking.is_shelved(&flow);
+        self.gate.forget(&flow);
         self.waking.release(flow);
         is_shelved
     }
@@ -199,6 +220,7 @@ impl Kernel {
                 return Ok(killed);
             }
             self.waking.woken(&flow);
+            self.gate.forget(&flow);
             self.bring_back(flow, reads)?;
         }
         let killed = self.engine.kill(flow, &mut self.engine_out);
@@ -233,9 +255,9 @@ mod tests {
     #[test]
     fn flows_of_clients_come_first_and_peers_share_the_rest() {
         let mut waking = Waking::new(100, false);
-        (10..30).for_each(|number| waking.found(flow(number), peer(1), 10));
-        (30..50).for_each(|number| waking.found(flow(number), peer(2), 10));
-        (1..=2).for_each(|number| waking.found(flow(number), None, 10));
+        (10..30).for_each(|number| waking.found(flow(number), peer(1), 10, false));
+        (30..50).for_each(|number| waking.found(flow(number), peer(2), 10, false));
+        (1..=2).for_each(|number| waking.found(flow(number), None, 10, false));
         let woken = wake_all(&mut waking);
         let of = |from: u8, to: u8| woken.iter().filter(|n| (from..to).contains(*n)).count();
         assert_eq!(woken[..2], [1, 2]);
@@ -244,7 +266,7 @@ mod tests {
         shares.sort_unstable();
         assert_eq!(shares, [2, 4]);
         assert_eq!(waking.len(), 42 - 8);
-        // What ends makes room.
+        // Ended flows make room.
         woken.iter().for_each(|number| waking.ended(&flow(*number)));
         assert_eq!((waking.awake_bytes, waking.awake_of.len()), (0, 0));
         assert!(!wake_all(&mut waking).is_empty());
@@ -253,7 +275,7 @@ mod tests {
     #[test]
     fn all_come_back_in_the_end_whatever_they_weigh() {
         let mut waking = Waking::new(100, false);
-        (0..50).for_each(|number| waking.found(flow(number), peer(number % 3), 170));
+        (0..50).for_each(|number| waking.found(flow(number), peer(number % 3), 170, false));
         let mut rounds = 0;
         while waking.len() > 0 {
             let woken = wake_all(&mut waking);
@@ -267,7 +289,7 @@ mod tests {
     #[test]
     fn held_flows_wait_for_the_operator() {
         let mut waking = Waking::new(100, true);
-        (0..5).for_each(|number| waking.found(flow(number), None, 1));
+        (0..5).for_each(|number| waking.found(flow(number), None, 1, false));
         assert_eq!(wake_all(&mut waking), [0_u8; 0]);
         waking.release(flow(3));
         waking.ended(&flow(4));

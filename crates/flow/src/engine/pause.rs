@@ -39,6 +39,15 @@ impl FlowEngine {
                 self.pause_now(flow, out);
                 Pause::Done
             }
+            Some(Live::Parked(parked)) if parked.shelved => {
+                // Its journal is not run, so nothing is known of requests that are out: their outcome comes after a resume.
+                parked.shelved = false;
+                parked.chart.condition = Condition::Paused;
+                chart_action(flow, &parked.chart, out);
+                out.push(EngineAction::Paused { flow });
+                self.shares.set_aside(&flow, true);
+                Pause::Done
+            }
             Some(Live::Parked(parked)) => match parked.chart.condition {
                 Condition::Retrying(_) if !parked.unsettled => {
                     parked.chart.condition = Condition::Paused;

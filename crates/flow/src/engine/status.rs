@@ -1,10 +1,11 @@
 //! What operators see of live flows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ledger::{PartyId, TokenId, TxId};
 use primitives::Timestamp;
 
+use super::load::KnownSession;
 use super::{FlowEngine, Live};
 use crate::hospital::{Cause, Chart, Condition};
 use crate::{EffectKind, EffectRequest, FlowError, FlowId, Service, StartRecord};
@@ -150,6 +151,17 @@ impl FlowEngine {
             Some(Live::Loaded(loaded)) => loaded.sessions.iter().any(|s| s.peer == *peer),
             Some(Live::Parked(parked)) => parked.sessions.iter().any(|s| s.peer == *peer),
             None => false,
+        }
+    }
+
+    /// The peers of all sessions that a live flow is known to have.
+    pub fn peers_of(&self, flow: &FlowId) -> BTreeSet<PartyId> {
+        let known = |sessions: &[KnownSession]| sessions.iter().map(|s| s.peer).collect();
+        match self.flows.get(flow) {
+            Some(Live::Running(running)) => running.shared.cell().session_peers().collect(),
+            Some(Live::Loaded(loaded)) => known(&loaded.sessions),
+            Some(Live::Parked(parked)) => known(&parked.sessions),
+            None => BTreeSet::new(),
         }
     }
 

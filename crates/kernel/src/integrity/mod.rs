@@ -6,6 +6,7 @@ mod lives;
 mod recovery;
 mod rollback;
 mod standing;
+mod start_gate;
 mod state;
 
 pub(crate) use consumed::ConsumedIndex;
@@ -20,5 +21,7 @@ pub use recovery::{
 };
 pub use rollback::{Evidence, RollbackRow};
 pub use standing::{MARKED_AT_ONCE_MAX, STANDING_WAIT_MS};
+pub(crate) use start_gate::StartGate;
+pub use start_gate::{AWAITED_SHOWN_MAX, HeldFlows, NOTARY_MEETS_MS_MAX};
 pub(crate) use state::Integrity;
 pub use state::LinkFinding;

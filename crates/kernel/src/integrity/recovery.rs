@@ -301,6 +301,9 @@ impl Kernel {
         batch.delete(Table::Meta, META_ROLLBACK);
         self.integrity.rollback = None;
         self.integrity.links.clear();
+        for flow in self.gate.settle() {
+            self.waking.met(flow);
+        }
         let met: Vec<PartyId> = self.integrity.met.iter().copied().collect();
         for peer in met {
             self.send_mark(peer);

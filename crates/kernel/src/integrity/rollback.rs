@@ -147,6 +147,8 @@ impl Kernel {
         let bytes = row.to_bytes();
         self.round.batch.put(Table::Meta, META_ROLLBACK, bytes);
         self.integrity.rollback = Some(row);
+        let paused = self.pause_copied_flows();
+        let text = format!("{text}; {paused} flows of the copy are paused");
         self.warn(errors::ROLLED_BACK.code, text);
     }
 

@@ -81,6 +81,7 @@ impl Kernel {
             return self.release_link(peer, reads);
         }
         let own_mark = standing.mark.clone();
+        let shows_mark = own_mark.is_some();
         let marks_good = own_mark.is_none_or(|mark| self.check_own_mark(peer, mark));
         let verdicts_good = self.check_own_verdicts(peer, &standing.notarised, reads)?;
         if !marks_good || !verdicts_good {
@@ -92,6 +93,7 @@ impl Kernel {
         self.compare_numbers(peer, &standing);
         self.release_link(peer, reads)?;
         self.integrity.met.insert(peer);
+        self.meet(peer, shows_mark && marks_good);
         self.send_mark(peer);
         Ok(())
     }

@@ -35,6 +35,7 @@ mod scheduled;
 mod settlement;
 mod shares;
 mod silent;
+mod start_gate;
 mod trades;
 mod transitions;
 mod validating;

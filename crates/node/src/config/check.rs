@@ -38,6 +38,9 @@ const RETRIES_MAX: u64 = 1_000;
 /// The longest wait before a retry, in milliseconds: a day.
 const RETRY_WAIT_MS_MAX: u64 = 24 * 3_600_000;
 
+/// The longest wait for peers at a start, in seconds: a day.
+const MEET_PEERS_S_MAX: u64 = 24 * 3_600;
+
 /// A number in the configuration, and what it may be.
 pub(super) struct Ranged {
     pub(super) field: &'static str,
@@ -117,6 +120,7 @@ impl NodeConfig {
             of("hospital.marked_wait_most_ms", hospital.marked_wait_most_ms, 1, RETRY_WAIT_MS_MAX),
             count("hospital.kept_flows", hospital.kept_flows, 1),
             count("hospital.kept_responders", hospital.kept_responders, 0),
+            of("hospital.meet_peers_s", hospital.meet_peers_s, 0, MEET_PEERS_S_MAX),
             bytes("cache.transactions_bytes", cache.transactions_bytes, 0),
             bytes("cache.signatures_bytes", cache.signatures_bytes, 0),
             bytes("cache.keys_bytes", cache.keys_bytes, 0),

@@ -25,6 +25,10 @@ pub struct HospitalSection {
     pub kept_responders: usize,
     /// Whether flows found in the store wait for an operator when the node starts.
     pub hold_flows: bool,
+    /// Longest wait for peers at a start before flows found in the store go on, in seconds.
+    pub meet_peers_s: u64,
+    /// Whether they stay held after that if no peer has shown a mark of this node's data.
+    pub hold_unmet: bool,
 }
 
 impl Default for HospitalSection {
@@ -41,6 +45,8 @@ impl Default for HospitalSection {
             kept_flows: options.kept_flows_max,
             kept_responders: options.flow.kept_responders_max,
             hold_flows: options.hold_flows,
+            meet_peers_s: options.meet_peers_ms / 1_000,
+            hold_unmet: options.hold_unmet,
         }
     }
 }

@@ -226,7 +226,7 @@ impl Service {
         let start = status.start.as_ref();
         let step = match &status.stage {
             Stage::Running { step, .. } => step.unwrap_or("running").to_owned(),
-            Stage::Loaded => "loaded".to_owned(),
+            Stage::Loaded => self.held_step(),
             Stage::Retrying { reason, .. } | Stage::Parked { reason } => reason.to_string(),
             Stage::Paused => "paused by an operator".to_owned(),
         };
@@ -272,6 +272,25 @@ impl Service {
             summary.peers.push(self.name_of(&origin.peer));
         }
         summary
+    }
+
+    /// The step of a flow that has not come back since the start: it may wait for peers.
+    fn held_step(&self) -> String {
+        let Some(held) = self.shared.figures().held else {
+            return "loaded".to_owned();
+        };
+        let names = |peers: &[PartyId]| {
+            let names: Vec<String> = peers.iter().map(|peer| self.name_of(peer)).collect();
+            names.join("; ")
+        };
+        let mut step = "held until peers are met".to_owned();
+        if !held.any_of.is_empty() {
+            step.push_str(&format!(", one of: {}", names(&held.any_of)));
+        }
+        if !held.each_of.is_empty() {
+            step.push_str(&format!(", for sessions: {}", names(&held.each_of)));
+        }
+        step
     }
 
     fn wait(&self, waiting: &flow::Waiting) -> FlowWait {

@@ -130,12 +130,22 @@ impl Service {
         let figures = self.shared.figures();
         let (kept, links) = (figures.equivocations_kept, figures.links_renumbered);
         let (quarantined, waiting) = (figures.quarantined, figures.deliveries_waiting);
+        let held = figures.held.clone().unwrap_or_default();
         let found = [
             (
                 figures.rolled_back > 0,
                 kernel::errors::ROLLED_BACK,
                 "the node's data is an older copy: starts are refused, and a notary signs nothing"
                     .to_owned(),
+            ),
+            (
+                held.flows > 0,
+                kernel::errors::FLOWS_HELD,
+                format!(
+                    "{} flows of the journal are held until {} more peers are met; the list of flows names them",
+                    held.flows,
+                    held.each_of.len() + usize::from(!held.any_of.is_empty())
+                ),
             ),
             (
                 links > 0,

@@ -58,6 +58,8 @@ pub(super) fn kernel_options(config: &NodeConfig) -> Result<KernelOptions, Start
     options.flow.kept_responders_max = config.hospital.kept_responders;
     options.flow.retries = config.hospital.retries();
     options.hold_flows = config.hospital.hold_flows;
+    options.meet_peers_ms = config.hospital.meet_peers_s * 1_000;
+    options.hold_unmet = config.hospital.hold_unmet;
     options.journals_bytes_max = limits.journal_bytes;
     options.flow.responders_max = limits.responders;
     options.flow.peers_bytes_max = limits.peer_bytes;

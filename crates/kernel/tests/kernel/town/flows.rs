@@ -26,6 +26,7 @@ pub fn registry() -> FlowRegistry {
     finance::register_flows(&mut flows);
     super::swaps::register(&mut flows);
     flows.register::<Nap>();
+    flows.register::<super::late::LateIssue>();
     flows.register::<Double>();
     flows.register_responder::<Doubles>();
     flows.register::<Fickle>();

@@ -8,6 +8,7 @@ mod disk;
 mod files;
 mod flows;
 mod forgers;
+mod late;
 mod papers;
 mod performed;
 mod played;

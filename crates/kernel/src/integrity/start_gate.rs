@@ -1,0 +1,358 @@
+//! The gate at a start: flows of the journal go on once peers have shown what they keep of this node's data marks.
+//!
+//! ```text
+//!   start ──► flow held ──► each peer of its sessions has told its standing ─┐
+//!                                                                            ├──► the flow goes on
+//!             any peer shows a mark of this node, and the data justifies it ─┘
+//! ```
+//! An older copy of the data looks like the data after any restart: its files are consistent, and an anchor beside the
+//! identity key that was restored with it agrees. Only other nodes can tell the difference, so they are met first. If a mark
+//! proves the copy, its flows are paused for good ([`Kernel::pause_copied_flows`]).
+//!
+//! # Invariants
+//! - A node that holds no mark of another node of its network has no witness, and waits for none.
+//! - The wait for peers of sessions is bounded. The wait for a witness is bounded only if the operator says so.
+//! - A notary waits for half of its witnesses before it judges, and [`NOTARY_MEETS_MS_MAX`] at most.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use flow::FlowId;
+use ledger::PartyId;
+use primitives::Monotonic;
+
+use crate::errors;
+use crate::kernel::Kernel;
+
+/// Longest time for which a notary judges nothing after a start because too few peers were met, in milliseconds.
+pub const NOTARY_MEETS_MS_MAX: u64 = 10_000;
+/// Pause after which a requester asks a notary again that has met too few peers, in milliseconds.
+const NOTARY_ASKED_AGAIN_MS: u64 = 250;
+/// Peers that [`HeldFlows`] names of each kind.
+pub const AWAITED_SHOWN_MAX: usize = 16;
+
+/// Flows that are held, and the peers that they wait for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HeldFlows {
+    /// Flows held.
+    pub flows: u64,
+    /// The wait has been longer than configured.
+    pub overdue: bool,
+    /// Peers of which one has to show a mark, if none has: at most [`AWAITED_SHOWN_MAX`].
+    pub any_of: Vec<PartyId>,
+    /// Peers of sessions that have not told their standing: at most [`AWAITED_SHOWN_MAX`].
+    pub each_of: Vec<PartyId>,
+}
+
+/// See the module. Bounded by the flows in the store and the nodes of the network.
+#[derive(Debug)]
+pub(crate) struct StartGate {
+    hold: bool,
+    /// Nodes of the network of which this node keeps a mark: they keep marks of this node as well.
+    witnesses: BTreeSet<PartyId>,
+    /// A peer has shown a mark that the data justifies, or there is no need for one.
+    witnessed: bool,
+    met: BTreeSet<PartyId>,
+    until: Monotonic,
+    notary_until: Monotonic,
+    overdue: bool,
+    /// Flows that wait for peers of their sessions, with the number of those.
+    waiting: BTreeMap<FlowId, usize>,
+    /// Flows by the peers that they wait for.
+    of_peer: BTreeMap<PartyId, Vec<FlowId>>,
+    /// Flows that wait for a witness alone.
+    clear: BTreeSet<FlowId>,
+    shown: Option<Arc<HeldFlows>>,
+}
+
+impl StartGate {
+    /// A gate at a start, with the nodes that can be witnesses. It is open if there are none, or if the wait is 0.
+    pub(crate) fn new(
+        witnesses: BTreeSet<PartyId>,
+        wait_ms: u64,
+        hold: bool,
+        now: Monotonic,
+    ) -> Self {
+        let after = |ms| now.plus_ms(ms).unwrap_or(now);
+        let open = witnesses.is_empty() || wait_ms == 0;
+        Self {
+            hold,
+            witnesses,
+            witnessed: open,
+            met: BTreeSet::new(),
+            until: after(wait_ms),
+            notary_until: after(wait_ms.min(NOTARY_MEETS_MS_MAX)),
+            overdue: open,
+            waiting: BTreeMap::new(),
+            of_peer: BTreeMap::new(),
+            clear: BTreeSet::new(),
+            shown: None,
+        }
+    }
+
+    /// Holds a flow of the journal that has sessions with these peers. Returns false if the gate is open.
+    pub(crate) fn hold(&mut self, flow: FlowId, peers: BTreeSet<PartyId>) -> bool {
+        if self.witnessed && self.overdue {
+            return false;
+        }
+        match peers.len() {
+            0 => drop(self.clear.insert(flow)),
+            count => drop(self.waiting.insert(flow, count)),
+        }
+        for peer in peers {
+            self.of_peer.entry(peer).or_default().push(flow);
+        }
+        true
+    }
+
+    /// A peer has told its standing, with or without a mark that the data justifies. Returns the flows that go on.
+    pub(crate) fn met(&mut self, peer: PartyId, shows_mark: bool) -> BTreeSet<FlowId> {
+        self.met.insert(peer);
+        self.witnessed |= shows_mark;
+        for flow in self.of_peer.remove(&peer).unwrap_or_default() {
+            let Some(left) = self.waiting.get_mut(&flow) else {
+                continue;
+            };
+            *left = left.saturating_sub(1); // Listed once for each peer, so never below 0.
+            if *left == 0 {
+                self.waiting.remove(&flow);
+                self.clear.insert(flow);
+            }
+        }
+        self.released()
+    }
+
+    /// The operator has settled that the data is good. Returns the flows that go on.
+    pub(crate) fn settle(&mut self) -> BTreeSet<FlowId> {
+        self.witnessed = true;
+        self.released()
+    }
+
+    /// Time has passed. Returns the flows that go on, and whether the wait has just ended with flows still to be held.
+    pub(crate) fn on_time(&mut self, now: Monotonic) -> Option<(BTreeSet<FlowId>, bool)> {
+        if self.overdue || now < self.until {
+            return None;
+        }
+        self.overdue = true;
+        self.of_peer.clear();
+        let unmet = std::mem::take(&mut self.waiting);
+        self.clear.extend(unmet.into_keys());
+        let witnessed = self.witnessed || !self.hold;
+        let unwitnessed = !self.witnessed && !self.clear.is_empty();
+        self.witnessed = witnessed;
+        Some((self.released(), unwitnessed))
+    }
+
+    fn released(&mut self) -> BTreeSet<FlowId> {
+        let flows = match self.witnessed {
+            true => std::mem::take(&mut self.clear),
+            false => BTreeSet::new(),
+        };
+        self.show();
+        flows
+    }
+
+    /// Whether flows that states have scheduled may start: a peer has shown a mark, or the wait is over. They consume their
+    /// states, so the notary refuses what has happened already.
+    pub(crate) fn starts_scheduled(&self) -> bool {
+        self.witnessed || self.overdue
+    }
+
+    /// A flow has ended, or an operator lets it go on.
+    pub(crate) fn forget(&mut self, flow: &FlowId) {
+        let waited = self.waiting.remove(flow).is_some();
+        if self.clear.remove(flow) || waited {
+            self.show();
+        }
+    }
+
+    /// Brings the figures up to date.
+    pub(crate) fn show(&mut self) {
+        let flows = self.waiting.len() + self.clear.len();
+        let first = |peers: &mut dyn Iterator<Item = &PartyId>| {
+            peers.take(AWAITED_SHOWN_MAX).copied().collect()
+        };
+        self.shown = (flows > 0).then(|| {
+            let any_of = match self.witnessed {
+                true => Vec::new(),
+                false => first(&mut self.witnesses.iter()),
+            };
+            Arc::new(HeldFlows {
+                flows: flows as u64,
+                overdue: self.overdue,
+                any_of,
+                each_of: first(&mut self.of_peer.keys()),
+            })
+        });
+    }
+
+    /// The flows that are held, if there are any.
+    pub(crate) fn held(&self) -> Option<Arc<HeldFlows>> {
+        self.shown.clone()
+    }
+
+    /// The time at which the wait ends.
+    pub(crate) fn next_time(&self) -> Option<Monotonic> {
+        let waits = !self.witnessed || self.shown.is_some();
+        (waits && !self.overdue).then_some(self.until)
+    }
+
+    /// Pause after which a notary is to be asked again, if it judges nothing yet.
+    pub(crate) fn notary_waits(&self, now: Monotonic) -> Option<u64> {
+        let met = self.witnesses.intersection(&self.met).count();
+        let enough = met.saturating_mul(2) >= self.witnesses.len();
+        (!enough && now < self.notary_until).then_some(NOTARY_ASKED_AGAIN_MS)
+    }
+}
+
+impl Kernel {
+    /// A peer has told its standing, and nothing in it contradicts the data.
+    pub(crate) fn meet(&mut self, peer: PartyId, shows_mark: bool) {
+        if self.is_rolled_back() {
+            return;
+        }
+        for flow in self.gate.met(peer, shows_mark) {
+            self.waking.met(flow);
+        }
+    }
+
+    /// The time at which the wait for peers is over.
+    pub(crate) fn next_meeting(&self) -> Option<Monotonic> {
+        let next = self.gate.next_time();
+        next.filter(|_| !self.is_rolled_back())
+    }
+
+    /// Ends the wait for peers when it is over.
+    pub(crate) fn end_meeting(&mut self) {
+        if self.is_rolled_back() {
+            return;
+        }
+        let Some((released, unwitnessed)) = self.gate.on_time(self.now.monotonic) else {
+            return;
+        };
+        if unwitnessed {
+            let text = match released.len() {
+                0 => "no peer has shown a data mark of this node in time: the flows of its journal stay held".to_owned(),
+                count => format!("no peer has shown a data mark of this node in time: {count} flows of its journal go on unproved"),
+            };
+            self.warn(errors::FLOWS_HELD.code, text);
+        }
+        for flow in released {
+            self.waking.met(flow);
+        }
+    }
+
+    /// Pauses all flows that came from the journal: it is an older copy's, and their effects may have happened already.
+    /// Returns the number of flows.
+    pub(crate) fn pause_copied_flows(&mut self) -> usize {
+        let flows = self.waking.copied();
+        for flow in &flows {
+            self.gate.forget(flow);
+            self.waking.ended(flow);
+            self.engine.pause(*flow, &mut self.engine_out);
+        }
+        self.take_engine_actions();
+        flows.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use primitives::Hash;
+
+    use super::*;
+
+    fn peer(number: u8) -> PartyId {
+        PartyId::from_hash(Hash::plain(&[number]))
+    }
+
+    fn peers(numbers: &[u8]) -> BTreeSet<PartyId> {
+        numbers.iter().copied().map(peer).collect()
+    }
+
+    fn flow(number: u8) -> FlowId {
+        FlowId([number; 16])
+    }
+
+    /// A gate at time 0 that waits for 100 ms: flow 1 has no session, flow 2 has sessions with peers 1 and 2.
+    fn gate(witnesses: &[u8], hold: bool) -> (StartGate, [bool; 2]) {
+        let mut gate = StartGate::new(peers(witnesses), 100, hold, Monotonic::START);
+        let held = [
+            gate.hold(flow(1), peers(&[])),
+            gate.hold(flow(2), peers(&[1, 2])),
+        ];
+        gate.show();
+        (gate, held)
+    }
+
+    /// The numbers of flows.
+    fn numbers(flows: BTreeSet<FlowId>) -> Vec<u8> {
+        flows.iter().map(|flow| flow.0[0]).collect()
+    }
+
+    #[test]
+    fn flows_wait_for_a_witness_and_their_sessions() {
+        let (mut gate, held) = gate(&[1, 2, 3], true);
+        assert_eq!(held, [true, true]);
+        let shown = gate.held().expect("held");
+        assert_eq!((shown.flows, shown.any_of.len()), (2, 3));
+        assert_eq!(numbers(gate.met(peer(1), false)), [0_u8; 0]);
+        assert_eq!(numbers(gate.met(peer(3), true)), [1]);
+        assert_eq!(gate.held().expect("held").each_of, [peer(2)]);
+        assert_eq!(numbers(gate.met(peer(2), false)), [2]);
+        assert_eq!((gate.held(), gate.next_time()), (None, None));
+    }
+
+    #[test]
+    fn an_overdue_gate_holds_or_opens_as_configured() {
+        for (hold, expected) in [(true, vec![]), (false, vec![1, 2])] {
+            let (mut gate, _) = gate(&[1, 2, 3], hold);
+            let until = gate.next_time().expect("a time");
+            assert_eq!(gate.on_time(Monotonic::START), None);
+            let (released, unwitnessed) = gate.on_time(until).expect("overdue");
+            assert_eq!((numbers(released), unwitnessed), (expected, true));
+            assert_eq!(gate.on_time(until), None, "told once");
+            // Peers of sessions are no longer waited for.
+            let late = gate.met(peer(3), true);
+            assert_eq!(numbers(late), if hold { vec![1, 2] } else { vec![] });
+        }
+    }
+
+    #[test]
+    fn a_witnessed_gate_waits_for_sessions_within_bounds() {
+        let (mut gate, _) = gate(&[3], true);
+        assert_eq!(numbers(gate.met(peer(3), true)), [1]);
+        let until = gate.next_time().expect("a time");
+        let (released, unwitnessed) = gate.on_time(until).expect("overdue");
+        assert_eq!((numbers(released), unwitnessed), (vec![2], false));
+    }
+
+    #[test]
+    fn a_node_without_witnesses_waits_for_none() {
+        let (gate, held) = gate(&[], true);
+        assert_eq!((held, gate.held()), ([false, false], None));
+        assert_eq!(gate.notary_waits(Monotonic::START), None);
+    }
+
+    #[test]
+    fn operators_release_flows_and_ended_ones_are_forgotten() {
+        let (mut gate, _) = gate(&[1], true);
+        gate.forget(&flow(1));
+        gate.forget(&flow(2));
+        assert_eq!(gate.held(), None);
+        assert_eq!(numbers(gate.met(peer(1), true)), [0_u8; 0]);
+    }
+
+    #[test]
+    fn a_notary_waits_for_half_of_its_witnesses() {
+        let (mut gate, _) = gate(&[1, 2, 3], true);
+        assert!(gate.notary_waits(Monotonic::START).is_some());
+        gate.met(peer(1), true);
+        gate.met(peer(9), true);
+        assert!(gate.notary_waits(Monotonic::START).is_some());
+        let until = gate.until;
+        assert_eq!(gate.notary_waits(until), None, "the wait is bounded");
+        gate.met(peer(2), false);
+        assert_eq!(gate.notary_waits(Monotonic::START), None);
+    }
+}
