@@ -1,5 +1,6 @@
 //! What the node's threads share.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,9 +15,10 @@ use super::clock::Clock;
 use super::gate::Gate;
 use super::mailbox::Mailbox;
 use super::replies::Replies;
+use super::start_error::PANICKED;
 use super::view_feed::ViewFeed;
 use crate::files::Desk;
-use crate::http::Followers;
+use crate::http::{Followers, contain};
 use crate::metrics::NodeMetrics;
 use crate::users::{AuditLine, AuditLog};
 
@@ -60,6 +62,15 @@ pub(super) struct Shared {
 }
 
 impl Shared {
+    /// A thread that decides or commits has panicked: what the kernel holds in memory is in doubt, so nothing more is written.
+    pub(super) fn panicked(&self, panic: &(dyn Any + Send)) {
+        self.fail(&StoreFailure {
+            code: PANICKED.code,
+            message: format!("the node's ledger met a bug: {}", contain::text(panic)),
+            hint: PANICKED.action,
+        });
+    }
+
     /// The store failed: nothing is written any more, everybody who waits hears why.
     pub(super) fn fail(&self, failure: &StoreFailure) {
         tracing::error!(

@@ -125,7 +125,15 @@ pub const ERRORS: &[ErrorInfo] = &[
         cause: "The operating system refuses a thread or random bytes.",
         action: "Check the limits of processes and memory for the node's user.",
     },
+    PANICKED,
 ];
+
+/// A thread that decides or commits has panicked.
+pub(super) const PANICKED: ErrorInfo = ErrorInfo {
+    code: "node.panicked",
+    cause: "The part of the node that holds the ledger met a bug and panicked: the node takes no more work and ends, and what it had made durable is whole.",
+    action: "Report it with the lines that the node logged at that time, then start the node again; if it ends again, remove the application whose flow or contract is named there.",
+};
 
 impl Coded for StartError {
     fn code(&self) -> &'static str {

@@ -6,6 +6,7 @@
 //!     └───────────────────────────── Committed ◄──────────────────────────┘
 //! ```
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -31,8 +32,14 @@ pub(super) struct CoreThread<R> {
 }
 
 impl<R: Reads> CoreThread<R> {
-    /// Runs until the mailbox is closed or the store fails.
+    /// Runs until the mailbox is closed, the store fails, or something panics: then what the kernel holds in memory is in doubt,
+    /// and nothing of it may be written any more.
     pub(super) fn run(mut self, first: Vec<Action>) {
+        let shared = Arc::clone(&self.shared);
+        contained(&shared, || self.rounds(first));
+    }
+
+    fn rounds(&mut self, first: Vec<Action>) {
         self.perform(first, None, Vec::new());
         let mut events: Vec<Event> = Vec::new();
         let mut actions = Vec::new();
@@ -111,14 +118,14 @@ impl<R: Reads> CoreThread<R> {
                             Class::Normal,
                             batch,
                             move |number, outcome| match outcome {
-                                Ok(()) => {
+                                Ok(()) => contained(&shared, || {
                                     shared.metrics.commit_time.record_time(began.elapsed());
                                     shared.note_notary_batch(notary_began);
                                     shared.followers.publish(&steps);
                                     perform_now(&shared, then);
                                     shared.committed.store(number, Ordering::Release);
                                     shared.mailbox.push(Event::Committed { number });
-                                }
+                                }),
                                 Err(failure) => shared.fail(&failure),
                             },
                         );
@@ -132,6 +139,14 @@ impl<R: Reads> CoreThread<R> {
         if !now.is_empty() {
             perform_now(&self.shared, now);
         }
+    }
+}
+
+/// Runs a part of the node's work. Its panic fails the node as a failed store does, so that no caller waits for ever.
+fn contained(shared: &Shared, work: impl FnOnce()) {
+    // What a panic leaves half changed is not looked at again: the kernel's thread ends.
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(work)) {
+        shared.panicked(&*panic);
     }
 }
 
