@@ -1,9 +1,13 @@
 //! A node in this process: what it shows of itself.
 
+mod besieger;
 mod columns;
+mod copied;
+mod floods;
 mod following;
 mod locks;
 mod overloaded;
+mod panicking;
 mod shares;
 mod validating;
 mod vault_queries;

@@ -15,7 +15,7 @@ use serde_json::json;
 
 use crate::{client_of, run, start_with, until, value};
 
-const FOUR: &str = r#"
+pub(crate) const FOUR: &str = r#"
     [[node]]
     name = "O=Bank, L=London, C=GB"
 
@@ -82,13 +82,13 @@ async fn swarm(client: &Client, around: &str) {
 }
 
 /// What a node holds for the hostile one.
-async fn load(client: &Client) -> PeerLoad {
+pub(crate) async fn load(client: &Client) -> PeerLoad {
     let peers = client.peers().await.expect("readable").peers;
     let hostile = peers.into_iter().find(|peer| peer.name.contains("Hostile"));
     hostile.and_then(|peer| peer.load).unwrap_or_default()
 }
 
-async fn pay(client: &Client, to: &str) {
+pub(crate) async fn pay(client: &Client, to: &str) {
     let payment = json!({ "to": format!("O={to}, L=London, C=GB"), "quantity": 1 });
     let issuer = "O=Bank, L=London, C=GB";
     let arguments = json!({ "currency": "GBP", "issuer": issuer, "payments": [payment] });
