@@ -55,6 +55,7 @@ const SET: &[&str] = &[
     "KernelOptions.kept_flows_max",
     "KernelOptions.live_bytes_max",
     "KernelOptions.live_flows_max",
+    "KernelOptions.meet_peers_ms",
     "KernelOptions.fresh_keys_bytes",
     "KernelOptions.outcomes_bytes",
     "KernelOptions.sent_along_bytes",

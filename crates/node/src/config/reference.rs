@@ -107,7 +107,7 @@ pub const FIELDS: &[Field] = fields! {
     "hospital.kept_responders" [""] "Flows that peers started and that stand still; a further one that fails ends with its failure.";
     "hospital.hold_flows" [""] "Whether flows that the store holds when the node starts wait until an operator resumes them (`tally flow resume`), or kills them; `tally node run --hold-flows` says so for one start.";
     "hospital.meet_peers_s" ["seconds"] "Longest wait at a start: flows that the store holds go on once the peers of their sessions, and one peer that keeps a mark of this node's data, have connected. 0 waits for none. A notary also waits for half of the peers it knows marks of before it signs, and 10 seconds at most." => "node.flows_held";
-    "hospital.hold_unmet" [""] "Whether these flows stay held after the wait if no peer has shown a mark, until one does or an operator resumes them (`tally flow resume`). If false, they go on, and the log says so." => "node.flows_held";
+    "hospital.hold_unmet" [""] "Whether these flows stay held after the wait if no peer has shown a mark, until one does or an operator resumes them (`tally flow resume`). If false, they go on, and the log says so.";
     "cache.transactions_bytes" ["bytes"] "Recorded transactions.";
     "cache.signatures_bytes" ["bytes"] "Signatures known to be good, and transactions known to be valid, each.";
     "cache.keys_bytes" ["bytes"] "Decoded public keys.";

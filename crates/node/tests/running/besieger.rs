@@ -1,25 +1,19 @@
 //! A member that speaks the protocol of nodes by hand: a good certificate and key, and no node behind them.
 
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use finance::{IssuedToken, Portion, Reference, cash_builder};
-use flow::messaging::RequestId;
-use flow::{FlowId, SessionBody, SessionId, SessionMessage};
-use kernel::message::{PeerMessage, ServiceId, Standing};
-use ledger::{
-    NetworkMap, NotaryRequest, Party, PartyId, SignedTransaction, StateAndRef, StateRef,
-    TransactionBuilder, TransactionSignature, TxId, WireTransaction,
-};
-use net::{Inbound, NetLimits, Options, PeerAddress, Sent, Sink, TlsMaterial, Transport};
+use kernel::message::{PeerMessage, Standing};
+use ledger::{NetworkMap, Party, PartyId, SignedTransaction, TransactionSignature, TxId};
+use net::{Inbound, NetLimits, Options, PeerAddress, Sink, TlsMaterial, Transport};
 use node::bootstrap::load_node_dir;
 use primitives::{Encode, Hash, KeyPair, Scheme};
 
-/// What the besieger hears, and answers at once.
+/// The connected peers. Their messages are dropped.
+#[derive(Default)]
 struct Ears {
-    heard: AtomicU64,
-    up: std::sync::Mutex<Vec<PartyId>>,
+    up: Mutex<Vec<PartyId>>,
 }
 
 impl Sink for Ears {
@@ -29,7 +23,7 @@ impl Sink for Ears {
             match inbound {
                 Inbound::PeerUp { peer, .. } => up.push(peer),
                 Inbound::PeerDown { peer } => up.retain(|other| *other != peer),
-                Inbound::Message { .. } => drop(self.heard.fetch_add(1, Ordering::Relaxed)),
+                Inbound::Message { .. } => {}
             }
         }
     }
@@ -39,17 +33,13 @@ impl Sink for Ears {
     }
 }
 
-/// See the module.
+/// A hostile member: its place in the network, and its connections.
 pub struct Besieger {
     transport: Transport,
     ears: Arc<Ears>,
     network: NetworkMap,
     me: Party,
-    key: KeyPair,
-    /// Numbers of what was made by hand.
     next: u64,
-    /// Numbers of session messages to each peer.
-    sessions: std::collections::BTreeMap<PartyId, u64>,
 }
 
 impl Besieger {
@@ -62,10 +52,7 @@ impl Besieger {
             id: *id,
             addresses: info.addresses.clone(),
         });
-        let ears = Arc::new(Ears {
-            heard: AtomicU64::new(0),
-            up: std::sync::Mutex::default(),
-        });
+        let ears = Arc::new(Ears::default());
         let options = Options {
             me: me.id(),
             epoch: 1,
@@ -87,9 +74,7 @@ impl Besieger {
             ears,
             network: files.network,
             me,
-            key: files.identity,
             next: 0,
-            sessions: Default::default(),
         }
     }
 
@@ -112,38 +97,28 @@ impl Besieger {
         self.say(to, &PeerMessage::Standing(Standing::default()));
     }
 
-    /// Sends a message; whether there was room for it.
-    pub fn say(&self, to: &Party, message: &PeerMessage) -> bool {
-        self.say_bytes(to, message.to_bytes())
+    /// Sends a message. One that finds no room or no connection is lost.
+    fn say(&self, to: &Party, message: &PeerMessage) {
+        let _ = self
+            .transport
+            .handle()
+            .send(&to.id(), 0, message.to_bytes());
     }
 
-    /// Sends bytes; whether there was room for them.
-    pub fn say_bytes(&self, to: &Party, bytes: Vec<u8>) -> bool {
-        matches!(
-            self.transport.handle().send(&to.id(), 0, bytes),
-            Sent::Queued
-        )
-    }
-
-    fn number(&mut self) -> u64 {
-        self.next += 1;
-        self.next
-    }
-
+    /// Bytes that never come again.
     fn salt(&mut self) -> [u8; 32] {
-        let number = self.number();
-        *Hash::plain(&number.to_be_bytes()).as_bytes()
+        self.next += 1;
+        *Hash::plain(&self.next.to_be_bytes()).as_bytes()
     }
 
-    fn built(&mut self, builder: TransactionBuilder) -> WireTransaction {
-        let builder = builder.parameters(self.network.parameters_hash());
-        let salt = self.salt();
-        builder.build(salt).expect("a transaction")
-    }
-
-    fn issued(&mut self, to: &Party) -> WireTransaction {
+    /// An issue by a party of this P-256 key, whose signature is on something else.
+    fn falsely_signed(&mut self, to: &Party) -> SignedTransaction {
+        let key = KeyPair::from_seed(Scheme::EcdsaP256, self.salt());
         let token = IssuedToken {
-            issuer: self.me.clone(),
+            issuer: Party {
+                name: self.me.name.clone(),
+                key: key.public().clone(),
+            },
             reference: Reference::default(),
             currency: "GBP".parse().expect("a currency"),
         };
@@ -154,78 +129,19 @@ impl Besieger {
         };
         let notary = self.party("Notary");
         let builder = cash_builder::issue(notary, &token, &[portion]).expect("an issue");
-        self.built(builder)
-    }
-
-    /// An issue to a party that its issuer has signed, with so many false P-256 signatures beside.
-    pub fn falsely_signed(&mut self, to: &Party, signatures: u32) -> SignedTransaction {
-        let wire = self.issued(to);
+        let builder = builder.parameters(self.network.parameters_hash());
+        let wire = builder.build(self.salt()).expect("a transaction");
         let other = TxId::from_array(self.salt());
-        let seeds: Vec<[u8; 32]> = (0..signatures).map(|_| self.salt()).collect();
-        let false_ones = seeds.into_iter().map(|seed| {
-            let key = KeyPair::from_seed(Scheme::EcdsaP256, seed);
-            TransactionSignature::sign(&other, &key)
-        });
-        SignedTransaction::new(wire, false_ones).signed_by(&self.key)
+        SignedTransaction::new(wire, [TransactionSignature::sign(&other, &key)])
     }
 
-    /// A delivery.
-    pub fn delivery(transactions: &[SignedTransaction]) -> PeerMessage {
-        PeerMessage::Deliver {
-            transactions: transactions.iter().map(Encode::to_bytes).collect(),
+    /// Delivers so many transactions with false P-256 signatures.
+    pub fn flood(&mut self, to: &Party, count: usize) {
+        let transactions = (0..count).map(|_| self.falsely_signed(to).to_bytes());
+        let message = PeerMessage::Deliver {
+            transactions: transactions.collect(),
             dependencies: Vec::new(),
-        }
-    }
-
-    /// A request to a notary for a transaction that consumes an invented state.
-    pub fn invention(&mut self, notary: &Party) -> PeerMessage {
-        let me = self.me.clone();
-        let invented = self.issued(&me);
-        let input = StateAndRef {
-            state: invented.output(0).expect("an output").clone(),
-            reference: StateRef::new(invented.id(), 0),
         };
-        let portion = Portion {
-            owner: me.key.clone(),
-            quantity: 1,
-            states: 1,
-        };
-        let spending = cash_builder::pay(notary.clone(), &[input], &[portion], &me.key);
-        let wire = self.built(spending.expect("a payment").builder);
-        let request = NotaryRequest::sign(&wire, &notary.id(), me.id(), &self.key);
-        let number = self.number();
-        PeerMessage::Request {
-            id: RequestId {
-                flow: FlowId([3; 16]),
-                effect: u32::try_from(number).expect("few enough"),
-            },
-            service: ServiceId::Notarise as u8,
-            body: request.to_bytes(),
-        }
-    }
-
-    /// The opening of a session on which nothing is ever said.
-    pub fn silent_session(&mut self, to: &Party) -> PeerMessage {
-        let number = self.number();
-        let mut initiator = [0; 16];
-        initiator[..8].copy_from_slice(&number.to_be_bytes());
-        let message = SessionMessage {
-            session: SessionId {
-                initiator: FlowId(initiator),
-                number: 1,
-            },
-            to_initiator: false,
-            body: SessionBody::Init {
-                flow: "cash.reissue".to_owned(),
-                versions: vec![<finance::flows::ReissueCash as flow::Flow>::VERSION],
-                first: None,
-            },
-        };
-        let seq = self.sessions.entry(to.id()).or_default();
-        *seq += 1;
-        PeerMessage::Session {
-            seq: *seq,
-            body: message.to_bytes(),
-        }
+        self.say(to, &message);
     }
 }

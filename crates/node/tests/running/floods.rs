@@ -7,8 +7,8 @@ use crate::besieger::Besieger;
 use crate::shares::{FOUR, load, pay};
 use crate::{run, start, until};
 
-/// P-256 signatures of one transaction.
-const SIGNATURES: u32 = 50;
+/// Transactions of one delivery, each with a false P-256 signature.
+const FLOOD: usize = 20;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_flood_of_p256_signatures_is_cut_off_visibly() {
@@ -33,15 +33,14 @@ async fn a_flood_of_p256_signatures_is_cut_off_visibly() {
     let mut floods = 0;
     until("the bank cuts the flood off", async || {
         if besieger.reaches(&victim) {
-            let flood = [besieger.falsely_signed(&victim, SIGNATURES)];
-            besieger.say(&victim, &Besieger::delivery(&flood));
+            besieger.flood(&victim, FLOOD);
             floods += 1;
         }
         let load = load(&bank_client).await;
         (load.cut_offs > 0).then_some(())
     })
     .await;
-    assert!(floods > 1, "one transaction alone is no flood");
+    assert!(floods > 1, "one delivery alone is no flood");
     for _ in 0..10 {
         pay(&bank_client, "Other").await;
         pay(&other_client, "Bank").await;
