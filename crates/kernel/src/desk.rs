@@ -120,11 +120,6 @@ impl Kernel {
         body: &[u8],
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
-        let waits = self.gate.notary_waits(self.now.monotonic);
-        if let Some(eta_ms) = waits.filter(|_| !self.is_rolled_back()) {
-            self.refuse_notarisation(peer, id, NotaryError::Busy { eta_ms });
-            return Ok(());
-        }
         match self.check_notary_request(peer, body) {
             Ok((NotarySubject::TearOff(tear_off), asks)) => {
                 // Before the work of checking it.
@@ -232,6 +227,9 @@ impl Kernel {
         }
         if self.is_rolled_back() {
             self.refuse_undecided();
+            return Ok(());
+        }
+        if self.judges_from().is_some() {
             return Ok(());
         }
         let commit = self.commits.next();

@@ -412,7 +412,7 @@ impl Kernel {
             || self.consumed.is_filling()
             || self.can_wake()
             || self.budgets.has_backlog()
-            || self.desk.as_ref().is_some_and(Desk::can_decide);
+            || (self.judges_from().is_none() && self.desk.as_ref().is_some_and(Desk::can_decide));
         [
             at_once.then_some(self.now.monotonic),
             self.starts.look_again(self.now.monotonic),
@@ -423,6 +423,7 @@ impl Kernel {
             self.next_scheduled().map(|at| self.now.when(at)),
             self.hospital.next_due(),
             self.next_meeting(),
+            self.judges_from(),
             self.engine.next_idle(),
             self.intake.resolutions.next_stall(),
             self.intake.files.next_time(),

@@ -26,8 +26,6 @@ use crate::kernel::Kernel;
 
 /// Longest time for which a notary judges nothing after a start because too few peers were met, in milliseconds.
 pub const NOTARY_MEETS_MS_MAX: u64 = 10_000;
-/// Pause after which a requester asks a notary again that has met too few peers, in milliseconds.
-const NOTARY_ASKED_AGAIN_MS: u64 = 250;
 /// Peers that [`HeldFlows`] names of each kind.
 pub const AWAITED_SHOWN_MAX: usize = 16;
 
@@ -197,11 +195,14 @@ impl StartGate {
         (waits && !self.overdue).then_some(self.until)
     }
 
-    /// Pause after which a notary is to be asked again, if it judges nothing yet.
-    pub(crate) fn notary_waits(&self, now: Monotonic) -> Option<u64> {
+    /// The time at which a notary judges at the latest, if it has met too few witnesses so far.
+    pub(crate) fn notary_waits(&self, now: Monotonic) -> Option<Monotonic> {
+        if now >= self.notary_until {
+            return None;
+        }
         let met = self.witnesses.intersection(&self.met).count();
         let enough = met.saturating_mul(2) >= self.witnesses.len();
-        (!enough && now < self.notary_until).then_some(NOTARY_ASKED_AGAIN_MS)
+        (!enough).then_some(self.notary_until)
     }
 }
 
@@ -220,6 +221,14 @@ impl Kernel {
     pub(crate) fn next_meeting(&self) -> Option<Monotonic> {
         let next = self.gate.next_time();
         next.filter(|_| !self.is_rolled_back())
+    }
+
+    /// The time at which this notary judges at the latest, if it waits for witnesses: until then requests stay in its queue.
+    pub(crate) fn judges_from(&self) -> Option<Monotonic> {
+        let is_notary = self.desk.is_some() && !self.is_rolled_back();
+        is_notary
+            .then(|| self.gate.notary_waits(self.now.monotonic))
+            .flatten()
     }
 
     /// Ends the wait for peers when it is over.

@@ -341,6 +341,7 @@ fn more_journals_than_the_budget_come_back_as_flows_end() {
     town.settle();
     town.down(1);
     town.up(1);
+    town.settle();
     assert_eq!(town.figures(1).flows_shelved, 3, "one exceeds the budget");
     honest_work(&mut town);
     town.quiet();

@@ -132,8 +132,7 @@ fn a_notary_judges_once_half_of_its_witnesses_are_met() {
             true => town.quiet_for(10_000),
             false => town.up(3),
         }
-        // The request comes again after its pause.
-        town.quiet_for(10_000);
+        town.quiet_for(100);
         assert_eq!(town.figures(0).notary_signed, 1);
         town.up(2);
         town.quiet_for(1_000);
