@@ -38,6 +38,19 @@ pub enum Fetching {
     OneByOne,
 }
 
+/// The clocks that decide when a wait for a moment is over, if the wall clock is set meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SleepClocks {
+    /// The monotonic clock alone: a pause takes as long as it was meant to take.
+    Elapsed {
+        /// The whole pause in milliseconds. A restart waits no longer, whatever the wall clock showed when the pause began.
+        most_ms: u64,
+    },
+    /// Both clocks: the wall clock shows the moment, and as much time has passed as was left when the wait began. A jump in either
+    /// direction never ends such a wait early, so nothing is freed that can still be notarised.
+    Both,
+}
+
 /// What a flow asks for. The number of the effect and the flow's id name it for good, across restarts.
 #[derive(Clone, Debug)]
 pub enum EffectRequest {
@@ -91,6 +104,8 @@ pub enum EffectRequest {
     Sleep {
         /// The absolute deadline, the same after a restart.
         until: Timestamp,
+        /// The clocks that have to reach it. Not a part of the digest.
+        clocks: SleepClocks,
     },
     /// Wait until the transaction is recorded here. Answered by [`EffectResult::Transaction`].
     AwaitTransaction(TxId),
@@ -385,7 +400,7 @@ impl EffectRequest {
                 .bytes(&key.to_bytes())
                 .word(*context as u64)
                 .bytes(message.as_bytes()),
-            EffectRequest::Sleep { until } => d.word(until.as_ms()),
+            EffectRequest::Sleep { until, .. } => d.word(until.as_ms()),
             EffectRequest::AwaitTransaction(id) | EffectRequest::Transaction(id) => {
                 d.bytes(id.as_bytes())
             }

@@ -35,6 +35,7 @@ pub use arguments::ArgumentField;
 pub use context::{Deadline, FlowContext};
 pub use effect::{
     CLAIM_BYTES_MAX, EffectKind, EffectRequest, EffectResult, Fetching, Rehydrate, Service,
+    SleepClocks,
 };
 pub use engine::{
     EngineAction, FlowEngine, FlowStatus, Kill, Loaded, MissingVersion, Pause, PeerUsage,

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use flow::{CHART_STEP, EffectRequest, EffectResult, EngineAction, FlowError, FlowId};
+use flow::{CHART_STEP, EffectRequest, EffectResult, EngineAction, FlowError, FlowId, SleepClocks};
 use ledger::{PartyId, Rejection, SelectionRequest, SignedTransaction, StateAndRef, StateRef};
-use primitives::ErrorInfo;
+use primitives::{ErrorInfo, Timestamp};
 
 use crate::ahead::AHEAD_MAX;
 use crate::errors;
@@ -164,10 +164,12 @@ impl Kernel {
                 let result = self.sign(key, context, message, reads)?;
                 self.complete(flow, effect, result);
             }
-            EffectRequest::Sleep { until } if until <= self.now.wall => {
+            EffectRequest::Sleep { until, clocks } if self.is_over(until, clocks) => {
                 self.complete(flow, effect, EffectResult::Done);
             }
-            EffectRequest::Sleep { until } => self.waits.sleep((flow, effect), until),
+            EffectRequest::Sleep { until, clocks } => {
+                self.waits.sleep((flow, effect), until, clocks, self.now);
+            }
             EffectRequest::AwaitTransaction(id) => match self.book.get(&id, reads)? {
                 Some(recorded) => {
                     let found = Some((*recorded.transaction).clone());
@@ -316,9 +318,16 @@ impl Kernel {
         }
     }
 
+    /// Whether a wait is over before it has begun.
+    fn is_over(&self, until: Timestamp, clocks: SleepClocks) -> bool {
+        let trusts = clocks != SleepClocks::Both || !self.clock_watch.in_doubt();
+        trusts && until <= self.now.wall
+    }
+
     /// What is due by time: sleeping flows, selections past their deadline, requests and deliveries to send again.
     pub(crate) fn on_time(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
-        while let Some((flow, effect)) = self.waits.due(self.now.wall) {
+        let in_doubt = self.clock_watch.in_doubt();
+        while let Some((flow, effect)) = self.waits.due(self.now, in_doubt) {
             self.complete(flow, effect, EffectResult::Done);
         }
         if self

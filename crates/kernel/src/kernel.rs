@@ -416,7 +416,7 @@ impl Kernel {
         [
             at_once.then_some(self.now.monotonic),
             self.starts.look_again(self.now.monotonic),
-            self.waits.next_time().map(|at| self.now.when(at)),
+            self.waits.next_time(),
             self.links.next_wakeup(),
             self.clock_watch.next_time(),
             self.selection.next_deadline(),

@@ -1,16 +1,22 @@
-//! What flows wait for inside the kernel: a time, a transaction, a commit. Indexed both ways, so that giving up one wait, or
+//! Waits of flows inside the kernel: for a time, a transaction, a commit. Indexed both ways, so that giving up one wait, or
 //! all of a flow, costs a logarithm.
+//!
+//! # Invariants
+//! - A jump of the wall clock ends no wait for a time early. While the clock is in doubt, no deadline of the wall clock passes.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use flow::FlowId;
+use flow::{FlowId, SleepClocks};
 use ledger::{SelectionRequest, TxId};
-use primitives::Timestamp;
+use primitives::{Moment, Monotonic, Timestamp};
+
+/// How long a deadline of the wall clock is put off while that is in doubt, in milliseconds.
+const DOUBT_MS: u64 = 1_000;
 
 /// An effect of a flow.
 pub(crate) type EffectId = (FlowId, u32);
 
-/// A selection that waits until what its flow recorded is durable, so that it can see it.
+/// A selection that waits until the records of its own flow are durable, so that it can see them.
 #[derive(Clone, Debug)]
 pub(crate) struct HeldSelect {
     /// The flow.
@@ -23,40 +29,78 @@ pub(crate) struct HeldSelect {
 
 #[derive(Clone, Copy, Debug)]
 enum Waited {
-    Time(Timestamp),
+    Time {
+        at: Monotonic,
+        /// The wall clock has to show this too.
+        wall: Option<Timestamp>,
+    },
     Transaction(TxId),
     Commit(u64),
 }
 
-/// See the module. Bounded by the effects that live flows may have outstanding.
+/// The waits of all flows, indexed by effect and by event. Bounded by the effects that live flows may have outstanding.
 #[derive(Debug, Default)]
 pub(crate) struct Waits {
     of: BTreeMap<EffectId, Waited>,
-    times: BTreeSet<(Timestamp, EffectId)>,
+    times: BTreeSet<(Monotonic, EffectId)>,
     transactions: HashMap<TxId, BTreeSet<EffectId>>,
     commits: BTreeMap<(u64, EffectId), HeldSelect>,
 }
 
 impl Waits {
-    /// Until a time.
-    pub(crate) fn sleep(&mut self, effect: EffectId, until: Timestamp) {
-        self.of.insert(effect, Waited::Time(until));
-        self.times.insert((until, effect));
+    /// Adds a wait until a time, by these clocks.
+    pub(crate) fn sleep(
+        &mut self,
+        effect: EffectId,
+        until: Timestamp,
+        clocks: SleepClocks,
+        now: Moment,
+    ) {
+        let by_wall = now.when(until);
+        let (at, wall) = match clocks {
+            SleepClocks::Elapsed { most_ms } => {
+                // Past the end of time is never.
+                let most = now.monotonic.plus_ms(most_ms).unwrap_or(Monotonic::MAX);
+                (by_wall.min(most), None)
+            }
+            SleepClocks::Both => (by_wall, Some(until)),
+        };
+        self.of.insert(effect, Waited::Time { at, wall });
+        self.times.insert((at, effect));
     }
 
-    /// The next time somebody waits for.
-    pub(crate) fn next_time(&self) -> Option<Timestamp> {
+    /// Returns the earliest time at which a wait may be over.
+    pub(crate) fn next_time(&self) -> Option<Monotonic> {
         self.times.first().map(|(at, _)| *at)
     }
 
-    /// Somebody whose time has come.
-    pub(crate) fn due(&mut self, now: Timestamp) -> Option<EffectId> {
-        let (at, effect) = *self.times.first()?;
-        if at > now {
-            return None;
+    /// Takes out a wait that is over. `in_doubt`: the wall clock may be wrong.
+    pub(crate) fn due(&mut self, now: Moment, in_doubt: bool) -> Option<EffectId> {
+        while let Some((at, effect)) = self.times.first().copied() {
+            if at > now.monotonic {
+                return None;
+            }
+            let waited = self.of.get(&effect);
+            let wall = waited.and_then(|waited| match waited {
+                Waited::Time { wall, .. } => *wall,
+                Waited::Transaction(_) | Waited::Commit(_) => None,
+            });
+            self.cancel(effect);
+            match wall {
+                Some(_) if in_doubt => {
+                    // Past the end of time is never.
+                    let at = now.monotonic.plus_ms(DOUBT_MS).unwrap_or(Monotonic::MAX);
+                    self.of.insert(effect, Waited::Time { at, wall });
+                    self.times.insert((at, effect));
+                }
+                // The wall clock was set back: it has a while to go.
+                Some(wall) if wall > now.wall => {
+                    self.sleep(effect, wall, SleepClocks::Both, now);
+                }
+                _ => return Some(effect),
+            }
         }
-        self.cancel(effect);
-        Some(effect)
+        None
     }
 
     /// Until a transaction is recorded.
@@ -100,7 +144,7 @@ impl Waits {
     pub(crate) fn cancel(&mut self, effect: EffectId) {
         match self.of.remove(&effect) {
             None => {}
-            Some(Waited::Time(at)) => {
+            Some(Waited::Time { at, .. }) => {
                 self.times.remove(&(at, effect));
             }
             Some(Waited::Commit(number)) => {
@@ -132,6 +176,8 @@ mod tests {
 
     use super::*;
 
+    const PAUSE: SleepClocks = SleepClocks::Elapsed { most_ms: 100 };
+
     fn effect(flow: u8, number: u32) -> EffectId {
         (FlowId([flow; 16]), number)
     }
@@ -151,23 +197,90 @@ mod tests {
         }
     }
 
+    /// Both clocks at the same reading.
+    fn at(ms: u64) -> Moment {
+        set(ms, ms)
+    }
+
+    fn set(monotonic: u64, wall: u64) -> Moment {
+        Moment::new(Monotonic::from_ms(monotonic), Timestamp::from_ms(wall))
+    }
+
+    #[test]
+    fn no_jump_of_the_wall_clock_ends_a_wait_early() {
+        // Each line: a reading of the clocks; whether a pause and a deadline of 100 ms are over then.
+        let table = [
+            (set(10, 5_000), false, false),
+            (set(99, 99), false, false),
+            (set(100, 100), true, true),
+            (set(100, 20), true, false),
+            (set(150, 5_000), true, true),
+        ];
+        for (now, pause, deadline) in table {
+            for (clocks, over) in [(PAUSE, pause), (SleepClocks::Both, deadline)] {
+                let mut waits = Waits::default();
+                waits.sleep(effect(1, 1), Timestamp::from_ms(100), clocks, at(0));
+                let due = waits.due(now, false);
+                assert_eq!(due.is_some(), over, "{clocks:?} at {now:?}");
+                assert_eq!(waits.next_time().is_none(), over, "{clocks:?} at {now:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_pause_that_began_by_a_wrong_clock_is_no_longer_after_a_restart() {
+        let mut waits = Waits::default();
+        waits.sleep(effect(1, 1), Timestamp::from_ms(5_000), PAUSE, at(0));
+        assert_eq!(waits.due(at(99), false), None);
+        assert_eq!(waits.due(at(100), false), Some(effect(1, 1)));
+    }
+
+    #[test]
+    fn a_deadline_waits_for_a_wall_clock_that_was_set_back() {
+        let mut waits = Waits::default();
+        let until = Timestamp::from_ms(100);
+        waits.sleep(effect(1, 1), until, SleepClocks::Both, at(0));
+        assert_eq!(waits.due(set(120, 40), false), None);
+        assert_eq!(waits.next_time(), Some(Monotonic::from_ms(180)));
+        assert_eq!(waits.due(set(179, 99), false), None);
+        assert_eq!(waits.due(set(180, 100), false), Some(effect(1, 1)));
+        assert!(waits.of.is_empty() && waits.times.is_empty());
+    }
+
+    #[test]
+    fn no_deadline_of_a_doubted_wall_clock_passes() {
+        let mut waits = Waits::default();
+        let until = Timestamp::from_ms(100);
+        // Set while the clock was ahead: it seems to be over.
+        let ahead = set(10, 5_000);
+        waits.sleep(effect(1, 1), until, SleepClocks::Both, ahead);
+        waits.sleep(effect(1, 2), until, PAUSE, ahead);
+        assert_eq!(waits.due(ahead, true), Some(effect(1, 2)));
+        assert_eq!(waits.due(ahead, true), None);
+        assert_eq!(waits.next_time(), Some(Monotonic::from_ms(10 + DOUBT_MS)));
+        let right = set(1_010, 50);
+        assert_eq!(waits.due(right, false), None);
+        assert_eq!(waits.due(set(1_060, 100), false), Some(effect(1, 1)));
+        assert!(waits.of.is_empty() && waits.times.is_empty());
+    }
+
     #[test]
     fn everything_comes_once_and_what_is_given_up_never() {
         let mut waits = Waits::default();
         let id = TxId::from_array([7; 32]);
-        waits.sleep(effect(1, 1), Timestamp::from_ms(10));
-        waits.sleep(effect(1, 2), Timestamp::from_ms(20));
-        waits.sleep(effect(2, 1), Timestamp::from_ms(5));
+        waits.sleep(effect(1, 1), Timestamp::from_ms(10), PAUSE, at(0));
+        waits.sleep(effect(1, 2), Timestamp::from_ms(20), PAUSE, at(0));
+        waits.sleep(effect(2, 1), Timestamp::from_ms(5), PAUSE, at(0));
         waits.for_transaction(effect(1, 3), id);
         waits.for_transaction(effect(2, 2), id);
         waits.hold(4, select(1));
         waits.hold(3, select(2));
         assert!(waits.expects(&id));
-        assert_eq!(waits.next_time(), Some(Timestamp::from_ms(5)));
-        assert_eq!(waits.due(Timestamp::from_ms(4)), None);
-        assert_eq!(waits.due(Timestamp::from_ms(15)), Some(effect(2, 1)));
+        assert_eq!(waits.next_time(), Some(Monotonic::from_ms(5)));
+        assert_eq!(waits.due(at(4), false), None);
+        assert_eq!(waits.due(at(15), false), Some(effect(2, 1)));
         waits.cancel(effect(1, 1));
-        assert_eq!(waits.due(Timestamp::from_ms(15)), None);
+        assert_eq!(waits.due(at(15), false), None);
         assert_eq!(
             waits.released(3).map(|held| held.flow),
             Some(FlowId([2; 16]))
@@ -175,7 +288,7 @@ mod tests {
         assert!(waits.released(3).is_none());
         waits.cancel_flow(FlowId([1; 16]));
         assert!(waits.released(9).is_none());
-        assert_eq!(waits.due(Timestamp::MAX), None);
+        assert_eq!(waits.due(at(u64::MAX - 1), false), None);
         assert_eq!(waits.recorded(&id), BTreeSet::from([effect(2, 2)]));
         assert!(!waits.expects(&id) && waits.of.is_empty());
     }

@@ -1,5 +1,7 @@
 //! Deadlines: timers that replay does not depend on.
 
+use primitives::Timestamp;
+
 use super::effects::{Slot, SlotState};
 use super::{Cell, Output};
 use crate::context::Deadline;
@@ -7,7 +9,7 @@ use crate::digest::Digest;
 use crate::engine::WaitsFor;
 use crate::error::LIMIT_EXCEEDED;
 use crate::options::EFFECTS_OF_A_SCOPE_MAX;
-use crate::{EffectKind, EffectRequest, FlowError};
+use crate::{EffectKind, EffectRequest, FlowError, SleepClocks};
 
 impl Cell {
     /// Sets a timer and returns its number: one from the end of the scope's numbers, so that the numbers of all other effects are the
@@ -30,11 +32,15 @@ impl Cell {
         }
         scope.deadlines += 1;
         let effect = u32::from(scope.index) << 16 | u32::from(number);
-        let until = match deadline {
-            Deadline::At(until) => until,
-            Deadline::AfterMs(ms) => self.now.plus_ms(ms).unwrap_or(primitives::Timestamp::MAX),
+        let (until, clocks) = match deadline {
+            Deadline::At(until) => (until, SleepClocks::Both),
+            Deadline::AfterMs(ms) => {
+                // Past the end of time is never.
+                let until = self.now.plus_ms(ms).unwrap_or(Timestamp::MAX);
+                (until, SleepClocks::Elapsed { most_ms: ms })
+            }
         };
-        let request = EffectRequest::Sleep { until };
+        let request = EffectRequest::Sleep { until, clocks };
         let state = if self.replay.is_some() {
             SlotState::Waiting(Some(Box::new(request)))
         } else {

@@ -9,17 +9,18 @@ use primitives::{Decode, Hash, PublicKey, Signature, SignatureContext, SignedMes
 use super::FlowContext;
 use super::effect_future::EffectFuture;
 use crate::error::EFFECT_MISMATCHED;
-use crate::{EffectKind, EffectRequest, EffectResult, Fetching, FlowError, Service};
+use crate::{EffectKind, EffectRequest, EffectResult, Fetching, FlowError, Service, SleepClocks};
 
 impl FlowContext {
-    /// Waits for a time, in milliseconds; a restart waits for the rest of it.
+    /// Waits for a time, in milliseconds. A restart waits for the rest of it. Setting the wall clock changes nothing.
     pub async fn sleep_ms(&self, ms: u64) -> Result<(), FlowError> {
         let issued = {
             let mut cell = self.shared.cell();
             let live = cell.now.as_ms().saturating_add(ms);
             cell.number(self.scope).and_then(|effect| {
                 let until = Timestamp::from_ms(cell.fact(effect, live));
-                cell.issue_as(effect, EffectRequest::Sleep { until })?;
+                let clocks = SleepClocks::Elapsed { most_ms: ms };
+                cell.issue_as(effect, EffectRequest::Sleep { until, clocks })?;
                 Ok(effect)
             })
         };

@@ -105,7 +105,7 @@ impl WaitsFor {
             EffectRequest::AwaitTransaction(id) | EffectRequest::Transaction(id) => {
                 WaitsFor::Transaction(*id, None)
             }
-            EffectRequest::Sleep { until } => WaitsFor::Until(*until),
+            EffectRequest::Sleep { until, .. } => WaitsFor::Until(*until),
             EffectRequest::External { name, .. } => WaitsFor::Operation(name.clone()),
             _ => WaitsFor::Nothing,
         }

@@ -262,7 +262,7 @@ fn number(effect: u32) -> String {
 fn request_line(request: &EffectRequest) -> String {
     match request {
         EffectRequest::External { name, .. } => name.clone(),
-        EffectRequest::Sleep { until } => format!("sleep until {}", until.as_ms()),
+        EffectRequest::Sleep { until, .. } => format!("sleep until {}", until.as_ms()),
         EffectRequest::Request {
             party, irrevocable, ..
         } => {
