@@ -141,7 +141,8 @@ pub struct UnlockCash;
 
 impl Flow for UnlockCash {
     const NAME: &'static str = "cash.unlock";
-    const VERSION: u32 = 1;
+    /// Version 1 made another transaction for each attempt. If the notary accepted a late copy of an earlier one, the cash was lost.
+    const VERSION: u32 = 2;
     type Args = StateRef;
     type Output = CashResult;
     const STEPS: &'static [&'static str] = &[
@@ -183,29 +184,30 @@ impl Flow for UnlockCash {
             quantity: sum,
             states: 1,
         };
+        ctx.progress("building");
+        let notary = lock.state.notary.clone();
+        let spending = cash_builder::pay(notary, &coins, std::slice::from_ref(&free), &owner)?;
+        let code = match &lock.state.constraint {
+            ledger::Constraint::Descriptor(hash) => *hash,
+            _ => lock_code().0,
+        };
+        let builder = spending
+            .builder
+            .attachment(code)
+            .input(lock)
+            .time_window(TimeWindow::from(terms.until))
+            .command(
+                lock_name().clone(),
+                LockCommand::Open.to_bytes(),
+                vec![owner.clone()],
+            );
+        let signed = build_and_sign(&ctx, builder, &spending.owners).await?;
+        let transaction = signed.id();
         let mut attempt = 0;
         loop {
-            ctx.progress("building");
-            let notary = lock.state.notary.clone();
-            let spending = cash_builder::pay(notary, &coins, std::slice::from_ref(&free), &owner)?;
-            let code = match &lock.state.constraint {
-                ledger::Constraint::Descriptor(hash) => *hash,
-                _ => lock_code().0,
-            };
-            let builder = spending
-                .builder
-                .attachment(code)
-                .input(lock)
-                .time_window(TimeWindow::from(terms.until))
-                .command(
-                    lock_name().clone(),
-                    LockCommand::Open.to_bytes(),
-                    vec![owner.clone()],
-                );
-            let signed = build_and_sign(&ctx, builder, &spending.owners).await?;
-            let transaction = signed.id();
-            match finality(&ctx, signed, &[]).await {
+            match finality(&ctx, signed.clone(), &[]).await {
                 Ok(_) => return Ok(CashResult { transaction }),
+                // The same transaction again: a copy of the first request may reach the notary after the window has opened.
                 Err(error) if error.code == TOO_EARLY && attempt < ATTEMPTS_MAX => {
                     ctx.progress("waiting for the notary's clock");
                     ctx.sleep_ms(AGAIN_MS << attempt).await?;
