@@ -223,11 +223,15 @@ impl Auditor {
 
 /// Whether an outcome is the predicted one; the transactions that it names.
 fn fits(effect: &Effect, name: &str, outcome: &Outcome) -> Result<BTreeSet<TxId>, String> {
+    if let (Effect::Nothing, true) = (effect, outcome.transactions.is_empty()) {
+        return Ok(BTreeSet::new());
+    }
     let bytes = outcome
         .result
         .as_ref()
         .map_err(|rejection| format!("failed: {rejection}"))?;
     let named: BTreeSet<TxId> = match effect {
+        Effect::Nothing => BTreeSet::new(),
         Effect::Answer(expected) => {
             let answer = u64::from_bytes(bytes).map_err(|error| error.to_string())?;
             if answer != *expected {
@@ -258,7 +262,7 @@ fn fits(effect: &Effect, name: &str, outcome: &Outcome) -> Result<BTreeSet<TxId>
     };
     let recorded: BTreeSet<TxId> = outcome.transactions.iter().copied().collect();
     let expected = match effect {
-        Effect::Answer(_) => 0,
+        Effect::Answer(_) | Effect::Nothing => 0,
         Effect::Cash { transactions, .. } => *transactions,
     };
     // The other side makes some of the transactions of an exchange.

@@ -8,6 +8,7 @@
 //! ```
 //! The same seed gives the same trace, byte for byte. A failure is told with the command that replays it.
 
+mod adversary;
 mod auditor;
 pub mod chain;
 mod chance;
@@ -37,6 +38,7 @@ mod view;
 mod workload;
 mod world;
 
+pub use adversary::Adversary;
 pub use auditor::Violation;
 pub use options::{Bug, SimOptions};
 pub use report::{Report, Tally};

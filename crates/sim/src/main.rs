@@ -4,9 +4,9 @@ use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 
 use sim::chain::{ChainOptions, ChainTally, Scenario, run_chain};
-use sim::{Bug, SimOptions, Tally, run_like};
+use sim::{Adversary, Bug, SimOptions, Tally, run_like};
 
-const USAGE: &str = "usage: sim [--chain] [--seed N] [--runs N] [--nodes N] [--scenario S] [--bug NAME] [--rollback] [--trace]
+const USAGE: &str = "usage: sim [--chain] [--seed N] [--runs N] [--nodes N] [--scenario S] [--bug NAME] [--adversary NAME] [--rollback] [--trace]
 
   --chain      networks of the chain, instead of the ledger's
   --seed N     the first seed (default 1)
@@ -15,6 +15,7 @@ const USAGE: &str = "usage: sim [--chain] [--seed N] [--runs N] [--nodes N] [--s
                 equivocation:PERCENT:BLOCKS, fast-clock:TENTHS:DRIFT_PERCENT:BLOCKS
   --nodes N    nodes of a network of the chain (default: the seed chooses)
   --bug NAME   plant a bug, to see whether the auditor finds it
+  --adversary NAME  have this dishonest member in all seeds
   --rollback   put nodes back on older copies of their disks at the end
   --trace      print everything that happens";
 
@@ -25,6 +26,7 @@ struct Arguments {
     seed: u64,
     runs: u64,
     bug: Option<Bug>,
+    adversary: Option<Adversary>,
     rollback: bool,
     trace: bool,
     chain: bool,
@@ -37,6 +39,7 @@ fn arguments() -> Result<Arguments, String> {
         seed: 1,
         runs: 1,
         bug: None,
+        adversary: None,
         rollback: false,
         trace: false,
         chain: false,
@@ -54,6 +57,7 @@ fn arguments() -> Result<Arguments, String> {
             "--seed" => found.seed = number(value()?)?,
             "--runs" => found.runs = number(value()?)?,
             "--bug" => found.bug = Some(value()?.parse()?),
+            "--adversary" => found.adversary = Some(value()?.parse()?),
             "--rollback" => found.rollback = true,
             "--trace" => found.trace = true,
             "--chain" => found.chain = true,
@@ -113,6 +117,7 @@ fn main() -> ExitCode {
     let seeds = arguments.seed..arguments.seed.saturating_add(arguments.runs);
     let options = SimOptions {
         bug: arguments.bug,
+        adversary: arguments.adversary,
         rollback: arguments.rollback,
         keep_trace: arguments.trace,
         ..SimOptions::new(0)

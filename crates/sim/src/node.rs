@@ -27,6 +27,8 @@ pub struct Node {
     pub down_us: u64,
     /// How far its clock is ahead of the world's, in milliseconds.
     pub ahead_ms: u64,
+    /// How far it was set off the right time, in milliseconds.
+    pub off_ms: i64,
 }
 
 impl Node {
@@ -43,6 +45,7 @@ impl Node {
             fuse: None,
             down_us: 0,
             ahead_ms,
+            off_ms: 0,
         }
     }
 

@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use crate::Adversary;
+
 /// A bug planted on purpose, to prove that the auditor notices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bug {
@@ -27,11 +29,15 @@ pub enum Bug {
     ScheduleLost,
     /// A crash loses which files are there.
     FilesLost,
+    /// A bank does not write which evidence was claimed.
+    ClaimsForgotten,
+    /// A notary's operator vouches for whatever its clock shows.
+    ClockTrusted,
 }
 
 impl Bug {
     /// Every bug with its name on the command line.
-    pub const ALL: [(Bug, &str); 11] = [
+    pub const ALL: [(Bug, &str); 13] = [
         (Bug::LockForgotten, "lock-forgotten"),
         (Bug::MessageRepeated, "message-repeated"),
         (Bug::SyncSkipped, "sync-skipped"),
@@ -46,6 +52,8 @@ impl Bug {
         (Bug::FreshKeysUnseen, "fresh-keys-unseen"),
         (Bug::ScheduleLost, "schedule-lost"),
         (Bug::FilesLost, "files-lost"),
+        (Bug::ClaimsForgotten, "claims-forgotten"),
+        (Bug::ClockTrusted, "clock-trusted"),
     ];
 
     /// The name on the command line.
@@ -76,6 +84,8 @@ pub struct SimOptions {
     pub seed: u64,
     /// A bug to plant.
     pub bug: Option<Bug>,
+    /// The member that does harm; the seed chooses if there is none.
+    pub adversary: Option<Adversary>,
     /// Put nodes back on older copies of their disks at the end.
     pub rollback: bool,
     /// Keep the text of the trace, not only its hash.
@@ -88,6 +98,7 @@ impl SimOptions {
         Self {
             seed,
             bug: None,
+            adversary: None,
             rollback: false,
             keep_trace: false,
         }
@@ -96,11 +107,14 @@ impl SimOptions {
     /// The command that replays it.
     pub fn command(&self) -> String {
         let bug = self.bug.map(|bug| format!(" --bug {}", bug.name()));
+        let adversary = self.adversary.map(Adversary::name);
+        let adversary = adversary.map(|name| format!(" --adversary {name}"));
         let rollback = if self.rollback { " --rollback" } else { "" };
         format!(
-            "cargo run --release -p sim -- --seed {}{}{rollback} --trace",
+            "cargo run --release -p sim -- --seed {}{}{}{rollback} --trace",
             self.seed,
-            bug.unwrap_or_default()
+            bug.unwrap_or_default(),
+            adversary.unwrap_or_default()
         )
     }
 }

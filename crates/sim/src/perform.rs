@@ -5,7 +5,6 @@ use kernel::port::Table;
 use kernel::{Action, Event, Priority, Reply};
 use primitives::{Decode, Encode};
 
-use crate::Bug;
 use crate::clients::Next;
 use crate::committer::Pending;
 use crate::epilogue::EPILOGUE_TOKEN;
@@ -14,6 +13,7 @@ use crate::town::{NOTARY, OTHER_NOTARY, SHORT};
 use crate::trace::short;
 use crate::view::Job;
 use crate::world::{What, World};
+use crate::{Adversary, Bug};
 
 impl World {
     /// A node takes a step; false if it crashed instead.
@@ -79,7 +79,7 @@ impl World {
 
     /// No peer takes more than its share, whatever it does and whatever crashes.
     fn check_share(&mut self, node: usize, usage: flow::PeerUsage) {
-        if !self.plan.swarms {
+        if self.plan.adversary != Some(Adversary::Swarm) {
             return;
         }
         let most = RESPONDERS_MAX / 2;
@@ -129,6 +129,13 @@ impl World {
                 .writes
                 .retain(|write| write.table != Table::NotaryStates);
         }
+        if self.options.bug == Some(Bug::ClaimsForgotten) {
+            pending
+                .batch
+                .writes
+                .retain(|write| write.table != Table::Claims);
+        }
+        self.check_windows(node, &pending.batch);
         let skipped =
             (self.options.bug == Some(Bug::SyncSkipped)).then(|| std::mem::take(&mut pending.then));
         let number = pending.number;
@@ -248,7 +255,7 @@ impl World {
                 message,
             } => {
                 self.note(node, format_args!("says {code}: {message}"));
-                if warning && !crate::files::is_expected(code) && !self.epilogue.expects(code) {
+                if warning && !self.is_expected(code) {
                     self.auditor
                         .found(format!("{} warns: {code}: {message}", SHORT[node]));
                 }
@@ -259,6 +266,15 @@ impl World {
                     .found(format!("commit {number} is inside another one"));
             }
         }
+    }
+
+    /// Whether a node may warn of this.
+    fn is_expected(&self, code: &str) -> bool {
+        let by_adversary = self
+            .plan
+            .adversary
+            .is_some_and(|adversary| adversary.expects(code));
+        by_adversary || crate::files::is_expected(code) || self.epilogue.expects(code)
     }
 
     fn start_view(&mut self, node: usize) {
@@ -286,6 +302,8 @@ impl World {
             format_args!("sends {} to {}", short(&bytes), SHORT[to]),
         );
         self.auditor.on_send(&self.town, &self.nodes, from, &bytes);
+        self.overhear(from, to, priority, &bytes);
+        self.note_window(&bytes);
         let messages = match self.options.bug {
             Some(Bug::MessageRepeated) => self.repeater.instead_of(from, to, bytes),
             Some(Bug::DeliveryAcknowledgedEarly) => match self.acknowledged_early(from, to, &bytes)
@@ -296,21 +314,26 @@ impl World {
             _ => vec![bytes],
         };
         for bytes in messages {
-            self.tally.messages += 1;
-            let arrivals = self
-                .links
-                .send(from, to, priority, self.now_us, &mut self.chance);
-            self.tally.messages_lost += u64::from(arrivals.is_empty());
-            for (at_us, generation) in arrivals {
-                let bytes = bytes.clone();
-                let arrival = What::Arrival {
-                    from,
-                    to,
-                    generation,
-                    bytes,
-                };
-                self.at(at_us - self.now_us, arrival);
-            }
+            self.transmit(from, to, priority, bytes);
+        }
+    }
+
+    /// A message goes on its way, which may end anywhere.
+    pub(crate) fn transmit(&mut self, from: usize, to: usize, priority: Priority, bytes: Vec<u8>) {
+        self.tally.messages += 1;
+        let arrivals = self
+            .links
+            .send(from, to, priority, self.now_us, &mut self.chance);
+        self.tally.messages_lost += u64::from(arrivals.is_empty());
+        for (at_us, generation) in arrivals {
+            let bytes = bytes.clone();
+            let arrival = What::Arrival {
+                from,
+                to,
+                generation,
+                bytes,
+            };
+            self.at(at_us - self.now_us, arrival);
         }
     }
 

@@ -27,9 +27,12 @@ impl World {
     /// Nothing is on its way and nothing is left to do.
     pub(crate) fn is_over(&self) -> bool {
         let on_its_way = || {
-            self.queue
-                .values()
-                .any(|what| matches!(what, What::Arrival { .. } | What::Client(_)))
+            self.queue.values().any(|what| {
+                matches!(
+                    what,
+                    What::Arrival { .. } | What::Client(_) | What::Replay { .. }
+                )
+            })
         };
         self.phase == Phase::Rest
             && self.nodes.iter().all(Node::is_idle)
@@ -60,6 +63,10 @@ impl World {
                     self.at(at_us, What::Fault(fault));
                 }
                 self.at(self.plan.calm_us, What::Calm);
+                self.plan_clocks();
+                if self.replayer.is_some() {
+                    self.at(0, What::RepeatMessage);
+                }
                 if self.options.rollback {
                     let later = self.chance.between(1, WORK_US);
                     self.at(later, What::CopyDisks);

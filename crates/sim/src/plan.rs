@@ -8,12 +8,13 @@ use notary::{NotaryKind, NotaryOptions};
 use primitives::{Encode, Hash};
 use vault::SelectionOptions;
 
+use crate::adversary::{self, ClockFault};
 use crate::chance::Chance;
 use crate::links::Weather;
 use crate::swarm::RESPONDERS_MAX;
 use crate::town::{NODES, Town, pairs};
 use crate::workload::Workload;
-use crate::{Bug, SimOptions};
+use crate::{Adversary, Bug, SimOptions};
 
 /// A change of what a node holds.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +34,8 @@ pub enum Effect {
     },
     /// This answer.
     Answer(u64),
+    /// Any end, and no transaction: an adversary's.
+    Nothing,
 }
 
 /// A flow that a client starts.
@@ -85,12 +88,12 @@ pub struct Plan {
     pub ahead_ms: [u64; NODES],
     /// Clients that start the same flow twice at once, per mille.
     pub double_starts: u64,
-    /// A member opens more sessions than its share.
-    pub swarms: bool,
+    /// The member that does harm.
+    pub adversary: Option<Adversary>,
+    /// Clocks that are set, by time since the work began.
+    pub(crate) clock_faults: Vec<ClockFault>,
 }
 
-/// Every so many seeds a member is at its worst.
-const SWARM_EVERY: u64 = 5;
 /// Time over which clients start their flows, in microseconds.
 pub const WORK_US: u64 = 2_000_000;
 
@@ -105,11 +108,20 @@ impl Plan {
         let calm_us = WORK_US + chance.between(0, 1_500_000);
         let mut kernel = small_kernel(&mut chance.fork());
         kernel.selection.restores_locks = options.bug != Some(Bug::LockForgotten);
-        // Drawn last: seeds without a swarm stay as they are.
-        let swarms = options.seed.is_multiple_of(SWARM_EVERY);
-        if swarms {
-            kernel.flow.responders_max = RESPONDERS_MAX;
-            work.extend(workload.swarms());
+        // Drawn last: the rest of a seed is the same with and without an adversary.
+        let adversary = Adversary::of(options);
+        let mut clock_faults = Vec::new();
+        match adversary {
+            Some(Adversary::Swarm) => {
+                kernel.flow.responders_max = RESPONDERS_MAX;
+                work.extend(workload.swarms());
+            }
+            Some(Adversary::Clocks) => {
+                clock_faults = adversary::clock_faults(&mut chance.clone().fork());
+                work.extend(workload.timed());
+            }
+            Some(Adversary::Replayer) => work.extend(workload.reissues()),
+            None => {}
         }
         Self {
             tokens: workload.tokens,
@@ -137,7 +149,8 @@ impl Plan {
             shows_unsynced: chance.per_mille(500),
             ahead_ms: [0; NODES].map(|_| chance.between(0, 2_000)),
             double_starts: chance.one_of(&[0, 100]),
-            swarms,
+            adversary,
+            clock_faults,
         }
     }
 }

@@ -39,6 +39,7 @@ impl World {
             self.nodes[node].fuse = None;
         }
         (self.links.weather.lost, self.links.weather.doubled) = (0, 0);
+        self.set_clocks_right();
         self.calm = true;
     }
 
@@ -97,6 +98,7 @@ impl World {
         one.view_busy = false;
         // Its clock may be behind where it was when it starts again.
         one.ahead_ms = self.chance.between(0, 2_000);
+        one.off_ms = 0;
         let down_us = one.down_us;
         self.files_crash(node);
         self.tally.crashes += 1;

@@ -29,6 +29,10 @@ pub struct Tally {
     pub sessions_refused: u64,
     /// Nodes that were put back on a disk that was older than theirs.
     pub rollbacks: u64,
+    /// Sessions and messages that were presented again.
+    pub replays: u64,
+    /// Times that a clock was set.
+    pub clock_jumps: u64,
     /// Simulated time, in milliseconds.
     pub simulated_ms: u64,
 }
@@ -46,6 +50,8 @@ impl std::ops::AddAssign for Tally {
         self.files += other.files;
         self.sessions_refused += other.sessions_refused;
         self.rollbacks += other.rollbacks;
+        self.replays += other.replays;
+        self.clock_jumps += other.clock_jumps;
         self.simulated_ms += other.simulated_ms;
     }
 }

@@ -84,6 +84,7 @@ impl Town {
         flows.register_responder::<Echo>();
         crate::stories::register(&mut flows);
         crate::swaps::register(&mut flows);
+        crate::adversary::register(&mut flows);
         flows.register::<Swarm>();
         flows.register_responder::<Swarmed>();
         Self {

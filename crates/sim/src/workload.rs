@@ -7,6 +7,7 @@ use finance::{Currency, IssuedToken, Reference};
 use kernel::Wait;
 use primitives::{Encode, Hash, Timestamp};
 
+use crate::adversary::TimedArgs;
 use crate::chance::Chance;
 use crate::converse::{ConverseArgs, expected};
 use crate::plan::{Effect, Move, PlannedFlow, WORK_US, gains, loses, pay_args};
@@ -389,6 +390,46 @@ impl<'a> Workload<'a> {
             }
         }
         swarms
+    }
+
+    /// Exchanges of cash with its issuer: each is evidence that can be presented again.
+    pub fn reissues(&mut self) -> Vec<PlannedFlow> {
+        let mut flows = Vec::new();
+        for token in 0..self.tokens.len() {
+            let holder = BANKS[0] + BANKS[1] - self.issuer(token);
+            for _ in 0..2 {
+                let quantity = self.chance.between(1, 40);
+                if self.spend(token, holder, quantity) {
+                    flows.push(self.reissue(token, holder, quantity));
+                }
+            }
+        }
+        flows
+    }
+
+    /// Payments of banks to themselves within time windows: open ones, those long over, and those that open long after the end.
+    pub fn timed(&mut self) -> Vec<PlannedFlow> {
+        let over = Timestamp::from_ms(BEGINNING_MS - 80_000);
+        let later = Timestamp::from_ms(BEGINNING_MS + 24 * 3_600_000);
+        let windows = [
+            (None, None, 1),
+            (None, None, 1),
+            (None, Some(over), 0),
+            (Some(later), None, 0),
+        ];
+        let mut flows = Vec::new();
+        for (from, until, transactions) in windows.into_iter().cycle().take(24) {
+            let node = self.chance.one_of(&BANKS);
+            let of = self.tokens[self.chance.below(self.tokens.len())].clone();
+            let token = TokenArgs {
+                currency: of.currency,
+                issuer: Some(of.issuer.name),
+                reference: Some(of.reference),
+            };
+            let args = TimedArgs { token, from, until };
+            flows.push(self.flow(node, "sim.timed", args.to_bytes(), transactions, Vec::new()));
+        }
+        flows
     }
 
     fn converse(&mut self, node: usize, with: usize) -> PlannedFlow {

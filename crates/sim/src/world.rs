@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use flow::SessionId;
 use kernel::Event;
+use ledger::{TimeWindow, TxId};
 use primitives::{Moment, Monotonic, Timestamp};
 
+use crate::adversary::Replayer;
 use crate::auditor::Auditor;
 use crate::chance::Chance;
 use crate::clients::Clients;
@@ -19,7 +22,7 @@ use crate::report::{Report, Tally};
 use crate::town::{BEGINNING_MS, NODES, SHORT, Town, pairs};
 use crate::trace::Trace;
 use crate::view::View;
-use crate::{Bug, SimOptions};
+use crate::{Adversary, Bug, SimOptions};
 
 /// Simulated time after which whatever has not happened never will, in microseconds.
 const PATIENCE_US: u64 = 1_800_000_000;
@@ -68,6 +71,18 @@ pub(crate) enum What {
     },
     /// No more faults.
     Calm,
+    /// A session is presented again.
+    Replay {
+        session: SessionId,
+        looks: u32,
+    },
+    /// A single message is sent again.
+    RepeatMessage,
+    /// A node's clock is set.
+    SetClock {
+        node: usize,
+        off_ms: i64,
+    },
     /// The adversary copies all disks.
     CopyDisks,
 }
@@ -84,6 +99,9 @@ pub(crate) struct World {
     pub(crate) nodes: Vec<Node>,
     pub(crate) links: Links,
     pub(crate) repeater: Repeater,
+    pub(crate) replayer: Option<Replayer>,
+    /// Windows of what notaries were asked to sign.
+    pub(crate) windows: BTreeMap<TxId, TimeWindow>,
     pub(crate) files: Files,
     pub(crate) clients: Clients,
     pub(crate) auditor: Auditor,
@@ -104,6 +122,8 @@ impl World {
             let view = View::new(options.bug == Some(Bug::ViewStale));
             Node::new(plan.shows_unsynced, view, ahead_ms)
         });
+        let replays = plan.adversary == Some(Adversary::Replayer);
+        let replayer = replays.then(|| Replayer::new(chance.clone().fork()));
         let mut calm = plan.weather;
         (calm.lost, calm.doubled) = (0, 0);
         Self {
@@ -116,6 +136,8 @@ impl World {
             nodes: nodes.into(),
             links: Links::new(calm),
             repeater: Repeater::default(),
+            replayer,
+            windows: BTreeMap::new(),
             files: Files::default(),
             clients: Clients::default(),
             auditor: Auditor::default(),
@@ -270,6 +292,9 @@ impl World {
             }
             What::Restart { node } => self.start_node(node),
             What::Calm => self.calm(),
+            What::Replay { session, looks } => self.replay(session, looks),
+            What::RepeatMessage => self.repeat_message(),
+            What::SetClock { node, off_ms } => self.set_clock(node, off_ms),
             What::CopyDisks => self.copy_disks(),
         }
     }
@@ -298,10 +323,9 @@ impl World {
     /// What the clocks of a node show.
     pub(crate) fn clock(&self, node: usize) -> Moment {
         let ms = self.now_us / 1_000;
-        Moment::new(
-            Monotonic::from_ms(ms),
-            Timestamp::from_ms(BEGINNING_MS + self.nodes[node].ahead_ms + ms),
-        )
+        let right_ms = BEGINNING_MS + self.nodes[node].ahead_ms + ms;
+        let wall_ms = right_ms.saturating_add_signed(self.nodes[node].off_ms);
+        Moment::new(Monotonic::from_ms(ms), Timestamp::from_ms(wall_ms))
     }
 
     pub(crate) fn note(&mut self, node: usize, what: std::fmt::Arguments<'_>) {

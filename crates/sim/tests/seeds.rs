@@ -3,12 +3,21 @@
 use std::ops::Range;
 use std::sync::Mutex;
 
-use sim::{Bug, Report, SimOptions, run, run_all};
+use sim::{Adversary, Bug, Report, SimOptions, run, run_like};
 
 /// Runs a range of seeds; their reports in the order of the seeds.
 fn reports(seeds: Range<u64>, bug: Option<Bug>, keep_trace: bool) -> Vec<Report> {
+    let options = SimOptions {
+        bug,
+        keep_trace,
+        ..SimOptions::new(0)
+    };
+    reports_like(seeds, &options)
+}
+
+fn reports_like(seeds: Range<u64>, options: &SimOptions) -> Vec<Report> {
     let all = Mutex::new(Vec::new());
-    run_all(seeds, bug, keep_trace, |report| {
+    run_like(seeds, options, |report| {
         all.lock().expect("no panic within").push(report);
     });
     let mut all = all.into_inner().expect("no panic within");
@@ -51,6 +60,8 @@ fn a_thousand_networks_do_as_predicted() {
     assert!(all.cancelled > 100, "{all:?}");
     assert!(all.files > 1_000, "{all:?}");
     assert!(all.sessions_refused > 1_000, "{all:?}");
+    assert!(all.replays > 10_000, "{all:?}");
+    assert!(all.clock_jumps > 500, "{all:?}");
     println!("{all:?}");
 }
 
@@ -81,7 +92,17 @@ fn a_failure_says_how_to_replay_it() {
 
 /// The bug is found within the seeds, and by an expected complaint; without it the same seeds are clean.
 fn check_found(bug: Bug, seeds: u64, complaints: &[&str]) {
-    let reports = reports(1..seeds + 1, Some(bug), false);
+    check_found_by(None, bug, seeds, complaints);
+}
+
+/// The same, with this adversary in every seed.
+fn check_found_by(adversary: Option<Adversary>, bug: Bug, seeds: u64, complaints: &[&str]) {
+    let options = SimOptions {
+        bug: Some(bug),
+        adversary,
+        ..SimOptions::new(0)
+    };
+    let reports = reports_like(1..seeds + 1, &options);
     let failures: Vec<String> = reports
         .iter()
         .filter(|report| !report.is_clean())
@@ -151,4 +172,17 @@ fn fresh_keys_that_a_view_does_not_know_are_found() {
 #[test]
 fn lost_schedules_are_found() {
     check_found(Bug::ScheduleLost, 60, &["was never opened"]);
+}
+
+#[test]
+fn unwritten_claims_are_found_by_the_replayer() {
+    let replayer = Some(Adversary::Replayer);
+    let complaints = ["done twice?", "was predicted"];
+    check_found_by(replayer, Bug::ClaimsForgotten, 30, &complaints);
+}
+
+#[test]
+fn notaries_that_trust_a_jumped_clock_are_found() {
+    let complaints = ["outside its window", "notary.time_window_invalid"];
+    check_found_by(Some(Adversary::Clocks), Bug::ClockTrusted, 120, &complaints);
 }

@@ -1,0 +1,37 @@
+//! Reads the transaction of a request to a notary.
+
+use kernel::message::{PeerMessage, ServiceId};
+use ledger::{NotaryRequest, NotarySubject, TimeWindow, TxId};
+use primitives::Decode;
+
+/// A transaction as its notary sees it.
+pub(crate) struct Notarisation {
+    pub(crate) id: TxId,
+    pub(crate) window: Option<TimeWindow>,
+}
+
+impl Notarisation {
+    /// Reads a message; nothing if it asks for something else.
+    pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
+        let message = PeerMessage::from_bytes(bytes).ok()?;
+        let PeerMessage::Request { service, body, .. } = message else {
+            return None;
+        };
+        if service != ServiceId::Notarise as u8 {
+            return None;
+        }
+        match NotaryRequest::from_bytes(&body).ok()?.subject {
+            NotarySubject::TearOff(tear_off) => {
+                let shown = tear_off.verify().ok()?;
+                Some(Self {
+                    id: shown.id(),
+                    window: shown.time_window().cloned(),
+                })
+            }
+            NotarySubject::Whole(whole) => Some(Self {
+                id: whole.id(),
+                window: whole.wire().time_window().cloned(),
+            }),
+        }
+    }
+}

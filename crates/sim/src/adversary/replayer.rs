@@ -1,0 +1,265 @@
+//! A member that presents everything again: whole sessions under new ids, and single messages as they were. It has heard all
+//! sessions among banks and exchange, and speaks with the keys of any of them.
+//!
+//! A session is presented by the node that opened it, or by one that has only observed it, to the node that answered it or to
+//! another one. Where a responder gives something for evidence at once, that is done at the same time as the first session and
+//! later. Where it gives signatures on what consumes states, only after the first session has ended well: an open session of a
+//! seller may keep a buyer's states locked, which is documented.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use flow::{SessionBody, SessionId, SessionMessage};
+use kernel::message::PeerMessage;
+use kernel::{Priority, Wait};
+use primitives::{Decode, Encode};
+
+use super::replays::{REPLAYED, ReplayArgs};
+use crate::chance::Chance;
+use crate::plan::{Effect, PlannedFlow};
+use crate::town::{BANKS, EXCHANGE, NODES, SHORT, is_notary};
+use crate::world::{What, World};
+
+/// Sessions kept; further ones are not presented again.
+const SESSIONS_MAX: usize = 64;
+/// Messages kept of one node to another, the latest ones.
+const MESSAGES_MAX: usize = 32;
+/// Times that a session is presented again.
+const TIMES: u64 = 4;
+/// A session whose first run has not ended is looked at again after so many microseconds, so often.
+const LATER_US: u64 = 400_000;
+const LOOKS_MAX: u32 = 20;
+/// The flow whose responder gives value for evidence.
+const GIVES: &str = "cash.reissue";
+
+/// A session as it was heard.
+struct Heard {
+    from: usize,
+    to: usize,
+    flow: String,
+    versions: Vec<u32>,
+    said: BTreeMap<u32, Vec<u8>>,
+    ended_well: bool,
+}
+
+impl Heard {
+    fn begins_with(&self, said: &BTreeMap<u32, Vec<u8>>) -> bool {
+        !said.is_empty() && said.get(&0) == self.said.get(&0)
+    }
+}
+
+/// A message as it was sent.
+type Sent = (Priority, Vec<u8>);
+
+/// The sessions and messages that were heard.
+pub(crate) struct Replayer {
+    chance: Chance,
+    sessions: BTreeMap<SessionId, Heard>,
+    messages: [[VecDeque<Sent>; NODES]; NODES],
+}
+
+impl Replayer {
+    pub(crate) fn new(chance: Chance) -> Self {
+        Self {
+            chance,
+            sessions: BTreeMap::new(),
+            messages: Default::default(),
+        }
+    }
+
+    /// Hears a message. Returns the times after which the session that it opens is to be presented again, in microseconds.
+    fn hear(&mut self, from: usize, to: usize, priority: Priority, bytes: &[u8]) -> Opened {
+        let Ok(message) = PeerMessage::from_bytes(bytes) else {
+            return None;
+        };
+        if !matches!(message, PeerMessage::Standing(_)) {
+            let kept = &mut self.messages[from][to];
+            kept.push_back((priority, bytes.to_vec()));
+            if kept.len() > MESSAGES_MAX {
+                kept.pop_front();
+            }
+        }
+        let PeerMessage::Session { body, .. } = message else {
+            return None;
+        };
+        let message = SessionMessage::from_bytes(&body).ok()?;
+        let is_new = !message.to_initiator && self.note(from, to, &message);
+        let one = self.sessions.get(&message.session).filter(|_| is_new)?;
+        let soon: u64 = if one.flow == GIVES { 3_000 } else { LATER_US };
+        let times = [soon, soon * 10, 1_000_000, 4_000_000];
+        let times = times.map(|most| self.chance.between(0, most));
+        Some((message.session, times))
+    }
+
+    /// Keeps an initiator's message; true if it opens a session that is worth it.
+    fn note(&mut self, from: usize, to: usize, message: &SessionMessage) -> bool {
+        let one = self.sessions.get_mut(&message.session);
+        match (&message.body, one) {
+            (
+                SessionBody::Init {
+                    flow,
+                    versions,
+                    first,
+                },
+                None,
+            ) => {
+                let first: BTreeMap<u32, Vec<u8>> =
+                    first.iter().cloned().map(|first| (0, first)).collect();
+                let worth = REPLAYED.contains(&flow.as_str());
+                // A replay begins with the same words.
+                let mut known = self.sessions.values();
+                let known = known.any(|one| one.flow == *flow && one.begins_with(&first));
+                if !worth || known || self.sessions.len() >= SESSIONS_MAX {
+                    return false;
+                }
+                let heard = Heard {
+                    from,
+                    to,
+                    flow: flow.clone(),
+                    versions: versions.clone(),
+                    said: first,
+                    ended_well: false,
+                };
+                self.sessions.insert(message.session, heard);
+                return true;
+            }
+            (
+                SessionBody::Data {
+                    index,
+                    payload,
+                    last,
+                },
+                Some(one),
+            ) => {
+                one.said.insert(*index, payload.clone());
+                one.ended_well |= last;
+            }
+            (SessionBody::End { error, .. }, Some(one)) => one.ended_well |= error.is_none(),
+            _ => {}
+        }
+        false
+    }
+
+    /// Chooses a node that presents the session and the party that hears it.
+    fn presented(&mut self, world: &crate::town::Town, id: &SessionId) -> Presented {
+        let Some(one) = self.sessions.get(id) else {
+            return Presented::Never;
+        };
+        if !one.ended_well && one.flow != GIVES {
+            return Presented::Later;
+        }
+        let members = [BANKS[0], BANKS[1], EXCHANGE];
+        let by = match self.chance.per_mille(700) {
+            true => one.from,
+            false => self.chance.one_of(&members),
+        };
+        let mut to = one.to;
+        if by == to || self.chance.per_mille(200) {
+            let others = members.map(|node| if node == by { one.from } else { node });
+            to = self.chance.one_of(&others);
+        }
+        if by == to {
+            return Presented::Never;
+        }
+        let args = ReplayArgs {
+            flow: one.flow.clone(),
+            versions: one.versions.clone(),
+            with: world.parties[to].name.clone(),
+            said: one.said.values().cloned().collect(),
+        };
+        Presented::Now(by, args)
+    }
+
+    /// One of the messages, with the node that sends it again and the one that hears it.
+    fn message(&mut self) -> Option<(usize, usize, Sent)> {
+        let members = [BANKS[0], BANKS[1], EXCHANGE];
+        let from = self.chance.one_of(&members);
+        let first = self.chance.below(NODES);
+        let kept = &self.messages[from][first];
+        let at = self.chance.below(kept.len());
+        let sent = kept.get(at)?.clone();
+        let to = match self.chance.per_mille(700) {
+            true => first,
+            false => self.chance.below(NODES),
+        };
+        // To another node such a number is the next one of the own stream, which this member would only break for itself.
+        let numbered = matches!(
+            PeerMessage::from_bytes(&sent.1),
+            Ok(PeerMessage::Session { .. } | PeerMessage::SessionAck { .. })
+        );
+        let harms_itself = numbered && to != first;
+        (from != to && !harms_itself).then_some((from, to, sent))
+    }
+}
+
+/// A session, and after which times it is presented again.
+type Opened = Option<(SessionId, [u64; TIMES as usize])>;
+
+/// The fate of a session that is due.
+enum Presented {
+    Now(usize, ReplayArgs),
+    Later,
+    Never,
+}
+
+impl World {
+    /// A message leaves a node, for the first time.
+    pub(crate) fn overhear(&mut self, from: usize, to: usize, priority: Priority, bytes: &[u8]) {
+        let Some(replayer) = self.replayer.as_mut().filter(|_| !is_notary(from)) else {
+            return;
+        };
+        let Some((session, times)) = replayer.hear(from, to, priority, bytes) else {
+            return;
+        };
+        for after_us in times {
+            self.at(after_us, What::Replay { session, looks: 0 });
+        }
+    }
+
+    /// A session is presented again.
+    pub(crate) fn replay(&mut self, session: SessionId, looks: u32) {
+        let Some(replayer) = &mut self.replayer else {
+            return;
+        };
+        match replayer.presented(&self.town, &session) {
+            Presented::Now(node, args) => {
+                self.tally.replays += 1;
+                self.note(node, format_args!("presents {} again", args.flow));
+                let flow = PlannedFlow {
+                    node,
+                    at_us: 0,
+                    name: "sim.replay",
+                    args: args.to_bytes(),
+                    effect: Effect::Nothing,
+                    waits: vec![Wait::Delivered],
+                    cancelled_after_us: None,
+                    upload: None,
+                };
+                self.add_clients(vec![flow]);
+            }
+            Presented::Later if looks < LOOKS_MAX => {
+                let looks = looks + 1;
+                self.at(LATER_US, What::Replay { session, looks });
+            }
+            Presented::Later | Presented::Never => {}
+        }
+    }
+
+    /// A single message is sent again, as it was.
+    pub(crate) fn repeat_message(&mut self) {
+        let Some(replayer) = &mut self.replayer else {
+            return;
+        };
+        let next = replayer.chance.between(1_000, 40_000);
+        let message = replayer.message();
+        if let Some((from, to, (priority, bytes))) = message
+            && self.nodes[from].is_up()
+        {
+            self.tally.replays += 1;
+            self.note(from, format_args!("repeats a message to {}", SHORT[to]));
+            self.transmit(from, to, priority, bytes);
+        }
+        if !self.calm {
+            self.at(next, What::RepeatMessage);
+        }
+    }
+}
