@@ -40,6 +40,10 @@ const VIOLATIONS_MAX: usize = 20;
 #[derive(Default)]
 pub struct Auditor {
     pub violations: Vec<Violation>,
+    /// Transactions that consume states which never were.
+    pub(crate) invented: BTreeSet<TxId>,
+    /// An adversary sends what has to be refused.
+    pub(crate) refusals_expected: bool,
 }
 
 pub fn has(tables: &Tables, id: &TxId) -> bool {
@@ -143,6 +147,7 @@ impl Auditor {
                     }
                 }
             }
+            Ok(PeerMessage::Refused { .. }) if self.refusals_expected => {}
             Ok(PeerMessage::Refused { id, rejection }) => {
                 self.found(format!("{} refuses {id}: {rejection}", SHORT[from]));
             }

@@ -25,9 +25,11 @@ impl Auditor {
         nodes: &[Node],
         clients: &Clients,
         tokens: &[IssuedToken],
+        loose: &[(IssuedToken, u64)],
     ) {
         let recorded = self.check_outcomes(clients);
-        let all = self.check_ledgers(town, nodes, &recorded);
+        let all = self.check_ledgers(town, nodes, &recorded, (tokens, loose));
+        self.check_loose(town, nodes, loose, &all);
         self.check_consumption(town, nodes, &all);
         self.check_vaults(town, nodes, clients, tokens, &all);
         self.check_nothing_left(nodes);
@@ -47,6 +49,18 @@ impl Auditor {
                 self.expect(nothing, || {
                     format!("{} was killed too late", client.client_id)
                 });
+                continue;
+            }
+            if let Effect::Perhaps = client.plan.effect {
+                if let Err(rejection) = &outcome.result {
+                    let caused = Self::is_caused(client.plan.node, &rejection.code);
+                    self.expect(caused, || {
+                        let name = client.plan.name;
+                        format!("{} ({name}): failed: {rejection}", client.client_id)
+                    });
+                }
+                let own = Some(client.plan.node);
+                recorded.extend(outcome.transactions.iter().map(|id| (*id, own)));
                 continue;
             }
             let named = match fits(&client.plan.effect, client.plan.name, outcome) {
@@ -74,6 +88,7 @@ impl Auditor {
         town: &Town,
         nodes: &[Node],
         recorded: &BTreeMap<TxId, Option<usize>>,
+        (tokens, loose): (&[IssuedToken], &[(IssuedToken, u64)]),
     ) -> BTreeMap<TxId, SignedTransaction> {
         let mut all = BTreeMap::new();
         for (node, short) in SHORT.iter().enumerate() {
@@ -91,7 +106,12 @@ impl Auditor {
                 }
             }
         }
-        self.check_locks(&all, recorded);
+        // A silent counterparty may finish what its clients and others no longer know of, with loose tokens only.
+        let mut told: BTreeSet<TxId> = recorded.keys().copied().collect();
+        let unpredicted = all.iter().filter(|_| !loose.is_empty());
+        let unpredicted = unpredicted.filter(|(_, signed)| !moves_any(town, signed, tokens));
+        told.extend(unpredicted.map(|(id, _)| *id));
+        self.check_locks(&all, &told);
         for (id, began_at) in recorded {
             let Some(signed) = all.get(id) else {
                 self.found(format!("{id} was acknowledged and is lost"));
@@ -107,11 +127,7 @@ impl Auditor {
     }
 
     /// Every lock is opened, by itself; no other transaction is there that no client's flow told of.
-    fn check_locks(
-        &mut self,
-        all: &BTreeMap<TxId, SignedTransaction>,
-        recorded: &BTreeMap<TxId, Option<usize>>,
-    ) {
+    fn check_locks(&mut self, all: &BTreeMap<TxId, SignedTransaction>, told: &BTreeSet<TxId>) {
         let mut locks = BTreeSet::new();
         for (id, signed) in all {
             let outputs = (0u32..).zip(signed.wire().outputs());
@@ -121,7 +137,7 @@ impl Auditor {
         for (id, signed) in all {
             let inputs = signed.wire().inputs().iter();
             let opened = inputs.filter(|input| locks.remove(input)).count();
-            self.expect(opened > 0 || recorded.contains_key(id), || {
+            self.expect(opened > 0 || told.contains(id), || {
                 format!("{id} is recorded, and no flow told of it: done twice?")
             });
         }
@@ -158,8 +174,14 @@ impl Auditor {
         }
         for ((node, short), expected) in nodes.iter().zip(SHORT).zip(notarised) {
             let tables = node.disk.durable();
-            let known =
+            let mut known =
                 [Table::NotaryStates, Table::NotaryTxs].map(|table| tables.rows(table).len());
+            // Each invented transaction consumes one state.
+            let accepted = tables.rows(Table::NotaryTxs);
+            let invented = self.invented.iter();
+            let invented = invented.filter(|id| accepted.contains_key(id.as_bytes().as_slice()));
+            let invented = invented.count();
+            known = known.map(|count| count.saturating_sub(invented));
             self.expect(known == [expected.0, expected.1], || {
                 format!(
                     "{short} knows {} states and {} transactions; {} and {} there are",
@@ -213,6 +235,25 @@ impl Auditor {
         }
     }
 
+    /// No loose token came of nothing or was lost, wherever it is.
+    fn check_loose(
+        &mut self,
+        town: &Town,
+        nodes: &[Node],
+        loose: &[(IssuedToken, u64)],
+        all: &BTreeMap<TxId, SignedTransaction>,
+    ) {
+        let left = unconsumed(town, nodes, all);
+        for (token, issued) in loose {
+            let id = token.id();
+            let held = left.iter().flat_map(BTreeMap::values);
+            let held: u64 = held.filter(|(of, _)| *of == id).map(|(_, held)| held).sum();
+            self.expect(held == *issued, || {
+                format!("{held} {} are held, {issued} were issued", token.currency)
+            });
+        }
+    }
+
     fn check_nothing_left(&mut self, nodes: &[Node]) {
         for (node, short) in SHORT.iter().enumerate() {
             let left = nodes[node].left();
@@ -231,7 +272,7 @@ fn fits(effect: &Effect, name: &str, outcome: &Outcome) -> Result<BTreeSet<TxId>
         .as_ref()
         .map_err(|rejection| format!("failed: {rejection}"))?;
     let named: BTreeSet<TxId> = match effect {
-        Effect::Nothing => BTreeSet::new(),
+        Effect::Nothing | Effect::Perhaps => BTreeSet::new(),
         Effect::Answer(expected) => {
             let answer = u64::from_bytes(bytes).map_err(|error| error.to_string())?;
             if answer != *expected {
@@ -262,7 +303,7 @@ fn fits(effect: &Effect, name: &str, outcome: &Outcome) -> Result<BTreeSet<TxId>
     };
     let recorded: BTreeSet<TxId> = outcome.transactions.iter().copied().collect();
     let expected = match effect {
-        Effect::Answer(_) | Effect::Nothing => 0,
+        Effect::Answer(_) | Effect::Nothing | Effect::Perhaps => 0,
         Effect::Cash { transactions, .. } => *transactions,
     };
     // The other side makes some of the transactions of an exchange.
@@ -275,6 +316,14 @@ fn fits(effect: &Effect, name: &str, outcome: &Outcome) -> Result<BTreeSet<TxId>
         return Err(format!("recorded {recorded:?}, its result names {named:?}"));
     }
     Ok(named)
+}
+
+/// Whether a transaction makes cash of one of these tokens.
+fn moves_any(town: &Town, signed: &SignedTransaction, tokens: &[IssuedToken]) -> bool {
+    let outputs = signed.wire().outputs().iter();
+    let made = outputs.filter_map(|state| town.contracts().describe(state).ok()?.fungible);
+    let made: BTreeSet<TokenId> = made.map(|fungible| fungible.token).collect();
+    tokens.iter().any(|token| made.contains(&token.id()))
 }
 
 /// What is left of all transactions, by owner.

@@ -33,11 +33,15 @@ pub enum Bug {
     ClaimsForgotten,
     /// A notary's operator vouches for whatever its clock shows.
     ClockTrusted,
+    /// Banks give up on a silent counterparty at once.
+    LocksFreedEarly,
+    /// Banks wait for a silent counterparty without end.
+    LocksNeverFreed,
 }
 
 impl Bug {
     /// Every bug with its name on the command line.
-    pub const ALL: [(Bug, &str); 13] = [
+    pub const ALL: [(Bug, &str); 15] = [
         (Bug::LockForgotten, "lock-forgotten"),
         (Bug::MessageRepeated, "message-repeated"),
         (Bug::SyncSkipped, "sync-skipped"),
@@ -54,6 +58,8 @@ impl Bug {
         (Bug::FilesLost, "files-lost"),
         (Bug::ClaimsForgotten, "claims-forgotten"),
         (Bug::ClockTrusted, "clock-trusted"),
+        (Bug::LocksFreedEarly, "locks-freed-early"),
+        (Bug::LocksNeverFreed, "locks-never-freed"),
     ];
 
     /// The name on the command line.

@@ -70,6 +70,7 @@ impl World {
         let usage = kernel.flows().peer_usage(&self.town.ids[OTHER_NOTARY]);
         let wakeup = kernel.next_wakeup();
         self.check_share(node, usage);
+        self.check_blame(node);
         self.perform(node, out);
         if let Some(at) = wakeup.filter(|_| self.nodes[node].is_up()) {
             let at_us = at.as_ms().saturating_mul(1_000);
@@ -79,7 +80,7 @@ impl World {
 
     /// No peer takes more than its share, whatever it does and whatever crashes.
     fn check_share(&mut self, node: usize, usage: flow::PeerUsage) {
-        if self.plan.adversary != Some(Adversary::Swarm) {
+        if self.plan.adversary != Adversary::Swarm {
             return;
         }
         let most = RESPONDERS_MAX / 2;
@@ -248,7 +249,12 @@ impl World {
             | Action::AbandonFile { .. }
             | Action::PermitFile { .. }
             | Action::DropFile { .. } => self.file_action(node, action),
-            Action::Drained | Action::Scheduled { .. } | Action::CutOff { .. } => {}
+            Action::CutOff { peer, ms } => {
+                if let Some(peer) = self.town.node_of(&peer) {
+                    self.cut_off(node, peer, ms);
+                }
+            }
+            Action::Drained | Action::Scheduled { .. } => {}
             Action::Log {
                 warning,
                 code,
@@ -270,10 +276,9 @@ impl World {
 
     /// Whether a node may warn of this.
     fn is_expected(&self, code: &str) -> bool {
-        let by_adversary = self
-            .plan
-            .adversary
-            .is_some_and(|adversary| adversary.expects(code));
+        let stands_still = self.options.bug == Some(Bug::LocksNeverFreed);
+        let by_adversary =
+            self.plan.adversary.expects(code) || stands_still && code == "node.clock_jumped";
         by_adversary || crate::files::is_expected(code) || self.epilogue.expects(code)
     }
 
@@ -304,6 +309,7 @@ impl World {
         self.auditor.on_send(&self.town, &self.nodes, from, &bytes);
         self.overhear(from, to, priority, &bytes);
         self.note_window(&bytes);
+        self.watch_promises(from, to, &bytes);
         let messages = match self.options.bug {
             Some(Bug::MessageRepeated) => self.repeater.instead_of(from, to, bytes),
             Some(Bug::DeliveryAcknowledgedEarly) => match self.acknowledged_early(from, to, &bytes)
@@ -321,6 +327,10 @@ impl World {
     /// A message goes on its way, which may end anywhere.
     pub(crate) fn transmit(&mut self, from: usize, to: usize, priority: Priority, bytes: Vec<u8>) {
         self.tally.messages += 1;
+        if self.is_kept_back(from) {
+            self.tally.messages_lost += 1;
+            return;
+        }
         let arrivals = self
             .links
             .send(from, to, priority, self.now_us, &mut self.chance);

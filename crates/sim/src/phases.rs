@@ -50,7 +50,7 @@ impl World {
 
     /// Goes on to the next phase when all clients of this one are done.
     pub(crate) fn turn_page(&mut self) {
-        if self.clients.unfinished > 0 {
+        if self.do_without() || self.clients.unfinished > 0 {
             return;
         }
         match self.phase {
@@ -64,6 +64,9 @@ impl World {
                 }
                 self.at(self.plan.calm_us, What::Calm);
                 self.plan_clocks();
+                if self.garbage.is_some() {
+                    self.at(0, What::Garbage);
+                }
                 if self.replayer.is_some() {
                     self.at(0, What::RepeatMessage);
                 }

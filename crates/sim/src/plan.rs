@@ -36,6 +36,8 @@ pub enum Effect {
     Answer(u64),
     /// Any end, and no transaction: an adversary's.
     Nothing,
+    /// Transactions that depend on a silent counterparty, or a failure that it may cause.
+    Perhaps,
 }
 
 /// A flow that a client starts.
@@ -89,7 +91,9 @@ pub struct Plan {
     /// Clients that start the same flow twice at once, per mille.
     pub double_starts: u64,
     /// The member that does harm.
-    pub adversary: Option<Adversary>,
+    pub adversary: Adversary,
+    /// Tokens whose holders depend on a silent counterparty, with the quantity issued.
+    pub loose: Vec<(IssuedToken, u64)>,
     /// Clocks that are set, by time since the work began.
     pub(crate) clock_faults: Vec<ClockFault>,
 }
@@ -99,8 +103,10 @@ pub const WORK_US: u64 = 2_000_000;
 
 impl Plan {
     pub fn new(options: &SimOptions, town: &Town, chance: &mut Chance) -> Self {
+        let adversary = Adversary::of(options);
         let mut workload = Workload::new(town, chance.fork());
-        let funding = workload.funding();
+        workload.without_exchange = adversary.is_the_exchange();
+        let mut funding = workload.funding();
         let count = chance.between(52, 70);
         let work = (0..count).map(|_| workload.any_perhaps_cancelled());
         let mut work: Vec<PlannedFlow> = work.collect();
@@ -109,19 +115,22 @@ impl Plan {
         let mut kernel = small_kernel(&mut chance.fork());
         kernel.selection.restores_locks = options.bug != Some(Bug::LockForgotten);
         // Drawn last: the rest of a seed is the same with and without an adversary.
-        let adversary = Adversary::of(options);
         let mut clock_faults = Vec::new();
         match adversary {
-            Some(Adversary::Swarm) => {
+            Adversary::Swarm => {
                 kernel.flow.responders_max = RESPONDERS_MAX;
                 work.extend(workload.swarms());
             }
-            Some(Adversary::Clocks) => {
+            Adversary::Clocks => {
                 clock_faults = adversary::clock_faults(&mut chance.clone().fork());
                 work.extend(workload.timed());
             }
-            Some(Adversary::Replayer) => work.extend(workload.reissues()),
-            None => {}
+            Adversary::Replayer => work.extend(workload.reissues()),
+            Adversary::Silent => {
+                funding.extend(workload.loose_funding());
+                work.extend(workload.trusting());
+            }
+            Adversary::Garbage => {}
         }
         Self {
             tokens: workload.tokens,
@@ -150,6 +159,7 @@ impl Plan {
             ahead_ms: [0; NODES].map(|_| chance.between(0, 2_000)),
             double_starts: chance.one_of(&[0, 100]),
             adversary,
+            loose: std::mem::take(&mut workload.loose),
             clock_faults,
         }
     }

@@ -101,6 +101,7 @@ impl World {
         one.off_ms = 0;
         let down_us = one.down_us;
         self.files_crash(node);
+        self.forget_blame(node);
         self.tally.crashes += 1;
         self.tally.batches_lost += (waiting - survived.min(waiting)) as u64;
         self.note(

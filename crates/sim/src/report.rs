@@ -33,6 +33,14 @@ pub struct Tally {
     pub replays: u64,
     /// Times that a clock was set.
     pub clock_jumps: u64,
+    /// Times that a counterparty fell silent.
+    pub silences: u64,
+    /// Messages of garbage sent.
+    pub garbage: u64,
+    /// Rounds in which a node slowed the sender of garbage down.
+    pub slowed: u64,
+    /// Times that a node cut the sender of garbage off.
+    pub cut_offs: u64,
     /// Simulated time, in milliseconds.
     pub simulated_ms: u64,
 }
@@ -52,6 +60,10 @@ impl std::ops::AddAssign for Tally {
         self.rollbacks += other.rollbacks;
         self.replays += other.replays;
         self.clock_jumps += other.clock_jumps;
+        self.silences += other.silences;
+        self.garbage += other.garbage;
+        self.slowed += other.slowed;
+        self.cut_offs += other.cut_offs;
         self.simulated_ms += other.simulated_ms;
     }
 }

@@ -8,8 +8,9 @@ use finance::flows::obligation::{
 use finance::flows::paper::{IssuePaper, IssuePaperArgs};
 use finance::flows::trade::{PaperTerms, PlaceBid, PlaceBidArgs, Sell, SellArgs};
 use finance::flows::{IssueArgs, IssueCash, StateResult, TokenArgs};
+use flow::library::ANSWER_MS_MAX;
 use flow::transitions::{ChangeNotary, ChangeNotaryArgs, Moved};
-use flow::{Flow, FlowContext, FlowError, FlowRegistry, Responder, Session};
+use flow::{Deadline, Flow, FlowContext, FlowError, FlowRegistry, Responder, Session};
 use ledger::{LegalName, StateRef, TxId};
 use primitives::{Decode, DecodeError, Decoder, Encode, Encoder, Timestamp};
 use schemars::JsonSchema;
@@ -26,6 +27,8 @@ const TRIED_AGAIN: [&str; 3] = [
 /// So often, and after so many milliseconds.
 const ATTEMPTS_MAX: u32 = 30;
 const AGAIN_MS: u64 = 700;
+/// The wait for the other side of a story.
+const PATIENCE: Deadline = Deadline::AfterMs(ANSWER_MS_MAX);
 /// Transactions of one story.
 const STEPS_MAX: usize = 8;
 
@@ -241,8 +244,11 @@ impl Flow for Trade {
             face: args.quantity,
             price: args.part,
         };
-        let bid: StateResult = session.send_and_receive(&wanted).await?;
-        ctx.await_transaction(&bid.transaction).await?;
+        let asked = session.send_and_receive(&wanted);
+        let bid: StateResult = ctx.within(PATIENCE, "a bid", asked).await?;
+        let placed = ctx.await_transaction(&bid.transaction);
+        ctx.within(PATIENCE, "the bid's transaction", placed)
+            .await?;
         let sale = SellArgs {
             asset: paper.state,
             bid: bid.state,

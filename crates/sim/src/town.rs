@@ -8,7 +8,7 @@ use ledger::{
     ContractRegistry, LegalName, NetworkMap, NetworkParameters, NodeInfo, NotaryInfo, Party,
     PartyId,
 };
-use primitives::{KeyPair, Scheme, Timestamp};
+use primitives::{Hash, KeyPair, Scheme, Timestamp};
 
 use crate::converse::{Converse, Echo};
 use crate::swarm::{Swarm, Swarmed};
@@ -40,7 +40,8 @@ pub struct Town {
     pub validating: bool,
 }
 
-fn key(node: usize) -> KeyPair {
+/// The identity key of a node.
+pub(crate) fn key(node: usize) -> KeyPair {
     KeyPair::from_seed(Scheme::Ed25519, [node as u8 + 1; 32])
 }
 
@@ -106,6 +107,10 @@ impl Town {
             contracts: Arc::clone(&self.contracts),
             flows: Arc::clone(&self.flows),
         }
+    }
+
+    pub fn parameters_hash(&self) -> Hash {
+        self.network.parameters_hash()
     }
 
     pub fn contracts(&self) -> &ContractRegistry {

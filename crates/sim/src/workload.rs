@@ -18,11 +18,15 @@ use crate::town::{BANKS, BEGINNING_MS, EXCHANGE, NODES, NOTARY, OTHER_NOTARY, To
 
 /// Makes flows that never lack funds: nobody pays more of a token than was issued to them at the beginning.
 pub struct Workload<'a> {
-    town: &'a Town,
-    chance: Chance,
+    pub(crate) town: &'a Town,
+    pub(crate) chance: Chance,
     pub tokens: Vec<IssuedToken>,
     /// By token and node.
     budget: Vec<[u64; NODES]>,
+    /// Ordinary flows do without the exchange.
+    pub without_exchange: bool,
+    /// Tokens that a silent counterparty may hold, with the quantity issued.
+    pub loose: Vec<(IssuedToken, u64)>,
 }
 
 impl<'a> Workload<'a> {
@@ -42,6 +46,8 @@ impl<'a> Workload<'a> {
             town,
             chance,
             budget: vec![[0; NODES]; tokens.len()],
+            without_exchange: false,
+            loose: Vec::new(),
             tokens,
         }
     }
@@ -157,7 +163,9 @@ impl<'a> Workload<'a> {
                 self.story("sim.trade", token, node, (quantity + 5, quantity), 3, moves)
             }
             19 => self.shift(node, quantity),
-            20 | 21 if self.spend(token, node, quantity) => self.settle(token, node, quantity),
+            20 | 21 if !self.without_exchange && self.spend(token, node, quantity) => {
+                self.settle(token, node, quantity)
+            }
             22.. => self.share(node, other),
             0 => self.issue(token, other, quantity, 1),
             1 => self.issue_and_pay(token, quantity),
@@ -184,7 +192,10 @@ impl<'a> Workload<'a> {
 
     /// A bank shares a file with the other one or with the exchange; a few files are shared often.
     fn share(&mut self, node: usize, other: usize) -> PlannedFlow {
-        let to = self.chance.one_of(&[other, other, EXCHANGE]);
+        let mut to = self.chance.one_of(&[other, other, EXCHANGE]);
+        if self.without_exchange {
+            to = other;
+        }
         let number = self.chance.between(1, 6);
         let attachment = Hash::plain(&number.to_be_bytes());
         let args = ShareArgs {

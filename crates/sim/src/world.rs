@@ -7,7 +7,7 @@ use kernel::Event;
 use ledger::{TimeWindow, TxId};
 use primitives::{Moment, Monotonic, Timestamp};
 
-use crate::adversary::Replayer;
+use crate::adversary::{Garbage, Replayer, Silence};
 use crate::auditor::Auditor;
 use crate::chance::Chance;
 use crate::clients::Clients;
@@ -25,7 +25,7 @@ use crate::view::View;
 use crate::{Adversary, Bug, SimOptions};
 
 /// Simulated time after which whatever has not happened never will, in microseconds.
-const PATIENCE_US: u64 = 1_800_000_000;
+const PATIENCE_US: u64 = 3_600_000_000;
 /// Happenings after which a simulation is running in circles.
 const HAPPENINGS_MAX: u64 = 2_000_000;
 
@@ -83,6 +83,12 @@ pub(crate) enum What {
         node: usize,
         off_ms: i64,
     },
+    /// A burst of garbage.
+    Garbage,
+    /// The silent counterparty speaks again.
+    Speak,
+    /// The planted bug frees locks.
+    FreeLocks,
     /// The adversary copies all disks.
     CopyDisks,
 }
@@ -100,6 +106,8 @@ pub(crate) struct World {
     pub(crate) links: Links,
     pub(crate) repeater: Repeater,
     pub(crate) replayer: Option<Replayer>,
+    pub(crate) garbage: Option<Garbage>,
+    pub(crate) silence: Option<Silence>,
     /// Windows of what notaries were asked to sign.
     pub(crate) windows: BTreeMap<TxId, TimeWindow>,
     pub(crate) files: Files,
@@ -122,8 +130,10 @@ impl World {
             let view = View::new(options.bug == Some(Bug::ViewStale));
             Node::new(plan.shows_unsynced, view, ahead_ms)
         });
-        let replays = plan.adversary == Some(Adversary::Replayer);
-        let replayer = replays.then(|| Replayer::new(chance.clone().fork()));
+        let of = |one: Adversary| (plan.adversary == one).then(|| chance.clone().fork());
+        let garbage = of(Adversary::Garbage).map(Garbage::new);
+        let silence = of(Adversary::Silent).map(Silence::new);
+        let replayer = of(Adversary::Replayer).map(Replayer::new);
         let mut calm = plan.weather;
         (calm.lost, calm.doubled) = (0, 0);
         Self {
@@ -137,10 +147,15 @@ impl World {
             links: Links::new(calm),
             repeater: Repeater::default(),
             replayer,
+            garbage,
+            silence,
             windows: BTreeMap::new(),
             files: Files::default(),
             clients: Clients::default(),
-            auditor: Auditor::default(),
+            auditor: Auditor {
+                refusals_expected: plan.adversary == Adversary::Garbage,
+                ..Auditor::default()
+            },
             trace: Trace::new(options.keep_trace),
             tally: Tally::default(),
             phase: Phase::Funding,
@@ -182,8 +197,13 @@ impl World {
         }
         if self.auditor.violations.is_empty() {
             let tokens = std::mem::take(&mut self.plan.tokens);
-            self.auditor
-                .at_the_end(&self.town, &self.nodes, &self.clients, &tokens);
+            self.auditor.at_the_end(
+                &self.town,
+                &self.nodes,
+                &self.clients,
+                &tokens,
+                &self.plan.loose,
+            );
             self.auditor
                 .check_files(&self.town, &self.nodes, &self.files.whole);
             if self.options.rollback && self.auditor.violations.is_empty() {
@@ -295,6 +315,9 @@ impl World {
             What::Replay { session, looks } => self.replay(session, looks),
             What::RepeatMessage => self.repeat_message(),
             What::SetClock { node, off_ms } => self.set_clock(node, off_ms),
+            What::Garbage => self.send_garbage(),
+            What::Speak => self.speak(),
+            What::FreeLocks => self.free_locks(),
             What::CopyDisks => self.copy_disks(),
         }
     }
@@ -324,7 +347,10 @@ impl World {
     pub(crate) fn clock(&self, node: usize) -> Moment {
         let ms = self.now_us / 1_000;
         let right_ms = BEGINNING_MS + self.nodes[node].ahead_ms + ms;
-        let wall_ms = right_ms.saturating_add_signed(self.nodes[node].off_ms);
+        let mut wall_ms = right_ms.saturating_add_signed(self.nodes[node].off_ms);
+        if let Some(at_us) = self.stands_still_at_us(node) {
+            wall_ms = BEGINNING_MS + at_us / 1_000;
+        }
         Moment::new(Monotonic::from_ms(ms), Timestamp::from_ms(wall_ms))
     }
 

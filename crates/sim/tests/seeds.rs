@@ -1,9 +1,9 @@
-//! A thousand networks with crashes; the same seed twice; and bugs planted on purpose, each of which has to be found.
+//! Runs a thousand networks with crashes and harmful members, repeats seeds, and looks for bugs that were planted.
 
 use std::ops::Range;
 use std::sync::Mutex;
 
-use sim::{Adversary, Bug, Report, SimOptions, run, run_like};
+use sim::{Adversary, Bug, Report, SimOptions, Tally, run, run_like};
 
 /// Runs a range of seeds; their reports in the order of the seeds.
 fn reports(seeds: Range<u64>, bug: Option<Bug>, keep_trace: bool) -> Vec<Report> {
@@ -62,6 +62,9 @@ fn a_thousand_networks_do_as_predicted() {
     assert!(all.sessions_refused > 1_000, "{all:?}");
     assert!(all.replays > 10_000, "{all:?}");
     assert!(all.clock_jumps > 500, "{all:?}");
+    assert!(all.silences > 100, "{all:?}");
+    assert!(all.garbage > 100_000, "{all:?}");
+    assert!(all.slowed > 100 && all.cut_offs > 100, "{all:?}");
     println!("{all:?}");
 }
 
@@ -112,7 +115,7 @@ fn check_found_by(adversary: Option<Adversary>, bug: Bug, seeds: u64, complaints
     for complaint in complaints {
         assert!(
             failures.iter().any(|failure| failure.contains(complaint)),
-            "{}: nobody complained that {complaint:?}; the first failure: {}",
+            "{}: expected a failure with {complaint:?}, found first: {}",
             bug.name(),
             failures[0]
         );
@@ -185,4 +188,40 @@ fn unwritten_claims_are_found_by_the_replayer() {
 fn notaries_that_trust_a_jumped_clock_are_found() {
     let complaints = ["outside its window", "notary.time_window_invalid"];
     check_found_by(Some(Adversary::Clocks), Bug::ClockTrusted, 120, &complaints);
+}
+
+#[test]
+fn locks_freed_while_their_transaction_can_be_notarised_are_found() {
+    let silent = Some(Adversary::Silent);
+    let complaints = ["can still be notarised"];
+    check_found_by(silent, Bug::LocksFreedEarly, 100, &complaints);
+}
+
+#[test]
+fn locks_that_a_silent_counterparty_keeps_are_found() {
+    let silent = Some(Adversary::Silent);
+    check_found_by(silent, Bug::LocksNeverFreed, 30, &["no end in sight"]);
+}
+
+/// Seeds of the long run: `SIM_RUNS`, or 10,000.
+fn long_runs() -> u64 {
+    let runs = std::env::var("SIM_RUNS").ok();
+    runs.and_then(|runs| runs.parse().ok()).unwrap_or(10_000)
+}
+
+#[test]
+#[ignore = "takes an hour: make slow"]
+fn ten_thousand_networks_do_as_predicted() {
+    let (failures, all) = (Mutex::new(Vec::new()), Mutex::new(Tally::default()));
+    run_like(1_001..1_001 + long_runs(), &SimOptions::new(0), |report| {
+        if !report.is_clean() {
+            println!("{}", report.failure());
+            let failed = report.options.seed;
+            failures.lock().expect("no panic within").push(failed);
+        }
+        *all.lock().expect("no panic within") += report.tally;
+    });
+    println!("{:?}", all.into_inner().expect("no panic within"));
+    let failures = failures.into_inner().expect("no panic within");
+    assert!(failures.is_empty(), "seeds {failures:?} failed");
 }

@@ -1,4 +1,4 @@
-//! `cash.lock` and `cash.unlock`: cash that nobody can spend before a time.
+//! `cash.lock` and `cash.unlock`: cash that cannot be spent before a time.
 
 use flow::library::{build_and_sign, finality};
 use flow::{Flow, FlowContext, FlowError};
@@ -17,7 +17,7 @@ use crate::{CashError, CashState, Currency, Portion, Reference, cash_builder, ca
 const ATTEMPTS_MAX: u32 = 8;
 /// After so many milliseconds at first, and twice as many each time.
 const AGAIN_MS: u64 = 1_000;
-/// What a notary answers to a transaction whose time has not come.
+/// The notary's refusal of a transaction before its time.
 const TOO_EARLY: &str = "notary.time_window_invalid";
 
 /// Arguments of `cash.lock`. Encoded as an array of the fields in their order, absent ones null.

@@ -1,12 +1,13 @@
 //! Reads the transaction of a request to a notary.
 
 use kernel::message::{PeerMessage, ServiceId};
-use ledger::{NotaryRequest, NotarySubject, TimeWindow, TxId};
+use ledger::{NotaryRequest, NotarySubject, StateRef, TimeWindow, TxId};
 use primitives::Decode;
 
 /// A transaction as its notary sees it.
 pub(crate) struct Notarisation {
     pub(crate) id: TxId,
+    pub(crate) inputs: Vec<StateRef>,
     pub(crate) window: Option<TimeWindow>,
 }
 
@@ -25,11 +26,13 @@ impl Notarisation {
                 let shown = tear_off.verify().ok()?;
                 Some(Self {
                     id: shown.id(),
+                    inputs: shown.inputs().to_vec(),
                     window: shown.time_window().cloned(),
                 })
             }
             NotarySubject::Whole(whole) => Some(Self {
                 id: whole.id(),
+                inputs: whole.wire().inputs().to_vec(),
                 window: whole.wire().time_window().cloned(),
             }),
         }

@@ -116,7 +116,7 @@ impl World {
 
     /// Remembers the window of a transaction that a notary has to sign.
     pub(crate) fn note_window(&mut self, bytes: &[u8]) {
-        if self.plan.adversary != Some(Adversary::Clocks) {
+        if self.plan.adversary != Adversary::Clocks {
             return;
         }
         if let Some(asked) = Notarisation::read(bytes)

@@ -2,9 +2,12 @@
 
 mod asked;
 mod clocks;
+mod garbage;
 mod replayer;
 mod replays;
+mod silence;
 mod timed;
+mod trusting;
 
 use std::str::FromStr;
 
@@ -13,7 +16,9 @@ use flow::FlowRegistry;
 use crate::SimOptions;
 
 pub(crate) use clocks::{ClockFault, clock_faults};
+pub(crate) use garbage::Garbage;
 pub(crate) use replayer::Replayer;
+pub(crate) use silence::Silence;
 pub(crate) use timed::TimedArgs;
 
 /// A kind of dishonest or broken member.
@@ -25,25 +30,32 @@ pub enum Adversary {
     Replayer,
     /// Sets the clocks of nodes and notaries.
     Clocks,
+    /// Stops answering in the middle of trades, swaps and exchanges of cash.
+    Silent,
+    /// Sends bytes that do not decode, bad signatures and requests for invented states.
+    Garbage,
 }
 
 impl Adversary {
     /// Every adversary with its name on the command line.
-    pub const ALL: [(Adversary, &str); 3] = [
+    pub const ALL: [(Adversary, &str); 5] = [
         (Adversary::Swarm, "swarm"),
         (Adversary::Replayer, "replayer"),
         (Adversary::Clocks, "clocks"),
+        (Adversary::Silent, "silent"),
+        (Adversary::Garbage, "garbage"),
     ];
 
     /// The adversary of a simulation: the chosen one, or the seed's.
-    pub(crate) fn of(options: &SimOptions) -> Option<Self> {
+    pub(crate) fn of(options: &SimOptions) -> Self {
         let of_seed = match options.seed % 5 {
-            0 => Some(Self::Swarm),
-            1 => Some(Self::Replayer),
-            2 => Some(Self::Clocks),
-            _ => None,
+            0 => Self::Swarm,
+            1 => Self::Replayer,
+            2 => Self::Clocks,
+            3 => Self::Silent,
+            _ => Self::Garbage,
         };
-        options.adversary.or(of_seed)
+        options.adversary.unwrap_or(of_seed)
     }
 
     /// Whether honest nodes may warn of this in its presence.
@@ -52,8 +64,19 @@ impl Adversary {
             Self::Swarm => &[],
             Self::Replayer => &["node.bad_message"],
             Self::Clocks => &["node.clock_jumped"],
+            Self::Silent => &["vault.quarantined", "node.delivery_waits"],
+            Self::Garbage => &[
+                "node.bad_message",
+                "node.peer_cut_off",
+                "node.transaction_refused",
+            ],
         };
         codes.contains(&code)
+    }
+
+    /// Whether the exchange is the adversary, so that ordinary flows do without it.
+    pub(crate) fn is_the_exchange(self) -> bool {
+        matches!(self, Self::Silent | Self::Garbage)
     }
 
     /// The name on the command line.

@@ -1,10 +1,10 @@
 //! A member that presents everything again: whole sessions under new ids, and single messages as they were. It has heard all
 //! sessions among banks and exchange, and speaks with the keys of any of them.
 //!
-//! A session is presented by the node that opened it, or by one that has only observed it, to the node that answered it or to
-//! another one. Where a responder gives something for evidence at once, that is done at the same time as the first session and
-//! later. Where it gives signatures on what consumes states, only after the first session has ended well: an open session of a
-//! seller may keep a buyer's states locked, which is documented.
+//! The node that opened a session presents it again, or a node that has only observed it does, to the first responder or to another
+//! node. Sessions of a flow that gives value for evidence are presented while the first one runs, and later. Sessions of flows that sign
+//! transactions are presented after the first one has ended well: an open session of a seller may keep the buyer's states locked,
+//! which is a documented limit.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -21,7 +21,7 @@ const AGAIN_MS: u64 = 700;
 /// How long the flow waits for cash, in milliseconds.
 const DEADLINE_MS: u64 = 600_000;
 
-/// A payment to its own node, and the window in which it can be notarised.
+/// A payment of a node to itself, with its time window.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TimedArgs {
     /// The cash.
