@@ -7,7 +7,7 @@ use finance::IssuedToken;
 use flow::FlowId;
 use kernel::integrity::{IntegrityOrder, IntegrityReport, PeerProgress};
 use kernel::port::Table;
-use kernel::rows::{META_NOTARY_ACCEPTED, seq_of};
+use kernel::rows::{META_NOTARY_ACCEPTED, seq_of, state_ref_of};
 use kernel::{Event, Reply, Start, Token, Wait};
 use ledger::StateRef;
 
@@ -15,7 +15,7 @@ use crate::auditor::{Auditor, has, owners};
 use crate::disk::Tables;
 use crate::node::Node;
 use crate::plan::sweep;
-use crate::town::{BANKS, NODES, NOTARY, SHORT, is_notary};
+use crate::town::{BANKS, NODES, NOTARY, OTHER_NOTARY, SHORT, is_notary};
 use crate::world::World;
 
 /// Tokens from here on are the adversary's.
@@ -256,7 +256,7 @@ impl World {
         }
     }
 
-    /// States that any ledger records as consumed.
+    /// States that any ledger or notary records as consumed.
     fn consumed(&self) -> BTreeSet<StateRef> {
         let rows = self
             .nodes
@@ -264,7 +264,14 @@ impl World {
             .flat_map(|node| node.disk.durable().rows(Table::Ledger).values());
         let signed = rows.filter_map(|row| kernel::decode_row(row).ok());
         let inputs = signed.flat_map(|(_, signed)| signed.wire().inputs().to_vec());
-        inputs.collect()
+        let mut consumed: BTreeSet<StateRef> = inputs.collect();
+        // An exit concerns its node alone, so no other ledger has it. The notary still refuses the cash.
+        for notary in [NOTARY, OTHER_NOTARY] {
+            let rows = self.nodes[notary].disk.durable().rows(Table::NotaryStates);
+            let states = rows.keys().filter_map(|key| state_ref_of(key));
+            consumed.extend(states);
+        }
+        consumed
     }
 
     /// Every node that came back has what other ledgers have of it, and the notary knows every consumption.
