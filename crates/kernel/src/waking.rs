@@ -205,8 +205,8 @@ impl Kernel {
         is_shelved
     }
 
-    /// Kills a flow, wherever it stands. One that waits to come back is brought back for it: what it has asked of a notary
-    /// is known then, and it takes no step.
+    /// Kills a flow in any stage. A shelved flow is brought back first, so that its requests to a notary are known. It takes no
+    /// step.
     pub(crate) fn kill_flow(
         &mut self,
         flow: FlowId,

@@ -7,7 +7,7 @@
 //! ```
 //! An older copy of the data looks like the data after any restart: its files are consistent, and an anchor beside the
 //! identity key that was restored with it agrees. Only other nodes can tell the difference, so they are met first. If a mark
-//! proves the copy, its flows are paused for good ([`Kernel::pause_copied_flows`]).
+//! proves the copy, its flows are paused until an operator decides ([`Kernel::pause_copied_flows`]).
 //!
 //! # Invariants
 //! - A node that holds no mark of another node of its network has no witness, and waits for none.
@@ -151,7 +151,7 @@ impl StartGate {
     }
 
     /// Whether flows that states have scheduled may start: a peer has shown a mark, or the wait is over. They consume their
-    /// states, so the notary refuses what has happened already.
+    /// states, so the notary refuses a repetition.
     pub(crate) fn starts_scheduled(&self) -> bool {
         self.witnessed || self.overdue
     }

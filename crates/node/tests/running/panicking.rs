@@ -1,4 +1,4 @@
-//! A panic on the kernel's thread fails the node: no caller waits for ever, and the process can end for a supervisor.
+//! A panic on the kernel's thread fails the node: every waiting caller is refused, and the process can end for a supervisor.
 
 use std::time::Duration;
 
