@@ -24,7 +24,7 @@ demo-chain: setup ## four chain nodes, ten accounts, five chains, 5 s a block, a
 test: setup ## all tests, one optimised profile, with the time of each suite
 	@$(CARGO) xtask test
 
-slow: setup ## what `make test` leaves out: thousands of simulated chains (CHAIN_SIM_RUNS=..) and ledgers (SIM_RUNS=..), what the pool costs
+slow: setup ## what `make test` leaves out: sieges of simulated days, thousands of simulated chains (CHAIN_SIM_RUNS=..) and ledgers (SIM_RUNS=..), what the pool costs
 	$(CARGO) test --release --locked --package sim --test chain -- --ignored --nocapture
 	$(CARGO) test --release --locked --package sim --test seeds --test rollback -- --ignored --nocapture
 	$(CARGO) test --release --locked --package chain --lib pool_cost -- --ignored --nocapture

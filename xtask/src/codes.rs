@@ -53,7 +53,7 @@ const FILES: &[&str] = &[
     "txt",
 ];
 /// Crates that test and measure nodes: what they raise, only their own reports show.
-const FOR_TESTS: &[&str] = &["diskimage", "perf", "sim"];
+const FOR_TESTS: &[&str] = &["diskimage", "perf", "properties", "sim"];
 
 /// Whether the text is `domain.snake_case`.
 pub fn is_code(text: &str) -> bool {

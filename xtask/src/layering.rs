@@ -62,6 +62,7 @@ const EDGES: &[(&str, &[&str])] = &[
     // A load on a chain makes and signs its transactions itself, as every client of one does.
     ("perf", &["primitives", "chain", "api", "client"]),
     ("diskimage", &[]),
+    ("properties", &[]),
     (
         "sim",
         &[
@@ -105,9 +106,19 @@ const EDGES: &[(&str, &[&str])] = &[
 
 /// Edges that only tests may use, beside those of [`EDGES`].
 const TEST_EDGES: &[(&str, &[&str])] = &[
-    ("kernel", &["finance"]),
+    ("primitives", &["properties"]),
+    ("ledger", &["properties"]),
+    ("vault", &["properties"]),
+    ("notary", &["properties"]),
+    ("flow", &["properties"]),
+    ("finance", &["properties"]),
+    ("chain", &["properties"]),
+    ("transfer", &["properties"]),
+    ("kernel", &["properties", "finance"]),
+    ("net", &["properties"]),
+    ("perf", &["properties"]),
     ("node", &["client"]),
-    ("store", &["finance", "diskimage"]),
+    ("store", &["properties", "finance", "diskimage"]),
     ("tally", &["store", "finance", "net", "kernel", "diskimage"]),
     (APPLICATIONS, &["client"]),
 ];

@@ -17,6 +17,8 @@ const PURE: &[&str] = &[
     "vault",
     "notary",
     "flow",
+    "chain",
+    "transfer",
     "finance",
     "kernel",
 ];

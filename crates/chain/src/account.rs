@@ -147,6 +147,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        #![proptest_config(properties::config!(256))]
+
         #[test]
         fn text_leads_back_and_a_changed_digit_does_not(bytes: [u8; 16], at in 4usize..37, to in 0usize..32) {
             let id = AccountId(bytes);

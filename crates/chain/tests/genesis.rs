@@ -160,6 +160,8 @@ fn every_part_goes_into_the_hash() {
 }
 
 proptest! {
+    #![proptest_config(properties::config!(256))]
+
     #[test]
     fn bytes_lead_back_and_cut_or_changed_ones_never_pass_for_the_same(at in 0usize..400, to: u8) {
         let genesis = spec().build().unwrap();

@@ -299,6 +299,8 @@ fn one_form(bytes: &[u8]) {
 }
 
 proptest! {
+    #![proptest_config(properties::config!(256))]
+
     #[test]
     fn garbage_has_one_form_or_none(bytes in proptest::collection::vec(any::<u8>(), 0..600)) {
         one_form(&bytes);

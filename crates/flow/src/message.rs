@@ -204,6 +204,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(properties::config!(256))]
+
         #[test]
         fn messages_round_trip(message in message()) {
             prop_assert_eq!(SessionMessage::from_bytes(&message.to_bytes()), Ok(message));

@@ -239,7 +239,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
+        #![proptest_config(properties::config!(64))]
         /// Everything arrives, in the order of its lane, as long as what is taken is granted again; and no more is ever
         /// on its way than the windows and a message each.
         #[test]

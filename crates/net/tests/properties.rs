@@ -61,6 +61,8 @@ fn frame() -> impl Strategy<Value = (Header, Vec<u8>)> {
 }
 
 proptest! {
+    #![proptest_config(properties::config!(256))]
+
     #[test]
     fn frames_come_back_however_they_are_cut(
         frames in vec(frame(), 0..20),

@@ -129,6 +129,8 @@ fn dense_lists() {
 }
 
 proptest! {
+    #![proptest_config(properties::config!(256))]
+
     #[test]
     fn arbitrary_bytes(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         check_all(&bytes);

@@ -122,6 +122,8 @@ fn one_form<T: Encode + Decode>(bytes: &[u8]) {
 }
 
 proptest! {
+    #![proptest_config(properties::config!(256))]
+
     #[test]
     fn round_trip(value in sample()) {
         let bytes = value.to_bytes();

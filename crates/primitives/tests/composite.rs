@@ -156,6 +156,8 @@ fn any_key() -> impl Strategy<Value = PublicKey> {
 }
 
 proptest! {
+    #![proptest_config(properties::config!(256))]
+
     #[test]
     fn order_is_the_order_of_encodings(a in any_key(), b in any_key()) {
         prop_assert_eq!(a.cmp(&b), a.to_bytes().cmp(&b.to_bytes()));

@@ -69,6 +69,8 @@ fn text() {
 }
 
 proptest! {
+    #![proptest_config(properties::config!(256))]
+
     #[test]
     fn any_pieces(pieces in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..200), 0..8)) {
         let mut hasher = Hasher::new();

@@ -134,6 +134,8 @@ fn refused_partial_trees() {
 }
 
 proptest! {
+    #![proptest_config(properties::config!(256))]
+
     #[test]
     fn partial_trees_prove_each_leaf(count in 1usize..300, seed in any::<u64>(), changed in any::<u32>()) {
         let all = leaves(count);

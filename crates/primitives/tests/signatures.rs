@@ -407,7 +407,7 @@ fn any_signed() -> impl Strategy<Value = SignedMessage> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(properties::config!(200))]
 
     #[test]
     fn same_verdict_everywhere(batch in prop::collection::vec(any_signed(), 1..20)) {

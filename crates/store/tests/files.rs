@@ -423,7 +423,7 @@ fn deed() -> impl Strategy<Value = Deed> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(properties::config!(48))]
 
     #[test]
     fn files_are_what_a_map_of_bytes_is(deeds in prop::collection::vec(deed(), 1..60)) {

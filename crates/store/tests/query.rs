@@ -352,7 +352,7 @@ fn agree(reader: &VaultReader, states: &[Made]) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+    #![proptest_config(properties::config!(200))]
     #[test]
     fn answers_equal_those_of_a_plain_filter(
         mut states in proptest::collection::vec(made(), 0..30),

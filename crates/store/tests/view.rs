@@ -269,7 +269,7 @@ fn waiting_for_the_view() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(properties::config!(48))]
     /// Any sequence of payments, in groups, with restarts: balances, lists and coins equal the model's.
     #[test]
     fn equals_its_model(steps in prop::collection::vec((0u8..3, 1u64..1000, any::<u16>(), prop::bool::weighted(0.1)), 1..120)) {

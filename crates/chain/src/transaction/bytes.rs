@@ -225,6 +225,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(properties::config!(256))]
+
         #[test]
         fn bytes_lead_back(transaction in transaction(), more in proptest::collection::vec(any::<u8>(), 0..4)) {
             let mut bytes = transaction.to_bytes();

@@ -9,18 +9,10 @@ use chain::{
     AccountId, Anchor, Body, Carried, ChainId, Genesis, Transaction, TxId, key_of_passphrase,
 };
 use primitives::{KeyPair, PublicKey};
-use proptest::prelude::ProptestConfig;
 
 pub const ACCOUNTS: usize = 10;
 pub const EACH: u64 = 1_000_000_000;
 pub const CHILDREN: u8 = 3;
-
-/// A property's configuration: so many cases, or as many as `PROPTEST_CASES` says. Failures are kept beside the tests.
-pub fn config(usual: u32) -> ProptestConfig {
-    let asked = std::env::var("PROPTEST_CASES").ok();
-    let cases = asked.and_then(|text| text.parse().ok());
-    ProptestConfig::with_cases(cases.unwrap_or(usual))
-}
 
 pub fn key(n: usize) -> KeyPair {
     key_of_passphrase(&n.to_string())

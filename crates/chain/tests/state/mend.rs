@@ -10,7 +10,7 @@ use chain::{Genesis, port::Reads};
 use primitives::storage::TableSet;
 use proptest::prelude::*;
 
-use crate::kit::{Net, account, config, small};
+use crate::kit::{Net, account, small};
 use crate::random::{Dice, all_rows, block, grow, stakes};
 
 /// Payments, a lease and a child block in blocks 1, 3 and 4; blocks 2 and 5 are empty.
@@ -280,7 +280,7 @@ fn damage_that_was_mended_wrongly_is_not_any_more() {
 }
 
 proptest! {
-    #![proptest_config(config(200))]
+    #![proptest_config(properties::config!(200))]
 
     #[test]
     fn whatever_is_mended_is_sound(seed: u64, blocks in 1u64..40, harm in 1usize..4, which: [u16; 4], flip: bool) {

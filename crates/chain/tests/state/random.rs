@@ -11,7 +11,7 @@ use chain::{Body, ChainId};
 use primitives::storage::TableSet;
 use proptest::prelude::*;
 
-use crate::kit::{ACCOUNTS, CHILDREN, EACH, Net, account, config, public, small};
+use crate::kit::{ACCOUNTS, CHILDREN, EACH, Net, account, public, small};
 use chain::genesis::ParamsOverrides;
 
 /// SplitMix64: the same blocks from the same seed.
@@ -151,7 +151,7 @@ fn supply(net: &Net, chain: u8) -> u64 {
 }
 
 proptest! {
-    #![proptest_config(config(64))]
+    #![proptest_config(properties::config!(64))]
 
     #[test]
     fn what_is_applied_and_taken_back_leaves_every_row_as_it_was(seed: u64, blocks in 1u64..40) {

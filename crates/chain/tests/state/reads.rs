@@ -9,7 +9,7 @@ use chain::state::{carried_block, read};
 use chain::{AccountId, Body, ChainId, Transaction};
 use proptest::prelude::*;
 
-use crate::kit::{ACCOUNTS, CHILDREN, Net, account, config};
+use crate::kit::{ACCOUNTS, CHILDREN, Net, account};
 use crate::random::{Dice, grow};
 
 /// Places and transactions of all blocks, oldest first.
@@ -36,7 +36,7 @@ fn concerns(who: AccountId, transaction: &Transaction, sender: AccountId) -> boo
 }
 
 proptest! {
-    #![proptest_config(config(64))]
+    #![proptest_config(properties::config!(64))]
 
     #[test]
     fn an_accounts_transactions_come_newest_first_page_by_page(seed: u64, blocks in 1u64..30, page in 1usize..7) {

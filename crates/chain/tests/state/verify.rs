@@ -4,12 +4,12 @@ use chain::port::Table;
 use chain::state::{prune, undo_block, verify_store};
 use proptest::prelude::*;
 
-use crate::kit::{Net, account, config, small};
+use crate::kit::{Net, account, small};
 use crate::random::{Dice, grow};
 use chain::genesis::ParamsOverrides;
 
 proptest! {
-    #![proptest_config(config(64))]
+    #![proptest_config(properties::config!(64))]
 
     #[test]
     fn a_sound_store_passes_whatever_it_has_been_through(seed: u64, blocks in 0u64..60, undone in 0usize..8) {

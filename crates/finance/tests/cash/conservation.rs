@@ -125,7 +125,7 @@ fn verdict(inputs: &[Cash], outputs: &[Cash], orders: &[Order]) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4_000))]
+    #![proptest_config(properties::config!(4_000))]
 
     #[test]
     fn any_transaction(inputs in some_cash(), outputs in some_cash(), orders in some_orders()) {
@@ -141,7 +141,7 @@ fn balanced_transactions() {
     let owners = prop::collection::vec(prop::sample::select(OWNERS.to_vec()), 1..4);
     let off_by = prop::option::weighted(0.25, any::<prop::sample::Index>());
     let (mut accepted, mut refused) = (0, 0);
-    let mut runner = TestRunner::new(ProptestConfig::with_cases(4_000));
+    let mut runner = TestRunner::new(properties::config!(4_000));
     let mut check = |inputs: &[Cash], outputs: &[Cash], orders: &[Order]| {
         let verdict = verdict(inputs, outputs, orders);
         *if verdict { &mut accepted } else { &mut refused } += 1;

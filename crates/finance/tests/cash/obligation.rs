@@ -357,7 +357,7 @@ prop_compose! {
 #[test]
 fn nobody_loses_without_a_signature_and_nothing_comes_of_nothing() {
     let accepted = std::cell::Cell::new(0);
-    let config = ProptestConfig::with_cases(3_000);
+    let config = properties::config!(3_000);
     let run = |tx: LedgerTransaction| {
         if ObligationContract.verify(&tx).is_err() || CashContract.verify(&tx).is_err() {
             return Ok(());
@@ -388,7 +388,7 @@ fn nobody_loses_without_a_signature_and_nothing_comes_of_nothing() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1_000))]
+    #![proptest_config(properties::config!(1_000))]
 
     #[test]
     fn netting_leaves_positions_as_they_are_and_no_cycle(

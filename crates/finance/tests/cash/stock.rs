@@ -218,6 +218,8 @@ fn inputs(quantities: &[u64]) -> Vec<StateAndRef> {
 }
 
 proptest! {
+    #![proptest_config(properties::config!(256))]
+
     /// Whatever is built is accepted, moves what was asked for, and loses nothing.
     #[test]
     fn built_transfers_are_accepted(

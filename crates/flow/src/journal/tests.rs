@@ -171,6 +171,8 @@ fn entry() -> impl Strategy<Value = Entry> {
 }
 
 proptest! {
+    #![proptest_config(properties::config!(256))]
+
     #[test]
     fn rows_round_trip(entries in prop::collection::vec(entry(), 0..12)) {
         let mut row = RowWriter::new();

@@ -344,7 +344,7 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1_500, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(properties::config!(1_500))]
 
     #[test]
     fn replay_after_any_round_continues_the_same(ops in ops(), choices in prop::collection::vec(any::<u64>(), 0..60)) {

@@ -370,7 +370,7 @@ fn settle(mut step: impl FnMut(Step)) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(properties::config!(1_000))]
 
     #[test]
     fn session_messages_arrive_once_and_in_order(steps in prop::collection::vec(step(), 0..150)) {

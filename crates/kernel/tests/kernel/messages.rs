@@ -111,7 +111,7 @@ fn spoil(mut bytes: Vec<u8>, keep: usize, changes: &[(usize, u8)]) -> Vec<u8> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1_000) })]
+    #![proptest_config(properties::config!(1_000))]
 
     #[test]
     fn every_peer_message_comes_back_as_it_was(message in message()) {

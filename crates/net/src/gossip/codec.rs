@@ -266,6 +266,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(properties::config!(256))]
+
         #[test]
         fn any_bytes_are_read_without_harm(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
             let _ = request(&bytes);

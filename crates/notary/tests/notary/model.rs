@@ -235,7 +235,7 @@ impl World {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1_000, ..ProptestConfig::default() })]
+    #![proptest_config(properties::config!(1_000))]
 
     #[test]
     fn any_history_is_decided_as_by_a_naive_ledger(ops in proptest::collection::vec(op(), 1..100)) {

@@ -119,6 +119,8 @@ fn what_is_written_can_be_read_and_what_is_refused_cannot() {
 }
 
 proptest! {
+    #![proptest_config(properties::config!(256))]
+
     #[test]
     fn whatever_is_read_is_written_as_it_was(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         if let Ok(message) = Message::from_bytes(&bytes) {

@@ -417,7 +417,7 @@ fn plans() -> impl Strategy<Value = Plan> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
+    #![proptest_config(properties::config!(256))]
 
     #[test]
     fn what_arrives_is_right_budgets_hold_and_nothing_is_stuck(plan in plans()) {

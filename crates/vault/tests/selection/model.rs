@@ -530,7 +530,7 @@ fn small_options() -> impl Strategy<Value = SelectionOptions> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 3_000, ..ProptestConfig::default() })]
+    #![proptest_config(properties::config!(3_000))]
 
     #[test]
     fn any_history_keeps_the_promises(

@@ -40,6 +40,8 @@ fn rates_are_signed_and_lead_back() {
 }
 
 proptest! {
+    #![proptest_config(properties::config!(256))]
+
     #[test]
     fn what_is_read_is_written_the_same(bytes in proptest::collection::vec(any::<u8>(), RATES_BYTES - 1..RATES_BYTES + 2), good: bool) {
         let mut bytes = bytes;

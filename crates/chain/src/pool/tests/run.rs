@@ -357,6 +357,8 @@ fn chosen<'a>(all: impl Iterator<Item = &'a Arc<Carried>>, mask: u16) -> Vec<Arc
 }
 
 proptest! {
+    #![proptest_config(properties::config!(256))]
+
     #[test]
     fn the_pool_does_what_a_list_would_do(steps in proptest::collection::vec(step(), 1..60)) {
         let mut run = Run::new();

@@ -59,6 +59,8 @@ fn deep_nesting_is_refused_and_does_not_overflow_the_stack() {
 }
 
 proptest! {
+    #![proptest_config(properties::config!(256))]
+
     #[test]
     fn any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
         feed(&bytes, &[]);

@@ -268,6 +268,8 @@ prop_compose! {
 }
 
 proptest! {
+    #![proptest_config(properties::config!(256))]
+
     #[test]
     fn any_plan(plan in plan()) {
         prop_assert_eq!(again(&plan), plan);
