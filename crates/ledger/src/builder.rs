@@ -10,7 +10,7 @@ use crate::{
     TransactionState, WireTransaction,
 };
 
-/// Why a transaction can't be built: the rule that it would break.
+/// Reason why a transaction cannot be built: the rule that it would break.
 pub type BuildError = StructureError;
 
 /// Gathers the components of a transaction; [`build`](TransactionBuilder::build) checks and hashes them. It needs nothing
@@ -22,7 +22,7 @@ pub struct TransactionBuilder {
 }
 
 impl TransactionBuilder {
-    /// A transaction under a notary.
+    /// Makes a transaction under a notary.
     pub fn new(notary: Party) -> Self {
         let components = Components {
             notary: Some(notary.clone()),
@@ -120,8 +120,8 @@ impl TransactionBuilder {
         self
     }
 
-    /// Checks the transaction and computes its id. The salt must be random and never used twice: it hides what a tear-off
-    /// leaves out.
+    /// Checks the transaction and computes its id. The salt must be random and never used twice: it protects the
+    /// components that a tear-off hides.
     pub fn build(self, privacy_salt: [u8; 32]) -> Result<WireTransaction, BuildError> {
         self.components.check()?;
         WireTransaction::from_components(self.components, privacy_salt)

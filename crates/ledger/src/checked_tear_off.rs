@@ -10,8 +10,8 @@ use crate::{
     TimeWindow, TransactionState, TxId,
 };
 
-/// What a notary may rely on: these are all inputs, all references, the notary, the time window and the parameters of the
-/// transaction of this id.
+/// A tear-off on which a notary may rely: it has all inputs, all references, the notary, the time window and the
+/// parameters of the transaction with this id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckedTearOff {
     id: TxId,
@@ -23,38 +23,38 @@ pub struct CheckedTearOff {
 }
 
 impl CheckedTearOff {
-    /// The transaction's id.
+    /// Returns the transaction's id.
     pub fn id(&self) -> TxId {
         self.id
     }
 
-    /// All states consumed.
+    /// Returns all states consumed.
     pub fn inputs(&self) -> &[StateRef] {
         &self.inputs
     }
 
-    /// All states read.
+    /// Returns all states read.
     pub fn references(&self) -> &[StateRef] {
         &self.references
     }
 
-    /// The notary that has to decide.
+    /// Returns the notary that has to decide.
     pub fn notary(&self) -> &Party {
         &self.notary
     }
 
-    /// The time window.
+    /// Returns the time window.
     pub fn time_window(&self) -> Option<&TimeWindow> {
         self.time_window.as_ref()
     }
 
-    /// The hash of the network parameters it was made under.
+    /// Returns the hash of the network parameters it was made under.
     pub fn parameters(&self) -> Option<&Hash> {
         self.parameters.as_ref()
     }
 }
 
-/// What a tear-off shows to anybody: parts of the transaction of this id, each with its index.
+/// The revealed content of a tear-off for any reader: parts of the transaction with this id, each with its index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenedTearOff {
     /// The transaction's id.
@@ -102,7 +102,7 @@ impl FilteredTransaction {
         })
     }
 
-    /// Checks and decodes whatever is shown.
+    /// Checks and decodes all revealed parts.
     pub fn open(&self) -> Result<OpenedTearOff, TearOffError> {
         self.check_id()?;
         let commands = self.decode_all(Group::Commands, |d| {

@@ -1,4 +1,4 @@
-//! Commands: what a transaction means to do, and who has to sign for it.
+//! Commands: the purpose of a transaction, and its required signers.
 
 use primitives::PublicKey;
 
@@ -9,10 +9,10 @@ use crate::ContractName;
 /// command and hide whose signatures it needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// The contract it speaks to.
+    /// The addressed contract.
     pub contract: ContractName,
-    /// The contract's own encoding of what to do.
+    /// The command's value, in the contract's own encoding.
     pub value: Vec<u8>,
-    /// Who has to sign: at least one key, none twice.
+    /// Required signers: at least one key, none twice.
     pub signers: Vec<PublicKey>,
 }

@@ -25,7 +25,7 @@ primitives::variants!(Constraint {
 });
 
 impl Constraint {
-    /// Whether this code satisfies the constraint.
+    /// Tells whether this code satisfies the constraint.
     pub fn is_satisfied_by(&self, hash: &Hash, descriptor: &ContractDescriptor) -> bool {
         match self {
             Constraint::Descriptor(wanted) => wanted == hash,
@@ -34,7 +34,8 @@ impl Constraint {
         }
     }
 
-    /// Whether a state with this constraint may become one with `next`: only the same, or from always-accept to anything.
+    /// Tells whether a state with this constraint may become one with `next`: only the same, or from always-accept to
+    /// anything.
     pub fn may_become(&self, next: &Constraint) -> bool {
         self == next || *self == Constraint::AlwaysAccept
     }

@@ -1,4 +1,4 @@
-//! The third stage of verification: what only the consumed states, the network's rules and the contracts can tell.
+//! The third stage of verification: rules that need the consumed states, the network's rules and the contracts.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::{
     TransitionError, TxId, errors,
 };
 
-/// What of the network parameters verification depends on.
+/// The part of the network parameters that verification depends on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NetworkRules {
     /// The notaries of the network.
@@ -31,7 +31,7 @@ impl From<&NetworkParameters> for NetworkRules {
     }
 }
 
-/// Why a resolved transaction is refused.
+/// Reasons why a resolved transaction is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ContextualError {
     /// It has states but no notary.
@@ -61,7 +61,7 @@ pub enum ContextualError {
     /// Two versions of a contract are attached.
     #[error("more than one version of the contract {0} is attached")]
     ContractAmbiguous(ContractName),
-    /// A command speaks to a contract of which there is no state.
+    /// A command addresses a contract without any state in the transaction.
     #[error("a command speaks to the contract {0}, of which the transaction has no state")]
     CommandWithoutState(ContractName),
     /// A state's constraint does not allow the attached code.
@@ -93,7 +93,7 @@ pub enum ContextualError {
         /// The state.
         state: StateRef,
     },
-    /// What made a state is not known, and so not how old its code was.
+    /// The transaction that made a state is not known, so the age of its code is not known either.
     #[error("the transaction that made the state {0} is not known here")]
     OriginUnknown(StateRef),
     /// A transition breaks a rule of its own.
@@ -153,7 +153,7 @@ pub struct VerifiedTransaction {
 }
 
 impl VerifiedTransaction {
-    /// The transaction.
+    /// Returns the transaction.
     pub fn id(&self) -> TxId {
         self.id
     }
@@ -209,7 +209,7 @@ impl LedgerTransaction {
         Ok(())
     }
 
-    /// The transaction's notary: one of the network's, and that of all that is consumed and read.
+    /// Returns the transaction's notary: one of the network's, and that of all that is consumed and read.
     pub(crate) fn check_inputs_notary(
         &self,
         rules: &NetworkRules,
@@ -232,8 +232,9 @@ impl LedgerTransaction {
         Ok(notary)
     }
 
-    /// A state that any code of a signer may decide about never goes back to code older than the code that made it: what
-    /// newer code forbids stays forbidden. Which code that was, the attachments of the transaction that made it say.
+    /// Checks that a state under any code of a signer never goes back to code older than the code that made it:
+    /// behaviour that newer code forbids stays forbidden. The attachments of the transaction that made the state name
+    /// that code.
     pub(crate) fn check_age(
         &self,
         input: &StateAndRef,
@@ -267,7 +268,7 @@ impl LedgerTransaction {
         Ok(())
     }
 
-    /// The contracts of all states consumed or made, each with the one descriptor attached for it.
+    /// Returns the contracts of all states consumed or made, each with the one descriptor attached for it.
     fn attached_code(
         &self,
         executor: &dyn ContractExecutor,
@@ -337,7 +338,7 @@ impl LedgerTransaction {
                 return Err(ContextualError::ConstraintUnsatisfied(name.clone()));
             }
         }
-        // Of each contract's inputs, the constraints that differ: few, since one code satisfies them all.
+        // The distinct constraints of each contract's inputs: few, since one code satisfies them all.
         let mut consumed: BTreeMap<&ContractName, Vec<&Constraint>> = BTreeMap::new();
         for input in &self.inputs {
             if let Some(code) = contracts.get(&input.state.contract) {

@@ -15,14 +15,14 @@ use crate::{
 pub struct ContractRejection {
     /// Which rule.
     pub code: String,
-    /// What breaks it.
+    /// Explanation of the broken rule.
     pub message: String,
-    /// Said by the program that runs contracts, and not by one.
+    /// True if the rejection comes from the program that runs contracts, not from a contract.
     by_program: bool,
 }
 
 impl ContractRejection {
-    /// A rejection.
+    /// Makes a rejection.
     pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             code: code.into(),
@@ -31,7 +31,7 @@ impl ContractRejection {
         }
     }
 
-    /// A rejection by the program that runs contracts: it lacks the code, or the code panicked in it.
+    /// Makes a rejection by the program that runs contracts: it lacks the code, or the code panicked in it.
     pub(crate) fn by_program(code: &str, message: String) -> Self {
         Self {
             by_program: true,
@@ -39,7 +39,7 @@ impl ContractRejection {
         }
     }
 
-    /// Whether the program that runs contracts could not run the code. Another program may be able to.
+    /// Tells whether the program that runs contracts could not run the code. Another program may be able to.
     pub fn is_by_program(&self) -> bool {
         self.by_program
     }
@@ -51,24 +51,25 @@ impl ContractRejection {
 /// The verdict must follow from the transaction alone: no clock, no randomness, no state of the node, nothing that differs
 /// from one node to the next.
 pub trait Contract: Send + Sync {
-    /// The contract's name.
+    /// Returns the contract's name.
     fn name(&self) -> &str;
 
-    /// The version of this code.
+    /// Returns the version of this code.
     fn version(&self) -> u32;
 
     /// Accepts or rejects a transaction that has states or commands of this contract.
     fn verify(&self, tx: &LedgerTransaction) -> Result<(), ContractRejection>;
 
-    /// What the vault needs to know of a state.
+    /// Describes a state for the vault.
     ///
-    /// It is asked about states of older versions too, where their constraint allows this code: it must know their data.
+    /// It is called for states of older versions too, where their constraint allows this code, so it must decode their
+    /// data.
     fn describe(&self, data: &[u8]) -> Result<StateFacts, DecodeError>;
 
-    /// What a state of other code becomes under this one, by an explicit upgrade. `from` is the code it is under: an older
-    /// version of this contract, or another contract. Refuses unless a contract says otherwise.
+    /// Converts a state of other code to this one, by an explicit upgrade. `from` is the state's present code: an older
+    /// version of this contract, or another contract. The default implementation refuses.
     ///
-    /// The ledger sees to it that everyone concerned signs; here is only what becomes of the data.
+    /// The ledger ensures that all concerned parties sign; this function only converts the data.
     fn upgrade(&self, from: &ContractRef, data: &[u8]) -> Result<Vec<u8>, ContractRejection> {
         let _ = data;
         Err(ContractRejection::new(
@@ -81,8 +82,8 @@ pub trait Contract: Send + Sync {
         ))
     }
 
-    /// The columns by which its states can be found in the vault, besides what every state has. A column of the same name
-    /// is of the same kind in every version. None unless the contract says otherwise.
+    /// Returns the columns for finding its states in the vault, besides the columns of every state. A column of the same
+    /// name has the same kind in every version. The default is no columns.
     fn columns(&self) -> &[ColumnSpec] {
         &[]
     }
@@ -91,7 +92,7 @@ pub trait Contract: Send + Sync {
 /// The code of the refusal to take over states.
 const NO_UPGRADE: &str = "contract.no_upgrade";
 
-/// Runs contract code, whatever its kind.
+/// Runs contract code of any kind.
 pub trait ContractExecutor {
     /// Runs the code that a descriptor names.
     fn execute(
@@ -101,13 +102,13 @@ pub trait ContractExecutor {
         tx: &LedgerTransaction,
     ) -> Result<(), ContractRejection>;
 
-    /// The descriptor of this hash, if the attachment is one, is properly signed, and its code can be run here.
+    /// Returns the descriptor of this hash, if the attachment is one, is properly signed, and its code can be run here.
     fn descriptor(&self, hash: &Hash) -> Option<Arc<ContractDescriptor>>;
 
-    /// What the code that a descriptor names says of a state.
+    /// Describes a state with the code that a descriptor names.
     fn describe(&self, descriptor: &Hash, data: &[u8]) -> Result<StateFacts, ContractRejection>;
 
-    /// What a state becomes under the code that a descriptor names: see [`Contract::upgrade`].
+    /// Converts a state to the code that a descriptor names: see [`Contract::upgrade`].
     fn upgrade(
         &self,
         descriptor: &Hash,

@@ -42,7 +42,7 @@ impl ContractName {
         }
     }
 
-    /// The name.
+    /// Returns the name.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -32,7 +32,7 @@ pub struct ContractDescriptor {
     signature: Signature,
 }
 
-/// Why a descriptor is refused.
+/// Reasons why a descriptor is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum DescriptorError {
     /// It is too large.
@@ -102,7 +102,7 @@ impl ContractDescriptor {
         }
     }
 
-    /// The check that its signature has to pass.
+    /// Returns the check that its signature has to pass.
     pub fn signed_message(&self) -> SignedMessage {
         SignedMessage {
             key: self.signer.clone(),
@@ -112,33 +112,33 @@ impl ContractDescriptor {
         }
     }
 
-    /// The contract and its version.
+    /// Returns the contract and its version.
     pub fn contract(&self) -> &ContractRef {
         &self.contract
     }
 
-    /// The contract.
+    /// Returns the contract.
     pub fn name(&self) -> &ContractName {
         &self.contract.name
     }
 
-    /// How the code is run.
+    /// Returns the kind of the code, which decides how it is run.
     pub fn kind(&self) -> CodeKind {
         self.kind
     }
 
-    /// Who signed.
+    /// Returns the key that signed.
     pub fn signer(&self) -> &PublicKey {
         &self.signer
     }
 
-    /// The hash that names the code in transactions.
+    /// Returns the hash that names the code in transactions.
     pub fn hash(&self) -> Hash {
         attachment_hash(&self.to_bytes())
     }
 }
 
-/// The hash that names an attachment: `Hash::of(Attachment, [bytes])`.
+/// Returns the hash that names an attachment: `Hash::of(Attachment, [bytes])`.
 pub fn attachment_hash(bytes: &[u8]) -> Hash {
     Hash::of(Domain::Attachment, &[bytes])
 }

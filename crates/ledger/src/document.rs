@@ -29,7 +29,7 @@ impl Document for NetworkParameters {
 /// A document as its bytes, with the signature of who vouches for it.
 ///
 /// Encoded as `[document (byte string), key, signature]`. The signature is made in the document's context over
-/// `Hash::of(Document, [bytes])`. What it says is only had by checking it.
+/// `Hash::of(Document, [bytes])`. The content is available only after a check.
 pub struct SignedDocument<T> {
     bytes: Vec<u8>,
     by: PublicKey,
@@ -37,7 +37,7 @@ pub struct SignedDocument<T> {
     kind: PhantomData<fn() -> T>,
 }
 
-/// Why a signed document is refused.
+/// Reasons why a signed document is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum DocumentError {
     /// It is signed by another key than the network's.
@@ -78,7 +78,7 @@ impl<T: Document> SignedDocument<T> {
         }
     }
 
-    /// The document, if `trusted` signed it.
+    /// Returns the document, if `trusted` signed it.
     pub fn open(
         &self,
         trusted: &PublicKey,
@@ -99,12 +99,12 @@ impl<T: Document> SignedDocument<T> {
         Ok(T::from_bytes(&self.bytes)?)
     }
 
-    /// Who signed, or says so.
+    /// Returns the claimed, unchecked signer.
     pub fn signer(&self) -> &PublicKey {
         &self.by
     }
 
-    /// The hash of the document, signature aside.
+    /// Returns the hash of the document, signature aside.
     pub fn hash(&self) -> Hash {
         message(&self.bytes)
     }

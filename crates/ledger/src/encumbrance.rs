@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{StateAndRef, StateRef, TransactionState, TxId, WireTransaction};
 
 /// Checks that encumbered outputs form rings: each names another output, no two name the same, and the output named is
-/// encumbered too. So nobody can consume a part of a ring and leave the rest locked for ever. Returns the index of the
-/// first output that breaks this.
+/// encumbered too. So no transaction can consume a part of a ring and leave the rest locked permanently. Returns the index
+/// of the first output that breaks this rule.
 pub(crate) fn check_rings(outputs: &[TransactionState]) -> Result<(), u32> {
     if outputs.iter().all(|output| output.encumbrance.is_none()) {
         return Ok(());

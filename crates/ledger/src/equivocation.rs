@@ -76,7 +76,7 @@ impl Decode for NotarisedTearOff {
 }
 
 /// Proof of equivocation: two different transactions of one notary that consume the same state, both with its signature.
-/// Anyone who knows the notary's key can check it, and learns nothing of the contents of the transactions.
+/// Any holder of the notary's key can check it. It reveals nothing of the contents of the transactions.
 ///
 /// Encoded as `[first, second]`, each a [`NotarisedTearOff`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,7 +100,7 @@ pub struct Equivocation {
     pub states: Vec<StateRef>,
 }
 
-/// Why two transactions prove no equivocation.
+/// Reasons why two transactions prove no equivocation.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum EquivocationError {
     /// A tear-off proves nothing.

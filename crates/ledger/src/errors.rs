@@ -1,4 +1,4 @@
-//! Every error code of this crate, with its cause and what to do.
+//! Every error code of this crate, with its cause and the advised action.
 
 use primitives::ErrorInfo;
 
@@ -86,7 +86,7 @@ pub const ERRORS: &[ErrorInfo] = catalogue! {
     "network.document_malformed": "A network document does not decode." => "get the document again from the network's operator, and check that the versions fit";
 };
 
-/// What to do about one of this crate's codes, or one of the codec's.
+/// Returns the advised action for one of this crate's codes, or one of the codec's.
 pub(crate) fn action(code: &str) -> &'static str {
     ErrorInfo::action_of(ERRORS, code)
 }

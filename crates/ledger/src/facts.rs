@@ -1,21 +1,21 @@
-//! What the vault needs to know of a state.
+//! The vault's facts about a state.
 
 use primitives::{Hash, PublicKey, Timestamp};
 
 use crate::{Party, TokenId};
 
-/// What a contract says of one of its states.
+/// A contract's description of one of its states.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StateFacts {
-    /// Whom the state concerns: they receive it and keep it.
+    /// Keys of the parties that the state concerns: they receive it and keep it.
     pub participants: Vec<PublicKey>,
-    /// Who can spend it.
+    /// The key that can spend it.
     pub owner: Option<PublicKey>,
-    /// What it is worth, if it is fungible.
+    /// Its value, if it is fungible.
     pub fungible: Option<Fungible>,
-    /// What it is a version of, if it has a history of its own.
+    /// Identity shared by all its versions, if it has a history of its own.
     pub linear_id: Option<Hash>,
-    /// Which flow is to be started when, as long as the state is not consumed.
+    /// A flow to be started at a time, as long as the state is not consumed.
     pub scheduled: Option<Scheduled>,
     /// Values of the columns that the contract declares, each once at most: see [`crate::Contract::columns`].
     pub columns: Vec<(&'static str, ColumnValue)>,
@@ -36,11 +36,11 @@ pub struct ColumnSpec {
     /// Its name: lower-case letters, digits and `_`, a letter first, at most
     /// [`COLUMN_NAME_BYTES_MAX`](crate::limits::COLUMN_NAME_BYTES_MAX) bytes.
     pub name: &'static str,
-    /// What it holds.
+    /// The kind of its values.
     pub kind: ColumnKind,
 }
 
-/// What a column holds.
+/// The kind of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ColumnKind {
     /// Numbers.
@@ -74,8 +74,8 @@ impl ColumnValue {
 }
 
 impl StateFacts {
-    /// Leaves out values of columns that are not declared, of another kind, too long, or there already: a state is kept
-    /// whatever its contract says of it beside that.
+    /// Drops values of columns that are not declared, of another kind, too long, or present already: invalid columns never
+    /// prevent a state from being kept.
     pub(crate) fn keep_declared(&mut self, declared: &[ColumnSpec]) {
         let mut seen = Vec::new();
         self.columns.retain(|(name, value)| {
@@ -94,7 +94,7 @@ pub struct Fungible {
     pub token: TokenId,
     /// Its name for people, such as `GBP`.
     pub symbol: String,
-    /// Who issued it, as the state says: anybody can write any name, and only the key is proved.
+    /// Issuer named in the state. Any party can write any name; only the key is proved.
     pub issuer: Party,
     /// How much, in minor units.
     pub quantity: u64,

@@ -66,23 +66,23 @@ impl Group {
         Group::Parameters,
     ];
 
-    /// The group's place.
+    /// Returns the group's place.
     pub const fn index(self) -> usize {
         self as usize
     }
 }
 
-/// The nonce that hides a component whose bytes could be guessed.
+/// Returns the nonce that hides a component whose bytes could be guessed.
 pub fn nonce(salt: &[u8; 32], group: Group, index: u32) -> Hash {
     Hash::of(Domain::Nonce, &[salt, &[group as u8], &index.to_be_bytes()])
 }
 
-/// The leaf of a component.
+/// Returns the leaf of a component.
 pub fn leaf(nonce: &Hash, component: &[u8]) -> Hash {
     Hash::of(Domain::Leaf, &[nonce.as_bytes(), component])
 }
 
-/// The hash of a group, from the Merkle root of its leaves ([`Hash::ZERO`] if it has none).
+/// Returns the hash of a group, from the Merkle root of its leaves ([`Hash::ZERO`] if it has none).
 pub fn group_hash(group: Group, count: u32, root: &Hash) -> Hash {
     Hash::of(
         Domain::Group,
@@ -94,7 +94,7 @@ pub fn group_hash(group: Group, count: u32, root: &Hash) -> Hash {
 static EMPTY: LazyLock<[Hash; GROUPS]> =
     LazyLock::new(|| Group::ALL.map(|group| group_hash(group, 0, &Hash::ZERO)));
 
-/// The hash of a group, from its leaves.
+/// Returns the hash of a group, from its leaves.
 pub fn group_of_leaves(group: Group, leaves: &[Hash]) -> Hash {
     if leaves.is_empty() {
         return EMPTY[group.index()];
@@ -104,7 +104,7 @@ pub fn group_of_leaves(group: Group, leaves: &[Hash]) -> Hash {
     group_hash(group, count, &merkle_root(leaves).unwrap_or(Hash::ZERO))
 }
 
-/// The id of the transaction whose groups have these hashes.
+/// Returns the id of the transaction whose groups have these hashes.
 pub fn transaction_id(groups: &[Hash; GROUPS]) -> TxId {
     let root = merkle_root(groups).unwrap_or(Hash::ZERO);
     TxId::from_hash(Hash::of(

@@ -18,22 +18,22 @@ macro_rules! hash_id {
         pub struct $name(Hash);
 
         impl $name {
-            /// The id that is this hash.
+            /// Returns the id that is this hash.
             pub const fn from_hash(hash: Hash) -> Self {
                 Self(hash)
             }
 
-            /// The hash.
+            /// Returns the hash.
             pub const fn hash(&self) -> Hash {
                 self.0
             }
 
-            /// The 32 bytes.
+            /// Returns the 32 bytes.
             pub fn as_bytes(&self) -> &[u8; 32] {
                 self.0.as_bytes()
             }
 
-            /// The id of these 32 bytes.
+            /// Returns the id of these 32 bytes.
             pub fn from_array(bytes: [u8; 32]) -> Self {
                 Self(Hash::from_bytes(bytes))
             }
@@ -90,14 +90,14 @@ hash_id! {
 }
 
 hash_id! {
-    /// The id of a kind of fungible thing: equal ids can be added up. `Hash::of(TokenId, [...])`, where each contract says
-    /// what it hashes.
+    /// The id of a kind of fungible thing: equal ids can be added up. `Hash::of(TokenId, [...])`; each contract defines
+    /// the hashed parts.
     TokenId
 }
 
 impl PartyId {
-    /// The name that a node's TLS certificate carries for this party: `p` and the first 40 hexadecimal digits of the id,
-    /// then `.party.tally`.
+    /// Returns the name that a node's TLS certificate carries for this party: `p` and the first 40 hexadecimal digits
+    /// of the id, then `.party.tally`.
     pub fn dns_name(&self) -> String {
         use fmt::Write;
         let mut name = String::with_capacity(53);
@@ -125,7 +125,7 @@ pub struct StateRef {
 primitives::record!(StateRef { tx, index });
 
 impl StateRef {
-    /// The state at an index of a transaction's outputs.
+    /// Returns the state at an index of a transaction's outputs.
     pub const fn new(tx: TxId, index: u32) -> Self {
         Self { tx, index }
     }

@@ -1,4 +1,4 @@
-//! The ledger's model: parties, states, contracts, transactions, tear-offs, and what is said to notaries and networks.
+//! The ledger's model: parties, states, contracts, transactions, tear-offs, and messages to notaries and networks.
 //!
 //! Types carry the stage: `TransactionBuilder -> WireTransaction` (well formed, hashed) `-> SignedTransaction ->
 //! CheckedSignatures` and `LedgerTransaction -> VerifiedTransaction`. Pure: it knows nothing of databases, sockets, clocks
@@ -6,7 +6,7 @@
 
 pub mod limits;
 
-// Who and what.
+// Names and identities.
 mod contract_name;
 mod id;
 mod name;

@@ -21,7 +21,7 @@ pub const ATTACHMENTS_MAX: usize = 1_000;
 pub const SIGNATURES_MAX: usize = 10_000;
 /// Most hashes in the proof that a notary's signature over a batch covers a transaction (2^32 leaves).
 pub const BATCH_PROOF_HASHES_MAX: usize = 32;
-/// Most hashes that a partly revealed group of a tear-off carries for what stays hidden.
+/// Most hashes that a partly revealed group of a tear-off carries for its hidden components.
 pub const TEAR_OFF_HASHES_MAX: usize = 10_000;
 /// Most bytes of an encoded tear-off.
 pub const TEAR_OFF_BYTES_MAX: usize = 11 * 1024 * 1024;

@@ -7,8 +7,8 @@ use primitives::{
 use crate::PartyId;
 
 /// A node's statement to its peers about its own data: the present life, and how much is recorded. Peers keep the latest mark
-/// and show it to the node when they connect. If the node's data does not justify it, the node runs on an older copy, or beside
-/// another process with its key. No peer can make one up.
+/// and show it to the node when they connect. If the node's data does not justify it, the node runs on an older copy, or at the
+/// same time as another process with its key. No peer can forge a mark.
 ///
 /// A life begins at each start of the node. Encoded as `[ordinal, life (16 bytes), number, signature]`. Signed, in the context
 /// `DataMark`, is `Hash::of(DataMark, [party id, ordinal u64 BE, life, number u64 BE])`.
@@ -49,7 +49,7 @@ impl DataMark {
         }
     }
 
-    /// The check that the signature has to pass if the mark is this owner's.
+    /// Returns the check that the signature has to pass if the mark is this owner's.
     pub fn signed_message(&self, owner: &PartyId, key: &PublicKey) -> SignedMessage {
         SignedMessage {
             key: key.clone(),

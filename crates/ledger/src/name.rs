@@ -22,7 +22,7 @@ use crate::limits::{LEGAL_NAME_BYTES_MAX, NAME_ATTRIBUTE_CHARS_MAX, ORGANISATION
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LegalName(Arc<str>);
 
-/// Why a legal name is refused.
+/// Reasons why a legal name is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NameError {
     /// The text is not a list of `KEY=value`.
@@ -65,7 +65,7 @@ impl Coded for NameError {
 const KEYS: [&str; 6] = ["CN", "OU", "O", "L", "ST", "C"];
 
 impl LegalName {
-    /// A name of the three required attributes.
+    /// Makes a name of the three required attributes.
     pub fn new(organisation: &str, locality: &str, country: &str) -> Result<Self, NameError> {
         Self::from_values([
             None,
@@ -77,7 +77,7 @@ impl LegalName {
         ])
     }
 
-    /// A name of all attributes, in canonical order: `CN, OU, O, L, ST, C`.
+    /// Makes a name of all attributes, in canonical order: `CN, OU, O, L, ST, C`.
     pub fn from_values(values: [Option<&str>; 6]) -> Result<Self, NameError> {
         let mut text = String::new();
         for (key, value) in KEYS.into_iter().zip(values) {
@@ -101,37 +101,37 @@ impl LegalName {
         Ok(Self(text.into()))
     }
 
-    /// The canonical form.
+    /// Returns the canonical form.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The organisation (`O`).
+    /// Returns the organisation (`O`).
     pub fn organisation(&self) -> &str {
         self.value("O").unwrap_or_default()
     }
 
-    /// The locality (`L`).
+    /// Returns the locality (`L`).
     pub fn locality(&self) -> &str {
         self.value("L").unwrap_or_default()
     }
 
-    /// The country (`C`), two capitals.
+    /// Returns the country (`C`), two capitals.
     pub fn country(&self) -> &str {
         self.value("C").unwrap_or_default()
     }
 
-    /// The common name (`CN`).
+    /// Returns the common name (`CN`).
     pub fn common_name(&self) -> Option<&str> {
         self.value("CN")
     }
 
-    /// The organisational unit (`OU`).
+    /// Returns the organisational unit (`OU`).
     pub fn organisational_unit(&self) -> Option<&str> {
         self.value("OU")
     }
 
-    /// The state or province (`ST`).
+    /// Returns the state or province (`ST`).
     pub fn state(&self) -> Option<&str> {
         self.value("ST")
     }

@@ -1,4 +1,4 @@
-//! The network map: who is in the network and by which rules.
+//! The network map: the nodes and the rules of the network.
 
 use std::collections::BTreeMap;
 
@@ -18,8 +18,7 @@ pub struct NetworkMap {
 }
 
 impl NetworkMap {
-    /// A map. Of several node infos of one party the one with the greatest serial counts; over 100,000 nodes the rest is
-    /// left out.
+    /// Makes a map. For each party the node info with the greatest serial counts; nodes beyond 100,000 are left out.
     pub fn new(parameters: NetworkParameters, infos: impl IntoIterator<Item = NodeInfo>) -> Self {
         let mut nodes: BTreeMap<PartyId, NodeInfo> = BTreeMap::new();
         for info in infos {
@@ -46,22 +45,22 @@ impl NetworkMap {
         }
     }
 
-    /// The parameters.
+    /// Returns the parameters.
     pub fn parameters(&self) -> &NetworkParameters {
         &self.parameters
     }
 
-    /// The hash by which transactions name the parameters.
+    /// Returns the hash that names the parameters in transactions.
     pub fn parameters_hash(&self) -> Hash {
         self.parameters_hash
     }
 
-    /// What verification needs of the parameters.
+    /// Returns the parameters that verification needs.
     pub fn rules(&self) -> &NetworkRules {
         &self.rules
     }
 
-    /// All nodes.
+    /// Returns all nodes.
     pub fn nodes(&self) -> impl ExactSizeIterator<Item = (&PartyId, &NodeInfo)> {
         self.nodes.iter()
     }
@@ -87,13 +86,13 @@ impl NetworkMap {
         self.party(&name.party_id())
     }
 
-    /// The party that signs with a key.
+    /// Returns the party that signs with a key.
     pub fn by_key(&self, key: &PublicKey) -> Option<&Party> {
         self.by_key.get(key).and_then(|id| self.party(id))
     }
 
-    /// A party as people should see it: by its name, if its key is the one that the network map has for that name; otherwise
-    /// with its key, since names in states are what their makers wrote.
+    /// Returns a party's display title: its name, if its key is the one that the network map has for that name. Otherwise
+    /// the key is added, since the maker of a state can write any name.
     pub fn title(&self, party: &Party) -> String {
         match self.by_name(&party.name) {
             Some(known) if known.key == party.key => party.name.to_string(),
@@ -101,12 +100,12 @@ impl NetworkMap {
         }
     }
 
-    /// The default notary: the first that the parameters name.
+    /// Returns the default notary: the first that the parameters name.
     pub fn notary(&self) -> Option<&Party> {
         self.parameters.notaries.first()
     }
 
-    /// Whether the party is a notary of this network.
+    /// Tells whether the party is a notary of this network.
     pub fn is_notary(&self, id: &PartyId) -> bool {
         self.parameters
             .notaries

@@ -5,15 +5,15 @@ use primitives::{Decode, DecodeError, Decoder, Encode, Encoder};
 use crate::Party;
 use crate::limits::{ADDRESS_BYTES_MAX, ADDRESSES_MAX};
 
-/// What a node says of itself.
+/// A node's description of itself.
 ///
 /// Encoded as `[party, [address (text), ...], platform version, serial, notary info or null]`. At least one address, at
 /// most 16, each of the form `host:port` and at most 255 bytes long.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeInfo {
-    /// Who runs it.
+    /// The party that runs it.
     pub party: Party,
-    /// Where it listens, as `host:port`, best first.
+    /// Addresses on which it listens, as `host:port`, best first.
     pub addresses: Vec<String>,
     /// The version of the protocols it speaks.
     pub platform_version: u32,
@@ -32,7 +32,7 @@ pub struct NotaryInfo {
 
 primitives::record!(NotaryInfo { validating });
 
-/// Whether an address has the form `host:port`.
+/// Tells whether an address has the form `host:port`.
 pub fn is_address(address: &str) -> bool {
     let Some((host, port)) = address.rsplit_once(':') else {
         return false;

@@ -1,4 +1,4 @@
-//! What is asked of a notary.
+//! Requests to a notary.
 
 use primitives::{
     Decode, DecodeError, Decoder, Domain, Encode, Encoder, Hash, KeyPair, PublicKey, Signature,
@@ -7,17 +7,17 @@ use primitives::{
 
 use crate::{FilteredTransaction, Party, PartyId, SignedTransaction, TxId, WireTransaction};
 
-/// What a notary is shown of a transaction. Encoded as `[0, tear-off]` or `[1, signed transaction]`.
+/// The form in which a notary receives a transaction. Encoded as `[0, tear-off]` or `[1, signed transaction]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotarySubject {
-    /// For a notary that does not validate: what it needs for its decision, and nothing else.
+    /// For a non-validating notary: the parts that it needs for its decision, and nothing else.
     TearOff(Box<FilteredTransaction>),
-    /// For a validating notary: everything, with all signatures that are required but the notary's own.
+    /// For a validating notary: everything, with all required signatures except the notary's own.
     Whole(SignedTransaction),
 }
 
 impl NotarySubject {
-    /// What a notary of this kind is to be shown.
+    /// Returns the form that a notary of this kind requires.
     pub fn of(transaction: &SignedTransaction, validating: bool) -> Self {
         match validating {
             true => Self::Whole(transaction.clone()),
@@ -66,9 +66,9 @@ impl Decode for NotarySubject {
 /// other notary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotaryRequest {
-    /// What the notary is shown of the transaction.
+    /// The transaction, in the form that the notary requires.
     pub subject: NotarySubject,
-    /// Who asks.
+    /// The asking party.
     pub requester: PartyId,
     /// The key the requester signs with.
     pub key: PublicKey,
@@ -84,12 +84,12 @@ primitives::record!(NotaryRequest {
 });
 
 impl NotaryRequest {
-    /// The hash that a requester signs.
+    /// Returns the hash that a requester signs.
     pub fn message(id: &TxId, notary: &PartyId) -> Hash {
         Hash::of(Domain::NotaryRequest, &[id.as_bytes(), notary.as_bytes()])
     }
 
-    /// A request whose signature was made elsewhere over [`message`](Self::message).
+    /// Makes a request whose signature was made elsewhere over [`message`](Self::message).
     pub fn new(subject: impl Into<NotarySubject>, requester: &Party, signature: Signature) -> Self {
         Self {
             subject: subject.into(),
@@ -136,7 +136,7 @@ impl NotaryRequest {
         }
     }
 
-    /// The check that the requester's signature has to pass, if `id` is what the subject proves.
+    /// Returns the check that the requester's signature has to pass, for the `id` that the subject proves.
     pub fn signed_message(&self, id: &TxId, notary: &PartyId) -> SignedMessage {
         SignedMessage {
             key: self.key.clone(),
@@ -147,8 +147,7 @@ impl NotaryRequest {
     }
 }
 
-/// The hash by which a notary names the transaction that consumed a state, without giving its id away:
-/// `Hash::of(ConsumingTx, [id])`.
+/// Hash that names the transaction that consumed a state, without revealing its id: `Hash::of(ConsumingTx, [id])`.
 pub fn consuming_hash(id: &TxId) -> Hash {
     Hash::of(Domain::ConsumingTx, &[id.as_bytes()])
 }

@@ -1,4 +1,4 @@
-//! What a notary answers.
+//! Answers of a notary.
 
 use primitives::{Coded, Decode, DecodeError, Decoder, Encode, Encoder, Hash, Timestamp};
 use thiserror::Error;
@@ -11,7 +11,7 @@ use crate::{Party, StateRef, TimeWindow, TransactionSignature, errors};
 pub enum NotaryResponse {
     /// The transaction is unique and in time: the notary's signature.
     Signed(TransactionSignature),
-    /// It is not.
+    /// The transaction is refused.
     Refused(NotaryError),
 }
 
@@ -33,7 +33,7 @@ primitives::record!(StateConflict {
     is_reference
 });
 
-/// Why a notary refuses. Encoded as `[number, fields...]`, the numbers as listed.
+/// Reasons why a notary refuses. Encoded as `[number, fields...]`, the numbers as listed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NotaryError {
     /// 0: states are consumed already.
@@ -55,7 +55,7 @@ pub enum NotaryError {
     InvalidRequest {
         /// The rejection's code.
         code: String,
-        /// What is wrong.
+        /// Description of the fault.
         message: String,
     },
     /// 3: the queue is long.
@@ -80,7 +80,7 @@ pub enum NotaryError {
     TransactionInvalid {
         /// The rejection's code.
         code: String,
-        /// What is wrong.
+        /// Description of the fault.
         message: String,
     },
 }
@@ -100,13 +100,13 @@ fn describe_conflicts(conflicts: &[StateConflict]) -> String {
 }
 
 impl NotaryError {
-    /// A conflict; of more than 100 states the first 100 are listed.
+    /// Makes a conflict. If there are more than 100 states, only the first 100 are listed.
     pub fn conflict(mut conflicts: Vec<StateConflict>) -> Self {
         conflicts.truncate(CONFLICTS_MAX);
         NotaryError::Conflict { conflicts }
     }
 
-    /// A request that an error makes invalid.
+    /// Makes the refusal of a request that an error makes invalid.
     pub fn invalid(error: &(impl Coded + ?Sized)) -> Self {
         let rejection = crate::Rejection::of(error);
         NotaryError::InvalidRequest {
@@ -115,7 +115,7 @@ impl NotaryError {
         }
     }
 
-    /// A transaction that a validating notary refuses. Texts longer than the limits are cut.
+    /// Makes a validating notary's refusal of a transaction. Texts longer than the limits are cut.
     pub fn transaction_invalid(rejection: &crate::Rejection) -> Self {
         let rejection = crate::Rejection::new(&rejection.code, &rejection.message, "");
         NotaryError::TransactionInvalid {
@@ -124,7 +124,7 @@ impl NotaryError {
         }
     }
 
-    /// Whether asking again later can help.
+    /// Tells whether asking again later can help.
     pub fn is_transient(&self) -> bool {
         matches!(self, NotaryError::Busy { .. })
     }

@@ -10,16 +10,16 @@ use crate::{NetworkMap, PartyId, errors};
 /// A party's statement that a key is its own, made to one party alone.
 ///
 /// Encoded as `[key, owner, audience, signature by the owner's key, signature by the key]`. Both sign, in the context
-/// `KeyOwnership`, `Hash::of(KeyOwnership, [owner, audience, key (its encoding)])`: the owner's key vouches for the fresh key, and
-/// the fresh key shows that the owner holds it. Repeating a proof to its audience tells nothing new, and nobody else takes it. It
-/// is not deniable: whoever has it can show it to others, so it goes to one counterparty and is never forwarded.
+/// `KeyOwnership`, `Hash::of(KeyOwnership, [owner, audience, key (its encoding)])`: the owner's key vouches for the fresh key,
+/// and the fresh key shows that the owner holds it. A proof repeated to its audience reveals nothing new, and no other party
+/// accepts it. It is not deniable: any holder can show it to others, so it goes to one counterparty and is never forwarded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnershipProof {
     /// The fresh key, of one scheme.
     pub key: PublicKey,
     /// Whose it is.
     pub owner: PartyId,
-    /// Whom the owner tells so.
+    /// The party that the proof is made for.
     pub audience: PartyId,
     /// By the key that the network map has for the owner.
     pub by_owner: Signature,
@@ -35,7 +35,7 @@ primitives::record!(OwnershipProof {
     by_key
 });
 
-/// Why a proof of ownership is refused.
+/// Reasons why a proof of ownership is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum OwnershipError {
     /// It is about another party than the one that brings it.
@@ -46,7 +46,7 @@ pub enum OwnershipError {
         /// Who brings it.
         from: PartyId,
     },
-    /// It was made for somebody else.
+    /// It was made for another party.
     #[error("the proof was made for party {0}")]
     WrongAudience(PartyId),
     /// The network map does not list the owner.
@@ -77,7 +77,7 @@ impl Coded for OwnershipError {
 }
 
 impl OwnershipProof {
-    /// What both keys sign.
+    /// Returns the message that both keys sign.
     pub fn message(key: &PublicKey, owner: &PartyId, audience: &PartyId) -> Hash {
         let parts: [&[u8]; 3] = [owner.as_bytes(), audience.as_bytes(), &key.to_bytes()];
         Hash::of(Domain::KeyOwnership, &parts)

@@ -45,7 +45,7 @@ impl NetworkParameters {
         }
     }
 
-    /// The hash by which transactions name these parameters: `Hash::of(Document, [encoding])`.
+    /// Returns the hash that names these parameters in transactions: `Hash::of(Document, [encoding])`.
     pub fn hash(&self) -> Hash {
         Hash::of(Domain::Document, &[&self.to_bytes()])
     }

@@ -18,19 +18,19 @@ pub struct Party {
 primitives::record!(Party { name, key });
 
 impl Party {
-    /// A party.
+    /// Makes a party.
     pub fn new(name: LegalName, key: PublicKey) -> Self {
         Self { name, key }
     }
 
-    /// The party's id.
+    /// Returns the party's id.
     pub fn id(&self) -> PartyId {
         self.name.party_id()
     }
 }
 
 impl LegalName {
-    /// The id of the party of this name: `Hash::of(PartyId, [canonical name])`.
+    /// Returns the id of the party of this name: `Hash::of(PartyId, [canonical name])`.
     pub fn party_id(&self) -> PartyId {
         PartyId::from_hash(Hash::of(Domain::PartyId, &[self.as_str().as_bytes()]))
     }

@@ -19,11 +19,11 @@ pub(crate) const PANICKED: &str = "contract.panicked";
 /// The code of the rejection by an executor that does not know the code.
 const UNKNOWN: &str = "contract.unknown";
 
-/// The seed of the key that signs the descriptors of built-in contracts. It is published, so a state that should be safe
-/// whatever code nodes may one day run is constrained to the descriptor's hash, not to this key.
+/// The seed of the key that signs the descriptors of built-in contracts. It is published. To be safe against any code that
+/// nodes may run in future, constrain a state to the descriptor's hash, not to this key.
 const DEVELOPMENT_SEED: [u8; 32] = *b"tallystick built-in contracts v1";
 
-/// Why a contract can't be registered, or a state not described.
+/// Reasons why a contract cannot be registered, or a state not described.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RegistryError {
     /// The contract's name is not one.
@@ -73,7 +73,7 @@ struct Registered {
 }
 
 impl Registered {
-    /// What the contract says of a state, as far as it has declared it.
+    /// Describes a state with the contract, keeping only declared columns.
     fn describe(&self, data: &[u8]) -> Result<StateFacts, DecodeError> {
         let mut facts = self.contract.describe(data)?;
         facts.keep_declared(self.contract.columns());
@@ -81,7 +81,7 @@ impl Registered {
     }
 }
 
-/// Native contracts by name and version, old versions beside new ones.
+/// Native contracts by name and version, old versions together with new ones.
 #[derive(Default)]
 pub struct ContractRegistry {
     by_hash: HashMap<Hash, Registered>,
@@ -92,7 +92,7 @@ pub struct ContractRegistry {
 }
 
 impl ContractRegistry {
-    /// An empty registry.
+    /// Makes an empty registry.
     pub fn new() -> Self {
         Self::default()
     }
@@ -161,7 +161,7 @@ impl ContractRegistry {
         Ok(hash)
     }
 
-    /// What new states of a contract use: the newest version's descriptor and constraint.
+    /// Returns the descriptor and the constraint for new states of a contract: those of the newest version.
     pub fn current(&self, name: &ContractName) -> Option<(Hash, Constraint)> {
         self.versions
             .get(name)?
@@ -169,7 +169,7 @@ impl ContractRegistry {
             .map(|(_, current)| current.clone())
     }
 
-    /// The descriptors, by contract and version; attachments that every node has.
+    /// Returns the descriptors, by contract and version; attachments that every node has.
     pub fn descriptors(&self) -> impl Iterator<Item = &Arc<ContractDescriptor>> {
         let hashes = self.versions.values().flat_map(BTreeMap::values);
         hashes
@@ -177,7 +177,7 @@ impl ContractRegistry {
             .map(|r| &r.descriptor)
     }
 
-    /// The columns that contracts declare, in order of contract and name.
+    /// Returns the columns that contracts declare, in order of contract and name.
     pub fn columns(&self) -> impl Iterator<Item = (&ContractName, ColumnSpec)> {
         self.columns.iter().map(|((contract, name), kind)| {
             let (name, kind) = (*name, *kind);
@@ -185,7 +185,7 @@ impl ContractRegistry {
         })
     }
 
-    /// What a state's contract says of it: the version that the state is constrained to, or else the newest.
+    /// Describes a state with the version that the state is constrained to, or else with the newest.
     pub fn describe(&self, state: &TransactionState) -> Result<StateFacts, RegistryError> {
         let name = &state.contract;
         let exact = match &state.constraint {

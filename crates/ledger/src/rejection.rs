@@ -7,20 +7,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits::{CODE_BYTES_MAX, HINT_BYTES_MAX, MESSAGE_BYTES_MAX};
 
-/// A valid answer that says no: a stable code, what happened, and what to do. Encoded as `[code, message, hint]`, three
-/// text strings of at most 64, 2048 and 1024 bytes.
+/// A valid answer that refuses: a stable code, a description of the event, and the advised action. Encoded as `[code,
+/// message, hint]`, three text strings of at most 64, 2048 and 1024 bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rejection {
     /// `domain.snake_case`, stable.
     pub code: String,
-    /// What happened, for people.
+    /// Description of the event, for people.
     pub message: String,
-    /// What to do about it.
+    /// Advised action.
     pub hint: String,
 }
 
 impl Rejection {
-    /// A rejection; texts over their limits are cut.
+    /// Makes a rejection; texts over their limits are cut.
     pub fn new(
         code: impl Into<String>,
         message: impl Into<String>,
@@ -33,7 +33,7 @@ impl Rejection {
         }
     }
 
-    /// The rejection that an error stands for.
+    /// Returns the rejection that an error stands for.
     pub fn of(error: &(impl Coded + ?Sized)) -> Self {
         Self::new(error.code(), error.to_string(), error.hint())
     }
@@ -78,7 +78,7 @@ impl Encode for Rejection {
             (&self.message, MESSAGE_BYTES_MAX),
             (&self.hint, HINT_BYTES_MAX),
         ] {
-            // The fields are public: what was made by hand is cut here.
+            // The fields are public: texts of a rejection made by hand are cut here.
             let end = (0..=text.len().min(bytes_max))
                 .rev()
                 .find(|i| text.is_char_boundary(*i));

@@ -1,4 +1,4 @@
-//! What a flow asks of the vault's coin selection.
+//! A flow's request to the vault's coin selection.
 
 use crate::{PartyId, TokenId};
 

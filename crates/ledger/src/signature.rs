@@ -9,13 +9,13 @@ use thiserror::Error;
 use crate::limits::BATCH_PROOF_HASHES_MAX;
 use crate::{TxId, errors};
 
-/// One key's signature on a transaction: on its id alone, or, by a notary, on the root over a batch of ids. The two never
-/// stand for each other: a notary's verdict agrees to nothing for a party that happens to have its key, and what that party
-/// agrees to is no verdict.
+/// One key's signature on a transaction: on its id alone, or, by a notary, on the root over a batch of ids. The two are
+/// never interchangeable: a notary's verdict is no consent of a party that happens to have the same key, and the consent of
+/// that party is no verdict.
 ///
-/// Encoded as `[key, signature, batch proof or null]`. Alone, what is signed is the id's hash in the context
-/// `Transaction`. In a batch it is, in the context `NotaryBatch`, the Merkle root over the leaves
-/// `Hash::of(BatchLeaf, [id])`, to which the proof leads.
+/// Encoded as `[key, signature, batch proof or null]`. Without a batch, the signed message is the id's hash in the context
+/// `Transaction`. In a batch it is, in the context `NotaryBatch`, the Merkle root over the leaves `Hash::of(BatchLeaf,
+/// [id])`; the proof leads to that root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransactionSignature {
     /// Who signed: a key of one scheme, never a composite key.
@@ -32,7 +32,7 @@ pub struct TransactionSignature {
 pub struct BatchProofError {
     /// Who signed.
     pub by: PublicKey,
-    /// What is wrong with the proof.
+    /// The fault of the proof.
     pub source: MerkleError,
 }
 
@@ -46,7 +46,7 @@ impl Coded for BatchProofError {
     }
 }
 
-/// The leaf that stands for a transaction in a notary's batch: `Hash::of(BatchLeaf, [id])`.
+/// Returns the leaf that stands for a transaction in a notary's batch: `Hash::of(BatchLeaf, [id])`.
 pub fn batch_leaf(id: &TxId) -> Hash {
     Hash::of(Domain::BatchLeaf, &[id.as_bytes()])
 }
@@ -84,7 +84,7 @@ impl TransactionSignature {
         (&self.by, self.batch.is_some())
     }
 
-    /// The check that the signature has to pass to be one on this transaction.
+    /// Returns the check that the signature has to pass to be one on this transaction.
     pub fn signed_message(&self, id: &TxId) -> Result<SignedMessage, BatchProofError> {
         let (context, message) = match &self.batch {
             None => (SignatureContext::Transaction, id.hash()),

@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use crate::{BatchProofError, SignedTransaction, TxId, errors};
 
-/// Why a transaction's signatures are refused.
+/// Reasons why a transaction's signatures are refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SignatureError {
     /// Required signatures are missing.
@@ -21,7 +21,7 @@ pub enum SignatureError {
         /// The required keys that are not fulfilled.
         keys: Vec<PublicKey>,
     },
-    /// A signature by a key that nobody asked for.
+    /// A signature by a key that is not required.
     #[error("transaction {id} carries a signature by {key}, which is not required")]
     Superfluous {
         /// The transaction.
@@ -95,19 +95,19 @@ pub struct CheckedSignatures {
 }
 
 impl CheckedSignatures {
-    /// The transaction.
+    /// Returns the transaction.
     pub fn id(&self) -> TxId {
         self.id
     }
 
-    /// The required keys whose signatures are still missing.
+    /// Returns the required keys whose signatures are still missing.
     pub fn missing(&self) -> &[PublicKey] {
         &self.missing
     }
 }
 
 impl PendingSignatures {
-    /// The checks to run.
+    /// Returns the checks to run.
     pub fn messages(&self) -> &[SignedMessage] {
         &self.messages
     }

@@ -19,7 +19,7 @@ pub struct SignedTransaction {
 }
 
 impl SignedTransaction {
-    /// A transaction and signatures. Of several of one kind by one key the last is kept.
+    /// Combines a transaction and signatures. If there are several of one kind by one key, the last is kept.
     pub fn new(
         wire: WireTransaction,
         signatures: impl IntoIterator<Item = TransactionSignature>,
@@ -45,17 +45,17 @@ impl SignedTransaction {
         Ok(Self { wire, signatures })
     }
 
-    /// The id of the transaction.
+    /// Returns the id of the transaction.
     pub fn id(&self) -> TxId {
         self.wire.id()
     }
 
-    /// The transaction.
+    /// Returns the transaction.
     pub fn wire(&self) -> &WireTransaction {
         &self.wire
     }
 
-    /// The signatures.
+    /// Returns the signatures.
     pub fn signatures(&self) -> &[TransactionSignature] {
         &self.signatures
     }
@@ -72,19 +72,19 @@ impl SignedTransaction {
         }
     }
 
-    /// The transaction with one signature more.
+    /// Returns the transaction with one signature more.
     pub fn with(mut self, signature: TransactionSignature) -> Self {
         self.add(signature);
         self
     }
 
-    /// The transaction signed by one key more.
+    /// Returns the transaction signed by one key more.
     pub fn signed_by(self, key: &KeyPair) -> Self {
         let signature = TransactionSignature::sign(&self.id(), key);
         self.with(signature)
     }
 
-    /// The required keys that the signatures, valid or not, do not fulfil yet.
+    /// Returns the required keys that the signatures, valid or not, do not fulfil yet.
     pub fn missing_signers(&self) -> Vec<PublicKey> {
         let mut missing = self.missing_parties();
         let batch = self.signers(true);
@@ -103,7 +103,7 @@ impl SignedTransaction {
         missing
     }
 
-    /// The keys that signed a batch, or this transaction alone.
+    /// Returns the keys that signed a batch, or this transaction alone.
     fn signers(&self, batch: bool) -> BTreeSet<PublicKey> {
         let signatures = self.signatures.iter();
         let of_kind = signatures.filter(|signature| signature.batch.is_some() == batch);

@@ -1,4 +1,4 @@
-//! The first stage of verification: what a transaction alone can show to be wrong.
+//! The first stage of verification: rules that a transaction alone can break.
 
 use std::collections::BTreeSet;
 use std::hash::Hash as StdHash;
@@ -25,7 +25,7 @@ pub(crate) struct Components {
     pub(crate) parameters: Option<Hash>,
 }
 
-/// Why a transaction is not well formed.
+/// Reasons why a transaction is not well formed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum StructureError {
     /// It does not decode.
@@ -45,7 +45,7 @@ pub enum StructureError {
     /// It has no command.
     #[error("the transaction has no command")]
     NoCommand,
-    /// A command that nobody has to sign.
+    /// A command without signers.
     #[error("command {0} has no signers")]
     NoSigners(usize),
     /// A command names a signer twice.
@@ -113,7 +113,7 @@ fn at_most(what: &'static str, count: usize, max: usize) -> Result<(), Structure
     }
 }
 
-/// The first value that comes twice.
+/// Returns the first value that comes twice.
 fn first_duplicate<T: Ord + StdHash>(values: &[T]) -> Option<&T> {
     const FEW: usize = 16;
     if values.len() <= FEW {
@@ -152,7 +152,7 @@ pub(crate) fn check_references(
 }
 
 impl Components {
-    /// All rules that need nothing but the transaction itself.
+    /// Checks all rules that need only the transaction itself.
     pub(crate) fn check(&self) -> Result<(), StructureError> {
         check_references(&self.inputs, &self.references)?;
         at_most("outputs", self.outputs.len(), OUTPUTS_MAX)?;

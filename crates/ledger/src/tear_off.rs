@@ -1,4 +1,4 @@
-//! Tear-offs: a transaction of which only parts are shown, with proof that they are parts of it.
+//! Tear-offs: partly revealed transactions, with proof that the revealed parts belong to them.
 
 use primitives::{Coded, DecodeError, Hash, MerkleError, PartialTree};
 use thiserror::Error;
@@ -6,7 +6,7 @@ use thiserror::Error;
 use crate::group::{GROUPS, Group, group_hash, group_of_leaves, leaf, nonce, transaction_id};
 use crate::{StructureError, TxId, WireTransaction, errors};
 
-/// What a tear-off shows of one group.
+/// The revealed part of one group.
 ///
 /// Encoded as `[0, group hash]`, `[1, [component, ...]]` (each `[nonce, bytes]`) or
 /// `[2, count, [[index, nonce, bytes], ...], [hash, ...]]`, where the hashes are the roots of the largest subtrees without a
@@ -19,11 +19,11 @@ pub enum FilteredGroup {
     Whole(Vec<Component>),
     /// Some components.
     Part {
-        /// How many components the group has.
+        /// Number of components of the group.
         count: u32,
         /// Those shown, by ascending index.
         components: Vec<(u32, Component)>,
-        /// What is needed of the rest to compute the group's hash.
+        /// The hashes of the hidden components, needed to compute the group's hash.
         hashes: Vec<Hash>,
     },
 }
@@ -39,7 +39,7 @@ pub struct Component {
 
 primitives::record!(Component { nonce, bytes });
 
-/// A tear-off, unchecked. See [`verify`](Self::verify) for a notary's and [`open`](Self::open) for anybody's.
+/// An unchecked tear-off. See [`verify`](Self::verify) for a notary's and [`open`](Self::open) for any other reader's.
 ///
 /// Encoded as `[version 1, transaction id, nine filtered groups]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub struct FilteredTransaction {
     pub(crate) groups: [FilteredGroup; GROUPS],
 }
 
-/// Why a tear-off is refused.
+/// Reasons why a tear-off is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TearOffError {
     /// It, or a component of it, does not decode.
@@ -62,7 +62,7 @@ pub enum TearOffError {
     BadProof {
         /// The group.
         group: Group,
-        /// What is wrong with it.
+        /// The fault of the proof.
         source: MerkleError,
     },
     /// The parts do not hash to the id.
@@ -71,7 +71,7 @@ pub enum TearOffError {
     /// Commands are shown, but not all signers.
     #[error("the tear-off shows commands but not all signers")]
     SignersHidden,
-    /// What it shows breaks a rule of transactions.
+    /// The revealed part breaks a rule of transactions.
     #[error("the transaction of the tear-off is not well formed: {0}")]
     Structure(#[from] StructureError),
 }
@@ -94,7 +94,7 @@ impl Coded for TearOffError {
 }
 
 impl FilteredTransaction {
-    /// What a non-validating notary has to see: inputs, references, time window, notary and parameters, whole.
+    /// Makes the tear-off for a non-validating notary: inputs, references, time window, notary and parameters, whole.
     pub fn for_notary(wire: &WireTransaction) -> Self {
         Self::from_groups(wire, |group| {
             if Group::FOR_NOTARY.contains(&group) {
@@ -131,17 +131,17 @@ impl FilteredTransaction {
         }
     }
 
-    /// The id it claims to be a part of.
+    /// Returns the id it claims to be a part of.
     pub fn claimed_id(&self) -> TxId {
         self.id
     }
 
-    /// What it shows of a group.
+    /// Returns the revealed part of a group.
     pub fn group(&self, group: Group) -> &FilteredGroup {
         &self.groups[group.index()]
     }
 
-    /// A tear-off put together by hand.
+    /// Makes an unchecked tear-off from its parts.
     pub fn from_parts(id: TxId, groups: [FilteredGroup; GROUPS]) -> Self {
         Self { id, groups }
     }
@@ -205,7 +205,7 @@ impl Component {
 }
 
 impl FilteredGroup {
-    /// The group's hash, from what is shown.
+    /// Computes the group's hash from the revealed part.
     fn hash(&self, group: Group) -> Result<Hash, MerkleError> {
         match self {
             FilteredGroup::Hidden(hash) => Ok(*hash),

@@ -57,17 +57,17 @@ impl TimeWindow {
         }
     }
 
-    /// The first moment inside, if the window has a beginning.
+    /// Returns the first moment inside, if the window has a beginning.
     pub fn start(&self) -> Option<Timestamp> {
         self.from
     }
 
-    /// The first moment after the window, if it has an end.
+    /// Returns the first moment after the window, if it has an end.
     pub fn end(&self) -> Option<Timestamp> {
         self.until
     }
 
-    /// Whether the moment is inside.
+    /// Tells whether the moment is inside.
     pub fn contains(&self, now: Timestamp) -> bool {
         self.from.is_none_or(|from| from <= now) && self.until.is_none_or(|until| now < until)
     }

@@ -1,4 +1,4 @@
-//! Resolved transactions: what contracts decide about.
+//! Resolved transactions, the input of contracts.
 
 use std::collections::BTreeMap;
 
@@ -99,7 +99,7 @@ impl LedgerTransaction {
         self
     }
 
-    /// The states consumed that a contract decides about.
+    /// Returns the states consumed that a contract decides about.
     pub fn inputs_of<'a>(
         &'a self,
         contract: &'a ContractName,
@@ -109,14 +109,14 @@ impl LedgerTransaction {
             .filter(move |input| input.state.contract == *contract)
     }
 
-    /// The contracts of all that is consumed and made, and that commands speak to; repeated.
+    /// Returns the contracts of all that is consumed and made, and that commands speak to; repeated.
     pub fn contracts(&self) -> impl Iterator<Item = &ContractName> {
         let inputs = self.inputs.iter().map(|input| &input.state);
         let states = inputs.chain(&self.outputs).map(|state| &state.contract);
         states.chain(self.commands.iter().map(|command| &command.contract))
     }
 
-    /// The states made that a contract decides about.
+    /// Returns the states made that a contract decides about.
     pub fn outputs_of<'a>(
         &'a self,
         contract: &'a ContractName,
@@ -126,7 +126,7 @@ impl LedgerTransaction {
             .filter(move |output| output.contract == *contract)
     }
 
-    /// The commands to a contract.
+    /// Returns the commands to a contract.
     pub fn commands_of<'a>(
         &'a self,
         contract: &'a ContractName,

@@ -1,7 +1,7 @@
-//! Transitions: transactions that move states without changing what they say, to another notary or to newer code.
+//! Transitions: transactions that move states to another notary or to newer code, without a change of their meaning.
 //!
-//! A transition is an ordinary transaction with one command, to the reserved contract [`TRANSITION_NAME`]; ids, tear-offs and
-//! formats are those of any other. The ledger's own rules decide about it in place of the contracts: see
+//! A transition is an ordinary transaction with one command, to the reserved contract [`TRANSITION_NAME`]. Its ids, tear-offs
+//! and formats are the usual ones. The ledger's own rules decide about it in place of the contracts: see
 //! [`LedgerTransaction::verify`](crate::LedgerTransaction::verify).
 
 use std::sync::OnceLock;
@@ -13,7 +13,7 @@ use crate::{Command, ContractName, Party};
 /// The reserved name that a transition's command speaks to. No contract and no state can have a name of the ledger's own.
 pub const TRANSITION_NAME: &str = "ledger.transition";
 
-/// The reserved name, checked.
+/// Returns the reserved name, checked.
 pub fn transition_name() -> &'static ContractName {
     static NAME: OnceLock<ContractName> = OnceLock::new();
     NAME.get_or_init(|| {
@@ -22,14 +22,15 @@ pub fn transition_name() -> &'static ContractName {
 }
 
 impl ContractName {
-    /// Whether the name is the ledger's own (`ledger`, or anything that begins with `ledger.`): no contract can have it.
+    /// Tells whether the name is the ledger's own (`ledger`, or anything that begins with `ledger.`): no contract can
+    /// have it.
     pub fn is_reserved(&self) -> bool {
         let rest = self.as_str().strip_prefix("ledger");
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     }
 }
 
-/// What a transition does with the states that it consumes.
+/// The effect of a transition on the states that it consumes.
 ///
 /// Encoded as `[0, party]` or `[1, descriptor hash, descriptor hash]`, the value of the only command of its transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,8 +56,8 @@ primitives::variants!(Transition {
 });
 
 impl Transition {
-    /// The transition that a transaction of these commands is, if one of them speaks to the reserved name. Whether it stands
-    /// alone, as it must, is for verification to say.
+    /// Returns the transition that a transaction of these commands is, if one of them speaks to the reserved name.
+    /// Verification checks that it is the only command.
     pub fn of(commands: &[Command]) -> Option<Result<Self, DecodeError>> {
         let command = commands
             .iter()
@@ -64,7 +65,7 @@ impl Transition {
         Some(Self::from_bytes(&command.value))
     }
 
-    /// The command's value.
+    /// Returns the command's value.
     pub fn value(&self) -> Vec<u8> {
         self.to_bytes()
     }

@@ -1,4 +1,4 @@
-//! Planning a transition: what has to be in its transaction.
+//! Planning a transition: the required contents of its transaction.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::{
     TransactionBuilder, TransactionState, Transition, TransitionError, TxId, transition_name,
 };
 
-/// Why no transition of the states can be planned.
+/// Reasons why no transition of the states can be planned.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PlanError {
     /// The states belong to several notaries, or there are none.
@@ -49,20 +49,20 @@ primitives::variants!(TransitionGoal {
     1 => Code(to),
 });
 
-/// What has to be in the transaction of a transition, beside its inputs.
+/// The required contents of a transition's transaction, in addition to its inputs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransitionPlan {
-    /// What it does.
+    /// The transition's effect.
     pub transition: Transition,
     /// The notary that it is under.
     pub notary: Party,
     /// The code to be attached.
     pub attachments: Vec<Hash>,
-    /// What becomes of the inputs, in their order.
+    /// The outputs, in the order of the inputs.
     pub outputs: Vec<TransactionState>,
-    /// Whom the inputs concern: they have to sign.
+    /// Keys of the parties that the inputs concern: they have to sign.
     pub signers: Vec<PublicKey>,
-    /// Whom the inputs or the outputs concern: they receive it.
+    /// Keys of the parties that the inputs or the outputs concern: they receive the transaction.
     pub concerned: Vec<PublicKey>,
 }
 
@@ -146,7 +146,7 @@ impl TransitionPlan {
         })
     }
 
-    /// The transaction of the plan.
+    /// Returns the transaction of the plan.
     pub fn builder(&self, inputs: &[StateAndRef]) -> TransactionBuilder {
         let mut builder = TransactionBuilder::new(self.notary.clone()).inputs(inputs);
         for output in &self.outputs {
@@ -169,8 +169,8 @@ fn notary_of(inputs: &[StateAndRef]) -> Result<Party, PlanError> {
     same.then(|| notary.clone()).ok_or(PlanError::Notaries)
 }
 
-/// The code of each input: the one that its constraint names, or else the newest that made one of those inputs which the
-/// same constraint binds.
+/// Returns the code of each input: the one that its constraint names, or else the newest that made one of those inputs
+/// which the same constraint binds.
 fn code_of(
     inputs: &[StateAndRef],
     origin: impl Fn(&TxId) -> Option<Vec<Hash>>,

@@ -1,9 +1,10 @@
 //! The rules of transitions, which decide in place of the contracts.
 //!
 //! # Invariants
-//! - Each input has one output, at the same place, that says the same: but for its notary, or for what newer code makes of it.
+//! - Each input has one output at the same place with the same content, except for its notary, or the conversion by newer
+//!   code.
 //! - Rings of encumbered states are moved whole; the outputs are bound to each other as the inputs were.
-//! - Everybody whom an input concerns has to sign, as the code of that input says.
+//! - All parties that an input concerns have to sign, as the code of that input defines.
 //! - No transition leads to older code of the same contract.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,7 +20,7 @@ use crate::{
     VerifiedTransaction, errors,
 };
 
-/// Why a transition is refused, beside the reasons for which any transaction is.
+/// Reasons for refusing a transition, in addition to those for any transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TransitionError {
     /// The command does not decode.
@@ -45,13 +46,13 @@ pub enum TransitionError {
         /// Outputs.
         outputs: usize,
     },
-    /// An output is not what becomes of its input.
+    /// An output is not the result of its input.
     #[error("output {0} is not what becomes of the state at its place")]
     Output(u32),
     /// A state has neither owner nor participants.
     #[error("the state {0} concerns nobody")]
     Unconcerned(StateRef),
-    /// Somebody need not sign whom a state concerns.
+    /// A key that a state concerns is not among the signers.
     #[error("the transition does not ask for the signature of {0}")]
     SignerMissing(PublicKey),
 }
@@ -75,7 +76,7 @@ impl Coded for TransitionError {
     }
 }
 
-/// What becomes of the states of a transition, and whom they concern.
+/// The resulting states of a transition, and the keys that they concern.
 #[derive(Debug, Default)]
 pub(crate) struct Moved {
     pub(crate) outputs: Vec<TransactionState>,
@@ -111,7 +112,7 @@ impl<'a> TransitionCode<'a> {
             .ok_or(ContextualError::CodeNotAttached(*hash))
     }
 
-    /// The code that a state is under: the one attached that its constraint allows.
+    /// Returns the code that a state is under: the one attached that its constraint allows.
     fn of(&self, state: &TransactionState) -> Result<Hash, ContextualError> {
         let name = &state.contract;
         let mut allowed = self.attached.iter().filter(|(hash, descriptor)| {
@@ -139,7 +140,7 @@ impl<'a> TransitionCode<'a> {
         })
     }
 
-    /// What becomes of the inputs, in their order.
+    /// Computes the outputs, in the order of the inputs.
     pub(crate) fn apply(
         &self,
         transition: &Transition,
@@ -228,7 +229,7 @@ struct Upgrade<'a> {
 }
 
 impl Upgrade<'_> {
-    /// Whether a state is under the old code.
+    /// Tells whether a state is under the old code.
     fn concerns(&self, state: &TransactionState) -> bool {
         let (hash, descriptor) = self.from;
         state.contract == *descriptor.name() && state.constraint.is_satisfied_by(hash, descriptor)

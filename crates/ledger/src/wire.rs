@@ -10,7 +10,7 @@ use crate::group::{GROUPS, Group};
 use crate::structure::Components;
 use crate::{Command, Party, StateRef, TimeWindow, TransactionState, TxId};
 
-/// A well-formed transaction without its signatures: the bytes as carried, what they mean, and the id.
+/// A well-formed transaction without its signatures: the bytes as carried, their meaning, and the id.
 ///
 /// # Format
 /// `[version 1, privacy salt (32 bytes), groups]`, where groups is an array of nine arrays of byte strings, in the order
@@ -46,52 +46,52 @@ pub(crate) struct Wire {
 }
 
 impl WireTransaction {
-    /// The bytes as carried.
+    /// Returns the bytes as carried.
     pub fn bytes(&self) -> &[u8] {
         &self.0.bytes
     }
 
-    /// The id.
+    /// Returns the id.
     pub fn id(&self) -> TxId {
         self.0.id
     }
 
-    /// The salt from which the components' nonces follow. Who has it can confirm a guess of a hidden component.
+    /// Returns the salt that determines the components' nonces. Its holder can confirm a guess of a hidden component.
     pub fn privacy_salt(&self) -> &[u8; 32] {
         &self.0.salt
     }
 
-    /// The states consumed.
+    /// Returns the states consumed.
     pub fn inputs(&self) -> &[StateRef] {
         &self.0.components.inputs
     }
 
-    /// The states read and not consumed.
+    /// Returns the states read and not consumed.
     pub fn references(&self) -> &[StateRef] {
         &self.0.components.references
     }
 
-    /// The states made.
+    /// Returns the states made.
     pub fn outputs(&self) -> &[TransactionState] {
         &self.0.components.outputs
     }
 
-    /// The state made at an index.
+    /// Returns the state made at an index.
     pub fn output(&self, index: usize) -> Option<&TransactionState> {
         self.0.components.outputs.get(index)
     }
 
-    /// The commands with their signers.
+    /// Returns the commands with their signers.
     pub fn commands(&self) -> &[Command] {
         &self.0.components.commands
     }
 
-    /// The attachments.
+    /// Returns the attachments.
     pub fn attachments(&self) -> &[Hash] {
         &self.0.components.attachments
     }
 
-    /// The notary.
+    /// Returns the notary.
     pub fn notary(&self) -> Option<&Party> {
         self.0.components.notary.as_ref()
     }
@@ -101,17 +101,18 @@ impl WireTransaction {
         self.0.components.time_window.as_ref()
     }
 
-    /// The hash of the network parameters it was made under.
+    /// Returns the hash of the network parameters it was made under.
     pub fn parameters(&self) -> Option<&Hash> {
         self.0.components.parameters.as_ref()
     }
 
-    /// Whether the notary has to sign: it consumes or reads states, or has a time window.
+    /// Tells whether the notary has to sign: it consumes or reads states, or has a time window.
     pub fn needs_notary(&self) -> bool {
         !self.inputs().is_empty() || !self.references().is_empty() || self.time_window().is_some()
     }
 
-    /// Every key that has to sign: the signers of the commands and, where needed, the notary. Sorted, each once.
+    /// Returns every key that has to sign: the signers of the commands and, where needed, the notary. Sorted, each
+    /// once.
     pub fn required_signers(&self) -> Vec<PublicKey> {
         let mut keys = self.command_signers();
         keys.extend(self.notary_key().cloned());
@@ -120,7 +121,7 @@ impl WireTransaction {
         keys
     }
 
-    /// The keys that have to sign for the commands, each this transaction alone. Sorted, each once.
+    /// Returns the keys that have to sign for the commands, each this transaction alone. Sorted, each once.
     pub fn command_signers(&self) -> Vec<PublicKey> {
         let commands = self.commands().iter();
         let mut keys: Vec<PublicKey> = commands
@@ -131,32 +132,32 @@ impl WireTransaction {
         keys
     }
 
-    /// The notary's key, where the notary has to sign: always a batch, be it of one.
+    /// Returns the notary's key, where the notary has to sign: always a batch, be it of one.
     pub fn notary_key(&self) -> Option<&PublicKey> {
         let notary = self.notary().filter(|_| self.needs_notary());
         notary.map(|notary| &notary.key)
     }
 
-    /// Number of components of a group.
+    /// Returns the number of components of a group.
     pub fn count(&self, group: Group) -> usize {
         self.component_ranges(group).len()
     }
 
-    /// The bytes of a component.
+    /// Returns the bytes of a component.
     pub fn component(&self, group: Group, index: usize) -> Option<&[u8]> {
         self.component_ranges(group)
             .get(index)
             .map(|range| self.slice(range))
     }
 
-    /// The bytes of a group's components.
+    /// Returns the bytes of a group's components.
     pub fn components(&self, group: Group) -> impl ExactSizeIterator<Item = &[u8]> {
         self.component_ranges(group)
             .iter()
             .map(|range| self.slice(range))
     }
 
-    /// The hash of a group.
+    /// Returns the hash of a group.
     pub fn group_hash(&self, group: Group) -> Hash {
         self.0.group_hashes[group.index()]
     }

@@ -1,4 +1,4 @@
-//! Who and what the vectors are about. Everything follows from small fixed seeds.
+//! The parties and objects of the vectors. Everything follows from small fixed seeds.
 
 use ledger::{
     CodeKind, Constraint, ContractDescriptor, ContractName, LegalName, NetworkParameters, Party,
@@ -150,7 +150,7 @@ pub fn rich() -> WireTransaction {
         .expect("a transaction")
 }
 
-/// A transition: moves what was paid to another notary.
+/// Makes a transition that moves the paid output to another notary.
 pub fn notary_change() -> WireTransaction {
     let pay = pay();
     let mut moved = pay.outputs()[1].clone();
@@ -173,7 +173,7 @@ pub fn notary_change() -> WireTransaction {
         .expect("a transaction")
 }
 
-/// A transition: puts what was paid under newer code.
+/// Makes a transition that puts the paid output under newer code.
 pub fn upgrade() -> WireTransaction {
     let pay = pay();
     let newer = ContractDescriptor::sign(contract(), 2, CodeKind::Native, &pair(ROOT));

@@ -54,7 +54,7 @@ fn with_bytes(base: &SignedMessage, change: impl Fn(&mut [u8; 64])) -> SignedMes
     }
 }
 
-/// The Ed25519 key of an encoding, whatever point that is, with a signature of `R` and `s = 0`.
+/// Makes a check of any encoded point as an Ed25519 key, with a signature of `R` and `s = 0`.
 fn torsion(key: &str, commitment: &str) -> SignedMessage {
     let mut bytes = [0; 64];
     bytes[..32].copy_from_slice(&hex::decode_array::<32>(commitment).expect("32 bytes"));

@@ -1,7 +1,7 @@
 //! Golden vectors: every format, byte for byte, as files in `testdata/`.
 //!
-//! `UPDATE_GOLDEN=1 cargo test --release -p ledger --test golden` writes them anew after a deliberate change of a format;
-//! a change that was not meant shows here. `tests/vectors/check_vectors.py` checks the same files without any of our code.
+//! `UPDATE_GOLDEN=1 cargo test --release -p ledger --test golden` rewrites them after a deliberate change of a format; an
+//! accidental change fails here. `tests/vectors/check_vectors.py` checks the same files without any of our code.
 
 mod cast;
 mod cbor;
@@ -20,10 +20,10 @@ use std::sync::Once;
 use primitives::{Decode, Encode, hex};
 use serde_json::Value;
 
-/// What makes a file.
+/// A function that makes a file's content.
 type Maker = fn() -> Value;
 
-/// The files, with what makes them.
+/// The files, with their makers.
 const FILES: [(&str, Maker); 7] = [
     ("cbor.json", cbor::vectors),
     ("hashes.json", hashes::vectors),
@@ -38,7 +38,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Writes the files anew if that is asked for, before anything reads them.
+/// Rewrites the files if requested, before anything reads them.
 fn update() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

@@ -1,4 +1,4 @@
-//! What is asked of a notary and what it answers.
+//! Vectors of requests to a notary and its answers.
 
 use ledger::{
     NotaryError, NotaryRequest, NotaryResponse, NotarySubject, SignedTransaction, StateConflict,

@@ -1,4 +1,4 @@
-//! Columns that contracts declare, and what becomes of the values that they give.
+//! Columns that contracts declare, and the treatment of their values.
 
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ fn only_declared_values_are_kept_whoever_asks_the_contract() {
         column("text", ColumnKind::Text),
         column("bytes", ColumnKind::Bytes),
     ];
-    // What a contract gives, and what is kept of it.
+    // Values that a contract gives, and the number that is kept.
     for (given, kept) in [
         (vec![("number", ColumnValue::Number(7))], 1),
         (vec![("number", text("7"))], 0),

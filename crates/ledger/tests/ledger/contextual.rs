@@ -25,7 +25,8 @@ fn verify_with(
             .map(|s| s.state.clone())
     };
     let resolved = LedgerTransaction::resolve(&wire, look_up).unwrap();
-    // What was made by any version of a signer was made by the first.
+    // The first descriptor is the origin of every input, so any version of its signer may consume
+    // them.
     let resolved = resolved.with_origins(|_| registry.descriptors().next().map(|d| vec![d.hash()]));
     resolved
         .verify(registry, rules)

@@ -1,4 +1,4 @@
-//! Every decoder on arbitrary bytes and on changed valid ones: it never panics, and what it accepts encodes to the same
+//! Every decoder on arbitrary bytes and on changed valid ones: it never panics, and accepted values encode to the same
 //! bytes again.
 
 use std::fmt::Debug;

@@ -1,4 +1,4 @@
-//! The ledger's rules as tables: what is accepted, and the code and hint of everything that is refused.
+//! The ledger's rules as tables: accepted transactions, and the code and hint of each refusal.
 
 mod columns;
 mod contextual;

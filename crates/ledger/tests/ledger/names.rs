@@ -1,4 +1,4 @@
-//! Legal names: one canonical form, and what is no name.
+//! Legal names: one canonical form, and rejected names.
 
 use ledger::{LegalName, NameError};
 use primitives::{Coded, Decode, Encode, Encoder};

@@ -1,4 +1,4 @@
-//! The first stage: what a transaction alone shows to be wrong, when it is built and when it is decoded.
+//! The first stage: rules that a transaction alone can break, when it is built and when it is decoded.
 
 use ledger::limits::{COMPONENT_BYTES_MAX, INPUTS_AND_REFERENCES_MAX, OUTPUTS_MAX};
 use ledger::{

@@ -1,4 +1,4 @@
-//! Tear-offs: what is shown is proved, and a notary is shown everything it needs.
+//! Tear-offs: the revealed parts are proved, and a notary receives everything it needs.
 
 use ledger::{
     CheckedTearOff, Component, FilteredGroup, FilteredTransaction, Group, TearOffError,
@@ -126,7 +126,7 @@ fn nothing_can_be_forged() {
     check_error(&renamed, "tear_off.id_mismatch", "again");
 }
 
-/// A requester could hash anything into an id of its own; the rules of the groups hold all the same.
+/// A requester could hash anything into an id of its own; the rules of the groups still hold.
 #[test]
 fn rules_hold_for_ids_made_up_to_fit() {
     let nonce = Hash::ZERO;

@@ -47,7 +47,8 @@ impl Contract for Deed {
     }
 }
 
-/// Versions 1 and 2 by anybody, 3 by an author; and coins, which nobody can take over.
+/// Deeds of version 1 by the development key, and of versions 2 and 3 by an author; also coins, which no other
+/// code can take over.
 struct World {
     registry: ContractRegistry,
     v: [Hash; 5],
