@@ -1,4 +1,4 @@
-//! What the primitives cost on this machine: `cargo run --release -p primitives --example measure`.
+//! Measures the cost of the primitives on this machine: `cargo run --release -p primitives --example measure`.
 
 use std::hint::black_box;
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! How much this process has hashed and signed, for whoever holds that against what the machine can do. Nothing is decided by it.
+//! Counts the hashes and signatures of this process, to compare them with the capacity of the machine. No decision depends on it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -17,7 +17,7 @@ pub struct Effort {
     pub signatures_made: u64,
 }
 
-/// What this crate has done in this process so far, all threads together; TLS has its own hashes and signatures.
+/// Returns the work of this crate in this process so far, over all threads; TLS has its own hashes and signatures.
 #[must_use]
 pub fn effort() -> Effort {
     Effort {
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
     use crate::{Domain, Hash, Hasher, KeyPair, Scheme, SignatureContext};
 
-    /// Other tests of this process hash too: what is counted is at least what was done.
+    /// Other tests of this process hash too, so the counters show at least the work of this test.
     #[test]
     fn what_is_hashed_and_signed_is_counted() {
         let before = effort();

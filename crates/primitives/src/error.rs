@@ -1,18 +1,18 @@
-//! Stable error codes: what every public error can say of itself.
+//! Stable error codes, and the interface of every public error.
 
-/// One code of the catalogue: a page under `docs/errors/` is made of it.
+/// One code of the catalogue, the source of a page under `docs/errors/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ErrorInfo {
     /// `domain.snake_case`, never changed once released.
     pub code: &'static str,
-    /// What leads to it.
+    /// Its cause.
     pub cause: &'static str,
-    /// What to do.
+    /// Advised action.
     pub action: &'static str,
 }
 
 impl ErrorInfo {
-    /// What a catalogue says to do about `code`; empty if the code is not in it.
+    /// Returns the advised action for `code` in a catalogue; empty if the code is not in it.
     #[must_use]
     pub fn action_of(catalogue: &[Self], code: &str) -> &'static str {
         catalogue
@@ -27,7 +27,7 @@ pub trait Coded: std::error::Error {
     /// `domain.snake_case`.
     fn code(&self) -> &'static str;
 
-    /// What to do about it.
+    /// Returns the advised action.
     fn hint(&self) -> &'static str;
 }
 

@@ -8,7 +8,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use crate::hasher::hash_parts;
 use crate::{Decode, DecodeError, Decoder, Encode, Encoder, Hasher, hex};
 
-/// What a hash is the hash of: the first byte of what is hashed. The numbers are part of the formats and never change.
+/// The kind of content under a hash: the first byte of the hashed bytes. The numbers are part of the formats and never
+/// change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Domain {
@@ -24,7 +25,7 @@ pub enum Domain {
     TransactionId = 0x05,
     /// A leaf of the tree that a notary signs for a batch.
     BatchLeaf = 0x06,
-    /// What is signed.
+    /// The message under a signature.
     Signature = 0x07,
     /// The name of a party.
     PartyId = 0x08,
@@ -70,7 +71,7 @@ impl Hash {
     /// All bits zero: stands where there is nothing to hash.
     pub const ZERO: Self = Self([0; 32]);
 
-    /// SHA-256 of the domain's byte and then the parts, one after the other.
+    /// Returns SHA-256 of the domain's byte and then the parts, one after the other.
     ///
     /// Parts are not delimited: all but the last have a fixed length or carry it.
     #[must_use]
@@ -78,7 +79,7 @@ impl Hash {
         hash_parts(domain as u8, parts)
     }
 
-    /// SHA-256 of the bytes and nothing else: content addresses that other tools compute too.
+    /// Returns SHA-256 of the bytes and nothing else: content addresses that other tools compute too.
     #[must_use]
     pub fn plain(bytes: &[u8]) -> Self {
         let mut hasher = Hasher::new();
@@ -86,7 +87,7 @@ impl Hash {
         hasher.finish()
     }
 
-    /// A hash from its bytes.
+    /// Makes a hash from its bytes.
     #[must_use]
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
@@ -98,7 +99,7 @@ impl Hash {
         &self.0
     }
 
-    /// A hash from a slice of exactly 32 bytes (a key read back from a store).
+    /// Makes a hash from a slice of exactly 32 bytes (a key read back from a store).
     #[must_use]
     pub fn from_slice(bytes: &[u8]) -> Option<Self> {
         Some(Self(bytes.try_into().ok()?))

@@ -1,8 +1,8 @@
 //! SHA-256 over parts, without an intermediate copy of the whole.
 //!
-//! Most of what this project hashes is a few short parts, so the block loop is written here over the compression function
-//! of `sha2` (which uses the processor's SHA instructions where there are any): short content is laid out at once, padding
-//! and all, which takes a fifth less time than handing it to a buffer part by part.
+//! Most hashed content of this project is a few short parts, so the block loop is written here over the compression
+//! function of `sha2`, which uses the processor's SHA instructions if available. Short content is laid out at once,
+//! including its padding, which takes a fifth less time than handing it to a buffer part by part.
 
 use sha2::block_api::compress256;
 
@@ -77,7 +77,7 @@ impl Hasher {
         self.used = tail.len();
     }
 
-    /// The hash of everything taken.
+    /// Returns the hash of everything taken.
     #[must_use]
     pub fn finish(mut self) -> Hash {
         let bits: [u8; LENGTH_BYTES] = self.length.wrapping_mul(8).to_be_bytes();
@@ -98,7 +98,7 @@ fn compress(state: &mut [u32; 8], blocks: &[[u8; BLOCK]]) {
     compress256(state, blocks);
 }
 
-/// The hash of a first byte and then the parts, one after the other.
+/// Returns the hash of a first byte and then the parts, one after the other.
 pub(crate) fn hash_parts(first: u8, parts: &[&[u8]]) -> Hash {
     let mut blocks = [[0; BLOCK]; SHORT_BLOCKS];
     let content = blocks.as_flattened_mut();

@@ -2,7 +2,7 @@
 
 const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
-/// The bytes as lower-case hexadecimal digits, two a byte.
+/// Returns the bytes as lower-case hexadecimal digits, two a byte.
 #[must_use]
 pub fn encode(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len().saturating_mul(2));
@@ -13,7 +13,8 @@ pub fn encode(bytes: &[u8]) -> String {
     text
 }
 
-/// The bytes that `text` spells, or nothing if it has an odd length or anything but hexadecimal digits (either case).
+/// Returns the bytes that `text` spells, or nothing if it has an odd length or anything but hexadecimal digits
+/// (either case).
 #[must_use]
 pub fn decode(text: &str) -> Option<Vec<u8>> {
     let (pairs, rest) = text.as_bytes().as_chunks::<2>();
@@ -26,7 +27,7 @@ pub fn decode(text: &str) -> Option<Vec<u8>> {
         .collect()
 }
 
-/// Exactly `N` bytes, see [`decode`].
+/// Returns exactly `N` bytes, see [`decode`].
 #[must_use]
 pub fn decode_array<const N: usize>(text: &str) -> Option<[u8; N]> {
     if text.len() != N.checked_mul(2)? {

@@ -1,4 +1,4 @@
-//! What everything else is built from: hashes, Merkle trees, the canonical codec, keys and signatures, times, error codes.
+//! The foundation of all other crates: hashes, Merkle trees, the canonical codec, keys and signatures, times, error codes.
 //!
 //! Pure: it reads no clock, draws no randomness, touches neither disk nor network. Everything that is hashed or signed
 //! anywhere in the project is hashed and signed here, under a named [`Domain`] or [`SignatureContext`], so that no byte string means two things.

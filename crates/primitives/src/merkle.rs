@@ -8,7 +8,7 @@ use crate::{
 /// The longest path: counts are 32 bits wide.
 const PATH_MAX: usize = 32;
 
-/// Why a proof leads to no root.
+/// Reasons why a proof leads to no root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MerkleError {
     /// The index of a leaf is not below the count.
@@ -41,17 +41,17 @@ impl Coded for MerkleError {
     }
 }
 
-/// The hash of an inner node.
+/// Returns the hash of an inner node.
 pub(crate) fn node(left: &Hash, right: &Hash) -> Hash {
     Hash::of(Domain::Node, &[left.as_bytes(), right.as_bytes()])
 }
 
-/// The size of the left part of a tree of `count` leaves, of which there are at least two.
+/// Returns the size of the left part of a tree of `count` leaves; `count` is at least two.
 pub(crate) fn split(count: usize) -> usize {
     1 << (usize::BITS - 1 - (count - 1).leading_zeros())
 }
 
-/// The root over the leaves; of a single leaf the leaf itself, of none nothing.
+/// Returns the root over the leaves. A single leaf is its own root; without leaves the result is `None`.
 #[must_use]
 pub fn merkle_root(leaves: &[Hash]) -> Option<Hash> {
     match leaves {
@@ -98,7 +98,7 @@ pub struct MerkleProof {
 }
 
 impl MerkleProof {
-    /// The root that the proof leads to from `leaf` (RFC 9162, 2.1.3.2).
+    /// Returns the root that the proof leads to from `leaf` (RFC 9162, 2.1.3.2).
     pub fn root(&self, leaf: Hash) -> Result<Hash, MerkleError> {
         if self.index >= self.count {
             return Err(MerkleError::OutOfRange {
@@ -153,7 +153,7 @@ impl Decode for MerkleProof {
     }
 }
 
-/// The proofs of all leaves, in their order, in one pass over the tree.
+/// Returns the proofs of all leaves, in their order, in one pass over the tree.
 #[must_use]
 pub fn merkle_proofs(leaves: &[Hash]) -> Vec<MerkleProof> {
     let Ok(count) = u32::try_from(leaves.len()) else {

@@ -1,4 +1,4 @@
-//! Readings of two clocks: one that measures how long things take, and one that says what time it is.
+//! Readings of two clocks: one measures durations, the other gives the time of day.
 //!
 //! A wall clock can be set: it jumps forward and back. A monotonic clock never does, but its readings mean nothing to
 //! another process. Deadlines and pauses are monotonic; time windows and timestamps are of the wall clock. The two are
@@ -29,13 +29,13 @@ impl Monotonic {
         self.0
     }
 
-    /// The reading that many milliseconds later, unless that is past the last one.
+    /// Returns the reading that many milliseconds later, unless that is past the last one.
     #[must_use]
     pub fn plus_ms(self, ms: u64) -> Option<Self> {
         self.0.checked_add(ms).map(Self)
     }
 
-    /// The reading that many milliseconds earlier, unless that is before the start.
+    /// Returns the reading that many milliseconds earlier, unless that is before the start.
     #[must_use]
     pub fn minus_ms(self, ms: u64) -> Option<Self> {
         self.0.checked_sub(ms).map(Self)
@@ -75,7 +75,7 @@ impl Moment {
         self.monotonic.plus_ms(left_ms).unwrap_or(Monotonic::MAX)
     }
 
-    /// The time of day less the monotonic reading, in milliseconds: constant while the wall clock goes evenly.
+    /// Returns the time of day less the monotonic reading, in milliseconds: constant while the wall clock goes evenly.
     #[must_use]
     pub fn offset_ms(self) -> i128 {
         i128::from(self.wall.as_ms()) - i128::from(self.monotonic.as_ms())

@@ -17,7 +17,8 @@ pub struct PartialTree {
 }
 
 impl PartialTree {
-    /// The partial tree that reveals the leaves at `places` (ascending, each once, each below the number of leaves).
+    /// Returns the partial tree that reveals the leaves at `places` (ascending, each once, each below the number of
+    /// leaves).
     pub fn new(all: &[Hash], places: &[u32]) -> Result<Self, MerkleError> {
         let count = u32::try_from(all.len()).map_err(|_| MerkleError::WrongLength)?;
         check_places(count, places.iter().copied())?;
@@ -30,7 +31,7 @@ impl PartialTree {
         Ok(tree)
     }
 
-    /// The root of the whole tree.
+    /// Returns the root of the whole tree.
     pub fn root(&self) -> Result<Hash, MerkleError> {
         check_places(self.count, self.leaves.iter().map(|(at, _)| *at))?;
         let mut hashes = self.hashes.iter();
@@ -60,7 +61,7 @@ fn check_places(count: u32, places: impl Iterator<Item = u32>) -> Result<(), Mer
     Ok(())
 }
 
-/// The revealed leaves that lie left and right of the split of a subtree.
+/// Returns the revealed leaves that lie left and right of the split of a subtree.
 fn part(leaves: &[(u32, Hash)], middle: usize) -> [&[(u32, Hash)]; 2] {
     let (left, right) = leaves.split_at(leaves.partition_point(|(at, _)| (*at as usize) < middle));
     [left, right]

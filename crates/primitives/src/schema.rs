@@ -1,7 +1,8 @@
 //! JSON schemas of types that are text in JSON: descriptions of APIs are made of them.
 
-/// Says of a type that is a string in JSON what the string may be: the members of a JSON schema beside its type. The
-/// schema stands wherever the type is used, without a name of its own, so that generated clients see plain text.
+/// Describes the allowed strings of a type that is a string in JSON: the members of a JSON schema in addition to its
+/// type. The schema is inlined wherever the type is used, without a name of its own, so generated clients see plain
+/// text.
 #[macro_export]
 macro_rules! text_schema {
     ($type:ty, $name:literal, { $($members:tt)* }) => {

@@ -1,4 +1,4 @@
-//! The storage port: what a deciding core asks of a disk, whichever database stands behind it.
+//! The storage port: the operations that a deciding core needs of a disk, independent of the database behind it.
 //!
 //! Everything is a table of byte keys and byte values; one [`WriteBatch`] is atomic and, once acknowledged, durable.
 //! Each core has tables of its own, a [`TableSet`]; the port never interprets a key or a value.
@@ -13,20 +13,20 @@ pub trait TableSet: Copy + Eq + Ord + Hash + Debug + Send + Sync + 'static {
     /// Every table, in the order of its number, without gaps.
     const ALL: &'static [Self];
 
-    /// What the directory of such a store calls itself, so that one kind is never opened as another.
+    /// The title of such a store's directory, so that one kind is never opened as another.
     const TITLE: &'static str;
 
-    /// The table's number: part of the stored format, never changed or used again.
+    /// Returns the table's number: part of the stored format, never changed or used again.
     fn number(self) -> u8;
 
-    /// The table's name on disk.
+    /// Returns the table's name on disk.
     fn name(self) -> &'static str;
 
     /// How its rows live.
     fn habit(self) -> Habit;
 }
 
-/// How the rows of a table live: what a store arranges itself by.
+/// The lifetime of a table's rows; a store chooses its layout by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Habit {
     /// Rows that are soon deleted: kept in memory, and written to a sorted file only when there is a backlog.
@@ -100,18 +100,18 @@ impl<T> WriteBatch<T> {
 pub struct StoreFailure {
     /// A stable code, `store.*`.
     pub code: &'static str,
-    /// What failed, with the path.
+    /// Description of the failure, with the path.
     pub message: String,
-    /// What to do.
+    /// Advised action.
     pub hint: &'static str,
 }
 
 /// A key and its value.
 pub type Row = (Vec<u8>, Vec<u8>);
 
-/// Reads of what is durable (or at least submitted before, where a backend makes it visible earlier).
+/// Reads of durable rows (or at least of submitted ones, where a backend makes them visible earlier).
 pub trait Reads<T> {
-    /// The value of a key.
+    /// Returns the value of a key.
     fn get(&self, table: T, key: &[u8]) -> Result<Option<Vec<u8>>, StoreFailure>;
 
     /// Up to `limit` rows with `from <= key` (and `key < to` where given), in ascending key order.
@@ -123,6 +123,6 @@ pub trait Reads<T> {
         limit: usize,
     ) -> Result<Vec<Row>, StoreFailure>;
 
-    /// The row with the greatest key.
+    /// Returns the row with the greatest key.
     fn last(&self, table: T) -> Result<Option<Row>, StoreFailure>;
 }

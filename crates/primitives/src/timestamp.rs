@@ -45,13 +45,13 @@ impl Timestamp {
         self.0
     }
 
-    /// So many milliseconds later, unless that is past the end of time.
+    /// Returns the time `ms` milliseconds later, or `None` past the end of the range.
     #[must_use]
     pub fn plus_ms(self, ms: u64) -> Option<Self> {
         self.0.checked_add(ms).map(Self)
     }
 
-    /// So many milliseconds earlier, unless that is before the epoch.
+    /// Returns the time `ms` milliseconds earlier, or `None` before the epoch.
     #[must_use]
     pub fn minus_ms(self, ms: u64) -> Option<Self> {
         self.0.checked_sub(ms).map(Self)

@@ -1,6 +1,6 @@
-//! Decoding allocates no more than the bytes that are there justify, whatever lengths they claim.
+//! Decoding allocates only in proportion to the bytes that are present, even if they claim larger lengths.
 
-// A counting allocator is the one way to see what is allocated, and an allocator is unsafe by its nature.
+// A counting allocator is the only way to observe allocations, and an allocator is unsafe by its nature.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -10,11 +10,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use primitives::{Decode, Hash, MerkleProof, PartialTree, PublicKey, Signature, variants};
 use proptest::prelude::*;
 
-/// What may be allocated whatever the input: what a list reserves at once, at a few levels of nesting.
+/// Allocation allowed for any input: the reserve of a list, at a few levels of nesting.
 const FREE_BYTES: usize = 32 * 1024;
 
-/// What each byte of input may cost: one byte can be a value of a hundred and more bytes in memory, in a list that has
-/// grown to twice its length and is being moved.
+/// Allocation allowed for each byte of input: one byte can be a value of a hundred and more bytes in memory, in a list
+/// that has grown to twice its length and is being moved.
 const BYTES_A_BYTE: usize = 512;
 
 struct Counting;

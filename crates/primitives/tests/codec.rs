@@ -1,4 +1,4 @@
-//! The codec: what is written is read back, and nothing else is read.
+//! The codec: written values are read back, and nothing else is read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -114,7 +114,7 @@ fn sample() -> impl Strategy<Value = Sample> {
     })
 }
 
-/// Whatever decodes must encode to exactly the bytes it was read from.
+/// Checks that accepted bytes encode to exactly the same bytes again.
 fn one_form<T: Encode + Decode>(bytes: &[u8]) {
     if let Ok(value) = T::from_bytes(bytes) {
         assert_eq!(value.to_bytes(), bytes);
@@ -214,7 +214,7 @@ fn published_vectors() {
     check(Choice::Named { x: 1, y: None }, &[0x83, 0x18, 30, 1, 0xf6]);
 }
 
-/// What every reader must refuse, and the code it says so with.
+/// Inputs that every reader must refuse, with the code of the refusal.
 #[test]
 fn refused() {
     fn check<T: Decode + std::fmt::Debug>(bytes: &[u8], code: &str) {
@@ -317,7 +317,7 @@ fn limits_of_readers() {
     assert_eq!(Decoder::new(&bytes[8..]).text_within(3), Ok("abc"));
 }
 
-/// Skipping checks what it skips, and does not follow nesting without end.
+/// Skipping checks the skipped items, and does not follow nesting without end.
 #[test]
 fn skipping() {
     let check = |bytes: &[u8], code: Option<&str>| {

@@ -147,7 +147,7 @@ fn bound_to_everything() {
     }
 }
 
-/// Of the two forms of an ECDSA signature the one with the lower `s` is accepted.
+/// An ECDSA signature has two forms; only the one with the lower `s` is accepted.
 #[test]
 fn p256_has_one_form() {
     for number in 0..8 {
@@ -270,7 +270,8 @@ fn small_order_and_non_canonical() {
     }
     assert!(batch.iter().all(zebra));
     check_all(&batch, &[true; 196]);
-    // Every other encoding as key and as commitment: whatever the verdict, it is the same everywhere.
+    // Every other encoding as key and as commitment: the verdict must be the same everywhere, whether it accepts
+    // or refuses.
     let mut odd = Vec::new();
     for encoding in non_canonical_encodings() {
         odd.push(ed25519(encoding, small[0], [0; 32], 1));

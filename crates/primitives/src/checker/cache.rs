@@ -46,7 +46,7 @@ impl KeyCache {
         2 * self.generation_max
     }
 
-    /// The point that the bytes encode, in any encoding that ZIP 215 accepts; nothing if they encode none.
+    /// Returns the point that the bytes encode, in any encoding that ZIP 215 accepts; nothing if they encode none.
     pub(super) fn point(&mut self, key: &[u8; 32]) -> Option<EdwardsPoint> {
         if let Some(point) = self.young.get(key) {
             self.counts.hits += 1;

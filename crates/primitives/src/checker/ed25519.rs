@@ -50,7 +50,7 @@ impl Prepared {
         })
     }
 
-    /// Whether `[8]([s]B - [k]A - R)` is the identity.
+    /// Tells whether `[8]([s]B - [k]A - R)` is the identity.
     pub(super) fn holds(&self) -> bool {
         let expected = EdwardsPoint::vartime_double_scalar_mul_basepoint(
             &self.challenge,
@@ -61,8 +61,8 @@ impl Prepared {
     }
 }
 
-/// Whether all signatures hold: `[8](sum(z s)B - sum(z R) - sum(z k A))` is the identity for coefficients `z` that follow
-/// from the whole batch. The terms of signatures by one key are added up first.
+/// Tells whether all signatures hold: `[8](sum(z s)B - sum(z R) - sum(z k A))` is the identity for coefficients `z`
+/// that follow from the whole batch. The terms of signatures by one key are added up first.
 pub(super) fn all_hold<'a>(batch: impl Iterator<Item = &'a Prepared> + Clone) -> bool {
     let seed = seed(batch.clone());
     let mut key_places: HashMap<[u8; 32], usize> = HashMap::new();

@@ -87,7 +87,7 @@ impl SignatureChecker {
         self.keys.capacity() * Self::KEY_BYTES
     }
 
-    /// Whether one signature is valid.
+    /// Tells whether one signature is valid.
     pub fn check(&mut self, signed: &SignedMessage) -> bool {
         match (&signed.key, signed.signature.scheme()) {
             (PublicKey::Ed25519(key), Scheme::Ed25519) => self

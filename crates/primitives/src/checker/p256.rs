@@ -8,7 +8,8 @@ const HALF_ORDER: [u8; 32] = [
     0xde, 0x73, 0x7d, 0x56, 0xd3, 0x8b, 0xcf, 0x42, 0x79, 0xdc, 0xe5, 0x61, 0x7e, 0x31, 0x92, 0xa8,
 ];
 
-/// Whether the signature is valid, with `s` in the lower half: of the two forms each signature has, one is accepted.
+/// Tells whether the signature is valid, with `s` in the lower half: of the two forms each signature has, one is
+/// accepted.
 pub(super) fn check(key: &[u8; 33], signature: &[u8; 64], message: &[u8]) -> bool {
     // A first byte of 2 or 3 says that a compressed point follows; there are other encodings of the same length.
     let is_compressed = matches!(key[0], 2 | 3);

@@ -6,7 +6,7 @@ use super::{Decode, DecodeError};
 /// How deeply items may be nested where they are skipped or read by a recursive type.
 pub const DEPTH_MAX: u32 = 32;
 
-/// What a list reserves at once, in bytes; beyond it grows with what is really there.
+/// Most bytes that a list reserves at once; a longer list grows with the items that are present.
 const RESERVE_BYTES_MAX: usize = 4096;
 
 /// A position in canonical CBOR.
@@ -34,7 +34,7 @@ impl<'a> Decoder<'a> {
         self.at
     }
 
-    /// The bytes from an offset on to where the decoder stands.
+    /// Returns the bytes from an offset on to where the decoder stands.
     pub(super) fn since(&self, offset: usize) -> &'a [u8] {
         &self.input[offset..self.at]
     }
@@ -59,7 +59,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// The error of an item just read that breaks a rule of its type.
+    /// Returns the error of an item just read that breaks a rule of its type.
     #[must_use]
     pub fn invalid(&self, reason: &'static str) -> DecodeError {
         DecodeError::Invalid {
@@ -68,27 +68,27 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// An unsigned integer.
+    /// Reads an unsigned integer.
     pub fn u64(&mut self) -> Result<u64, DecodeError> {
         self.head_of(major::UNSIGNED, "an unsigned integer")
     }
 
-    /// An unsigned integer of 32 bits.
+    /// Reads an unsigned integer of 32 bits.
     pub fn u32(&mut self) -> Result<u32, DecodeError> {
         self.unsigned()
     }
 
-    /// An unsigned integer of 16 bits.
+    /// Reads an unsigned integer of 16 bits.
     pub fn u16(&mut self) -> Result<u16, DecodeError> {
         self.unsigned()
     }
 
-    /// An unsigned integer of 8 bits.
+    /// Reads an unsigned integer of 8 bits.
     pub fn u8(&mut self) -> Result<u8, DecodeError> {
         self.unsigned()
     }
 
-    /// An integer of 64 bits.
+    /// Reads an integer of 64 bits.
     pub fn i64(&mut self) -> Result<i64, DecodeError> {
         let offset = self.at;
         let (major, value) = self.head()?;
@@ -103,20 +103,20 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// A byte string.
+    /// Reads a byte string.
     pub fn bytes(&mut self) -> Result<&'a [u8], DecodeError> {
         let offset = self.at;
         let length = self.head_of(major::BYTES, "a byte string")?;
         self.take(offset, length)
     }
 
-    /// A byte string of at most `limit` bytes.
+    /// Reads a byte string of at most `limit` bytes.
     pub fn bytes_within(&mut self, limit: usize) -> Result<&'a [u8], DecodeError> {
         let offset = self.at;
         within(offset, self.bytes()?, limit)
     }
 
-    /// A byte string of exactly `N` bytes.
+    /// Reads a byte string of exactly `N` bytes.
     pub fn byte_array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
         let offset = self.at;
         let bytes = self.bytes()?;
@@ -127,7 +127,7 @@ impl<'a> Decoder<'a> {
         })
     }
 
-    /// A text string.
+    /// Reads a text string.
     pub fn text(&mut self) -> Result<&'a str, DecodeError> {
         let offset = self.at;
         let length = self.head_of(major::TEXT, "a text string")?;
@@ -135,7 +135,7 @@ impl<'a> Decoder<'a> {
         std::str::from_utf8(bytes).map_err(|_| DecodeError::BadText { offset })
     }
 
-    /// A text string of at most `limit` bytes.
+    /// Reads a text string of at most `limit` bytes.
     pub fn text_within(&mut self, limit: usize) -> Result<&'a str, DecodeError> {
         let offset = self.at;
         let text = self.text()?;
@@ -176,27 +176,27 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Whether null comes next; reads nothing.
+    /// Tells whether null comes next; reads nothing.
     #[must_use]
     pub fn peek_null(&self) -> bool {
         self.input.get(self.at) == Some(&NULL)
     }
 
-    /// The head of an array: how many items follow, never more than the rest of the input could hold.
+    /// Reads the head of an array: how many items follow, never more than the rest of the input could hold.
     pub fn array(&mut self) -> Result<usize, DecodeError> {
         let offset = self.at;
         let count = self.head_of(major::ARRAY, "an array")?;
         self.bounded(offset, count, self.remaining())
     }
 
-    /// The head of an array of at most `limit` items.
+    /// Reads the head of an array of at most `limit` items.
     pub fn array_within(&mut self, limit: usize) -> Result<usize, DecodeError> {
         let offset = self.at;
         let count = self.head_of(major::ARRAY, "an array")?;
         self.bounded(offset, count, self.remaining().min(limit))
     }
 
-    /// The head of an array of exactly so many items.
+    /// Reads the head of an array of exactly so many items.
     pub fn expect_array(&mut self, expected: usize) -> Result<(), DecodeError> {
         let offset = self.at;
         let found = self.array()?;
@@ -211,19 +211,19 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// The head of a map: how many pairs follow. The caller checks that keys ascend; `BTreeMap` does.
+    /// Reads the head of a map: how many pairs follow. The caller checks that keys ascend; `BTreeMap` does.
     pub fn map(&mut self) -> Result<usize, DecodeError> {
         let offset = self.at;
         let count = self.head_of(major::MAP, "a map")?;
         self.bounded(offset, count, self.remaining() / 2)
     }
 
-    /// A list of at most `limit` values: an array, or a byte string where the values are bytes.
+    /// Reads a list of at most `limit` values: an array, or a byte string where the values are bytes.
     pub fn vec_of<T: Decode>(&mut self, limit: usize) -> Result<Vec<T>, DecodeError> {
         T::decode_all(self, limit)
     }
 
-    /// An array of at most `limit` values.
+    /// Reads an array of at most `limit` values.
     pub(super) fn array_items<T: Decode>(&mut self, limit: usize) -> Result<Vec<T>, DecodeError> {
         let count = self.array_within(limit)?;
         let reserve = RESERVE_BYTES_MAX / size_of::<T>().max(1);
@@ -234,7 +234,7 @@ impl<'a> Decoder<'a> {
         Ok(values)
     }
 
-    /// Runs `read` one level deeper: what a type that contains itself calls to stay within [`DEPTH_MAX`].
+    /// Runs `read` one level deeper. A type that contains itself calls it to stay within [`DEPTH_MAX`].
     pub fn nested<T>(
         &mut self,
         read: impl FnOnce(&mut Self) -> Result<T, DecodeError>,
@@ -289,7 +289,7 @@ impl<'a> Decoder<'a> {
         Ok(self.head()?.1)
     }
 
-    /// The head of an item that is not a simple value: its major type and its argument in the shortest form.
+    /// Reads the head of an item that is not a simple value: its major type and its argument in the shortest form.
     pub(super) fn head(&mut self) -> Result<(u8, u64), DecodeError> {
         let offset = self.at;
         let first = self.first()?;

@@ -40,13 +40,13 @@ impl Encoder {
         }
     }
 
-    /// What was written.
+    /// Returns the written bytes.
     #[must_use]
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
 
-    /// What was written so far.
+    /// Returns the bytes written so far.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
@@ -58,23 +58,23 @@ impl Encoder {
         self.bytes.len()
     }
 
-    /// Whether nothing was written.
+    /// Tells whether nothing was written.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// Forgets what was written and keeps the room, for a buffer used again and again.
+    /// Clears the written bytes and keeps the capacity, for a buffer that is used repeatedly.
     pub fn clear(&mut self) {
         self.bytes.clear();
     }
 
-    /// An unsigned integer.
+    /// Writes an unsigned integer.
     pub fn u64(&mut self, value: u64) {
         self.head(major::UNSIGNED, value);
     }
 
-    /// An integer.
+    /// Writes an integer.
     pub fn i64(&mut self, value: i64) {
         if value < 0 {
             // -1 - n is the bitwise complement of n.
@@ -84,13 +84,13 @@ impl Encoder {
         }
     }
 
-    /// A byte string.
+    /// Writes a byte string.
     pub fn bytes(&mut self, value: &[u8]) {
         self.head(major::BYTES, value.len() as u64);
         self.bytes.extend_from_slice(value);
     }
 
-    /// A text string.
+    /// Writes a text string.
     pub fn text(&mut self, value: &str) {
         self.head(major::TEXT, value.len() as u64);
         self.bytes.extend_from_slice(value.as_bytes());
@@ -106,12 +106,12 @@ impl Encoder {
         self.bytes.push(NULL);
     }
 
-    /// The head of an array; its `count` items follow.
+    /// Writes the head of an array; its `count` items follow.
     pub fn array(&mut self, count: usize) {
         self.head(major::ARRAY, count as u64);
     }
 
-    /// The head of a map; its `count` pairs follow, keys ascending by their encoded bytes.
+    /// Writes the head of a map; its `count` pairs follow, keys ascending by their encoded bytes.
     pub fn map(&mut self, count: usize) {
         self.head(major::MAP, count as u64);
     }

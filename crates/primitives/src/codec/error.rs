@@ -2,7 +2,7 @@
 
 use crate::{Coded, ERRORS, ErrorInfo};
 
-/// Why bytes are not what they should be, and where.
+/// Reasons why bytes do not decode, with the position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecodeError {
@@ -17,7 +17,7 @@ pub enum DecodeError {
     WrongType {
         /// Where the item starts.
         offset: usize,
-        /// What was wanted.
+        /// The expected item.
         expected: &'static str,
     },
     /// Not the deterministic form, or outside the subset of CBOR in use.
@@ -25,7 +25,7 @@ pub enum DecodeError {
     NotCanonical {
         /// Where the item starts.
         offset: usize,
-        /// What is wrong with it.
+        /// The fault.
         what: &'static str,
     },
     /// A number does not fit its field.

@@ -1,10 +1,11 @@
 //! The canonical codec: the deterministic form of CBOR (RFC 8949 section 4.2.1), and only that.
 //!
 //! One value has one encoding. Lengths are definite, integers and lengths take their shortest form, there are no floats,
-//! no tags and no undefined; the decoder refuses everything else, so that what decodes encodes to the same bytes again.
+//! no tags and no undefined. The decoder refuses everything else, so every accepted input encodes to the same bytes
+//! again.
 //!
-//! Decoding never panics, and what it allocates is bounded by the bytes that are there: a length larger than the rest of
-//! the input is refused before anything is allocated for it.
+//! Decoding never panics, and its allocations are bounded by the bytes that are present: a length larger than the rest
+//! of the input is refused before anything is allocated for it.
 
 mod decoder;
 mod encoder;
@@ -23,7 +24,7 @@ pub trait Encode {
     /// Appends the encoding.
     fn encode(&self, e: &mut Encoder);
 
-    /// The encoding.
+    /// Returns the encoding.
     fn to_bytes(&self) -> Vec<u8> {
         let mut e = Encoder::new();
         self.encode(&mut e);

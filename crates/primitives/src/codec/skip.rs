@@ -1,4 +1,4 @@
-//! Reads past items without knowing their type, checking all the same that they are canonical.
+//! Skips items of unknown type, and still checks that they are canonical.
 
 use super::encoder::{FALSE, NULL, TRUE, major};
 use super::{DecodeError, Decoder};
@@ -35,7 +35,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// The bytes of one item, checked to be canonical.
+    /// Returns the bytes of one item, checked to be canonical.
     pub fn raw(&mut self) -> Result<&'a [u8], DecodeError> {
         let from = self.offset();
         self.skip()?;

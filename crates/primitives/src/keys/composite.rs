@@ -9,8 +9,8 @@ use crate::{DecodeError, Decoder, Encode, Encoder};
 /// A key that is satisfied when children of at least `threshold` weight in all are.
 ///
 /// # Invariants
-/// 1 to 64 children, all different, ascending; weights of at least 1; `1 <= threshold <=` the sum of weights, which fits
-/// 32 bits; at most 8 levels and 1024 keys in all.
+/// Has 1 to 64 different children in ascending order, with weights of at least 1. `1 <= threshold <=` the sum of
+/// weights, and the sum fits 32 bits. At most 8 levels and 1024 keys in all.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CompositeKey {
     threshold: u32,
@@ -27,7 +27,7 @@ impl CompositeKey {
     /// The most keys of a single scheme in one composite key, over all levels.
     pub const LEAVES_MAX: usize = 1024;
 
-    /// A composite key of children with their weights, in any order.
+    /// Makes a composite key of children with their weights, in any order.
     pub fn new(threshold: u32, children: Vec<(u32, PublicKey)>) -> Result<Self, KeyError> {
         let mut children = children;
         children.sort_by(|(_, a), (_, b)| a.cmp(b));
@@ -72,7 +72,7 @@ impl CompositeKey {
         })
     }
 
-    /// The weight that satisfies it.
+    /// Returns the weight that satisfies it.
     #[must_use]
     pub fn threshold(&self) -> u32 {
         self.threshold
@@ -84,7 +84,7 @@ impl CompositeKey {
         &self.children
     }
 
-    /// Whether signatures by `signers` satisfy it.
+    /// Tells whether signatures by `signers` satisfy it.
     #[must_use]
     pub fn is_fulfilled_by(&self, signers: &BTreeSet<PublicKey>) -> bool {
         // The sum of all weights fits 32 bits.

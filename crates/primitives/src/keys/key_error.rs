@@ -1,8 +1,8 @@
-//! Why something is not a key, or cannot do what a key does.
+//! Errors of keys: malformed keys, and unsupported operations.
 
 use crate::{Coded, ERRORS, ErrorInfo};
 
-/// Why something is not a key, or cannot do what a key does.
+/// Reasons why something is not a key, or cannot do the operation of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     /// Bytes or text that are not a public key.

@@ -22,7 +22,7 @@ struct Secret {
     /// Both kinds wipe themselves.
     #[zeroize(skip)]
     signing: Signing,
-    /// What [`KeyPair::derive`] starts from; never printed.
+    /// Root of the keys that [`KeyPair::derive`] makes; never printed.
     root: [u8; 32],
 }
 
@@ -32,7 +32,8 @@ enum Signing {
 }
 
 impl KeyPair {
-    /// The key that a seed stands for: the seed itself in Ed25519 (RFC 8032), a scalar derived from it in P-256.
+    /// Returns the key that a seed stands for: the seed itself in Ed25519 (RFC 8032), a scalar derived from it in
+    /// P-256.
     #[must_use]
     pub fn from_seed(scheme: Scheme, seed: [u8; 32]) -> Self {
         let root = *Hash::of(Domain::Derive, &[b"fresh keys", &seed]).as_bytes();
@@ -71,9 +72,9 @@ impl KeyPair {
         }
     }
 
-    /// The fresh key of this number, of the same scheme: whoever has this key's seed has all of them, and nobody else can tell
-    /// that they belong together. The seed is `H(derive, "fresh key" | root | number u64 BE)` with
-    /// `root = H(derive, "fresh keys" | seed)`.
+    /// Derives the fresh key of this number, of the same scheme. A holder of this key's seed can derive all of them, and no
+    /// other party can tell that they belong together. The seed is `H(derive, "fresh key" | root | number u64 BE)` with `root
+    /// = H(derive, "fresh keys" | seed)`.
     #[must_use]
     pub fn derive(&self, number: u64) -> Self {
         let parts: [&[u8]; 3] = [b"fresh key", &self.secret.root, &number.to_be_bytes()];
@@ -81,13 +82,13 @@ impl KeyPair {
         Self::from_seed(self.scheme(), *seed.as_bytes())
     }
 
-    /// The public key.
+    /// Returns the public key.
     #[must_use]
     pub fn public(&self) -> &PublicKey {
         &self.public
     }
 
-    /// The scheme.
+    /// Returns the scheme.
     #[must_use]
     pub fn scheme(&self) -> Scheme {
         match self.secret.signing {

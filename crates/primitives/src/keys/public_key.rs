@@ -27,7 +27,7 @@ pub enum PublicKey {
 }
 
 impl PublicKey {
-    /// The scheme, unless the key is composite.
+    /// Returns the scheme, unless the key is composite.
     #[must_use]
     pub fn scheme(&self) -> Option<Scheme> {
         match self {
@@ -37,7 +37,7 @@ impl PublicKey {
         }
     }
 
-    /// Every key that can sign towards this one: itself, or all keys a composite is made of, whatever their depth.
+    /// Returns every key that can sign towards this one: itself, or all simple keys of a composite, at any depth.
     #[must_use]
     pub fn leaf_keys(&self) -> BTreeSet<Self> {
         let mut keys = BTreeSet::new();
@@ -58,7 +58,8 @@ impl PublicKey {
         }
     }
 
-    /// Whether signatures by `signers` satisfy this key: it is one of them, or enough weight of a composite is satisfied.
+    /// Tells whether signatures by `signers` satisfy this key: it is one of them, or enough weight of a composite is
+    /// satisfied.
     #[must_use]
     pub fn is_fulfilled_by(&self, signers: &BTreeSet<Self>) -> bool {
         match self {
@@ -67,7 +68,8 @@ impl PublicKey {
         }
     }
 
-    /// The whole key as text: `ed25519:<hex>`, `p256:<hex>` or `composite:<hex of its encoding>`. `FromStr` reads it back.
+    /// Returns the whole key as text: `ed25519:<hex>`, `p256:<hex>` or `composite:<hex of its encoding>`. `FromStr`
+    /// reads it back.
     #[must_use]
     pub fn to_text(&self) -> String {
         match self {

@@ -14,7 +14,8 @@ pub enum Scheme {
     EcdsaP256 = 2,
 }
 
-/// What a signature is for: no signature given for one purpose serves another. The numbers are part of the formats.
+/// The purpose of a signature: a signature for one purpose is invalid for every other. The numbers are part of the
+/// formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum SignatureContext {
@@ -22,7 +23,7 @@ pub enum SignatureContext {
     Transaction = 1,
     /// The root over the transaction ids of a notary's batch.
     NotaryBatch = 2,
-    /// A request to a notary, signed by who sends it.
+    /// A request to a notary, signed by its sender.
     NotaryRequest = 3,
     /// A node info.
     NodeInfo = 4,
@@ -73,7 +74,7 @@ impl Signature {
         &self.bytes
     }
 
-    /// What is really signed: the message bound to the scheme and the context.
+    /// Returns the signed hash: the message bound to the scheme and the context.
     #[must_use]
     pub fn signed_hash(scheme: Scheme, context: SignatureContext, message: &Hash) -> Hash {
         Hash::of(
