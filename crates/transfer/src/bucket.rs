@@ -11,7 +11,7 @@ pub(crate) struct Bucket {
 }
 
 impl Bucket {
-    /// Full; a rate of 0 is no bound.
+    /// Makes a full bucket; a rate of 0 is unlimited.
     pub(crate) fn new(per_s: u64, chunk: u64) -> Self {
         let burst = (per_s / 4).max(chunk);
         Self {
@@ -40,7 +40,7 @@ impl Bucket {
         true
     }
 
-    /// When so many bytes will be there.
+    /// Returns the time at which `bytes` bytes will be available.
     pub(crate) fn ready_at(&self, bytes: u64) -> u64 {
         let missing = (u128::from(bytes) * 1_000).saturating_sub(self.tokens);
         let wait = missing.div_ceil(u128::from(self.per_s.max(1)));

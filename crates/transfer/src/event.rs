@@ -1,41 +1,41 @@
-//! What happens to the transfers, and what they want done.
+//! Events that the transfers handle, and the actions that they request.
 
 use ledger::{PartyId, TxId};
 use primitives::Hash;
 
-/// What a sender says of a file before bytes move.
+/// A sender's description of a file, given before bytes move.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offer {
     /// Bytes.
     pub size: u64,
-    /// A name for people, not part of what is hashed.
+    /// Display name. It is not covered by the hash.
     pub name: Option<String>,
-    /// A media type, not part of what is hashed.
+    /// Media type. It is not covered by the hash.
     pub media_type: Option<String>,
 }
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// This node wants a file from a peer. Once more from another peer: a second source.
+    /// This node wants a file from a peer. A repeated event with another peer adds a second source.
     Fetch {
-        /// Which.
+        /// Hash of the file.
         hash: Hash,
-        /// From whom.
+        /// The source peer.
         peer: PartyId,
         /// The transaction that refers to it, which the peer has shown us.
         transaction: TxId,
-        /// More bytes are not wanted.
+        /// Largest accepted size, in bytes.
         size_max: u64,
     },
-    /// This node no longer wants a file. What was fetched of it stays for another time.
+    /// This node no longer wants a file. The fetched part stays for a later attempt.
     Abandon {
-        /// Which.
+        /// Hash of the file.
         hash: Hash,
     },
-    /// A message came in the files' lane; anything can be in it.
+    /// A message arrived in the files' lane. Its content is untrusted.
     Message {
-        /// From whom, authenticated.
+        /// The authenticated sender.
         peer: PartyId,
         /// A [`Message`](crate::Message), or garbage.
         bytes: Vec<u8>,
@@ -52,37 +52,37 @@ pub enum Event {
     },
     /// Answers [`Action::Permit`].
     Permitted {
-        /// Who asked.
+        /// The asking peer.
         peer: PartyId,
-        /// For what.
+        /// Hash of the file.
         hash: Hash,
-        /// What it is; nothing if this node has none for that peer.
+        /// The file; `None` if this node has none that the peer may have.
         offer: Option<Offer>,
     },
-    /// Answers [`Action::Open`]: so many bytes of the file are here from an earlier try.
+    /// Answers [`Action::Open`]: the number of bytes that are present from an earlier attempt.
     Opened {
-        /// Which.
+        /// Hash of the file.
         hash: Hash,
         /// Bytes.
         have: u64,
     },
     /// Answers [`Action::Open`]: the whole file is here.
     Present {
-        /// Which.
+        /// Hash of the file.
         hash: Hash,
         /// Bytes.
         size: u64,
     },
     /// Answers [`Action::Open`]: it failed.
     OpenFailed {
-        /// Which.
+        /// Hash of the file.
         hash: Hash,
-        /// Why.
+        /// Error code of the cause.
         code: &'static str,
     },
     /// Answers one [`Action::Write`].
     Wrote {
-        /// Which.
+        /// Hash of the file.
         hash: Hash,
         /// How many bytes of the file are here now.
         upto: u64,
@@ -91,48 +91,48 @@ pub enum Event {
     },
     /// Answers one [`Action::Write`]: it failed, and the part is closed.
     WriteFailed {
-        /// Which.
+        /// Hash of the file.
         hash: Hash,
         /// Bytes of that write.
         bytes: u64,
-        /// Why.
+        /// Error code of the cause.
         code: &'static str,
     },
     /// Answers [`Action::Publish`]: hash and size are right, and the file is where it belongs.
     Published {
-        /// Which.
+        /// Hash of the file.
         hash: Hash,
         /// Bytes.
         size: u64,
     },
     /// Answers [`Action::Publish`]: the bytes are others, and were thrown away.
     Mismatched {
-        /// Which.
+        /// Hash of the file.
         hash: Hash,
     },
     /// Answers [`Action::Publish`]: the disk failed, the part stays.
     PublishFailed {
-        /// Which.
+        /// Hash of the file.
         hash: Hash,
-        /// Why.
+        /// Error code of the cause.
         code: &'static str,
     },
     /// Answers one [`Action::Read`].
     Read {
-        /// For whom.
+        /// The receiving peer.
         peer: PartyId,
-        /// Which.
+        /// Hash of the file.
         hash: Hash,
         /// Bytes of the file that were asked for.
         length: u64,
-        /// The message to send: the head that the action named, and the file's bytes.
+        /// The message to send: the head from the action, followed by the file's bytes.
         message: Vec<u8>,
     },
     /// Answers one [`Action::Read`]: there is nothing to send.
     ReadFailed {
-        /// For whom.
+        /// The receiving peer.
         peer: PartyId,
-        /// Which.
+        /// Hash of the file.
         hash: Hash,
         /// Bytes that were asked for.
         length: u64,
@@ -153,55 +153,55 @@ pub enum Event {
 pub enum Action {
     /// Send a message in the files' lane. It may be lost.
     Send {
-        /// To whom.
+        /// The receiving peer.
         peer: PartyId,
         /// A [`Message`](crate::Message).
         bytes: Vec<u8>,
     },
-    /// Say whether a peer may have a file.
+    /// Decide whether a peer may have a file.
     Permit {
-        /// Who asks.
+        /// The asking peer.
         peer: PartyId,
-        /// For what.
+        /// Hash of the file.
         hash: Hash,
         /// The transaction that it says refers to it.
         transaction: TxId,
     },
-    /// Open what is here of a file, or begin it.
+    /// Open the part of a file that is present, or create it.
     Open {
-        /// Which.
+        /// Hash of the file.
         hash: Hash,
     },
     /// Append to an open file, after all writes before.
     Write {
-        /// Which.
+        /// Hash of the file.
         hash: Hash,
-        /// Where: the end of what was written before.
+        /// Offset of the bytes: the end of the bytes written before.
         offset: u64,
-        /// What.
+        /// The bytes.
         bytes: crate::Payload,
     },
     /// Close an open file for now.
     Close {
-        /// Which.
+        /// Hash of the file.
         hash: Hash,
-        /// Throw away what is here of it.
+        /// Delete the part that is present.
         discard: bool,
     },
-    /// Check size and hash of an open file, and put it where it belongs.
+    /// Check the size and hash of an open file, and store it in its final place.
     Publish {
-        /// Which.
+        /// Hash of the file.
         hash: Hash,
         /// Bytes that it must have.
         size: u64,
     },
     /// Read a part of a file and append it to the head. Reads of one file for one peer are answered in order.
     Read {
-        /// For whom.
+        /// The receiving peer.
         peer: PartyId,
-        /// Which.
+        /// Hash of the file.
         hash: Hash,
-        /// Where.
+        /// Offset of the part.
         offset: u64,
         /// Bytes.
         length: u32,
@@ -215,16 +215,16 @@ pub enum Action {
     },
     /// A peer has a file for us; bytes follow unless it is abandoned.
     Offered {
-        /// Which.
+        /// Hash of the file.
         hash: Hash,
-        /// Who.
+        /// The peer.
         peer: PartyId,
         /// Bytes.
         size: u64,
     },
     /// A file is here.
     Arrived {
-        /// Which.
+        /// Hash of the file.
         hash: Hash,
         /// Bytes.
         size: u64,
@@ -232,33 +232,33 @@ pub enum Action {
         name: Option<String>,
         /// The sender's media type.
         media_type: Option<String>,
-        /// From whom.
+        /// The source peer.
         peer: PartyId,
     },
     /// A fetch ended without the file.
     Failed {
-        /// Which.
+        /// Hash of the file.
         hash: Hash,
-        /// From whom.
+        /// The source peer.
         peer: PartyId,
-        /// Why.
+        /// Cause of the failure.
         failure: Failure,
     },
-    /// A peer misbehaved: for the log. Said once a minute of one peer at most.
+    /// A peer misbehaved: for the log. Reported at most once a minute for each peer.
     Fault {
-        /// Who.
+        /// The peer.
         peer: PartyId,
-        /// How.
+        /// Kind of fault.
         fault: Fault,
     },
 }
 
-/// Why a file did not come.
+/// Reasons why a fetch failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// The peer has it not, or not for us.
     Unknown,
-    /// It is larger than wanted.
+    /// It is larger than the accepted size.
     TooLarge {
         /// Bytes that the peer offered.
         size: u64,
@@ -267,19 +267,19 @@ pub enum Failure {
     Mismatch,
     /// Our disk failed.
     Disk {
-        /// How.
+        /// Error code of the cause.
         code: &'static str,
     },
     /// The peer is away or silent, or there is no room to wait: given up for now.
     Gone,
 }
 
-/// How a peer misbehaved.
+/// Kinds of misbehaviour of a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// It sent something that is no message.
+    /// It sent bytes that are no valid message.
     Malformed,
-    /// It sent bytes of a file that nobody asked it for.
+    /// It sent bytes of a file that were not requested from it.
     Unasked,
     /// It asked for bytes beyond a file's end.
     Beyond,

@@ -7,11 +7,11 @@ use crate::pace::Pace;
 
 /// Most peers that one file is wanted from; more are refused.
 pub(crate) const SOURCES_MAX: usize = 4;
-/// How often a silent or forgetful peer is asked again before it is given up for now.
+/// Repeated requests to a silent or forgetful peer before it is given up for now.
 pub(crate) const ASKED_AGAIN_MAX: u32 = 6;
-/// How often one that moves is asked again before its slot goes to others.
+/// Repeated requests for a moving file before its slot goes to others.
 pub(crate) const MOVING_AGAIN_MAX: u32 = 1;
-/// How often the pause before asking again doubles.
+/// Number of doublings of the pause before a repeated request.
 const DOUBLINGS_MAX: u32 = 3;
 
 /// A peer to fetch a file from.
@@ -22,7 +22,7 @@ pub(crate) struct Source {
     pub(crate) size_max: u64,
 }
 
-/// Where a fetch stands. One that moves and of which nothing comes is queued again, behind all others.
+/// The stage of a fetch. A moving fetch that receives nothing is queued again, behind all others.
 ///
 /// ```text
 ///  Away ─► Queued ─► Wanted ─► Offered ─► Opening ─► Moving ─► Publishing
@@ -34,13 +34,14 @@ pub(crate) struct Source {
 pub(crate) enum State {
     /// Its peer is away.
     Away,
-    /// Waits until the peer may be asked what it has, if not for the pause that the timer is set to.
+    /// Waits until the peer may be asked for the file, unless it waits for the pause that the timer is
+    /// set to.
     Queued { pausing: bool },
-    /// The peer was asked what it has.
+    /// The peer was asked for the file.
     Wanted,
     /// The peer has it; waits for a slot.
     Offered,
-    /// What is here of it is being opened.
+    /// The part that is present is being opened.
     Opening,
     /// Bytes come.
     Moving,
@@ -48,12 +49,12 @@ pub(crate) enum State {
     Publishing,
 }
 
-/// See the module.
+/// One file that is being fetched, with its sources and its stage.
 #[derive(Clone, Debug)]
 pub(crate) struct Fetch {
     /// The first one is asked; the others are for when it fails.
     pub(crate) sources: Vec<Source>,
-    /// Which came first: lower is older.
+    /// Order of arrival: lower is older.
     pub(crate) order: u64,
     pub(crate) state: State,
     pub(crate) offer: Option<Offer>,
@@ -63,13 +64,13 @@ pub(crate) struct Fetch {
     pub(crate) written: u64,
     /// When enough was last heard of it, or something asked.
     pub(crate) pace: Pace,
-    /// How often the peer was asked again since.
+    /// Repeated requests to the peer since then.
     pub(crate) asked_again: u32,
     /// All that is here of it came from the present source.
     pub(crate) clean: bool,
     /// Something of it was here when it began.
     pub(crate) resumed: bool,
-    /// What the timer is set to.
+    /// Time at which the timer runs out.
     pub(crate) timer: Option<u64>,
 }
 
@@ -91,7 +92,7 @@ impl Fetch {
         }
     }
 
-    /// The source that is asked; there is always one.
+    /// Returns the source that is asked; there is always one.
     pub(crate) fn source(&self) -> Option<Source> {
         self.sources.first().copied()
     }
@@ -110,7 +111,7 @@ impl Fetch {
         self.asked.saturating_sub(self.written)
     }
 
-    /// How long to wait for an answer.
+    /// Returns the time to wait for an answer.
     pub(crate) fn patience_ms(&self, silence_ms: u64) -> u64 {
         silence_ms.saturating_mul(1 << self.asked_again.min(DOUBLINGS_MAX))
     }

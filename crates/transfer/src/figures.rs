@@ -1,6 +1,6 @@
-//! What the transfers count.
+//! Counters and gauges of the transfers.
 
-/// Counted since the start, and how things stand.
+/// Counters since the start, and current gauges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
     /// Bytes of files that came and were taken.
@@ -17,11 +17,11 @@ pub struct Figures {
     pub asked_again: u64,
     /// Files whose hash was another than the one asked for.
     pub mismatched: u64,
-    /// Bytes that nobody had asked for, or that came twice; they were dropped.
+    /// Bytes that were not requested, or that came twice; they were dropped.
     pub unasked_bytes: u64,
-    /// Messages that were none.
+    /// Messages that could not be decoded.
     pub malformed: u64,
-    /// Wishes of peers that were refused.
+    /// Requests of peers that were refused.
     pub refused: u64,
     /// Fetches that wait or move.
     pub fetches: u64,
@@ -29,8 +29,8 @@ pub struct Figures {
     pub moving: u64,
     /// Files that peers may ask parts of.
     pub served: u64,
-    /// Bytes of memory promised to what is fetched: asked for, or waiting for the disk.
+    /// Bytes of memory reserved for fetches: asked for, or waiting for the disk.
     pub memory_in: u64,
-    /// Bytes of memory taken by what is served: being read, or waiting for the network.
+    /// Bytes of memory reserved for serving: being read, or waiting for the network.
     pub memory_out: u64,
 }

@@ -1,4 +1,4 @@
-//! What is fetched from one peer, in the orders in which it is chosen.
+//! The fetches from one peer, in the orders of their selection.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,10 @@ use crate::pace::Pace;
 
 /// A file of more chunks than this is a large one: it leaves some slots to others.
 const LARGE_CHUNKS: u64 = 4;
-/// Every so many choices the oldest goes first, whatever its size.
+/// At every fourth choice the oldest fetch goes first, regardless of its size.
 const OLDEST_TURN: u64 = 4;
 
-/// See the module.
+/// The fetches from one peer, and the peer's progress.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Inbound {
     pub(crate) up: bool,
@@ -28,27 +28,28 @@ pub(crate) struct Inbound {
     pub(crate) moving: BTreeSet<Hash>,
     /// How many of them are large.
     pub(crate) large: usize,
-    /// When enough was last heard of it, about whatever file.
+    /// The last time at which enough was heard of the peer, for any file.
     pub(crate) pace: Pace,
     /// It kept a slot without filling it, and nothing has come since: it has one file at a time.
     pub(crate) is_silent: bool,
-    /// Bytes that were asked for and are waited for no more, or asked for again: so many may still come for nothing.
+    /// Bytes that were asked for and are no longer awaited, or were asked for again: this many may still arrive
+    /// unneeded.
     pub(crate) late: u64,
-    /// When it was last pointed out.
+    /// The last time at which a fault of this peer was reported.
     pub(crate) told_ms: Option<u64>,
 }
 
-/// Whether a file leaves some slots to others.
+/// Tells whether a file counts as large; large files leave some slots to others.
 pub(crate) fn is_large(size: u64, chunk_bytes: u32) -> bool {
     size > LARGE_CHUNKS * u64::from(chunk_bytes)
 }
 
-/// How many of so many slots large files may take.
+/// Returns the number of slots that large files may take.
 pub(crate) fn large_max(slots: usize) -> usize {
     (slots - slots / 4).max(1)
 }
 
-/// Whether it is the oldest's turn.
+/// Tells whether it is the oldest's turn.
 pub(crate) fn is_oldest_turn(picks: u64) -> bool {
     picks.is_multiple_of(OLDEST_TURN)
 }
@@ -64,7 +65,7 @@ impl Inbound {
         self.offered_by_age.remove(&(order, size, hash));
     }
 
-    /// The offered file that should move next: the smallest, but every few times the oldest.
+    /// Returns the offered file that should move next: the smallest, but every few times the oldest.
     pub(crate) fn choose(&self, picks: u64, large_fits: bool, chunk_bytes: u32) -> Option<Hash> {
         let fits = |size: &u64| large_fits || !is_large(*size, chunk_bytes);
         let oldest = || {
@@ -82,7 +83,7 @@ impl Inbound {
         Some(*hash)
     }
 
-    /// Whether nothing needs to be remembered of it.
+    /// Tells whether nothing needs to be remembered of the peer.
     pub(crate) fn is_idle(&self) -> bool {
         !self.up && self.own.is_empty()
     }

@@ -10,10 +10,10 @@
 //!   Write ◄─
 //!   Wrote … ─► Publish ─► Published ─► Arrived, Done ►
 //! ```
-//! The receiver pulls: it asks for no more than its budgets hold, so nothing that it has not room for is on the way. What a
-//! sender may take for reading and sending is bounded by budgets of its own, whatever it is asked.
+//! The receiver pulls. It asks for no more than its budgets hold, so it has room for everything that is on the way. The
+//! sender's own budgets bound the memory that it spends on reading and sending, however much it is asked for.
 //!
-//! It never looks at content. Whether it has the right hash is found by whoever writes it, and told by an event.
+//! It never looks at content. The writer of the file checks the hash and reports the result in an event.
 
 mod bucket;
 mod event;

@@ -1,4 +1,4 @@
-//! What two nodes say to each other in the files' lane: canonical CBOR, one message each. Layout: `docs/formats/attachments.md`.
+//! Messages between two nodes in the files' lane: canonical CBOR, one message each. Layout: `docs/formats/attachments.md`.
 
 use std::fmt;
 use std::ops::Deref;
@@ -12,7 +12,7 @@ use crate::event::Offer;
 pub const NAME_BYTES_MAX: usize = 255;
 /// Most bytes of a media type on the wire.
 pub const MEDIA_TYPE_BYTES_MAX: usize = 127;
-/// Most bytes of a message beside those of the file in it.
+/// Most bytes of a message, not counting the file's bytes in it.
 pub const MESSAGE_HEAD_BYTES_MAX: usize = 64;
 
 /// One message.
@@ -20,51 +20,52 @@ pub const MESSAGE_HEAD_BYTES_MAX: usize = 64;
 pub enum Message {
     /// The sender of this wants a file that a transaction refers to.
     Want {
-        /// Which.
+        /// Hash of the file.
         hash: Hash,
         /// The transaction, which the receiver of this has shown it.
         transaction: TxId,
     },
-    /// Here is what the file is; ask for its parts.
+    /// Describes the file; the receiver may now ask for its parts.
     Offer {
-        /// Which.
+        /// Hash of the file.
         hash: Hash,
-        /// What it is.
+        /// The file's description.
         offer: Offer,
     },
-    /// Send these bytes. Where the last question for the file ended: after those; anywhere else: instead of what is left of them.
+    /// Send these bytes. If they start where the last request for the file ended, they are appended to it. Otherwise they replace
+    /// its remaining bytes.
     Ask {
-        /// Which.
+        /// Hash of the file.
         hash: Hash,
-        /// From here.
+        /// Offset of the first byte.
         offset: u64,
-        /// So many; at least one.
+        /// Number of bytes; at least one.
         length: u64,
     },
     /// A part of the file.
     Data {
-        /// Which.
+        /// Hash of the file.
         hash: Hash,
-        /// Where it belongs.
+        /// Offset in the file.
         offset: u64,
         /// The bytes; at least one.
         bytes: Payload,
     },
     /// There is nothing for you.
     Refused {
-        /// Which.
+        /// Hash of the file.
         hash: Hash,
-        /// Why.
+        /// Reason of the refusal.
         reason: Reason,
     },
     /// The sender of this asks for no more of the file.
     Done {
-        /// Which.
+        /// Hash of the file.
         hash: Hash,
     },
 }
 
-/// Why a wish is refused.
+/// Reasons of a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// No such file, or not for you: which of the two is not said.
@@ -177,7 +178,7 @@ fn hint(e: &mut Encoder, text: Option<&str>) {
 }
 
 impl Message {
-    /// The first bytes of a [`Message::Data`]; as many bytes of the file as `length` says make it whole.
+    /// Returns the first bytes of a [`Message::Data`]; as many bytes of the file as `length` says make it whole.
     pub(crate) fn data_head(hash: &Hash, offset: u64, length: u32) -> Vec<u8> {
         let room = MESSAGE_HEAD_BYTES_MAX + length as usize;
         let mut e = Encoder::with_capacity(room);
@@ -196,7 +197,7 @@ impl Message {
     /// Reads a message and keeps its bytes for the part of a file in it.
     ///
     /// # Errors
-    /// Whatever is not exactly one message, or breaks a limit.
+    /// Rejects bytes that are not exactly one message, or that break a limit.
     pub fn read(bytes: Vec<u8>) -> Result<Self, DecodeError> {
         let mut d = Decoder::new(&bytes);
         let (items, kind, hash) = head_of(&mut d)?;
@@ -298,7 +299,7 @@ fn read_hint(d: &mut Decoder<'_>, limit: usize) -> Result<Option<String>, Decode
     Ok(Some(text.to_owned()))
 }
 
-/// Whether a name or a media type may travel: not empty, within its limit, without control characters.
+/// Tells whether a name or a media type may be sent: not empty, within its limit, without control characters.
 pub fn hint_is_good(text: &str, limit: usize) -> bool {
     !text.is_empty() && text.len() <= limit && !text.chars().any(char::is_control)
 }

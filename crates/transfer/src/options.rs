@@ -1,10 +1,10 @@
-//! What the transfers are bounded by.
+//! Settings that bound the transfers.
 
-/// Settings of [`Transfers`](crate::Transfers). Each budget counts one direction: what is fetched, and what is served.
+/// Settings of [`Transfers`](crate::Transfers). Each budget counts one direction: fetching or serving.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Bytes asked for, on the way or waiting for the disk (fetched); being read or waiting for the network (served). One
-    /// chunk for each peer may come on top of each, so that no peer shuts others out.
+    /// Bytes asked for, on the way or waiting for the disk (fetching); being read or waiting for the network (serving). One chunk
+    /// for each peer may exceed each budget, so that no peer shuts others out.
     pub memory_bytes: u64,
     /// The same for one peer.
     pub peer_bytes: u64,
@@ -12,18 +12,18 @@ pub struct Options {
     pub file_bytes: u64,
     /// Bytes of a file in one message.
     pub chunk_bytes: u32,
-    /// Files fetched at once. A peer of which none is may have one on top.
+    /// Files fetched at once. A peer without an active fetch may have one more.
     pub at_once: usize,
     /// Files fetched at once from one peer.
     pub at_once_per_peer: usize,
-    /// Bytes fetched in a second; 0 for as many as come.
+    /// Bytes fetched in a second; 0 means unlimited.
     pub down_bytes_per_s: u64,
-    /// Bytes served in a second; 0 for as many as go.
+    /// Bytes served in a second; 0 means unlimited.
     pub up_bytes_per_s: u64,
     /// Silence of a peer about a file after which it is asked again, in milliseconds. It doubles with each time, up to eightfold.
     /// Less than a chunk, or 64 KiB if that is less, is silence unless no more was asked for.
     pub silence_ms: u64,
-    /// How long a fetch waits for a peer that is away before it is given up for now, in milliseconds.
+    /// Longest wait of a fetch for an absent peer before the fetch is given up for now, in milliseconds.
     pub away_ms: u64,
 }
 
@@ -45,7 +45,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Each budget holds one chunk at least, and a chunk is no larger than any of them.
+    /// Adjusts the budgets: each holds at least one chunk, and a chunk is no larger than any of them.
     pub(crate) fn sound(mut self) -> Self {
         self.chunk_bytes = self.chunk_bytes.max(1);
         let chunk = u64::from(self.chunk_bytes);

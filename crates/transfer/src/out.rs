@@ -1,4 +1,4 @@
-//! Where actions go, and what is counted.
+//! Collects actions and updates the figures.
 
 use ledger::PartyId;
 use primitives::{Encode, Hash};
@@ -7,7 +7,7 @@ use crate::event::{Action, Failure};
 use crate::figures::Figures;
 use crate::message::Message;
 
-/// See the module.
+/// The output of one event: actions and figures.
 pub(crate) struct Out<'a> {
     pub(crate) now_ms: u64,
     pub(crate) actions: &'a mut Vec<Action>,

@@ -1,20 +1,21 @@
-//! When enough was last heard: single bytes now and then keep nobody waiting.
+//! Tracks when a peer last made enough progress: single bytes now and then do not count as progress.
 
-/// Bytes that count as progress, if a chunk is not less: fewer of them in the time that is waited are silence.
+/// Bytes that count as progress, unless a chunk is smaller. Fewer of them within the waiting time count as
+/// silence.
 pub(crate) const PROGRESS_BYTES: u64 = 64 << 10;
 
-/// See the module.
+/// Progress of a peer or a file.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Pace {
-    /// When enough was heard last, or when waiting began.
+    /// When enough progress was last made, or when waiting began.
     pub(crate) heard_ms: u64,
-    /// Since when bytes are counted, and how many came.
+    /// Start of the current count, and the bytes counted since.
     since_ms: u64,
     bytes: u64,
 }
 
 impl Pace {
-    /// Waiting begins now.
+    /// Starts to wait now.
     pub(crate) fn begin(&mut self, now: u64) {
         *self = Self {
             heard_ms: now,

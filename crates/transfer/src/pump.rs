@@ -1,4 +1,4 @@
-//! What is asked for next, within the budgets: fair between peers, small files first, and none for ever behind others.
+//! Chooses the next request within the budgets: fair between peers, small files first, and no file waits without end.
 
 use ledger::PartyId;
 use primitives::Hash;
@@ -12,11 +12,11 @@ use crate::receiving::Receiving;
 
 /// Files that a peer is asked for at once without having answered.
 const WANTED_PER_PEER_MAX: usize = 32;
-/// Files that a peer has offered and that wait here; beyond it is asked for no more.
+/// Files that a peer has offered and that wait here; at this number the peer is asked for no further files.
 const OFFERED_PER_PEER_MAX: usize = 64;
 
 impl Receiving {
-    /// Asks for what there is room for.
+    /// Sends the requests that the budgets allow.
     pub(crate) fn pump(&mut self, now: u64, out: &mut Out<'_>) {
         self.want(now, out);
         self.give_slots(out);
@@ -70,7 +70,9 @@ impl Receiving {
                 let Some(inbound) = self.peers.get_mut(&peer) else {
                     continue;
                 };
-                // One at least, whatever others have; and no more while it does not use that.
+                // Each peer has at least one slot, however many the others hold. A peer that does not use its slot gets no
+                // second one.
+                // first.
                 let is_first = inbound.moving.is_empty();
                 let has_slot = inbound.moving.len() < each && moving < all && !inbound.is_silent;
                 if !is_first && !has_slot {
@@ -121,7 +123,7 @@ impl Receiving {
                     return false;
                 };
                 full |= memory.saturating_add(length) > self.options.memory_bytes;
-                // On top of what others fill, one part for each peer.
+                // Each peer may have one part in excess of a full budget.
                 if full && (has_some || memory.saturating_add(length) > memory_max) {
                     return false;
                 }
@@ -164,8 +166,8 @@ impl Receiving {
         }
     }
 
-    /// The part that a peer should be asked for next, if its own budget has room for it, and whether there is something of it
-    /// already.
+    /// Returns the next part to request from a peer (file and length), if the peer's budget has room for it, and whether
+    /// other bytes of the peer are in flight already.
     fn next_part(&self, peer: PartyId) -> Option<(Hash, u64, bool)> {
         let inbound = self.peers.get(&peer)?;
         let fetch = |hash: &Hash| self.fetches.get(hash).map(|fetch| (*hash, fetch));

@@ -20,7 +20,7 @@ pub struct Transfers {
 }
 
 impl Transfers {
-    /// Nothing is fetched, nobody is connected.
+    /// Creates transfers without fetches or connections.
     pub fn new(options: Options) -> Self {
         let options = options.sound();
         Self {
@@ -30,7 +30,8 @@ impl Transfers {
         }
     }
 
-    /// Takes an event. After some of them, [`Transfers::flush`] says what to ask for.
+    /// Handles an event. After a batch of events, call [`Transfers::flush`] to get the next
+    /// requests and reads.
     pub fn handle(&mut self, now_ms: u64, event: Event, actions: &mut Vec<Action>) {
         let Self {
             receiving,
@@ -92,7 +93,7 @@ impl Transfers {
         }
     }
 
-    /// Asks for, and has read, what there is room for now.
+    /// Requests the parts and the reads that the budgets allow now.
     pub fn flush(&mut self, now_ms: u64, actions: &mut Vec<Action>) {
         let out = &mut Out {
             now_ms,
@@ -104,13 +105,13 @@ impl Transfers {
         self.serving.pump(now_ms, out);
     }
 
-    /// When to call [`Transfers::flush`] if nothing happens before.
+    /// Returns the time to call [`Transfers::flush`] if no event comes before.
     pub fn next_wakeup(&self) -> Option<u64> {
         let times = [self.receiving.next_wakeup(), self.serving.next_wakeup()];
         times.into_iter().flatten().min()
     }
 
-    /// What was counted, and how things stand.
+    /// Returns counters and current gauges.
     pub fn figures(&self) -> Figures {
         let moving = |fetch: &&crate::fetch::Fetch| matches!(fetch.state, State::Moving);
         let fetches = &self.receiving.fetches;

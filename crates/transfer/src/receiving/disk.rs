@@ -1,4 +1,4 @@
-//! What the disk says about files that are fetched.
+//! Handles the disk's answers about files that are fetched.
 
 use primitives::Hash;
 
@@ -22,7 +22,7 @@ impl Receiving {
         }
         let size = fetch.size();
         if have > size {
-            // Left by somebody who lied about the size.
+            // A peer lied about the size: discard its part.
             out.act(Action::Close {
                 hash,
                 discard: true,
@@ -70,7 +70,7 @@ impl Receiving {
         }
     }
 
-    /// The whole file is here.
+    /// Ends a fetch successfully: the whole file is present.
     pub(crate) fn published(&mut self, hash: Hash, size: u64, out: &mut Out<'_>) {
         let Some(fetch) = self.fetches.get(&hash) else {
             return;
@@ -115,7 +115,7 @@ impl Receiving {
             fetch.state = State::Opening;
             out.act(Action::Open { hash });
         } else {
-            // All of them once more, from whoever is there first.
+            // Ask all sources once more, starting with the first that is connected.
             self.leave_silently(hash);
             self.next_source(hash);
             self.enlist(now, hash);

@@ -1,4 +1,4 @@
-//! What this node fetches. What is asked for next is decided in [`pump`](crate::pump).
+//! The files that this node fetches. [`pump`](crate::pump) decides the next request.
 
 mod disk;
 mod silence;
@@ -21,10 +21,10 @@ use crate::out::Out;
 pub(crate) const FETCHES_MAX: usize = 16_384;
 /// Pause before a peer that says "again" is asked again, in milliseconds; it doubles as silences do.
 const AGAIN_MS: u64 = 1_000;
-/// How often a peer is pointed out at most.
+/// Shortest time between two reported faults of a peer, in milliseconds.
 const TOLD_MS: u64 = 60_000;
 
-/// See the module.
+/// The state of all fetches.
 #[derive(Debug)]
 pub(crate) struct Receiving {
     pub(crate) options: Options,
@@ -33,11 +33,11 @@ pub(crate) struct Receiving {
     pub(crate) bucket: Bucket,
     /// Bytes handed to the disk, without its answer.
     pub(crate) writing: u64,
-    /// How many choices were made: every few of them go by age.
+    /// Number of choices so far: every fourth one goes by age.
     pub(crate) picks: u64,
     /// The peer whose turn came last.
     pub(crate) turn: Option<PartyId>,
-    /// When the budget of bandwidth allows the next question, if it is what they wait for.
+    /// When the bandwidth budget allows the next request, if fetches wait for it.
     pub(crate) bucket_at: Option<u64>,
     orders: u64,
     timers: BTreeSet<(u64, Hash)>,
@@ -71,7 +71,7 @@ impl Receiving {
             } else {
                 out.failed(hash, source.peer, Failure::Gone);
             }
-            // What waits for one that is away goes on with one that is not.
+            // A fetch that waits for an absent peer continues with a connected one.
             if fetch.state == State::Away {
                 self.leave_silently(hash);
                 self.next_source(hash);
@@ -113,7 +113,7 @@ impl Receiving {
         inbound.up = false;
         for hash in inbound.own.clone() {
             let state = self.fetches.get(&hash).map(|fetch| fetch.state);
-            // What is all here needs nobody.
+            // A complete file needs no peer.
             if matches!(state, None | Some(State::Publishing | State::Away)) {
                 continue;
             }
@@ -129,7 +129,7 @@ impl Receiving {
         self.tidy(peer);
     }
 
-    /// A peer says what it has.
+    /// Handles a peer's offer of a file.
     pub(crate) fn offered(&mut self, peer: PartyId, hash: Hash, offer: Offer, out: &mut Out<'_>) {
         let Some(fetch) = self.of(&hash, peer, &[State::Wanted]) else {
             return;
@@ -240,7 +240,7 @@ impl Receiving {
         self.fetches.get(hash).is_some_and(|f| f.state == state)
     }
 
-    /// The fetch, if this peer is its source and it is in one of these states.
+    /// Returns the fetch, if this peer is its source and it is in one of these states.
     fn of(&mut self, hash: &Hash, peer: PartyId, states: &[State]) -> Option<&mut Fetch> {
         let fetch = self.fetches.get_mut(hash)?;
         let fits = fetch.source()?.peer == peer && states.contains(&fetch.state);

@@ -1,4 +1,4 @@
-//! What happens when a peer says nothing, or too little, about what it was asked for.
+//! Handles peers that send nothing, or too little, of the requested bytes.
 
 use ledger::PartyId;
 use primitives::Hash;
@@ -10,7 +10,7 @@ use crate::message::Message;
 use crate::out::Out;
 use crate::pace::PROGRESS_BYTES;
 
-/// For so many times the silence a file waits behind others of a peer from which bytes come, until it is asked for again.
+/// Longest wait of a file behind others of a sending peer, as a multiple of the silence. After that it is asked for again.
 const BEHIND_OTHERS_MAX: u64 = 32;
 
 impl Receiving {
@@ -32,7 +32,7 @@ impl Receiving {
             State::Away => self.fail(hash, Failure::Gone, out),
             State::Queued { .. } => self.enlist(now, hash),
             State::Wanted | State::Moving => {
-                // Nothing on the way: a budget is what it waits for, or the disk.
+                // Nothing is on the way: the fetch waits for a budget or for the disk.
                 if fetch.state == State::Moving && fetch.on_the_way() == 0 {
                     fetch.pace.begin(now);
                 }
@@ -46,7 +46,8 @@ impl Receiving {
         }
     }
 
-    /// Until when an answer is waited for. While other bytes come from the peer, it is behind them on the way and not lost.
+    /// Returns the time until which an answer is awaited. While other bytes come from the peer, the answer is behind them
+    /// and not lost.
     fn awaited_until(&self, hash: &Hash) -> u64 {
         let silence_ms = self.options.silence_ms;
         let Some(fetch) = self.fetches.get(hash) else {
@@ -76,7 +77,7 @@ impl Receiving {
             return self.give_way(now, hash, source.peer, out);
         }
         let until = now.saturating_add(fetch.patience_ms(silence_ms));
-        // What was on the way is lost, and asked for anew.
+        // The bytes on the way are lost, and are asked for again.
         let lost = fetch.on_the_way();
         fetch.asked = fetch.received;
         if fetch.state == State::Wanted {
@@ -87,7 +88,7 @@ impl Receiving {
         self.arm(hash, until);
     }
 
-    /// A file of which nothing comes gives its slot and memory to others, and goes to the end of the line.
+    /// Takes slot and memory from a file that receives nothing, and moves it to the end of the queue.
     fn give_way(&mut self, now: u64, hash: Hash, peer: PartyId, out: &mut Out<'_>) {
         self.leave(hash, out);
         if let Some(inbound) = self.peers.get_mut(&peer) {
@@ -100,7 +101,7 @@ impl Receiving {
         self.enlist(now, hash);
     }
 
-    /// Bytes that were asked for are not waited for any more, or are asked for again: so many may come for nothing.
+    /// Counts bytes that are no longer awaited, or that were asked for again: this many may still arrive unneeded.
     pub(super) fn may_come_late(&mut self, peer: PartyId, bytes: u64) {
         let late_max = self.options.peer_bytes.saturating_mul(2);
         if let Some(inbound) = self.peers.get_mut(&peer) {
@@ -121,7 +122,7 @@ impl Receiving {
         }
     }
 
-    /// Bytes came that were asked for. So many are enough not to take the peer for silent.
+    /// Records received bytes that had been asked for. `enough` bytes keep the peer from counting as silent.
     pub(super) fn heard(&mut self, now: u64, peer: PartyId, bytes: u64, enough: u64) {
         let silence_ms = self.options.silence_ms;
         if let Some(inbound) = self.peers.get_mut(&peer)

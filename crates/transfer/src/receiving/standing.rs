@@ -1,4 +1,4 @@
-//! Where a fetch stands: with whom, in which line, until when; and how it leaves.
+//! Moves a fetch between its stages: its source, its queue, its deadline, and its end.
 
 use ledger::PartyId;
 use primitives::Hash;
@@ -13,7 +13,8 @@ use crate::out::Out;
 const ENDED_MAX: usize = 256;
 
 impl Receiving {
-    /// The present source failed: the next one is tried, if there is one. A disk fails for all of them.
+    /// Handles a failure of the present source: tries the next one, if there is one. A disk failure
+    /// ends the fetch for all sources.
     pub(super) fn fail(&mut self, hash: Hash, failure: Failure, out: &mut Out<'_>) {
         self.leave(hash, out);
         let Some(fetch) = self.fetches.get_mut(&hash) else {
@@ -40,7 +41,7 @@ impl Receiving {
         }
     }
 
-    /// Another source that is connected takes the place of the first, if there is one.
+    /// Makes the first connected source the present one, if any source is connected.
     pub(super) fn next_source(&mut self, hash: Hash) {
         if let Some(fetch) = self.fetches.get_mut(&hash)
             && let Some(peer) = fetch.source().map(|source| source.peer)
@@ -80,7 +81,7 @@ impl Receiving {
         }
     }
 
-    /// Gives up the place that the fetch has, and closes what is open of it.
+    /// Gives up the fetch's place, and closes its open part.
     pub(super) fn leave(&mut self, hash: Hash, out: &mut Out<'_>) {
         let state = self.fetches.get(&hash).map(|fetch| fetch.state);
         if matches!(state, Some(State::Opening | State::Moving)) {

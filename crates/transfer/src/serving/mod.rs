@@ -1,4 +1,4 @@
-//! What this node gives to others: only what it was told that they may have, within its own budgets.
+//! The files that this node serves: only permitted ones, within its own budgets.
 
 mod pump;
 
@@ -15,11 +15,12 @@ use crate::out::Out;
 
 /// Wishes of one peer that wait for an answer, taken back or not; more are told to come again.
 const PENDING_PER_PEER_MAX: usize = 64;
-/// Files that one peer may ask parts of; for another one, the one that was asked for longest ago is forgotten. More than a node of
-/// ours keeps offered (64), wanted (32) and moving, unless it is set to more than 160 slots for a peer: what is forgotten costs it a pause.
+/// Files that one peer may ask for parts of; a further one displaces the least recently asked. The number exceeds the files that
+/// a node of this version keeps offered (64), wanted (32) and moving, unless it is set to more than 160 slots for a peer. A
+/// displaced file costs such a node a pause.
 const SERVED_PER_PEER_MAX: usize = 256;
 
-/// See the module.
+/// The state of all files that are served.
 #[derive(Debug)]
 pub(crate) struct Serving {
     options: Options,
@@ -28,12 +29,12 @@ pub(crate) struct Serving {
     /// The peer whose turn came last.
     turn: Option<PartyId>,
     picks: u64,
-    /// When to go on, if something is in the way now.
+    /// Time of the next attempt, if something blocks now.
     wakeup: Option<u64>,
     gauged_ms: Option<u64>,
 }
 
-/// What one peer asks for.
+/// The requests of one peer.
 #[derive(Debug, Default)]
 struct Outbound {
     up: bool,
@@ -41,17 +42,17 @@ struct Outbound {
     files: BTreeMap<Hash, Served>,
     /// Bytes that are being read.
     reading: u64,
-    /// Bytes that wait in the network's queues, or did when we last looked, with what was sent since.
+    /// Bytes in the network's queues when last looked, with those sent since.
     queued: u64,
 }
 
-/// A wish that waits for an answer. It is asked once at a time, whatever its peer does meanwhile.
+/// A request that waits for an answer. It is decided at most once at a time, even if the peer takes it back or repeats it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wish {
     Open,
     /// The peer, or its connection, no longer waits for it.
     TakenBack,
-    /// It was taken back and came again, for another transaction perhaps.
+    /// It was taken back and repeated, possibly for another transaction.
     Renewed,
 }
 
@@ -59,9 +60,9 @@ enum Wish {
 #[derive(Debug)]
 struct Served {
     size: u64,
-    /// What is asked for and not read yet: from here
+    /// Start of the bytes that are requested and not read yet.
     next: u64,
-    /// to here.
+    /// End of those bytes.
     until: u64,
     /// Parts that are being read.
     reading: u32,
@@ -70,7 +71,7 @@ struct Served {
 }
 
 impl Served {
-    /// Whether the peer waits for parts of it.
+    /// Tells whether the peer waits for parts of it.
     fn is_awaited(&self) -> bool {
         self.next < self.until || self.reading > 0
     }
@@ -116,7 +117,7 @@ impl Serving {
 
     pub(crate) fn peer_down(&mut self, peer: PartyId) {
         if let Some(outbound) = self.peers.get_mut(&peer) {
-            // What is being read stays counted until it is, and so does what is being decided.
+            // Reads and decisions in progress stay counted until they end.
             outbound.take_back_all();
             *outbound = Outbound {
                 reading: outbound.reading,
@@ -167,7 +168,7 @@ impl Serving {
         };
         let reason = match outbound.pending.remove(&hash) {
             Some(Wish::Open) => Reason::Unknown,
-            // What is not for it by one transaction may be by another.
+            // If one transaction does not permit the file to the peer, another may.
             Some(Wish::Renewed) => Reason::Again,
             Some(Wish::TakenBack) => return self.tidy(peer),
             None => return,
@@ -179,7 +180,7 @@ impl Serving {
             && !outbound.files.contains_key(&hash)
             && let Some(forgotten) = outbound.forget_one()
         {
-            // Otherwise it would wait for what is on no way until it takes us for silent.
+            // Otherwise the peer would wait for bytes that are never sent, until it counts this node as silent.
             refuse(peer, forgotten, Reason::Again, out);
         }
         let served = Served {
@@ -197,7 +198,7 @@ impl Serving {
         out.send(peer, &Message::Offer { hash, offer });
     }
 
-    /// A peer asks for a part. Returns its fault, if that is one.
+    /// Handles a peer's request for a part. Returns the fault, if the request is one.
     pub(crate) fn asked(
         &mut self,
         peer: PartyId,

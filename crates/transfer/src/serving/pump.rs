@@ -1,4 +1,4 @@
-//! What is read next, and for whom: peers take turns, and nothing is read ahead that there is no room for.
+//! Chooses the next read: peers take turns, and nothing is read ahead without room for it.
 
 use ledger::PartyId;
 use primitives::Hash;
@@ -9,11 +9,11 @@ use crate::inbound::is_oldest_turn;
 use crate::message::Message;
 use crate::out::Out;
 
-/// How often the network is asked how much waits, in milliseconds.
+/// Interval of the queries for the bytes in the network's queues, in milliseconds.
 const GAUGE_MS: u64 = 5;
 
 impl Serving {
-    /// Has read what there is room for.
+    /// Requests the reads that the budgets allow.
     pub(crate) fn pump(&mut self, now: u64, out: &mut Out<'_>) {
         self.wakeup = None;
         let mut memory = self.memory();
@@ -73,7 +73,8 @@ impl Serving {
         });
     }
 
-    /// The next part that a peer asks for: of its smallest file, but every few times of the one that waits longest.
+    /// Returns the next part that a peer asks for: of its smallest file, but every few times of the one that waits
+    /// longest.
     fn next_part(&self, peer: PartyId) -> Option<(Hash, u64, u64)> {
         let waiting = self.peers.get(&peer)?.files.iter();
         let waiting = waiting.filter(|(_, file)| file.next < file.until);

@@ -1,4 +1,4 @@
-//! What a node does that fetches.
+//! Tests of a fetching node.
 
 use transfer::{Event, Message, Options, Reason};
 
@@ -185,7 +185,7 @@ fn a_wrong_hash_found_while_its_peer_is_away_waits_for_a_source_like_any_other()
         assert_eq!(table.give([wrote(5, 20, 10)]), ["publish 5 of 20"]);
         table
     };
-    // Nobody else has it: until the peer is back, but not for ever.
+    // No other peer has it: wait until the peer is back, but not without end.
     let mut table = checked();
     assert_eq!(table.give([down(1), mismatched()]), Vec::<String>::new());
     assert_eq!(table.at(5_000), ["failed 5 of 1: Gone"]);
@@ -245,7 +245,7 @@ fn what_nobody_asked_for_is_dropped_and_pointed_out_once() {
     assert_eq!(table.give([garbage]), ["fault of 2: Malformed"]);
     let figures = table.machine.figures();
     assert_eq!((figures.unasked_bytes, figures.malformed), (20, 1));
-    // Twice, beyond what was asked for, with a gap, or by another peer: dropped, and none of it is written.
+    // Repeated bytes, bytes beyond the request, a gap, or another peer: dropped, and nothing is written.
     let mut table = moving(0, 100);
     table.give([up(2), says(1, &data(5, 0, 10))]);
     for (from, part) in [

@@ -1,4 +1,5 @@
-//! Files between nodes: what each event leads to, and whole transfers over a network that loses, cuts and lies.
+//! Files between nodes: the actions after each event, and whole transfers over a network that loses, cuts and
+//! lies.
 
 mod fetching;
 mod golden;

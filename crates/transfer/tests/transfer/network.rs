@@ -15,7 +15,7 @@ const STEPS_MAX: usize = 200_000;
 #[derive(Clone, Debug)]
 struct Plan {
     sizes: Vec<u16>,
-    /// Of a hundred messages so many are lost.
+    /// Messages lost of every hundred.
     losses: u8,
     /// At which steps a connection is cut.
     cuts: Vec<u16>,
@@ -27,12 +27,12 @@ struct Plan {
     seed: u64,
 }
 
-/// A node: its machine, what it has, and what it has of what it fetches.
+/// A node: its machine, its files, and the parts of files that it fetches.
 struct Node {
     machine: Transfers,
     has: BTreeMap<Hash, Vec<u8>>,
     parts: BTreeMap<Hash, Vec<u8>>,
-    /// What the disk still has to answer, in order.
+    /// Answers that the disk still owes, in order.
     disk: VecDeque<Event>,
     ended: BTreeMap<Hash, Result<Vec<u8>, Failure>>,
     sent_bytes: u64,
@@ -240,7 +240,7 @@ impl World {
         }
     }
 
-    /// A node dies: its machine forgets everything, its disk nothing but what it has not answered.
+    /// Crashes a node: its machine forgets everything, its disk only the operations that it has not answered.
     fn crash(&mut self, of: usize) {
         for other in 0..3 {
             if other != of && self.up.get(&(of, other)).copied().unwrap_or(false) {
@@ -368,7 +368,7 @@ fn played(plan: &Plan) -> World {
                     .copied()
                     .collect();
                 for hash in left {
-                    // What was published but not told of is found again by whoever opens it.
+                    // A file that was published but not reported is found when it is opened again.
                     match world.nodes[which].has.get(&hash).cloned() {
                         Some(bytes) => drop(world.nodes[which].ended.insert(hash, Ok(bytes))),
                         None => world.give(which, wish(hash, peer(0))),
@@ -437,7 +437,7 @@ fn over_a_network_without_faults_every_byte_goes_once() {
         seed: 42,
     };
     let (sent, bytes) = play(&plan);
-    // Two nodes fetch; a message of 50 bytes has a head of at most 64 beside them, an offer no more than that.
+    // Two nodes fetch. A message of 50 bytes has a head of at most 64 bytes more; an offer has at most 64.
     let chunks = 2 * bytes.div_ceil(50) + 2 * 6;
     assert!(
         sent >= 2 * bytes && sent <= 2 * bytes + (chunks + 12) * 64,

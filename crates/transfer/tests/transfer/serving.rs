@@ -1,4 +1,4 @@
-//! What a node does that is asked.
+//! Tests of a serving node.
 
 use transfer::{Event, Message, Offer, Options};
 
@@ -179,17 +179,17 @@ fn a_wish_that_is_taken_back_counts_until_it_is_answered() {
     assert_eq!(said, Vec::<String>::new());
     let said = table.give([down(1), up(1), says(1, &want(70))]);
     assert_eq!(said, ["1: refused 70 Again"]);
-    // Nobody wants the answers, but for those who have asked once more.
+    // The answers are no longer wanted, except by peers that have asked once more.
     let said = table.give([says(1, &want(2)), says(1, &want(3))]);
     assert_eq!(said, Vec::<String>::new());
     let answers = [(1, Some(1)), (2, Some(2)), (3, None)];
     let said = table.give(answers.map(|(of, size)| permitted(1, of, size)));
-    // The third may be wanted for another transaction by now.
+    // The third may be requested for another transaction by now.
     assert_eq!(said, ["1: offer 2 of 2", "1: refused 3 Again"]);
     assert_eq!(table.give([says(1, &want(70))]), ["permit 1 70?"]);
 }
 
-/// A peer wants files, each of which it may have.
+/// Makes a peer want files that it may have.
 fn offered(table: &mut Table, files: std::ops::Range<u16>) -> Vec<String> {
     let each = |of| table.give([says(1, &want(of)), permitted(1, of, Some(5))]);
     files.flat_map(each).collect()
@@ -201,7 +201,7 @@ fn what_is_forgotten_for_another_is_idle_or_the_peer_is_told() {
         let mut table = Table::new(options());
         table.give([up(1)]);
         offered(&mut table, 0..256);
-        // None of it is read yet.
+        // No byte of these is read yet.
         for of in 0..asked {
             table.give([says(1, &ask(of, 0, 5))]);
         }

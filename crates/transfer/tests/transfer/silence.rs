@@ -1,4 +1,4 @@
-//! What a node does about peers that say nothing, or too little: it asks them again, and others do not wait for them.
+//! Tests about peers that send nothing, or too little: the node asks them again, and other peers do not wait for them.
 
 use transfer::Options;
 
@@ -18,7 +18,7 @@ fn moving(options: Options, peers: std::ops::RangeInclusive<u8>, files: u16) -> 
     table
 }
 
-/// What is said until nothing happens any more, or a time.
+/// Collects the actions until nothing happens any more, or until `end`.
 fn until(table: &mut Table, end: u64) -> Vec<(u64, String)> {
     let mut all = Vec::new();
     while let Some(at) = table.machine.next_wakeup().filter(|at| *at <= end) {
@@ -92,7 +92,7 @@ fn silent_peers_stop_nobody_else() {
     assert!(said.contains(&"open 52".to_owned()), "{said:?}");
     let said = table.give([opened(52, 0), wrote(51, 20, 10)]);
     assert!(said.contains(&"5: ask 52 0+20".to_owned()), "{said:?}");
-    // Whoever was silent has one file at a time until something comes.
+    // A peer that was silent has one file at a time until bytes come.
     let said = table.give([says(1, &offer(11, 500)), says(1, &offer(12, 500))]);
     assert_eq!(
         said.iter().filter(|said| said.starts_with("open")).count(),
@@ -169,7 +169,7 @@ fn bytes_that_come_twice_since_they_were_asked_for_twice_are_no_silence() {
         assert_eq!(for_ms(&mut table, 900), []);
         table.give([says(1, &data(11, offset, 10))]);
     }
-    // More than that is what nobody asked for.
+    // Further bytes count as not requested.
     assert_eq!(for_ms(&mut table, 900), []);
     table.give([says(1, &data(11, 0, 10))]);
     let said = for_ms(&mut table, 900);

@@ -50,7 +50,7 @@ impl Table {
         }
     }
 
-    /// Gives events, flushes, and says in words what is to be done.
+    /// Gives events, flushes, and describes the requested actions in words.
     pub fn give(&mut self, events: impl IntoIterator<Item = Event>) -> Vec<String> {
         let mut actions = Vec::new();
         for event in events {
