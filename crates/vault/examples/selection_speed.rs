@@ -69,7 +69,7 @@ impl View {
         self.row(position, reference(seq))
     }
 
-    /// The coin is consumed; says what it was worth.
+    /// Consumes the coin and returns its value.
     fn take(&mut self, reference: &StateRef) -> u64 {
         let position = self
             .positions

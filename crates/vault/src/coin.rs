@@ -5,7 +5,7 @@ use ledger::{StateAndRef, StateRef};
 /// Where a coin stands among the coins of its token. Views list coins from the greatest position down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CoinPosition {
-    /// How much it is worth, in minor units.
+    /// Value in minor units.
     pub quantity: u64,
     /// The ledger sequence of the transaction that produced it.
     pub seq: u64,
@@ -18,17 +18,18 @@ pub struct CoinPosition {
 pub struct CoinRow {
     /// The state.
     pub coin: StateAndRef,
-    /// How much it is worth, in minor units.
+    /// Value in minor units.
     pub quantity: u64,
     /// The ledger sequence of the transaction that produced it.
     pub seq: u64,
 }
 
 impl CoinRow {
-    /// Memory beside the state's data: the row itself, its index entries, the small strings in it.
+    /// Memory in addition to the state's data: the row itself, its index entries, and its small
+    /// strings.
     const OVERHEAD_BYTES: usize = 640;
 
-    /// Where it stands among the coins of its token.
+    /// Returns the coin's position among the coins of its token.
     pub fn position(&self) -> CoinPosition {
         CoinPosition {
             quantity: self.quantity,
@@ -37,12 +38,12 @@ impl CoinRow {
         }
     }
 
-    /// The state's name.
+    /// Returns the state's reference.
     pub fn reference(&self) -> StateRef {
         self.coin.reference
     }
 
-    /// What it costs to keep in memory, about.
+    /// Estimates the memory that the row takes.
     pub(crate) fn weight_bytes(&self) -> usize {
         Self::OVERHEAD_BYTES.saturating_add(self.coin.state.data.len())
     }

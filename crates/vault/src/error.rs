@@ -51,43 +51,43 @@ pub const ERRORS: &[ErrorInfo] = &[
     },
 ];
 
-/// Why a selection fails. Nothing is locked then.
+/// Reasons why a selection fails. Nothing is locked then.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SelectionError {
     /// There is not so much, locked states included.
     #[error("{wanted} of token {token} are wanted and {available} are held")]
     InsufficientFunds {
-        /// Of what.
+        /// The token.
         token: TokenId,
-        /// How much was asked for.
+        /// Requested amount.
         wanted: u64,
-        /// How much there is, in states of one notary.
+        /// Available amount, in states of one notary.
         available: u128,
     },
     /// Others kept the states locked for too long.
     #[error("{wanted} of token {token} did not become free within {waited_ms} ms")]
     SelectionTimeout {
-        /// Of what.
+        /// The token.
         token: TokenId,
-        /// How much was asked for.
+        /// Requested amount.
         wanted: u64,
-        /// How long the flow was ready to wait.
+        /// Time that the flow was ready to wait.
         waited_ms: u64,
     },
     /// Too many states would be needed.
     #[error("{wanted} of token {token} need more than {states_max} states")]
     TooFragmented {
-        /// Of what.
+        /// The token.
         token: TokenId,
-        /// How much was asked for.
+        /// Requested amount.
         wanted: u64,
-        /// How many states a selection may take.
+        /// Most states of one selection.
         states_max: usize,
     },
     /// A state that is to be locked is consumed, or about to be.
     #[error("the state {state} is consumed")]
     StateConsumed {
-        /// Which.
+        /// The state.
         state: StateRef,
     },
     /// A notary reports a state that is to be locked as consumed elsewhere.
@@ -99,7 +99,7 @@ pub enum SelectionError {
     /// Another flow holds a state that is to be locked.
     #[error("the state {state} is locked by another flow")]
     StateLocked {
-        /// Which.
+        /// The state.
         state: StateRef,
     },
     /// Too many states to be locked at once.

@@ -1,10 +1,11 @@
-//! What concerns our keys, and which of it a flow may spend.
+//! The states that concern our keys, and the selection of the states that a flow may spend.
 //!
-//! - [`changes`] says what a recorded transaction changes in the vault: which outputs are ours, what it consumed.
+//! - [`changes`] computes the changes of a recorded transaction to the vault: our outputs and the consumed
+//!   states.
 //! - [`Selection`] locks states for flows and chooses them, on a bounded working set in memory.
 //!
-//! Pure: the vault's rows are elsewhere (a view that can be rebuilt); what is missing here is asked for by
-//! [`RefillRequest`]s. Nothing here knows a database.
+//! Pure: the vault's rows are kept outside, in a view that can be rebuilt. [`RefillRequest`]s ask the view for
+//! missing rows. This crate knows no database.
 
 mod coin;
 mod error;

@@ -1,4 +1,4 @@
-//! What a selection asks for and answers.
+//! Results and requests of a selection.
 
 use ledger::{StateAndRef, StateRef, TokenId};
 
@@ -12,20 +12,20 @@ pub type FlowKey = [u8; 16];
 pub enum SelectionOutput {
     /// These states are locked for the flow: until it is released, or they are spent.
     Selected {
-        /// Whose request.
+        /// The requesting flow.
         flow: FlowKey,
-        /// Which of its requests.
+        /// Number of the request.
         number: u32,
-        /// States worth at least what was asked for, all of one notary.
+        /// States worth at least the requested amount, all of one notary.
         states: Vec<StateAndRef>,
     },
     /// Nothing is locked.
     Failed {
-        /// Whose request.
+        /// The requesting flow.
         flow: FlowKey,
-        /// Which of its requests.
+        /// Number of the request.
         number: u32,
-        /// Why.
+        /// Cause of the failure.
         error: SelectionError,
     },
     /// The view is to be asked for coins; answered by [`Selection::refilled`](crate::Selection::refilled).
@@ -36,9 +36,9 @@ pub enum SelectionOutput {
 /// descending order, together with the sum of all unconsumed coins of the token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RefillRequest {
-    /// Of what.
+    /// The token.
     pub token: TokenId,
-    /// The greatest position wanted, itself included; `None`: from the top.
+    /// The greatest wanted position, itself included; `None` starts from the top.
     pub from: Option<CoinPosition>,
     /// How many at most, 2 or more.
     pub limit: usize,

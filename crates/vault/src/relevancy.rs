@@ -19,8 +19,8 @@ pub struct Produced {
     pub seq: u64,
     /// The state.
     pub state: StateAndRef,
-    /// What its contract says of it. `fungible` is there only if one of our keys owns the state and nothing encumbers it: what
-    /// others own is kept, but is no money of ours, and what is encumbered can't be spent by itself.
+    /// The contract's description of the state. `fungible` is set only if one of our keys owns the state and no encumbrance is
+    /// on it: a state of another owner is kept but is not our money, and an encumbered state cannot be spent by itself.
     pub facts: StateFacts,
 }
 
@@ -33,14 +33,14 @@ pub struct Consumed {
     pub reference: StateRef,
 }
 
-/// Whether a state concerns us: one of our keys owns it or takes part in it.
+/// Tells whether a state concerns us: one of our keys owns it or takes part in it.
 pub fn is_relevant(facts: &StateFacts, is_ours: &dyn Fn(&PublicKey) -> bool) -> bool {
     facts.owner.as_ref().is_some_and(is_ours) || facts.participants.iter().any(is_ours)
 }
 
-/// What a transaction recorded at `seq` changes: its inputs first, then those of its outputs that concern us.
+/// Returns the changes of a transaction recorded at `seq`: its inputs first, then those of its outputs that concern us.
 ///
-/// `describe` asks the state's contract; a state that nobody can describe concerns nobody.
+/// `describe` asks the state's contract. A state without a description concerns no node.
 pub fn changes(
     seq: u64,
     transaction: &WireTransaction,

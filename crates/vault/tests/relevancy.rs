@@ -1,4 +1,4 @@
-//! Which outputs concern us, and as what.
+//! Tests of the outputs that concern us, and of their role.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ fn key(number: u8) -> PublicKey {
     PublicKey::Ed25519([number; 32])
 }
 
-/// The state's data are its owner and its participants, by number; 99 is nobody's state.
+/// The state's data are its owner and its participants, by number; 99 has no description.
 fn describe(state: &TransactionState) -> Option<StateFacts> {
     let (owner, participants) = state.data.split_first()?;
     if *owner == 99 {

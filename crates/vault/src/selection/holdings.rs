@@ -1,4 +1,4 @@
-//! Where each known state is: free in a pool, or held, and by whom.
+//! The place of each known state: free in a pool, or held by a flow.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -7,7 +7,7 @@ use ledger::{StateRef, TokenId};
 use super::line::Place;
 use crate::{CoinPosition, CoinRow, FlowKey, Lock};
 
-/// Who keeps a state from being selected.
+/// The holder that keeps a state from being selected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Holder {
     /// A flow that selected it.
@@ -16,14 +16,14 @@ pub(super) enum Holder {
     Ledger,
 }
 
-/// A held coin, where it is known what it is.
+/// A held coin with known contents.
 pub(super) struct HeldCoin {
     pub(super) token: TokenId,
     pub(super) pool: usize,
     pub(super) row: Box<CoinRow>,
 }
 
-/// Where a state is.
+/// The place of a state.
 pub(super) enum Slot {
     /// Free, in a purse.
     Free {
@@ -35,14 +35,14 @@ pub(super) enum Slot {
     Held { by: Holder, coin: Option<HeldCoin> },
 }
 
-/// What a flow holds and waits for.
+/// The held states and waiting places of a flow.
 #[derive(Default)]
 pub(super) struct FlowHolds {
     pub(super) refs: BTreeSet<StateRef>,
     pub(super) waits: BTreeSet<(TokenId, Place)>,
 }
 
-/// See the module.
+/// The holders of all known states.
 #[derive(Default)]
 pub(super) struct Holdings {
     slots: HashMap<StateRef, Slot>,
@@ -87,7 +87,7 @@ impl Holdings {
         self.slots.insert(reference, Slot::Held { by, coin });
     }
 
-    /// A held state passes from a flow to the ledger.
+    /// Passes a held state from a flow to the ledger.
     pub(super) fn pass_to_ledger(&mut self, reference: &StateRef) {
         if let Some(Slot::Held { by, .. }) = self.slots.get_mut(reference)
             && let Holder::Flow(flow) = std::mem::replace(by, Holder::Ledger)
@@ -136,13 +136,13 @@ impl Holdings {
         }
     }
 
-    /// The states that a flow holds.
+    /// Returns the states that a flow holds.
     pub(super) fn refs_of(&self, flow: &FlowKey) -> Vec<StateRef> {
         let holds = self.flows.get(flow);
         holds.map_or_else(Vec::new, |holds| holds.refs.iter().copied().collect())
     }
 
-    /// The states that these flows hold, or all flows; in no order that means anything.
+    /// Returns the states that these flows hold, or all flows, in unspecified order.
     pub(super) fn locks<'a>(
         &'a self,
         of: Option<&'a [FlowKey]>,
@@ -164,7 +164,7 @@ impl Holdings {
         })
     }
 
-    /// What a flow waits for.
+    /// Returns the waiting places of a flow.
     pub(super) fn waits_of(&self, flow: &FlowKey) -> Vec<(TokenId, Place)> {
         let holds = self.flows.get(flow);
         holds.map_or_else(Vec::new, |holds| holds.waits.iter().copied().collect())

@@ -1,4 +1,4 @@
-//! Who waits for coins of one token, in the order in which they are served.
+//! The requests that wait for coins of one token, in the order of service.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,8 +7,8 @@ use primitives::Monotonic;
 
 use crate::FlowKey;
 
-/// A place in a line. Flows that hold coins already come first, since others may wait for what they hold; then whoever came
-/// first.
+/// A place in a line. Flows that already hold coins come first, since others may wait for those coins; then the earlier
+/// ticket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
     pub(super) holds_nothing: bool,
@@ -59,7 +59,7 @@ impl Line {
         Some(waiter)
     }
 
-    /// The first who does not ask for one of the `blocked` notaries: there, somebody before them waits.
+    /// Returns the first request that does not ask for one of the `blocked` notaries: an earlier request waits for those.
     pub(super) fn first_beside(&self, blocked: &BTreeSet<PartyId>) -> Option<(Place, &Waiter)> {
         let place = self
             .by_notary

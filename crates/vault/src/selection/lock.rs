@@ -10,9 +10,9 @@ use super::holdings::{Holder, Slot};
 use crate::{FlowKey, Lock, SelectionError, SelectionOutput};
 
 impl Selection {
-    /// Locks states for a flow, all or none, at once; what the flow holds already stays its own. Returns those that it did not
-    /// hold before. Whoever calls it knows
-    /// that they were not consumed long ago: only what is about to be consumed is known here.
+    /// Locks states for a flow at once, all or none. States that the flow holds already stay locked for it. Returns the newly
+    /// locked ones. The caller ensures that they were not consumed long ago: the selection knows only recent and imminent
+    /// consumption.
     ///
     /// # Errors
     /// Another flow holds one of them, a recorded transaction consumes one, or they are too many. Nothing is locked then.
@@ -56,15 +56,15 @@ impl Selection {
         Ok(locked)
     }
 
-    /// The states that these flows hold, or all flows: at most `limit` of them, and whether there are more. What a recorded
-    /// transaction consumes is nobody's any more, and not among them. Costs what it gives.
+    /// Returns the states that these flows hold, or all flows, at most `limit` of them, and whether there are more. States
+    /// that a recorded transaction consumes are free of holders and not among them. The cost is proportional to the result.
     pub fn locks(&self, of: Option<&[FlowKey]>, limit: usize) -> (Vec<Lock>, bool) {
         let mut found = self.holdings.locks(of);
         let locks = found.by_ref().take(limit).collect();
         (locks, found.next().is_some())
     }
 
-    /// A flow gives states back that it has locked.
+    /// Releases states that a flow has locked.
     pub fn unlock(
         &mut self,
         flow: FlowKey,
@@ -81,8 +81,8 @@ impl Selection {
         self.finish(now)
     }
 
-    /// A flow comes back from its journal: of what it holds it keeps these states, what else it held is free again, and what
-    /// it waits for is forgotten.
+    /// Restores a flow from its journal: of its locked states it keeps these; the others become free, and its waiting requests
+    /// are dropped.
     pub fn keep_only(
         &mut self,
         flow: FlowKey,

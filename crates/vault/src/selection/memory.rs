@@ -1,4 +1,4 @@
-//! What is kept in memory: coins come in, are moved aside, are put out when there is no room.
+//! The coins in memory: coins enter, are moved aside, and are evicted when there is no room.
 
 use ledger::{StateRef, TokenId};
 
@@ -27,7 +27,7 @@ impl Selection {
         self.recency.insert(used, token);
     }
 
-    /// A coin is seen, in the view or as it is produced.
+    /// Handles a coin that the view shows or a transaction produces.
     pub(super) fn meet(&mut self, token: TokenId, row: CoinRow) {
         let reference = row.reference();
         if row.coin.state.encumbrance.is_some() || self.quarantined.contains(&reference) {
@@ -48,7 +48,7 @@ impl Selection {
         self.touch(token);
     }
 
-    /// A coin becomes free. Without room the smallest coin of its pool goes, which may be this one.
+    /// Adds a free coin. Without room the smallest coin of its pool is evicted, which may be this one.
     pub(super) fn take_in(&mut self, token: TokenId, row: Box<CoinRow>) {
         let position = row.position();
         let Some(purse) = self.purses.get_mut(&token) else {
@@ -113,7 +113,7 @@ impl Selection {
         self.holdings.hold(reference, by, coin);
     }
 
-    /// Whether a further coin needs another one to go. However little memory there is, one selection always finds room.
+    /// Tells whether a further coin requires an eviction. Even with little memory, one selection always finds room.
     pub(super) fn is_full(&self, pool: &Pool) -> bool {
         let options = &self.options;
         pool.free_count() >= options.coins_per_pool_max

@@ -39,7 +39,7 @@ use crate::{
     SelectionOutput, ViewChange,
 };
 
-/// See the module.
+/// Locks states for flows and chooses coins for them.
 pub struct Selection {
     options: SelectionOptions,
     holdings: Holdings,
@@ -68,8 +68,8 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// A selection that knows no coin yet. `ledger_seq` is the last sequence of the ledger at the start: what the view shows
-    /// from before is out of date.
+    /// Creates a selection that knows no coin yet. `ledger_seq` is the last sequence of the ledger at the start: earlier
+    /// answers of the view are out of date.
     pub fn new(options: SelectionOptions, ledger_seq: u64) -> Self {
         Self {
             options,
@@ -100,7 +100,7 @@ impl Selection {
         }
     }
 
-    /// A flow wants states; answered under the same `number`, now or later.
+    /// Requests states for a flow; the answer comes under the same `number`, now or later.
     pub fn request(
         &mut self,
         flow: FlowKey,
@@ -146,7 +146,8 @@ impl Selection {
         self.finish(now)
     }
 
-    /// A flow ended or was killed: what it holds is free again (unless it is spent), what it waits for is forgotten.
+    /// Releases everything of a flow that ended or was killed: its states are free again unless they are spent, and its
+    /// waiting requests are dropped.
     pub fn release(&mut self, flow: FlowKey, now: Monotonic) -> Vec<SelectionOutput> {
         let holds = self.holdings.take_flow(&flow).unwrap_or_default();
         for (token, place) in holds.waits {
@@ -159,7 +160,7 @@ impl Selection {
         self.finish(now)
     }
 
-    /// A transaction with these inputs has been recorded, though it may not be durable yet: they are never selected again.
+    /// Marks these inputs of a recorded transaction, durable or not, as spent: they are never selected again.
     pub fn spend(&mut self, inputs: &[StateRef]) {
         for reference in inputs {
             match self.holdings.get(reference) {
@@ -212,7 +213,7 @@ impl Selection {
         self.quarantined.contains(reference)
     }
 
-    /// The time at which [`tick`](Self::tick) has something to do.
+    /// Returns the time at which [`tick`](Self::tick) has work to do.
     pub fn next_deadline(&self) -> Option<Monotonic> {
         self.deadlines.first_key_value().map(|((at, _), _)| *at)
     }
@@ -222,7 +223,7 @@ impl Selection {
         self.finish(now)
     }
 
-    /// Gauges.
+    /// Returns the gauges.
     pub fn figures(&self) -> SelectionFigures {
         SelectionFigures {
             tokens: self.purses.len(),
@@ -239,7 +240,7 @@ impl Selection {
             return;
         };
         let (token, quantity) = (fungible.token, fungible.quantity);
-        // A token that nobody asked for has no purse: its coins wait in the view.
+        // A token without a request so far has no purse: its coins wait in the view.
         if let Some(purse) = self.purses.get_mut(&token) {
             purse.produced(produced.seq, quantity);
             let row = CoinRow {
@@ -275,7 +276,7 @@ impl Selection {
         }
     }
 
-    /// A held state is nobody's any more.
+    /// Removes the holder of a held state.
     fn free_held(&mut self, reference: &StateRef) {
         if let Some(Slot::Held { coin, .. }) = self.holdings.remove(reference)
             && let Some(coin) = coin
@@ -298,7 +299,7 @@ impl Selection {
         }
     }
 
-    /// Serves whoever can be served now; then fails those whose time is up.
+    /// Serves every request that can be served now, then fails those past their deadline.
     fn finish(&mut self, now: Monotonic) -> Vec<SelectionOutput> {
         self.serve_touched();
         if self.next_deadline().is_some_and(|at| at <= now) {

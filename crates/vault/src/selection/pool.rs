@@ -1,8 +1,8 @@
-//! The coins of one token at one notary: those in memory, and what is known of those in the view.
+//! The coins of one token at one notary: those in memory, and the known bounds on those in the view.
 //!
 //! # Invariants
-//! - The *frontier*: every unconsumed coin of the pool that is not in memory stands at the frontier or below it. Whatever is
-//!   left out or put out of memory raises the frontier to its own position; an answer of the view lowers it.
+//! - The *frontier*: every unconsumed coin of the pool that is not in memory stands at the frontier or below it. A coin that
+//!   is left out or evicted raises the frontier to its own position; an answer of the view lowers it.
 //! - When memory is full, the smallest coins go first: memory tends to hold the greatest ones.
 
 use std::collections::BTreeMap;
@@ -23,7 +23,8 @@ pub(super) enum Frontier {
 }
 
 impl Frontier {
-    /// The view showed everything from `asked` down to `last`: whoever had seen all above has now seen that, too.
+    /// Lowers the frontier after an answer that showed everything from `asked` down to `last`, if all coins above `asked`
+    /// were known.
     pub(super) fn lower(&mut self, asked: Frontier, last: Frontier) {
         if *self <= asked {
             *self = (*self).min(last);
@@ -50,7 +51,7 @@ pub(super) struct Pool {
 pub(super) enum Choice {
     /// One coin suffices.
     One(CoinPosition),
-    /// So many coins, these.
+    /// The number of coins, and their positions.
     Several(usize, Vec<CoinPosition>),
 }
 
@@ -72,7 +73,7 @@ impl Pool {
         self.notary == *notary
     }
 
-    /// Everything known to be unconsumed, free or not.
+    /// Returns the sum of all coins known to be unconsumed, free or not.
     pub(super) fn known_sum(&self) -> u128 {
         self.free_sum.saturating_add(self.held_sum)
     }
@@ -81,18 +82,18 @@ impl Pool {
         self.free.len()
     }
 
-    /// A coin at this position is left out of memory.
+    /// Records that a coin at this position is left out of memory.
     pub(super) fn raise(&mut self, to: CoinPosition) {
         self.raised = self.raised.max(Some(to));
         self.frontier = self.frontier.max(Frontier::At(to));
     }
 
-    /// A refill is asked for.
+    /// Records that a refill is requested.
     pub(super) fn asked(&mut self) {
         self.raised = None;
     }
 
-    /// The view showed everything from `asked` down to `last`, except what was left out here meanwhile.
+    /// Records an answer of the view: everything from `asked` down to `last`, except coins left out here meanwhile.
     pub(super) fn answered(&mut self, asked: Frontier, last: Frontier) {
         self.frontier.lower(asked, last);
         if let Some(raised) = self.raised.take() {
@@ -100,7 +101,7 @@ impl Pool {
         }
     }
 
-    /// Whether the view may have coins worth more than the least of those in memory, or for which there is room.
+    /// Tells whether the view may have coins worth more than the least one in memory, or coins that fit into free memory.
     pub(super) fn can_fetch(&self, full: bool) -> bool {
         match self.frontier {
             Frontier::End => false,
@@ -136,8 +137,8 @@ impl Pool {
         self.held_sum = self.held_sum.saturating_sub(u128::from(quantity));
     }
 
-    /// Chooses coins worth `quantity`: the smallest single one that suffices, else the largest ones, of which the last is as
-    /// small as it may be. `None` if free coins do not suffice, or only more than `states_max` of them.
+    /// Chooses coins worth `quantity`: the smallest single one that suffices, else the largest ones, with the last one as
+    /// small as possible. `None` if free coins do not suffice, or only more than `states_max` of them.
     pub(super) fn choose(&self, quantity: u64, states_max: usize) -> Option<Choice> {
         let sufficient = |rest: u64| {
             let from = CoinPosition {
@@ -162,7 +163,7 @@ impl Pool {
             if chosen.len() + 1 > states_max {
                 return None;
             }
-            // No coin greater than this one is left, so what suffices for the rest, if anything, is this one or below.
+            // No coin greater than this one is left, so a coin that suffices for the rest is this one or a smaller one.
             if largest.quantity >= rest {
                 chosen.push(sufficient(rest).unwrap_or(*largest));
                 return Some(Choice::Several(chosen.len(), chosen));

@@ -19,7 +19,7 @@ pub(super) struct Outstanding {
     produced: Vec<(u64, u128)>,
 }
 
-/// What the view said last of the token's sum.
+/// The token's sum in the view's last answer.
 #[derive(Clone, Copy, Debug)]
 struct Total {
     /// The ledger sequence that it includes.
@@ -28,7 +28,7 @@ struct Total {
     most: u128,
 }
 
-/// What is to be done about a request that free coins do not satisfy.
+/// The next step for a request that free coins do not satisfy.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// Wait for coins that others hold.
@@ -44,7 +44,7 @@ pub(super) enum Verdict {
 /// Different produced sequences told apart while a refill is on its way; more are counted together.
 const PRODUCED_MAX: usize = 1_024;
 
-/// See the module.
+/// The coins of one token, its waiting requests and its refill in progress.
 pub(super) struct Purse {
     pub(super) pools: Vec<Pool>,
     pub(super) line: Line,
@@ -76,12 +76,12 @@ impl Purse {
         self.pools.iter().map(|pool| pool.held_count).sum()
     }
 
-    /// Nobody waits, holds or fetches: it can be forgotten.
+    /// Tells whether the purse can be forgotten: no request waits, no coin is held, and no refill is outstanding.
     pub(super) fn is_idle(&self) -> bool {
         self.line.is_empty() && self.outstanding.is_none() && self.held_count() == 0
     }
 
-    /// The pool of a notary, by its place.
+    /// Returns the index of a notary's pool, which is added if it is missing.
     pub(super) fn pool_of(&mut self, notary: &Party) -> usize {
         match self.pools.iter().position(|pool| pool.is_of(notary)) {
             Some(at) => at,
@@ -105,7 +105,7 @@ impl Purse {
         Some(row)
     }
 
-    /// A coin of this token was produced.
+    /// Records that a coin of this token was produced.
     pub(super) fn produced(&mut self, seq: u64, quantity: u64) {
         if let Some(outstanding) = &mut self.outstanding {
             let crowded = outstanding.produced.len() >= PRODUCED_MAX;
@@ -146,7 +146,7 @@ impl Purse {
         }
     }
 
-    /// The view's answer: its last row, unless it has no more. Rows are taken in afterwards.
+    /// Records the view's answer: its last row, unless the view is exhausted. The rows are added afterwards.
     pub(super) fn answered(
         &mut self,
         asked: Outstanding,
@@ -188,7 +188,7 @@ impl Purse {
         }
     }
 
-    /// What is to be done about a request that free coins do not satisfy now.
+    /// Decides the next step for a request that free coins do not satisfy now.
     pub(super) fn judge(&self, waiter: &Waiter, is_full: impl Fn(&Pool) -> bool) -> Verdict {
         let quantity = u128::from(waiter.quantity);
         let pools = || self.pools.iter().filter(|pool| wants(waiter, pool));
@@ -227,14 +227,14 @@ impl Purse {
         }
     }
 
-    /// From where to fetch when free coins run low.
+    /// Returns the position to fetch from when free coins run low.
     pub(super) fn fetch_ahead(&self, is_full: impl Fn(&Pool) -> bool) -> Option<Frontier> {
         let others = !self.pools.iter().any(&is_full);
         let pools = self.pools.iter().filter(|pool| !is_full(pool));
         self.fetch_from(pools, others, &is_full)
     }
 
-    /// From where to fetch to learn more of these pools, and of notaries not known yet.
+    /// Returns the position to fetch from to learn more of these pools, and of notaries not known yet.
     fn fetch_from<'a>(
         &self,
         pools: impl Iterator<Item = &'a Pool>,

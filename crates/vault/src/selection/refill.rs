@@ -8,11 +8,11 @@ use super::pool::Frontier;
 use crate::{CoinRow, RefillRequest, SelectionOutput};
 
 impl Selection {
-    /// The view's answer to a refill.
+    /// Handles the view's answer to a refill.
     ///
-    /// `rows` are unconsumed coins as asked for, in descending order; `view_seq` is the ledger sequence that the view had
-    /// reached; `total` the sum of all unconsumed coins of the token; `more` whether the view holds more below these. It
-    /// may be out of date: what was consumed or locked since is left out.
+    /// `rows` are unconsumed coins as requested, in descending order; `view_seq` is the ledger sequence that the view had
+    /// reached. `total` is the sum of all unconsumed coins of the token, and `more` tells whether the view holds more
+    /// below these. The answer may be out of date: coins consumed or locked since then are left out.
     pub fn refilled(
         &mut self,
         token: TokenId,
@@ -47,7 +47,7 @@ impl Selection {
         self.finish(now)
     }
 
-    /// Asks the view for coins if somebody needs them, or if few are left; one refill of a token at a time.
+    /// Asks the view for coins if a request needs them, or if few are left; one refill of a token at a time.
     pub(super) fn fetch(&mut self, token: TokenId, needed: Option<Frontier>) {
         let Some(purse) = self.purses.get(&token) else {
             return;
@@ -80,7 +80,7 @@ impl Selection {
         }));
     }
 
-    /// A state is consumed while the view may still show it in an answer on its way.
+    /// Remembers a consumed state while the view may still show it in an answer on its way.
     pub(super) fn remember_consumed(&mut self, reference: StateRef) {
         if self.refills == 0 {
             return;

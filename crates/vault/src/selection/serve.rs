@@ -1,4 +1,4 @@
-//! Lines: who joins, who is served, who gives up.
+//! Lines of requests: joining, serving, and giving up at the deadline.
 
 use std::collections::BTreeSet;
 
@@ -35,7 +35,8 @@ impl Selection {
         }
     }
 
-    /// Serves a line from the front until somebody has to wait: whoever comes later must not take what they wait for.
+    /// Serves a line from the front until a request has to wait: later requests must not take the coins that it waits
+    /// for.
     fn serve(&mut self, token: TokenId) {
         let states_max = self.options.states_per_selection_max;
         let mut blocked = BTreeSet::new();

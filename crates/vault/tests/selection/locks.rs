@@ -1,4 +1,4 @@
-//! Who holds which states, as it is told to whoever asks.
+//! Tests of the list of locked states and their holders.
 
 use vault::{Lock, Selection, SelectionOptions};
 

@@ -16,10 +16,10 @@ use crate::coins::*;
 const TOKENS: u64 = 2;
 const NOTARIES: u64 = 2;
 
-/// What happens next.
+/// One event of the model.
 #[derive(Clone, Debug)]
 enum Op {
-    /// Somebody pays us: a transaction with these outputs.
+    /// A payment to us: a transaction with these outputs.
     Receive(u64, Vec<(u64, u64)>),
     /// A flow asks.
     Request {
@@ -39,7 +39,7 @@ enum Op {
     Release(usize),
     /// The oldest recorded transaction is durable.
     Commit,
-    /// The view takes in what is durable, all or all but the last.
+    /// The view includes the durable transactions, all or all but the last.
     View(bool),
     /// The view answers the oldest question.
     Answer,
@@ -259,7 +259,7 @@ impl World {
         }
     }
 
-    /// Whoever locks knows that a coin was not consumed long ago; whether it is about to be is the selection's to say.
+    /// The caller of a lock ensures that a coin was not consumed long ago; the selection detects an imminent consumption.
     fn lock(&mut self, by: Option<usize>, which: &[usize; 2]) {
         let lockable: BTreeSet<usize> = (0..self.coins.len())
             .filter(|i| self.coins[*i].spent.is_none_or(|seq| seq > self.durable))
@@ -390,7 +390,7 @@ impl World {
             sum >= waiter.quantity && sum - least < waiter.quantity,
             "enough, and none too many"
         );
-        // First come first served: nobody who came earlier and could have used this notary's coins still waits.
+        // First come, first served: no earlier request that could have used this notary's coins still waits.
         for (other_place, other) in self.waiting.iter().enumerate() {
             let earlier = other_place < place && other.held_something >= waiter.held_something;
             let rival = other.notary.is_none() || other.notary == at_notary;
@@ -450,14 +450,14 @@ impl World {
         }
     }
 
-    /// Everything becomes durable and seen; then nobody waits whom free coins could serve, unless somebody before them waits
-    /// for coins that are held.
+    /// Makes everything durable and seen. Then no request waits that free coins could serve, unless an earlier one waits for
+    /// held coins.
     fn come_to_rest(&mut self) {
         while !self.recorded.is_empty() {
             self.step(&Op::Commit);
         }
         self.step(&Op::View(true));
-        // What was set aside is noticed with the next event.
+        // Coins that were set aside are noticed with the next event.
         self.step(&Op::Tick(0));
         let mut rounds = 0;
         while !self.refills.is_empty() {

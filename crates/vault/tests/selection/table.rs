@@ -1,4 +1,4 @@
-//! One event a line, with what comes of it.
+//! One event per line, with its expected result.
 
 use ledger::Party;
 use primitives::{Coded, ErrorInfo};
@@ -29,7 +29,7 @@ enum Do<'a> {
 }
 use Do::*;
 
-/// What came of it, in short: `"1:a,b"` (flow 1 has these quantities), `"2!code"`, `"refill from 7"`.
+/// Shows the outputs in short: `"1:a,b"` (flow 1 has these quantities), `"2!code"`, `"refill from 7"`.
 fn shown(out: Vec<SelectionOutput>) -> String {
     let quantity =
         |data: &[u8]| u64::from_be_bytes(data.try_into().expect("eight bytes")).to_string();
@@ -317,7 +317,7 @@ fn states_that_are_named_are_locked_all_or_none() {
     assert_eq!(event(&mut selection, &of, &Release(2)), "4:4");
     assert_eq!(selection.lock(flow(3), &[unknown]), Ok(vec![unknown]));
     assert_eq!(selection.lock(flow(3), &[unknown]), Ok(vec![]));
-    // Given back it can be had by others, who give nothing back that they do not hold.
+    // After its release, another flow can lock it. A flow cannot release a state that it does not hold.
     assert_eq!(selection.unlock(flow(2), &[unknown], at(1)), []);
     assert!(selection.lock(flow(2), &[unknown]).is_err());
     assert_eq!(selection.unlock(flow(3), &[unknown], at(1)), []);
