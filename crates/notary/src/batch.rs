@@ -1,4 +1,4 @@
-//! What one batch came to.
+//! The decisions of one batch.
 
 use ledger::{NotaryError, NotaryResponse, StateRef, TransactionSignature, TxId};
 use primitives::KeyPair;
@@ -21,9 +21,9 @@ pub struct BatchDecision {
     pub states: Vec<(StateRef, TxId)>,
     /// New rows: a transaction and who asked for it.
     pub transactions: Vec<(TxId, RequestRecord)>,
-    /// What is to be signed, each transaction once: the leaves of the batch's tree, in order.
+    /// The transactions to sign, each once: the leaves of the batch's tree, in order.
     pub accepted: Vec<TxId>,
-    /// By the number of the request, in the order in which the requests came.
+    /// Verdicts by request number, in the order of arrival.
     pub verdicts: Vec<(u64, Verdict)>,
 }
 

@@ -15,7 +15,7 @@ pub(crate) struct StateBudget {
 }
 
 impl StateBudget {
-    /// Charges newly consumed states. May go into debt: what is in the queue is decided.
+    /// Charges newly consumed states. The budget may go into debt: every queued request is decided.
     pub(crate) fn charge(&mut self, now: Monotonic, states: usize, per_s: u64) {
         if per_s == 0 || states == 0 {
             return;
@@ -33,7 +33,7 @@ impl StateBudget {
         }
         let now_ns = now.as_ms().saturating_mul(NS_PER_MS);
         let burst_ns = burst.saturating_mul(NS_PER_S) / per_s;
-        // Saturates at 0: what is paid for already leaves no debt.
+        // Saturates at 0: states within the burst leave no debt.
         let debt_ns = self
             .paid_until_ns
             .saturating_sub(now_ns)
@@ -60,9 +60,9 @@ mod tests {
             (&[(0, 150)], 1_000, 100, 50, 0),
             // An idle time earns no more than the burst.
             (&[(0, 50), (100_000, 60)], 100_000, 100, 50, 100),
-            // Many small charges cost what one large one does.
+            // Many small charges cost as much as one large charge.
             (&[(0, 30), (0, 30), (0, 30)], 0, 100, 50, 400),
-            // No rate is no bound.
+            // A rate of 0 is unlimited.
             (&[(0, usize::MAX)], 0, 0, 0, 0),
             (&[(0, usize::MAX)], 0, 1, 0, ETA_MAX_MS),
         ];

@@ -1,16 +1,16 @@
-//! The clock by which time windows are judged.
+//! The clock that judges time windows.
 //!
 //! # Invariants
-//! - A window is never judged at an earlier time than one before it.
+//! - A window is never judged at a time earlier than that of a previous judgement.
 //! - Nothing is judged while the machine's clock is in doubt, or further behind than [`BEHIND_MAX_MS`].
 
 use primitives::Timestamp;
 
-/// A clock that is behind the last judgement by no more than this stands still until it has caught up. One that is further
-/// behind shows that this clock, or the one of then, was set wrong.
+/// Largest step back: a clock that is behind the last judgement by no more than this stands still until it has caught up.
+/// A larger step shows that the clock is set wrong now, or was at the last judgement.
 pub(crate) const BEHIND_MAX_MS: u64 = 2_000;
 
-/// When a request came in.
+/// Arrival of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
     /// The time at which its window is judged, or was noted if it cannot be.
@@ -19,7 +19,7 @@ pub struct Arrival {
     pub can_judge: bool,
 }
 
-/// See the module.
+/// The time of judgements; it never goes backwards.
 #[derive(Debug)]
 pub(crate) struct WindowClock {
     /// The latest time at which a window may have been judged.
@@ -28,7 +28,7 @@ pub(crate) struct WindowClock {
 }
 
 impl WindowClock {
-    /// A clock that goes on from `latest`.
+    /// Makes a clock that continues from `latest`.
     pub(crate) fn new(latest: Timestamp) -> Self {
         Self {
             latest,
@@ -40,12 +40,12 @@ impl WindowClock {
         self.in_doubt = in_doubt;
     }
 
-    /// By how much the machine's clock is behind the latest judgement.
+    /// Returns how far the machine's clock is behind the latest judgement.
     pub(crate) fn behind_ms(&self, wall: Timestamp) -> u64 {
         self.latest.since_ms(wall).unwrap_or(0)
     }
 
-    /// A request comes in while the machine's clock shows `wall`.
+    /// Records the arrival of a request while the machine's clock shows `wall`.
     pub(crate) fn arrive(&mut self, wall: Timestamp) -> Arrival {
         if self.in_doubt || self.behind_ms(wall) > BEHIND_MAX_MS {
             return Arrival {

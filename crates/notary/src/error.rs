@@ -22,7 +22,7 @@ pub const ERRORS: &[ErrorInfo] = &[
     },
 ];
 
-/// What is wrong with a request at the door.
+/// Reasons to reject a request before it is queued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum AdmissionError {
     /// A validating notary was sent a tear-off.

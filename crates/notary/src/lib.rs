@@ -5,8 +5,8 @@
 //!                                                                              │ once durable
 //!                                                                              └─► committed(commit)
 //! ```
-//! Pure: rows are written elsewhere, signatures on requests are checked elsewhere, the time is given. What was decided and is
-//! not durable yet is kept in mind until [`Notary::committed`], so batches may follow each other without waiting.
+//! Pure: the caller writes the rows, checks the signatures on requests and supplies the time. Decisions that are not durable
+//! yet are remembered until [`Notary::committed`], so batches may follow each other without waiting.
 
 mod batch;
 mod budget;

@@ -1,10 +1,10 @@
 //! The engine.
 //!
 //! # Invariants
-//! - A state has at most one consumer, among what is durable and what is on its way together.
+//! - A state has at most one consumer, counting durable and pending decisions together.
 //! - A transaction that was accepted once is accepted whenever it comes again.
-//! - Requests of one requester are decided in the order in which they were admitted; requesters take turns.
-//! - No time window is judged while the clock is in doubt: what has one waits (`NotaryError::Busy`).
+//! - Requests of one requester are decided in the order of admission; requesters take turns.
+//! - No time window is judged while the clock is in doubt: a request with a window waits (`NotaryError::Busy`).
 
 use std::collections::HashMap;
 
@@ -23,15 +23,15 @@ use crate::{
     RequesterFigures, Subject, Verdict,
 };
 
-/// Look-ups of what is durable. Rows submitted and not durable yet may be seen or not.
+/// Look-ups of durable rows. Rows that are submitted and not durable yet may be visible or not.
 pub trait ConsumedSet {
-    /// Why a look-up can fail.
+    /// Error of a look-up.
     type Error;
 
-    /// The transaction that consumed a state.
+    /// Returns the transaction that consumed a state.
     fn consumer(&self, state: &StateRef) -> Result<Option<TxId>, Self::Error>;
 
-    /// Whether the notary has accepted a transaction.
+    /// Tells whether the notary has accepted a transaction.
     fn is_committed(&self, transaction: &TxId) -> Result<bool, Self::Error>;
 }
 
@@ -48,7 +48,7 @@ pub struct NotaryFigures {
     pub states_in_flight: usize,
 }
 
-/// See the module.
+/// Decides which transactions may consume their inputs.
 pub struct Notary {
     options: NotaryOptions,
     me: Party,
@@ -63,7 +63,7 @@ pub struct Notary {
 }
 
 impl Notary {
-    /// A notary that has judged time windows at `latest` before.
+    /// Makes a notary that has judged time windows at `latest` before.
     pub fn new(options: NotaryOptions, me: Party, latest: Timestamp) -> Self {
         Self {
             options,
@@ -77,29 +77,29 @@ impl Notary {
         }
     }
 
-    /// A request arrives: the time at which its window is judged, however long its verification takes.
+    /// Records the arrival of a request. Its window is judged at this time, however long its verification takes.
     pub fn arrive(&mut self, now: Moment) -> Arrival {
         self.now = self.now.max(now.monotonic);
         self.clock.arrive(now.wall)
     }
 
-    /// The machine's clock is in doubt, or no longer.
+    /// Sets whether the machine's clock is in doubt.
     pub fn doubt_clock(&mut self, in_doubt: bool) {
         self.clock.doubt(in_doubt);
     }
 
-    /// By how much the machine's clock is behind the latest judgement of a window, in milliseconds.
+    /// Returns how far the machine's clock is behind the latest judgement of a window, in milliseconds.
     pub fn clock_behind_ms(&self, wall: Timestamp) -> u64 {
         self.clock.behind_ms(wall)
     }
 
-    /// The latest time at which the window of an accepted transaction was judged, if it has changed since the last call. To
-    /// be written with the batch, for [`Notary::new`] to go on from.
+    /// Returns the latest time at which the window of an accepted transaction was judged, if it has changed since the last
+    /// call. The caller writes it with the batch, so that [`Notary::new`] can continue from it.
     pub fn take_judged(&mut self) -> Option<Timestamp> {
         self.judged.take()
     }
 
-    /// Whether requests of this form are taken: before anything of a wrong one is kept.
+    /// Checks whether the notary accepts requests of this form, before anything of a wrong one is kept.
     pub fn check_form(&self, is_whole: bool) -> Result<(), NotaryError> {
         match (self.options.kind, is_whole) {
             (NotaryKind::Validating, false) => {
@@ -112,8 +112,8 @@ impl Notary {
         }
     }
 
-    /// What is wrong with a transaction that this notary has not accepted before, whether it is valid or not: another
-    /// notary's, too many states, too early or too late.
+    /// Checks a transaction that this notary has not accepted before, whether it is valid or not. Fails if it names another
+    /// notary, has too many states, or is too early or too late.
     pub fn look_over(&self, wire: &WireTransaction, arrived: Arrival) -> Result<(), NotaryError> {
         let states = wire.inputs().len().saturating_add(wire.references().len());
         self.check_bounds(wire.notary(), states)?;
@@ -160,7 +160,7 @@ impl Notary {
         Err(NotaryError::Busy { eta_ms })
     }
 
-    /// Whether requests wait that could be decided now.
+    /// Tells whether requests wait that could be decided now.
     pub fn can_decide(&self) -> bool {
         !self.requesters.is_empty() && self.overlay.weight() < self.options.in_flight_states_max
     }
@@ -225,7 +225,7 @@ impl Notary {
         Ok(Some(decision))
     }
 
-    /// Whether a transaction was accepted before, durably or about to be.
+    /// Tells whether a transaction was accepted before, durably or about to be.
     ///
     /// # Errors
     /// The look-up failed.
@@ -237,7 +237,7 @@ impl Notary {
         Ok(self.overlay.has(id) || set.is_committed(id)?)
     }
 
-    /// Every commit up to this number is durable.
+    /// Records that every commit up to this number is durable.
     pub fn committed(&mut self, upto: u64, now: Monotonic) {
         self.now = self.now.max(now);
         let states = self.overlay.committed(upto);
@@ -246,13 +246,13 @@ impl Notary {
         }
     }
 
-    /// How long a new request would wait, about: twice the queue at the rate of late.
+    /// Estimates the wait of a new request: twice the queue at the recent rate.
     pub fn eta_ms(&mut self) -> u64 {
         let eta = self.rate.eta_ms(self.now, self.requesters.states());
         eta.unwrap_or(self.options.eta_unknown_ms)
     }
 
-    /// Gauges.
+    /// Returns the gauges.
     pub fn figures(&self) -> NotaryFigures {
         NotaryFigures {
             queued_requests: self.requesters.requests(),
@@ -359,7 +359,7 @@ impl Notary {
     }
 }
 
-/// What a requester whose window cannot be judged now is told to wait.
+/// Wait that is sent to a requester whose window cannot be judged now, in milliseconds.
 const UNJUDGED_WAIT_MS: u64 = 5_000;
 
 fn judge_window(window: &TimeWindow, arrived: Arrival) -> Result<(), NotaryError> {

@@ -2,10 +2,10 @@
 
 use ledger::limits::INPUTS_AND_REFERENCES_MAX;
 
-/// What a notary wants to see.
+/// The form of transaction that a notary requires.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NotaryKind {
-    /// A tear-off: what is consumed and read, the time window, the notary, the parameters.
+    /// A tear-off: consumed and read states, the time window, the notary, the parameters.
     #[default]
     NonValidating,
     /// The whole transaction, verified with its back chain.
@@ -15,18 +15,19 @@ pub enum NotaryKind {
 /// See the fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotaryOptions {
-    /// What the notary wants to see.
+    /// The form of transaction that the notary requires.
     pub kind: NotaryKind,
     /// States (inputs and references) of one request.
     pub request_states_max: usize,
-    /// States of all requests that wait; further requests are told to come again. One requester has at most half of it,
-    /// and less while others wait: no more than what is left.
+    /// States of all waiting requests; further requests are told to come again. One requester has at most half of it,
+    /// and less while others wait: at most the part that is left.
     pub queue_states_max: usize,
     /// Requests that wait, shared out in the same way.
     pub queue_requests_max: usize,
-    /// Newly consumed states of one requester in a second, on average; beyond, it is told to come again. 0 is no bound.
+    /// Newly consumed states of one requester per second, on average; above it, the requester is told to come again. 0
+    /// is unlimited.
     pub requester_states_per_s: u64,
-    /// Seconds for which a requester may save up its rate, and then consume at once.
+    /// Seconds of its rate that a requester may save up and then consume at once.
     pub requester_burst_s: u64,
     /// Requests of one batch.
     pub batch_requests_max: usize,
@@ -34,7 +35,7 @@ pub struct NotaryOptions {
     pub batch_states_max: usize,
     /// States decided and not durable yet, of all batches; beyond, decisions wait.
     pub in_flight_states_max: usize,
-    /// What a request is told to wait while the rate of late is not known, in milliseconds.
+    /// Wait that is sent to a requester while the recent commit rate is unknown, in milliseconds.
     pub eta_unknown_ms: u64,
 }
 

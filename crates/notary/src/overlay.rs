@@ -1,4 +1,4 @@
-//! What was decided and is not durable yet.
+//! Decisions that are not durable yet.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -39,7 +39,7 @@ impl Overlay {
         self.batches.len()
     }
 
-    /// The rows that follow belong to this commit.
+    /// Starts a commit; the rows that follow belong to it.
     pub(crate) fn begin(&mut self, commit: u64) {
         self.batches.push_back(InFlight {
             commit,
@@ -49,7 +49,7 @@ impl Overlay {
         });
     }
 
-    /// A transaction is accepted.
+    /// Adds an accepted transaction.
     pub(crate) fn accept(&mut self, id: TxId, inputs: &[StateRef], weight: usize) {
         self.transactions.insert(id, ());
         for input in inputs {
@@ -63,7 +63,7 @@ impl Overlay {
         }
     }
 
-    /// Every commit up to this one is durable; returns how many states that frees.
+    /// Records that every commit up to this one is durable; returns how many states that frees.
     pub(crate) fn committed(&mut self, upto: u64) -> usize {
         let mut freed = 0usize;
         while self

@@ -21,7 +21,7 @@ pub(crate) struct Rate {
 }
 
 impl Rate {
-    /// So many states were committed.
+    /// Records that `states` states were committed.
     pub(crate) fn committed(&mut self, now: Monotonic, states: usize) {
         self.forget_old(now);
         if self.commits.is_empty() {
@@ -36,7 +36,8 @@ impl Rate {
         self.commits.push_back((now, states));
     }
 
-    /// Twice the time that `queued` states take at the rate of late; `None` if there is no rate.
+    /// Returns twice the time that `queued` states take at the recent rate; `None` if there is no
+    /// rate.
     pub(crate) fn eta_ms(&mut self, now: Monotonic, queued: usize) -> Option<u64> {
         self.forget_old(now);
         if self.states == 0 {

@@ -1,12 +1,13 @@
-//! What a notary keeps of a transaction that it signed.
+//! The notary's record of a transaction that it signed.
 
 use ledger::PartyId;
 use primitives::{PublicKey, Signature, Timestamp};
 
-/// Who asked first, the evidence of it, and when. Encoded as `[party id, key, signature, time]`.
+/// First requester, the evidence of the request, and its time. Encoded as `[party id, key,
+/// signature, time]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestRecord {
-    /// Who asked.
+    /// The asking party.
     pub requester: PartyId,
     /// The key that signed the request.
     pub key: PublicKey,

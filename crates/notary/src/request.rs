@@ -6,7 +6,7 @@ use ledger::{
 };
 use primitives::{PublicKey, Signature};
 
-/// What is to be notarised.
+/// A transaction to be notarised.
 #[derive(Clone, Debug)]
 pub enum Subject {
     /// A tear-off that is proved complete.
@@ -19,12 +19,12 @@ pub enum Subject {
 }
 
 impl Subject {
-    /// A transaction that was verified; `None` if it is another one that was.
+    /// Makes a subject of a verified transaction; `None` if `proof` is of another transaction.
     pub fn verified(proof: VerifiedTransaction, wire: WireTransaction) -> Option<Self> {
         (proof.id() == wire.id()).then_some(Self::Verified(proof, wire))
     }
 
-    /// The transaction's id.
+    /// Returns the transaction's id.
     pub fn id(&self) -> TxId {
         match self {
             Subject::TearOff(tear_off) => tear_off.id(),
@@ -32,7 +32,7 @@ impl Subject {
         }
     }
 
-    /// What it consumes.
+    /// Returns the consumed states.
     pub fn inputs(&self) -> &[StateRef] {
         match self {
             Subject::TearOff(tear_off) => tear_off.inputs(),
@@ -40,7 +40,7 @@ impl Subject {
         }
     }
 
-    /// What it reads.
+    /// Returns the states that are read.
     pub fn references(&self) -> &[StateRef] {
         match self {
             Subject::TearOff(tear_off) => tear_off.references(),
@@ -48,7 +48,7 @@ impl Subject {
         }
     }
 
-    /// When it may be notarised.
+    /// Returns the time window of the transaction.
     pub fn time_window(&self) -> Option<&TimeWindow> {
         match self {
             Subject::TearOff(tear_off) => tear_off.time_window(),
@@ -56,7 +56,7 @@ impl Subject {
         }
     }
 
-    /// The notary that has to decide.
+    /// Returns the notary that has to decide.
     pub fn notary(&self) -> Option<&Party> {
         match self {
             Subject::TearOff(tear_off) => Some(tear_off.notary()),
@@ -64,7 +64,7 @@ impl Subject {
         }
     }
 
-    /// How much work it is: its states, at least one.
+    /// Returns the cost of the request: its states, at least one.
     pub(crate) fn weight(&self) -> usize {
         self.states().max(1)
     }
@@ -80,9 +80,9 @@ impl Subject {
 pub struct Request {
     /// The caller's name for it; the verdict comes under the same number.
     pub number: u64,
-    /// What is to be notarised.
+    /// The transaction to be notarised.
     pub subject: Subject,
-    /// Who asks.
+    /// The asking party.
     pub requester: PartyId,
     /// The key that signed the request.
     pub key: PublicKey,

@@ -1,9 +1,9 @@
 //! The requests that wait: a queue for each requester, served in turn.
 //!
 //! # Invariants
-//! - A requester that has requests waiting holds no more than what is left over for the others. So however many requesters fill
-//!   their shares, there is room for one more, and one alone has half of the whole.
-//! - Requests of one requester leave in the order in which they came. Requesters take turns, weighed by states.
+//! - A requester with waiting requests holds at most as much as is left over for the others. However many requesters fill their
+//!   shares, there is room for one more, and a single requester has half of the whole.
+//! - Requests of one requester leave in the order of arrival. Requesters take turns, weighed by states.
 //! - One entry for each requester that was ever admitted in this run: members of the network, so bounded by the network map.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -19,13 +19,13 @@ use crate::{NotaryOptions, Request};
 /// States that a requester may have decided before the next one has its turn.
 const TURN_STATES: usize = 32;
 
-/// A request that waits, with what was decided at its arrival.
+/// A waiting request, with the facts decided at its arrival.
 pub(crate) struct Queued {
     pub(crate) request: Request,
     pub(crate) arrived: Arrival,
 }
 
-/// Counters of one requester since the start, and what waits of it.
+/// Counters of one requester since the start, and gauges of its waiting requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RequesterFigures {
     /// Gauge: requests that wait.
@@ -52,7 +52,7 @@ struct Requester {
     figures: RequesterFigures,
 }
 
-/// See the module.
+/// The waiting requests of all requesters.
 #[derive(Default)]
 pub(crate) struct Requesters {
     by_id: BTreeMap<PartyId, Requester>,
@@ -70,7 +70,7 @@ impl Requesters {
         self.requests
     }
 
-    /// Their states.
+    /// Returns the number of states of all waiting requests.
     pub(crate) fn states(&self) -> usize {
         self.states
     }
@@ -79,7 +79,7 @@ impl Requesters {
         self.waiting.is_empty()
     }
 
-    /// Whether a request of so many states finds room in its requester's share. An empty queue takes any request.
+    /// Tells whether a request of so many states finds room in its requester's share. An empty queue takes any request.
     pub(crate) fn has_room(&self, id: &PartyId, weight: usize, options: &NotaryOptions) -> bool {
         if self.waiting.is_empty() {
             return true;
@@ -99,7 +99,7 @@ impl Requesters {
         one.map_or(0, |one| one.budget.wait_ms(now, per_s, burst))
     }
 
-    /// A requester was told to come again.
+    /// Counts a requester that was told to come again.
     pub(crate) fn note_busy(&mut self, id: PartyId) {
         self.by_id.entry(id).or_default().figures.busy += 1;
     }
@@ -116,7 +116,7 @@ impl Requesters {
         self.waiting.insert(id);
     }
 
-    /// The states of the next request. Turns are settled here: asked again, it names the same request.
+    /// Returns the states of the next request. Turns are settled here: a repeated call names the same request.
     pub(crate) fn next_weight(&mut self) -> Option<usize> {
         loop {
             let turn = match self.turn.filter(|id| self.waiting.contains(id)) {

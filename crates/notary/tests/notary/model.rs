@@ -63,7 +63,7 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// What a naive notary knows: what is decided, durable or not.
+/// The state of a naive notary: all decisions, durable or not.
 #[derive(Clone, Default)]
 struct Naive {
     consumed: BTreeMap<StateRef, TxId>,
@@ -110,7 +110,7 @@ struct World {
     options: NotaryOptions,
     notary: Notary,
     durable: Durable,
-    /// Decided batches on their way to the disk, and what the naive notary knew after each.
+    /// Decided batches on their way to the disk, and the naive notary's state after each.
     flying: VecDeque<(u64, BatchDecision, Naive)>,
     naive: Naive,
     naive_durable: Naive,

@@ -40,7 +40,7 @@ pub fn state(number: u64) -> StateRef {
     StateRef::new(TxId::from_hash(tx), 0)
 }
 
-/// A transaction: what it consumes, what it reads, when; `salt` tells transactions apart.
+/// A transaction: consumed states, read states and time window; `salt` tells transactions apart.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Tx {
     pub inputs: Vec<u64>,
@@ -121,7 +121,7 @@ pub fn request_from(name: &str, number: u64, subject: Subject) -> Request {
     }
 }
 
-/// What is durable.
+/// The durable rows.
 #[derive(Clone, Debug, Default)]
 pub struct Durable {
     pub states: BTreeMap<StateRef, TxId>,

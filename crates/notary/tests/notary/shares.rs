@@ -7,7 +7,7 @@ use crate::requests::*;
 
 const BANKS: [&str; 5] = ["Bank A", "Bank B", "Bank C", "Bank D", "Bank E"];
 
-/// A notary, what is durable, and numbers for states that no request has named before.
+/// A notary, its durable rows, and numbers for states that no request has named before.
 struct Town {
     notary: Notary,
     durable: Durable,
@@ -72,7 +72,8 @@ fn options() -> NotaryOptions {
 
 #[test]
 fn requesters_take_turns_however_much_one_asks() {
-    // What one bank queues first: requests, states of each. Another bank asks once, for one state: its place at most.
+    // Requests that one bank queues first, and the states of each. Another bank asks once, for one state: its place
+    // at most.
     for (requests, states, place) in [(400, 1, 40), (60, 100, 40), (400, 7, 40), (1, 5_000, 1)] {
         let mut town = Town::new(options());
         for _ in 0..requests {
@@ -134,7 +135,7 @@ fn requesters_that_fill_their_shares_leave_room_for_one_more() {
         }
         assert_eq!(shares, [32, 16, 8, 4, 2]);
         assert_eq!(town.figures(0).busy, 1);
-        // What the first one had comes back to it as its requests are decided.
+        // The first requester gets its share back as its requests are decided.
         while !town.decide(0).is_empty() {}
         assert_eq!(
             (0..1_000).take_while(|_| town.ask(0, 1, 0).is_ok()).count(),

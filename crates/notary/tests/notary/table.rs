@@ -83,7 +83,8 @@ fn the_same_again_is_signed_again() {
         &[(tx(&[1], &[], 1), "signed"), (tx(&[1], &[], 1), "signed")],
         &[(tx(&[1], &[], 1), "signed"), (tx(&[], &[9], 2), "signed")],
         &[(tx(&[9], &[], 3), "signed")],
-        // It consumes nothing and is known all the same, though what it read is consumed now.
+        // It consumes nothing and was accepted before, so it is accepted again although its
+        // reference is consumed now.
         &[(tx(&[], &[9], 2), "signed")],
     ]);
 }
@@ -130,7 +131,7 @@ fn no_window_is_judged_while_the_clock_is_in_doubt() {
             Some((80_000, 95_000)),
             "notary.time_window_invalid",
         ),
-        // Peers agree with a clock that is behind what was judged.
+        // Peers agree with a clock that is behind the last judgement.
         (
             false,
             9_000,
