@@ -1,4 +1,4 @@
-//! The disk at a moment of a recording: what is durable of every file and directory, and what is still on its way.
+//! The disk at a moment of a recording: the durable part of every file and directory, and the pending changes.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -23,12 +23,12 @@ pub(crate) enum Change<'a> {
     Allocate { end: u64 },
 }
 
-/// A file's data: what is durable, and the changes since, in order.
+/// A file's data: the durable part, and the changes since, in order.
 #[derive(Default)]
 pub(crate) struct FileData<'a> {
     pub(crate) durable: Vec<u8>,
     pub(crate) pending: Vec<Pending<'a>>,
-    /// Changes up to this were part of a failed sync: no later one makes them durable.
+    /// Changes up to this one were part of a failed sync: no later sync makes them durable.
     lost_before: u64,
 }
 
@@ -68,7 +68,7 @@ pub(crate) struct Disk<'a> {
 }
 
 impl<'a> Disk<'a> {
-    /// The disk after the operations up to and including `sequence`.
+    /// Returns the disk after the operations up to and including `sequence`.
     pub(crate) fn at(recording: &'a Recording, sequence: u64) -> Self {
         let mut disk = Self {
             root: String::new(),
@@ -155,7 +155,7 @@ impl<'a> Disk<'a> {
         object
     }
 
-    /// Parent and name of a path that is not the root's.
+    /// Returns the parent and the name of a path that is not the root's.
     fn place(&self, path: &str) -> Option<(Object, String)> {
         let inside = path.strip_prefix(&self.root)?.strip_prefix('/')?;
         let mut parent = self.root_object;
@@ -183,7 +183,7 @@ impl<'a> Disk<'a> {
         }
     }
 
-    /// A file was opened under a name it is not known by: somebody renamed it unseen.
+    /// Handles a file opened under an unknown name: it was renamed without a record.
     fn found(&mut self, sequence: u64, inode: u64, path: &str) {
         let Some(place) = self.place(path) else {
             return;
@@ -291,7 +291,7 @@ impl<'a> Disk<'a> {
 }
 
 impl FileData<'_> {
-    /// A sync that began at `begin` has ended.
+    /// Handles the end of a sync that began at `begin`.
     fn synced(&mut self, begin: u64, failed: bool) {
         if failed {
             self.lost_before = begin;
@@ -339,7 +339,7 @@ impl Naming {
         }
     }
 
-    /// Applies the change where what it starts from is there.
+    /// Applies the change if its starting point exists.
     pub(crate) fn apply(&self, names: &mut Names) {
         match self {
             Naming::Link {
@@ -353,7 +353,7 @@ impl Naming {
                 names.remove(&(*parent, name.clone()));
             }
             Naming::Move { from, to, object } => {
-                // A file whose creation under its first name was never durable is moved all the same: the directory's
+                // A rename also moves a file whose creation under its first name was never durable: the directory's
                 // sync writes the directory as it is.
                 names.remove(from);
                 names.insert(to.clone(), *object);

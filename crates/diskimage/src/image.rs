@@ -1,4 +1,4 @@
-//! Rebuilds a directory from what is durable and a choice of what is not.
+//! Rebuilds a directory from the durable part and a choice of the rest.
 
 use std::fs::File;
 use std::io;
@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use crate::disk::{Change, Disk, FileData, Object, write};
 use crate::recording::{Recording, RecordingError};
 
-/// What becomes of the part that was not synced.
+/// The treatment of the part that was not synced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
     /// All of it is there: the process was killed, the system lives.
     Kept,
-    /// None of it is there.
+    /// The unsynced part is lost completely.
     Dropped,
     /// Any subset of writes, lengths and names is there, each whole.
     Reordered,
@@ -35,7 +35,7 @@ const SECTOR: u64 = 512;
 
 impl Recording {
     /// Rebuilds the recorded directory, as it would be found after a power cut just after operation `sequence`, in the
-    /// empty or absent directory `out`. The seed chooses among what the policy leaves open.
+    /// empty or absent directory `out`. The seed makes the choices that the policy leaves open.
     pub fn image_at(
         &self,
         sequence: u64,

@@ -1,5 +1,5 @@
-//! Disks as a power cut would leave them: records what a process writes, renames and syncs, and rebuilds the directory
-//! at any moment of the recording with the unsynced part dropped, reordered or torn.
+//! Disk images after a power cut: records the writes, renames and syncs of a process, and rebuilds the directory at any
+//! moment of the recording with the unsynced part dropped, reordered or torn.
 //!
 //! ```no_run
 //! use diskimage::{Policy, Recorder, Recording};
@@ -12,9 +12,9 @@
 //! recording.image_at(4711, Policy::Torn, 1, Path::new("/tmp/run/image")).unwrap();
 //! ```
 //!
-//! What counts as durable, as POSIX promises and no more: the data and length of a file once a sync that *began after*
-//! the write has succeeded; a name once its directory was synced. After a failed sync what it would have covered is
-//! never durable, whatever later syncs say. A rename is atomic; a sector of 512 bytes is written whole or not at all.
+//! Durability is exactly the promise of POSIX. The data and length of a file are durable once a sync that *began after*
+//! the write has succeeded; a name is durable once its directory was synced. Changes covered by a failed sync are never
+//! durable, even if later syncs succeed. A rename is atomic; a sector of 512 bytes is written whole or not at all.
 //!
 //! Test-only. A recording may span several processes, one after the other, if each ended by itself.
 

@@ -22,7 +22,8 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Records what happens under `directory` to the file `log`, which lies elsewhere. Both absolute.
+    /// Records the operations under `directory` to the file `log`, which lies outside it. Both paths
+    /// are absolute.
     pub fn new(directory: &Path, log: &Path) -> Self {
         Self {
             directory: directory.to_path_buf(),
@@ -30,12 +31,12 @@ impl Recorder {
         }
     }
 
-    /// The library to preload.
+    /// Returns the library to preload.
     pub fn library() -> &'static Path {
         Path::new(concat!(env!("OUT_DIR"), "/recorder.so"))
     }
 
-    /// The recording.
+    /// Returns the recording.
     pub fn log(&self) -> &Path {
         &self.log
     }
@@ -48,7 +49,8 @@ impl Recorder {
             .env("RECORDER_LOG", &self.log)
     }
 
-    /// Operations so far. What is acknowledged now must be in every image from this moment on.
+    /// Returns the number of operations so far. Everything acknowledged by now must be in every image
+    /// from this moment on.
     pub fn sequence(&self) -> io::Result<u64> {
         self.read(SEQUENCE_AT)
     }
@@ -72,12 +74,12 @@ impl Recorder {
         self.write(FAIL_SYNC_AT, from)
     }
 
-    /// Only the chosen write or sync fails, not those after it.
+    /// Makes only the chosen write or sync fail, not those after it.
     pub fn fail_once(&self) -> io::Result<()> {
         self.write(ONCE_AT, 1)
     }
 
-    /// Nothing fails any more.
+    /// Ends all failures.
     pub fn heal(&self) -> io::Result<()> {
         self.write(FAIL_WRITE_AT, 0)?;
         self.write(FAIL_SYNC_AT, 0)?;

@@ -8,7 +8,7 @@ use thiserror::Error;
 const HEADER_BYTES: usize = 4096;
 const ENTRY_BYTES: usize = 48;
 
-/// Why a recording cannot be used.
+/// Reasons why a recording cannot be used.
 #[derive(Debug, Error)]
 pub enum RecordingError {
     /// The file cannot be read, or the image not written.
@@ -16,7 +16,7 @@ pub enum RecordingError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// It is not a recording.
@@ -27,7 +27,7 @@ pub enum RecordingError {
     Unsupported(String),
 }
 
-/// What a process did, in order.
+/// The operations of a process, in order.
 #[derive(Debug)]
 pub struct Recording {
     bytes: Vec<u8>,
@@ -118,12 +118,12 @@ impl Recording {
         Ok(recording)
     }
 
-    /// The last operation's number; operations are numbered from 1.
+    /// Returns the last operation's number; operations are numbered from 1.
     pub fn last(&self) -> u64 {
         self.entries.len() as u64
     }
 
-    /// The operation of a number.
+    /// Returns the operation of a number.
     pub fn operation(&self, sequence: u64) -> Option<Operation<'_>> {
         let at = *self
             .entries
@@ -131,7 +131,7 @@ impl Recording {
         self.parse(at)
     }
 
-    /// All operations with their numbers; `None` for one that is malformed, which [`Recording::load`] refuses.
+    /// Returns all operations with their numbers; `None` for one that is malformed, which [`Recording::load`] refuses.
     pub fn operations(&self) -> impl Iterator<Item = (u64, Option<Operation<'_>>)> {
         self.entries
             .iter()
@@ -182,7 +182,7 @@ impl Recording {
     }
 }
 
-/// Inode and name of a listing's entries.
+/// Returns the inode and the name of each entry of a listing.
 pub(crate) fn listed(mut names: &[u8]) -> impl Iterator<Item = (u64, &str)> {
     std::iter::from_fn(move || {
         let (inode, rest) = names.split_at_checked(8)?;

@@ -10,7 +10,7 @@ use diskimage::{Policy, Recorder, Recording};
 
 const CHILD: &str = "DISKIMAGE_CHILD";
 
-/// What the recorded process does; runs only when a test below starts it. It prints the sequence after each step.
+/// The recorded process; it runs only when a test below starts it. It prints the sequence after each step.
 #[test]
 fn child() {
     let Some(folder) = std::env::var_os(CHILD).map(PathBuf::from) else {
