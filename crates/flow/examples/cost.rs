@@ -1,4 +1,5 @@
-//! What the engine costs a flow: a payment's six effects, answered at once, in two rounds with one journal row.
+//! Measures the engine's cost per flow: the six effects of a payment, answered at once, in two rounds with one journal
+//! row.
 //!
 //! `cargo run --release -p flow --example cost [flows]`
 
@@ -103,7 +104,7 @@ struct Node {
 }
 
 impl Node {
-    /// Works the actions off; answers all but requests at once.
+    /// Executes the actions; answers every effect except requests at once.
     fn work_off(&mut self) {
         while !self.out.is_empty() {
             std::mem::swap(&mut self.out, &mut self.work);

@@ -11,7 +11,7 @@ pub struct ArgumentField {
     pub name: &'static str,
 }
 
-/// Decodes arguments; unknown fields are refused whether or not the type asks for that.
+/// Decodes arguments. Unknown fields are refused even if the type would accept them.
 pub(crate) fn from_json<T: DeserializeOwned>(json: &[u8]) -> Result<T, String> {
     let fields = fields_of::<T>();
     let json = if json.iter().all(u8::is_ascii_whitespace) {
@@ -40,14 +40,15 @@ pub(crate) fn from_json<T: DeserializeOwned>(json: &[u8]) -> Result<T, String> {
     })
 }
 
-/// The names of a struct's fields; none for other types.
+/// Returns the names of a struct's fields; empty for other types.
 pub(crate) fn fields_of<T: DeserializeOwned>() -> &'static [&'static str] {
     let mut fields: &'static [&'static str] = &[];
     let _ = T::deserialize(Probe(&mut fields));
     fields
 }
 
-/// The known word nearest to a mistyped one, if one is near: at most a third of its letters away, and at least two.
+/// Returns the known word nearest to a mistyped one, if its distance is at most the larger of 2 and a third of the word's
+/// letters.
 pub(crate) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let far = (word.chars().count() / 3).max(2);
     known
@@ -58,7 +59,7 @@ pub(crate) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
         .map(|(_, candidate)| candidate)
 }
 
-/// How many letters have to be inserted, deleted, replaced or swapped with their neighbour to turn one word into another.
+/// Counts the letters to insert, delete, replace or swap with a neighbour to turn one word into another.
 fn distance(from: &str, to: &str) -> usize {
     let to: Vec<char> = to.chars().take(WORD_CHARS_MAX).collect();
     let mut before_last: Vec<usize> = Vec::new();
@@ -81,10 +82,10 @@ fn distance(from: &str, to: &str) -> usize {
     last.last().copied().unwrap_or(0)
 }
 
-/// Longer words are compared by their beginnings.
+/// Number of leading characters compared; the rest of a longer word is ignored.
 const WORD_CHARS_MAX: usize = 64;
 
-/// A deserializer that holds nothing and only learns which fields a struct asks for.
+/// A deserializer without data. It only records the fields that a struct asks for.
 struct Probe<'a>(&'a mut &'static [&'static str]);
 
 impl<'de> Deserializer<'de> for Probe<'_> {

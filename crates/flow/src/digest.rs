@@ -1,6 +1,7 @@
-//! The digest by which replay recognises an effect's arguments: fast, stable across versions, not cryptographic.
+//! The digest that replay compares to recognise an effect's arguments: fast, stable across versions, not cryptographic.
 //!
-//! It guards against code that changed, not against an adversary: whoever can write the journal owns the node.
+//! It guards against changed code, not against an adversary: an attacker who can write the journal already controls the
+//! node.
 
 /// A running 64-bit digest over eight-byte lanes (multiply and fold).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Effects: what a flow asks of the world, and what the world answers.
+//! Effects: the requests of a flow to its node and their results.
 
 use ledger::{
     ContractName, OwnershipProof, PartyId, SelectionRequest, SignedTransaction, StateAndRef,
@@ -9,7 +9,7 @@ use primitives::{Encode, Hash, PublicKey, Signature, SignatureContext, SignedMes
 use crate::FlowError;
 use crate::digest::Digest;
 
-/// Most bytes of the value of a claim.
+/// Maximum size of a claim's value, in bytes.
 pub const CLAIM_BYTES_MAX: usize = 1_024;
 
 /// A service of another node that answers requests; every one is idempotent at the server.
@@ -22,19 +22,19 @@ pub enum Service {
     Transactions = 2,
     /// Fetch attachments.
     Attachments = 3,
-    /// Fetch what this node has lost, after a restore of older data.
+    /// Fetch data that this node lost when it restored an older backup.
     Recovery = 5,
 }
 
 primitives::variants!(Service { 1 => Notarise, 2 => Transactions, 3 => Attachments, 5 => Recovery });
 
-/// How the missing ancestors of a transaction are asked for.
+/// The method of fetching a transaction's missing ancestors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Fetching {
-    /// Many with one request.
+    /// Many with each request.
     #[default]
     InBulk,
-    /// Each with a request of its own: for comparison with systems that do so.
+    /// One request for each. For comparison with systems that work this way.
     OneByOne,
 }
 
@@ -54,15 +54,15 @@ pub enum SleepClocks {
 /// What a flow asks for. The number of the effect and the flow's id name it for good, across restarts.
 #[derive(Clone, Debug)]
 pub enum EffectRequest {
-    /// Ask another node's service; re-sent until answered. Answered by [`EffectResult::Response`].
+    /// Request a service of another node; sent again until answered. Answered by [`EffectResult::Response`].
     Request {
-        /// Whom.
+        /// The party whose node is asked.
         party: PartyId,
-        /// What.
+        /// The service.
         service: Service,
         /// The request, encoded.
         body: Vec<u8>,
-        /// The answer may not be given up once the request is durable (a notary may have signed).
+        /// Whether the answer must be awaited once the request is durable, because a notary may have signed.
         irrevocable: bool,
     },
     /// Select and lock states of this flow. Answered by [`EffectResult::States`].
@@ -71,24 +71,24 @@ pub enum EffectRequest {
     Verify {
         /// The transaction.
         transaction: SignedTransaction,
-        /// Who has its back chain; nobody if it is all here.
+        /// The party that has its back chain; `None` if all of it is here.
         from: Option<PartyId>,
         /// Keys whose signatures may still be missing.
         missing_allowed: Vec<PublicKey>,
-        /// How its back chain is fetched. Not a part of the digest: it changes nothing but how long that takes.
+        /// How its back chain is fetched. Not a part of the digest: it changes only how long the fetch takes.
         fetching: Fetching,
-        /// Whether it is recorded then, as what others made and this flow builds on; only with all its signatures. Not a part of the
-        /// digest: flows that keep what they verify have always done so.
+        /// Whether the transaction is then recorded as another party's transaction on which this flow builds. Requires all its
+        /// signatures. Not a part of the digest, because flows that set it have always set it.
         keep: bool,
     },
-    /// Check signatures, gathered with those of other flows. Answered by [`EffectResult::Done`].
+    /// Check signatures, in one batch with those of other flows. Answered by [`EffectResult::Done`].
     CheckSignatures(Vec<SignedMessage>),
-    /// Record a verified transaction and owe it to participants, in the batch of this step. Answered by
-    /// [`EffectResult::Done`]; recording what is recorded already succeeds.
+    /// Record a verified transaction and owe it to participants, in the batch of this step. Answered by [`EffectResult::Done`],
+    /// also if the transaction is already recorded.
     Record {
         /// The transaction with all its signatures.
         transaction: SignedTransaction,
-        /// Who has to receive it.
+        /// The parties that have to receive it.
         deliver_to: Vec<PartyId>,
     },
     /// Sign a hash with one of the node's keys. Answered by [`EffectResult::Signature`].
@@ -97,7 +97,7 @@ pub enum EffectRequest {
         key: PublicKey,
         /// The context that the signature covers.
         context: SignatureContext,
-        /// What is signed.
+        /// The hash to sign.
         message: Hash,
     },
     /// Wait until a moment. Answered by [`EffectResult::Done`].
@@ -109,37 +109,37 @@ pub enum EffectRequest {
     },
     /// Wait until the transaction is recorded here. Answered by [`EffectResult::Transaction`].
     AwaitTransaction(TxId),
-    /// Look a recorded transaction up. Answered by [`EffectResult::Transaction`].
+    /// Look up a recorded transaction. Answered by [`EffectResult::Transaction`].
     Transaction(TxId),
-    /// Look states up in recorded transactions. Answered by [`EffectResult::States`], in the order asked.
+    /// Look up states in recorded transactions. Answered by [`EffectResult::States`], in the order asked.
     States(Vec<StateRef>),
     /// Lock these states for this flow, all or none. Answered by [`EffectResult::States`], in the order asked.
     LockStates(Vec<StateRef>),
     /// Plan a transition of states. Answered by [`EffectResult::External`]: a [`ledger::TransitionPlan`], encoded.
     PlanTransition {
-        /// Of which states.
+        /// The states.
         states: Vec<StateRef>,
-        /// Where they should go.
+        /// The goal of the transition.
         goal: TransitionGoal,
     },
     /// Ask whether this node agrees to a transition that another party proposes. Answered by [`EffectResult::Done`].
     Consent {
-        /// What should happen.
+        /// The proposed transition.
         transition: Transition,
-        /// To which states, all of them recorded here.
+        /// The states to move, all of them recorded here.
         states: Vec<StateRef>,
-        /// Who proposes it.
+        /// The proposing party.
         from: PartyId,
     },
-    /// Look the unconsumed versions of a linear state up, the newest first. Answered by [`EffectResult::States`].
+    /// Look up the unconsumed versions of a linear state, newest first. Answered by [`EffectResult::States`].
     Linear {
-        /// Whose states.
+        /// The contract of the states.
         contract: ContractName,
-        /// What they are versions of.
+        /// The id of the linear state.
         id: Hash,
     },
-    /// Something outside the ledger, at least once: the flow's id and the effect's number are its idempotency key.
-    /// Answered by [`EffectResult::External`].
+    /// Run an operation outside the ledger at least once. The flow's id and the effect's number are its idempotency key. Answered
+    /// by [`EffectResult::External`].
     External {
         /// The operation's registered name.
         name: String,
@@ -147,25 +147,25 @@ pub enum EffectRequest {
         body: Vec<u8>,
     },
     /// Make a fresh key of this node, durable before anything of this step leaves. Answered by [`EffectResult::Response`]: the
-    /// key's encoding, or an encoded [`ledger::OwnershipProof`] where it is for somebody.
+    /// encoded key, or an encoded [`ledger::OwnershipProof`] if an audience is given.
     FreshKey {
-        /// Whom to prove it to; nobody, if the node keeps it to itself.
+        /// The party to prove the key to; `None` if the node keeps the key to itself.
         audience: Option<PartyId>,
     },
-    /// Remember whose a key is, by a proof that was checked. Answered by [`EffectResult::Done`].
+    /// Remember the owner of a key, by a proof that was checked. Answered by [`EffectResult::Done`].
     KeepOwner(Box<OwnershipProof>),
-    /// Whose keys are, as far as this node knows. Answered by [`EffectResult::Response`]: a list of party ids or nulls, in the
-    /// order asked.
+    /// Look up the owners of keys, as far as this node knows them. Answered by [`EffectResult::Response`]: a list of party ids or
+    /// nulls, in the order asked.
     KeyOwners(Vec<PublicKey>),
-    /// Prove to a party that a fresh key, which there is already, is this node's. Answered by [`EffectResult::Response`]: an
-    /// encoded [`ledger::OwnershipProof`].
+    /// Prove to a party that an existing fresh key is this node's. Answered by [`EffectResult::Response`]: an encoded
+    /// [`ledger::OwnershipProof`].
     ProveKey {
         /// The key.
         key: PublicKey,
-        /// Whom to prove it to.
+        /// The party to prove it to.
         audience: PartyId,
     },
-    /// Claim a key for good: the value of the first claim is durable with this step, and every later claim of the key, by any
+    /// Claim a key permanently. The value of the first claim is durable with this step. Every later claim of the key, by any
     /// flow, gets that value. Answered by [`EffectResult::Response`]: the value of the first claim.
     Claim {
         /// The key.
@@ -173,11 +173,11 @@ pub enum EffectRequest {
         /// The value that is kept if the key is free, at most [`CLAIM_BYTES_MAX`] bytes.
         value: Vec<u8>,
     },
-    /// Look a claimed key up. Answered by [`EffectResult::Response`]: a list of the value of its first claim, or an empty list.
+    /// Look up a claimed key. Answered by [`EffectResult::Response`]: a list with the value of its first claim, or an empty list.
     Claimed(Hash),
 }
 
-/// The kind of an effect; stored in journals, never renumber.
+/// The kind of an effect. The numbers are stored in journals; never renumber.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum EffectKind {
@@ -258,7 +258,7 @@ impl EffectKind {
         .find(|kind| *kind as u8 == number)
     }
 
-    /// The name shown to operators.
+    /// Returns the name shown to operators.
     pub fn name(self) -> &'static str {
         match self {
             EffectKind::Request => "request",
@@ -286,7 +286,7 @@ impl EffectKind {
         }
     }
 
-    /// Whether a result is of the shape that answers this kind.
+    /// Returns whether a result has the shape that answers this kind.
     pub(crate) fn is_answered_by(self, result: &EffectResult) -> bool {
         use EffectKind as K;
         match result {
@@ -322,7 +322,7 @@ impl EffectKind {
 }
 
 impl EffectRequest {
-    /// The kind.
+    /// Returns the kind of the request.
     pub fn kind(&self) -> EffectKind {
         match self {
             EffectRequest::Request { .. } => EffectKind::Request,
@@ -349,7 +349,7 @@ impl EffectRequest {
         }
     }
 
-    /// The digest of the arguments; transactions by their id, which commits to their content.
+    /// Returns the digest of the arguments. Transactions enter by their id, which commits to their content.
     pub(crate) fn digest(&self) -> u64 {
         let d = Digest::new(self.kind() as u64);
         match self {
@@ -441,14 +441,14 @@ impl EffectRequest {
     }
 }
 
-/// What an effect came to.
+/// The result of an effect.
 #[derive(Clone, Debug)]
 pub enum EffectResult {
     /// A service's answer, encoded.
     Response(Vec<u8>),
     /// States, in the order asked or selected.
     States(Vec<StateAndRef>),
-    /// It is done: verified, checked, recorded, woken.
+    /// Success without a value: verified, checked, recorded or woken.
     Done,
     /// A signature.
     Signature(Signature),
@@ -456,14 +456,14 @@ pub enum EffectResult {
     Transaction(Option<SignedTransaction>),
     /// An external operation's answer, or a plan, encoded.
     External(Vec<u8>),
-    /// It failed; the flow may catch that.
+    /// A failure, which the flow may handle.
     Failed(FlowError),
 }
 
-/// Reads back what a journal holds by reference. Reads of committed data only.
+/// Reads the data that a journal holds by reference. It reads committed data only.
 pub trait Rehydrate {
-    /// The states, in the order asked; `None` if one of them is not in the ledger.
+    /// Returns the states in the order asked; `None` if one of them is not in the ledger.
     fn states(&self, refs: &[StateRef]) -> Option<Vec<StateAndRef>>;
-    /// A recorded transaction.
+    /// Returns a recorded transaction.
     fn transaction(&self, id: &TxId) -> Option<SignedTransaction>;
 }

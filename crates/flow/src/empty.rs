@@ -1,4 +1,5 @@
-//! `ledger.empty`: does nothing. It shows that a node takes work and answers, and measures what a start costs.
+//! `ledger.empty`: a flow that does nothing. It shows that a node takes work and answers, and measures the cost of a
+//! start.
 
 use std::borrow::Cow;
 
@@ -13,7 +14,7 @@ pub fn register_flows(registry: &mut FlowRegistry) {
     registry.register::<Empty>();
 }
 
-/// Nothing: no arguments, no result. Encoded as an empty list; in JSON as `{}` or null.
+/// Empty arguments and an empty result. Encoded as an empty list; in JSON as `{}` or null.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Option<NoFields>")]
 pub struct Nothing;
@@ -55,7 +56,7 @@ impl Decode for Nothing {
     }
 }
 
-/// Does nothing: one start, no effect, no session.
+/// A flow that does nothing: one start, no effect, no session.
 #[derive(Debug)]
 pub struct Empty;
 

@@ -1,4 +1,4 @@
-//! What a flow fails with: a stable code, a message and a hint, the same inside a flow, across a session and in a journal.
+//! Flow errors: a stable code, a message and a hint, the same inside a flow, across a session and in a journal.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,16 +14,16 @@ use primitives::{Coded, ErrorInfo};
 pub struct FlowError {
     /// Stable code, `domain.snake_case`.
     pub code: Cow<'static, str>,
-    /// What happened.
+    /// Description of the failure.
     pub message: String,
-    /// What to do about it.
+    /// Suggested action.
     pub hint: Cow<'static, str>,
-    /// Whether the flow's code called it transient; it does not leave the flow.
+    /// Whether the flow's code marked it as transient. The mark does not leave the flow.
     transient: bool,
 }
 
 impl FlowError {
-    /// An error with its own code, for flows that reject for a reason of theirs.
+    /// Creates an error with its own code, for flows that reject for reasons of their own.
     pub fn new(
         code: impl Into<Cow<'static, str>>,
         message: impl Into<String>,
@@ -37,25 +37,25 @@ impl FlowError {
         }
     }
 
-    /// Calls the failure transient: a flow that ends with it is tried again from its last step, after a while and a bounded
-    /// number of times, before it is kept for an operator. The input of that step comes again: an effect is asked for again.
+    /// Marks the failure as transient. A flow that ends with it is retried from its last step, after a delay and a bounded
+    /// number of times, before it is kept for an operator. The step gets its input again, and an effect is issued again.
     #[must_use]
     pub fn transient(mut self) -> FlowError {
         self.transient = true;
         self
     }
 
-    /// Whether the flow's code called it transient.
+    /// Returns whether the flow's code marked the failure as transient.
     pub fn is_transient(&self) -> bool {
         self.transient
     }
 
-    /// One of this crate's own errors, with the action of its page as the hint.
+    /// Creates one of this crate's own errors, with the action of its page as the hint.
     pub(crate) fn listed(info: &'static ErrorInfo, message: impl Into<String>) -> FlowError {
         FlowError::new(info.code, message, info.action)
     }
 
-    /// The error that a rejection carries.
+    /// Creates the error that a rejection carries.
     pub fn from_rejection(rejection: Rejection) -> FlowError {
         FlowError {
             code: Cow::Owned(rejection.code),
@@ -65,12 +65,12 @@ impl FlowError {
         }
     }
 
-    /// The form that crosses sessions, journals and the API.
+    /// Returns the form that crosses sessions, journals and the API.
     pub fn to_rejection(&self) -> Rejection {
         Rejection::new(self.code.clone(), self.message.clone(), self.hint.clone())
     }
 
-    /// The same error as it comes back from a journal: long texts are cut.
+    /// Returns the error as it comes back from a journal: long texts are cut.
     pub(crate) fn journaled(self) -> FlowError {
         if self.message.len() <= MESSAGE_BYTES_MAX && self.hint.len() <= HINT_BYTES_MAX {
             return self;
@@ -81,7 +81,7 @@ impl FlowError {
         }
     }
 
-    /// What a counterparty may see: a bug's details stay at home.
+    /// Returns the form that a counterparty may see, without the details of a bug.
     pub(crate) fn for_counterparty(&self) -> Rejection {
         if self.code == PANICKED.code {
             return FlowError::listed(&PANICKED, "the counterparty's flow failed").to_rejection();
@@ -111,7 +111,7 @@ impl<E: Coded> From<E> for FlowError {
 macro_rules! errors {
     ($($(#[$doc:meta])* $name:ident = $code:literal, $cause:literal, $action:literal;)*) => {
         $($(#[$doc])* pub(crate) const $name: ErrorInfo = ErrorInfo { code: $code, cause: $cause, action: $action };)*
-        /// Every error code of this crate, with its cause and what to do.
+        /// Every error code of this crate, with its cause and the suggested action.
         pub const ERRORS: &[ErrorInfo] = &[$($name),*];
     };
 }

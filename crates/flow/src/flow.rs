@@ -1,4 +1,4 @@
-//! What an application writes: an ordinary async function over a context.
+//! The traits that an application implements: a flow is an ordinary async function over a context.
 
 use std::future::Future;
 
@@ -12,19 +12,19 @@ use crate::{FlowContext, FlowError, Session};
 /// A flow that a client starts.
 ///
 /// # Correctness
-/// Everything that a run depends on comes from its arguments and its context: the journal replays the results of
-/// effects, so code that asks a clock, a random source or an iteration order of its own will not find its way back.
+/// A run must depend only on its arguments and its context. The journal replays the results of effects, so code that
+/// reads a clock, a random source or an unstable iteration order diverges on replay.
 pub trait Flow: 'static {
-    /// The name it is started by, `application.verb`.
+    /// The name under which it is started, `application.verb`.
     const NAME: &'static str;
     /// The version of its code. A flow finishes on the version it started on.
     const VERSION: u32;
-    /// What it is started with.
+    /// The arguments of a start.
     type Args: Encode + Decode + Serialize + DeserializeOwned + JsonSchema + Send;
-    /// What it returns.
+    /// The result of the flow.
     type Output: Encode + Decode + Serialize + DeserializeOwned + JsonSchema + Send;
-    /// The steps that it shows, in the order in which they usually come, those of what it calls among them: what
-    /// [`FlowContext::progress`] is told. Descriptions of the node's API name them.
+    /// The progress steps of the flow and of the functions it calls, as passed to [`FlowContext::progress`], in their
+    /// usual order. The descriptions of the node's API list them.
     const STEPS: &'static [&'static str] = &[];
 
     /// Runs the flow.
@@ -34,11 +34,11 @@ pub trait Flow: 'static {
     ) -> impl Future<Output = Result<Self::Output, FlowError>> + Send;
 }
 
-/// The other side of a flow's sessions: started by the first message of a session.
+/// The other side of a flow's sessions, started by the first message of a session.
 pub trait Responder: 'static {
     /// The name of the flow it answers.
     const NAME: &'static str;
-    /// The version of that flow it answers.
+    /// The version of that flow.
     const VERSION: u32;
 
     /// Runs the responder over the session that started it.

@@ -1,34 +1,34 @@
-//! The flow hospital: which failures are tried again, how often and after how long, and the chart of a flow that failed.
+//! The flow hospital: which failures are retried, how often and after which delay, and the chart of a flow that failed.
 //!
 //! ```text
 //!  a poll fails ──┬── a final answer (most codes) ─────────────► the flow ends with it
 //!                 ├── transient, retries left ──► undo the poll, wait, replay the journal, go on ("retrying")
 //!                 └── panic, retries used up, journal that does not fit ──► kept for an operator ("parked")
 //! ```
-//! What is undone is the last poll alone: its input comes again, nothing that it put out has left. The chart is a row of its
-//! own beside the journal, so that it survives a restart and never takes part in a replay.
+//! Only the last poll is undone: its input comes again, and none of its outputs has left the node. The chart is a separate
+//! row next to the journal, so that it survives a restart and never takes part in a replay.
 
 use primitives::{Decode, DecodeError, Decoder, Encode, Encoder, Timestamp};
 
 use crate::{FlowError, FlowId};
 
-/// How failures of one kind are tried again.
+/// The retry policy for one kind of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryLimit {
-    /// Retries in a row at one place of a flow; then the flow is kept.
+    /// Maximum number of consecutive retries at one place of a flow; after that the flow is kept.
     pub retries_max: u32,
-    /// Before the first retry, in milliseconds; it doubles with each.
+    /// Delay before the first retry, in milliseconds; it doubles with each retry.
     pub wait_first_ms: u64,
-    /// Before any retry, in milliseconds.
+    /// Maximum delay before any retry, in milliseconds.
     pub wait_most_ms: u64,
 }
 
 /// A kind of transient failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RetryKind {
-    /// This node or the notary has too much to do at the moment.
+    /// This node or the notary is overloaded at the moment.
     Busy = 0,
-    /// The flow's code called its failure transient: see [`FlowError::transient`].
+    /// The flow's code marked its failure as transient with [`FlowError::transient`].
     Marked = 1,
 }
 
@@ -54,26 +54,26 @@ pub const RETRY_KINDS: [(RetryKind, &str, RetryLimit); 2] = [
     ),
 ];
 
-/// Codes of effects that are transient by themselves. Only what this node or the notary says of itself stands here: what a
-/// peer brought about ends the flow as it always did, so that no peer makes this node keep flows.
+/// Codes of effects that are transient by themselves. The list contains only codes that this node or the notary reports
+/// about itself. A failure caused by a peer ends the flow, so that no peer can make this node keep flows.
 pub const TRANSIENT_CODES: &[(&str, RetryKind)] = &[
     ("notary.busy", RetryKind::Busy),
     ("vault.selection_busy", RetryKind::Busy),
 ];
 
-/// Codes of effects that only an operator can put right: the flow is kept at once.
+/// Codes of effects that only an operator can repair; the flow is kept at once.
 pub const KEPT_CODES: &[&str] = &["node.unknown_external"];
 
-/// Most causes in a chart: the first one, and the latest.
+/// Maximum number of causes in a chart: the first one and the latest ones.
 pub const CAUSES_MAX: usize = 8;
 
-/// The step under which a flow's chart stands beside the rows of its journal.
+/// The step number of a flow's chart among the rows of its journal.
 pub const CHART_STEP: u32 = u32::MAX;
 
 const CHART_VERSION: u8 = 1;
 
 impl RetryKind {
-    /// The kind of a failure that came as the answer of an effect, or that the flow marked.
+    /// Returns the kind of a failure that answered an effect, or that the flow marked.
     pub(crate) fn of(error: &FlowError, answers_effect: bool) -> Option<RetryKind> {
         if error.is_transient() {
             return Some(RetryKind::Marked);
@@ -84,8 +84,8 @@ impl RetryKind {
 }
 
 impl RetryLimit {
-    /// How long to wait before retry number `retry` (from 1). A fraction that depends on the flow's id keeps many flows that
-    /// failed together from coming back together.
+    /// Returns the delay before retry number `retry` (from 1). A fraction that depends on the flow's id spreads the retries
+    /// of flows that failed together.
     pub fn wait_ms(&self, retry: u32, flow: &FlowId) -> u64 {
         let doubled = self
             .wait_first_ms
@@ -100,24 +100,24 @@ impl RetryLimit {
 pub struct Cause {
     /// Stable code.
     pub code: String,
-    /// What happened.
+    /// Description of the failure.
     pub message: String,
-    /// What to do.
+    /// Suggested action.
     pub hint: String,
-    /// When.
+    /// The time of the failure.
     pub at: Timestamp,
-    /// Which failure in a row at this place of the flow, from 1.
+    /// Its number among consecutive failures at this place of the flow, from 1.
     pub attempt: u32,
-    /// The effect whose answer it failed on; 0 for anything else.
+    /// The effect whose answer caused the failure; 0 for any other cause.
     pub effect: u32,
 }
 
-/// Why a flow takes no step, or that it does.
+/// The condition of a flow: whether it takes steps, and why not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
-    /// It runs; what is on its chart is past.
+    /// It runs; its chart describes past failures.
     Running,
-    /// It is tried again at this time.
+    /// It is retried at this time.
     Retrying(Timestamp),
     /// It is kept until an operator retries or kills it.
     Parked,
@@ -125,20 +125,20 @@ pub enum Condition {
     Paused,
 }
 
-/// What is known of a flow's failures. Survives restarts.
+/// The failure history and condition of a flow. Survives restarts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chart {
-    /// Where it stands.
+    /// Its current condition.
     pub condition: Condition,
-    /// Its failures, oldest first; the first one and the latest, [`CAUSES_MAX`] in all.
+    /// Its failures, oldest first: the first one and the latest ones, at most [`CAUSES_MAX`].
     pub causes: Vec<Cause>,
-    /// How many failures there were in all.
+    /// The total number of failures.
     pub failures: u64,
-    /// Its first poll is still to come.
+    /// Whether its first poll is still to come.
     pub(crate) unbegun: bool,
-    /// Its journal does not fit this binary; another one may do better.
+    /// Whether its journal did not fit the binary; another binary may be able to run it.
     pub(crate) by_journal: bool,
-    /// It is to be killed as soon as no irrevocable request is out.
+    /// Whether it is to be killed as soon as no irrevocable request is out.
     pub(crate) kill: bool,
 }
 
@@ -154,7 +154,7 @@ impl Chart {
         }
     }
 
-    /// Which failure in a row the next one of this code at this place is.
+    /// Returns the attempt number of the next failure with this code at this place.
     pub(crate) fn next_attempt(&self, code: &str, effect: u32) -> u32 {
         match self.causes.last() {
             Some(last) if last.code == code && last.effect == effect => {
@@ -164,7 +164,7 @@ impl Chart {
         }
     }
 
-    /// Notes a failure.
+    /// Adds a failure.
     pub(crate) fn note(&mut self, error: &FlowError, at: Timestamp, effect: u32) {
         let rejection = error.to_rejection();
         let cause = Cause {
@@ -182,13 +182,13 @@ impl Chart {
         self.causes.push(cause);
     }
 
-    /// The latest failure.
+    /// Returns the latest failure.
     pub fn last(&self) -> Option<&Cause> {
         self.causes.last()
     }
 
-    /// Whether the flow stays as it is when the node starts. One whose journal did not fit is tried again: the binary may be
-    /// another one.
+    /// Returns whether the flow stays as it is when the node starts. A flow whose journal did not fit is tried again,
+    /// because the binary may have changed.
     pub(crate) fn stays(&self) -> bool {
         match self.condition {
             Condition::Paused => true,
@@ -199,7 +199,7 @@ impl Chart {
 }
 
 impl Cause {
-    /// As an error.
+    /// Returns the cause as an error.
     pub fn to_error(&self) -> FlowError {
         FlowError::new(self.code.clone(), self.message.clone(), self.hint.clone())
     }

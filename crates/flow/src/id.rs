@@ -1,4 +1,4 @@
-//! Names of flows and sessions.
+//! Ids of flows and sessions.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,17 +6,17 @@ use std::str::FromStr;
 use ledger::PartyId;
 use primitives::{Decode, DecodeError, Decoder, Domain, Encode, Encoder, Hash};
 
-/// The name of one run of a flow on one node.
+/// The id of one run of a flow on one node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowId(pub [u8; 16]);
 
 impl FlowId {
-    /// The bytes.
+    /// Returns the bytes.
     pub fn as_bytes(&self) -> &[u8; 16] {
         &self.0
     }
 
-    /// The id of a flow started by a client: derived from a seed drawn by the shell, or from the client's own id.
+    /// Derives the id of a flow started by a client from a seed drawn by the shell, or from the client's own id.
     pub fn derive(parts: &[&[u8]]) -> FlowId {
         let hash = Hash::of(Domain::Derive, parts);
         let mut id = [0; 16];
@@ -24,7 +24,7 @@ impl FlowId {
         FlowId(id)
     }
 
-    /// The id of the responder that answers a session: the same whenever the opening message comes.
+    /// Derives the id of the responder that answers a session. Every copy of the opening message gives the same id.
     pub fn responder(peer: &PartyId, session: &SessionId) -> FlowId {
         FlowId::derive(&[
             b"responder",
@@ -84,12 +84,12 @@ impl Decode for FlowId {
     }
 }
 
-/// A session: the flow that opened it and the number it opened it under. Both sides call it the same.
+/// The id of a session: the flow that opened it and the number under which it was opened. Both sides use the same id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionId {
     /// The flow that opened the session, on the node that opened it.
     pub initiator: FlowId,
-    /// The number of the effect by which it was opened.
+    /// The number of the effect that opened it.
     pub number: u32,
 }
 

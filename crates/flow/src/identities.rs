@@ -1,4 +1,4 @@
-//! `ledger.prove_key`: tells one other party that a fresh key is this node's.
+//! `ledger.prove_key`: proves to one other party that a fresh key is this node's.
 
 use ledger::LegalName;
 use primitives::PublicKey;
@@ -20,13 +20,14 @@ pub fn register_flows(registry: &mut FlowRegistry) {
 pub struct ProveKeyArgs {
     /// The fresh key, such as `ed25519:` and its digits.
     pub key: PublicKey,
-    /// Who learns that it is this node's.
+    /// The party that learns that it is this node's.
     pub to: LegalName,
 }
 
 primitives::record!(ProveKeyArgs { key, to });
 
-/// Proves a fresh key to a party that needs to know whose it is: the issuer of a paper that the key holds, say. Returns the key.
+/// Proves a fresh key to a party that needs to know its owner, for example the issuer of a paper that the key holds. Returns the
+/// key.
 #[derive(Debug)]
 pub struct ProveKey;
 
@@ -46,14 +47,14 @@ impl Flow for ProveKey {
         ctx.progress("proving");
         let proof = ctx.prove_key(&args.key, &party).await?;
         let session = ctx.open_session(&party)?;
-        // The other side says which key it has learnt, so that this one fails where the proof was refused.
+        // The other side confirms the key, so that this flow fails if the proof was refused.
         let wait = Deadline::AfterMs(ANSWER_MS_MAX);
         let learnt = session.send_and_receive(&proof);
         ctx.within(wait, "the answer to a proof", learnt).await
     }
 }
 
-/// The other side: checks the proof and remembers whose the key is.
+/// The other side: checks the proof and remembers the owner of the key.
 #[derive(Debug)]
 pub struct LearnsKey;
 

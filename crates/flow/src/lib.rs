@@ -1,11 +1,11 @@
 //! Durable multi-party flows: ordinary async functions whose progress survives a crash.
 //!
 //! The [`FlowEngine`] polls flows by hand and journals the results of their effects; after a restart it replays the
-//! journal. Around it stand the pure machines that carry messages between nodes: the outbox of session messages,
-//! the deliveries of final transactions, and outstanding requests. No I/O, no clock, no random source anywhere.
+//! journal. Pure machines carry messages between nodes: the outbox of session messages, the deliveries of final
+//! transactions, and outstanding requests. The crate uses no I/O, no clock and no random source.
 //!
-//! Reading order: `flow` (what an application writes), `context`, `effect`, `journal`, `engine`, `library`, `transitions`,
-//! `messaging`.
+//! Reading order: start with `flow`, the traits that an application implements. Then read `context`, `effect`, `journal`,
+//! `engine`, `library`, `transitions` and `messaging`.
 
 mod arguments;
 mod cell;

@@ -1,4 +1,4 @@
-//! What crosses a session between two nodes' engines; carried by the outbox, in order and once.
+//! Messages of a session between two nodes' engines. The outbox carries them once and in order.
 
 use ledger::Rejection;
 use primitives::{Decode, DecodeError, Decoder, Encode, Encoder};
@@ -10,25 +10,25 @@ use crate::SessionId;
 pub struct SessionMessage {
     /// The session.
     pub session: SessionId,
-    /// Whether it goes to the side that opened the session.
+    /// Whether the message goes to the side that opened the session.
     pub to_initiator: bool,
-    /// What it says.
+    /// The content.
     pub body: SessionBody,
 }
 
-/// What a message of a session says.
+/// The content of a session message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionBody {
     /// Opens the session; may carry the first message.
     Init {
-        /// The flow whose responder is wanted.
+        /// The flow whose responder is requested.
         flow: String,
-        /// The versions the initiator can speak; the responder picks the highest it has too.
+        /// The versions that the initiator supports; the responder picks the highest that it supports too.
         versions: Vec<u32>,
         /// The message with index 0.
         first: Option<Vec<u8>>,
     },
-    /// Says which version was picked; sent only where several were offered.
+    /// Tells which version was picked; sent only if several were offered.
     Confirm {
         /// The version.
         version: u32,
@@ -39,19 +39,19 @@ pub enum SessionBody {
         index: u32,
         /// Its bytes.
         payload: Vec<u8>,
-        /// Nothing follows: this side's flow has ended well.
+        /// Whether this is the last message: this side's flow has ended without an error.
         last: bool,
     },
     /// This side has ended.
     End {
-        /// How many messages it had sent.
+        /// The number of messages it had sent.
         index: u32,
-        /// Why, unless it ended well.
+        /// The reason, unless it ended without an error.
         error: Option<Rejection>,
     },
 }
 
-/// At most so many versions may be offered.
+/// Maximum number of versions offered.
 pub const VERSIONS_OFFERED_MAX: usize = 16;
 
 impl Encode for SessionMessage {

@@ -1,4 +1,4 @@
-//! The engine's limits: every collection of a flow has one.
+//! The engine's limits. Every collection of a flow has one.
 
 use crate::hospital::{RETRY_KINDS, RetryLimit};
 
@@ -11,26 +11,26 @@ pub struct FlowLimits {
     pub sessions_max: usize,
     /// Bytes of one session message (`flow.message_too_large`).
     pub session_message_bytes_max: usize,
-    /// Messages of one session that its flow has not received yet.
+    /// Messages of one session not yet received by its flow.
     pub session_unread_max: usize,
-    /// Bytes of one session that its flow has not received yet.
+    /// Bytes of one session not yet received by its flow.
     pub session_unread_bytes_max: usize,
-    /// Responder flows that have not ended, of all peers (`flow.too_many_responders`). One peer has at most half of them, and no
-    /// more than what is left for the others (`flow.share_exceeded`).
+    /// Responder flows that have not ended, for all peers together (`flow.too_many_responders`). One peer may have at most half
+    /// of them, and no more than the remaining free places (`flow.share_exceeded`).
     pub responders_max: usize,
-    /// Bytes that live flows have received from all peers, shared out in the same way.
+    /// Bytes that live flows have received from all peers, shared in the same way.
     pub peers_bytes_max: usize,
-    /// Bytes of the journals of responder flows, shared out in the same way.
+    /// Bytes of the journals of responder flows, shared in the same way.
     pub peers_journal_bytes_max: usize,
-    /// How long a responder waits for the next message of the peer that opened its session, in milliseconds
+    /// Maximum time that a responder waits for the next message of the peer that opened its session, in milliseconds
     /// (`flow.session_idle`).
     pub responder_idle_ms: u64,
     /// Bytes of messages kept for one parked flow since the node started.
     pub parked_bytes_max: usize,
-    /// Responders that are kept for an operator; beyond it one that fails ends with its failure, as peers must not fill
-    /// this node.
+    /// Responders that may be kept for an operator. Beyond this number a failed responder ends with its failure, so that peers
+    /// cannot fill this node.
     pub kept_responders_max: usize,
-    /// How transient failures are tried again, by kind.
+    /// The retry policy for transient failures, by kind.
     pub retries: [RetryLimit; RETRY_KINDS.len()],
 }
 
@@ -54,18 +54,18 @@ impl Default for FlowLimits {
 }
 
 impl FlowLimits {
-    /// The longest pause before a flow is tried again.
+    /// Returns the longest delay before a flow is retried.
     #[must_use]
     pub fn retry_wait_max_ms(&self) -> u64 {
         let longest = self.retries.iter().map(|limit| {
-            // Half of the first pause at most is added to spread flows that failed together.
+            // At most half of the first delay is added to spread flows that failed together.
             limit.wait_most_ms.saturating_add(limit.wait_first_ms / 2)
         });
         longest.max().unwrap_or(0)
     }
 }
 
-/// Effects that one scope (a flow, or one of its sub-flows) may have in its life (`flow.limit_exceeded`).
+/// Maximum number of effects of one scope (a flow or one of its sub-flows) in its life (`flow.limit_exceeded`).
 pub const EFFECTS_OF_A_SCOPE_MAX: u16 = u16::MAX;
-/// Sub-flows that one flow may start in its life (`flow.limit_exceeded`).
+/// Maximum number of sub-flows of one flow in its life (`flow.limit_exceeded`).
 pub const SUB_FLOWS_MAX: u16 = u16::MAX;

@@ -1,4 +1,4 @@
-//! The flows a node can run: by name, with versions side by side, and their responders.
+//! The flows that a node can run, by name and version, and their responders.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
@@ -15,7 +15,7 @@ use crate::arguments::{ArgumentField, fields_of, from_json};
 use crate::error::{BAD_ARGUMENTS, BAD_OUTPUT, NO_RESPONDER, UNKNOWN_FLOW, VERSION_UNSUPPORTED};
 use crate::{Flow, FlowContext, FlowError, Responder, Session};
 
-/// A flow, running: its output encoded, or its failure.
+/// A running flow. Its output is encoded.
 pub(crate) type FlowFuture = Pin<Box<dyn Future<Output = Result<Vec<u8>, FlowError>> + Send>>;
 
 /// Erases the types of a [`Flow`].
@@ -82,7 +82,7 @@ impl<F: Flow> AnyFlow for Initiating<F> {
 
     fn schemas(&self, generator: &mut SchemaGenerator) -> FlowSchemas {
         let mut arguments = F::Args::json_schema(generator);
-        // Fields that arguments do not have are refused, whether or not their type asks for that.
+        // Unknown fields in arguments are refused even if their type would accept them, so the schema says so.
         let is_closed = !self.fields().is_empty() && arguments.get("properties").is_some();
         if is_closed {
             arguments.insert("additionalProperties".to_owned(), false.into());
@@ -109,12 +109,12 @@ impl<R: Responder> AnyResponder for Responding<R> {
     }
 }
 
-/// What a flow is started with and what it returns, as JSON schemas.
+/// JSON schemas of a flow's arguments and result.
 #[derive(Clone, Debug)]
 pub struct FlowSchemas {
-    /// Of the arguments, written out; what they are made of is among the generator's definitions.
+    /// The schema of the arguments, written out; the types it refers to are among the generator's definitions.
     pub arguments: Schema,
-    /// Of the result, which may be a reference to the generator's definitions.
+    /// The schema of the result, which may be a reference to the generator's definitions.
     pub result: Schema,
 }
 
@@ -127,7 +127,7 @@ pub struct FlowDescription {
     pub versions: Vec<u32>,
     /// The fields of the highest version's arguments.
     pub arguments: Vec<ArgumentField>,
-    /// The steps that the highest version says it shows.
+    /// The progress steps declared by the highest version.
     pub steps: &'static [&'static str],
     /// The versions of its responder.
     pub responds_to: Vec<u32>,
@@ -139,17 +139,17 @@ pub struct FlowRegistry {
     flows: BTreeMap<&'static str, BTreeMap<u32, Arc<dyn AnyFlow>>>,
     responders: BTreeMap<&'static str, BTreeMap<u32, Arc<dyn AnyResponder>>>,
     schedulable: BTreeSet<&'static str>,
-    /// Peers can open no sessions; responders that are in flight go on.
+    /// Whether peers can open no sessions. Responders in flight continue.
     sessions_closed: bool,
 }
 
 impl FlowRegistry {
-    /// An empty registry.
+    /// Creates an empty registry.
     pub fn new() -> FlowRegistry {
         FlowRegistry::default()
     }
 
-    /// Registers one version of a flow; a second one of the same version replaces it.
+    /// Registers one version of a flow, replacing an earlier registration of that version.
     pub fn register<F: Flow>(&mut self) -> &mut FlowRegistry {
         let flow = Arc::new(Initiating::<F>(PhantomData));
         self.flows
@@ -159,14 +159,14 @@ impl FlowRegistry {
         self
     }
 
-    /// Registers one version of a flow that states may schedule: it is started with the state's reference when the time
-    /// comes, whoever made the state. So it trusts nothing that the state's contract does not ensure.
+    /// Registers one version of a flow that states may schedule. The node starts it with the state's reference at the scheduled
+    /// time, for a state made by any party. So the flow must rely only on properties that the state's contract ensures.
     pub fn register_scheduled<F: Flow<Args = StateRef>>(&mut self) -> &mut FlowRegistry {
         self.schedulable.insert(F::NAME);
         self.register::<F>()
     }
 
-    /// Whether states may schedule a flow.
+    /// Returns whether states may schedule a flow.
     pub fn is_schedulable(&self, name: &str) -> bool {
         self.schedulable.contains(name)
     }
@@ -181,14 +181,14 @@ impl FlowRegistry {
         self
     }
 
-    /// Lets peers open no more sessions, whatever responders are registered: for a notary, which takes part in nothing. Those in
-    /// flight go on.
+    /// Refuses all new sessions from peers, even if responders are registered: for a notary that takes part in no flows.
+    /// Responders in flight continue.
     pub fn close_sessions(&mut self) -> &mut FlowRegistry {
         self.sessions_closed = true;
         self
     }
 
-    /// Every registered name, in order.
+    /// Lists every registered name, in order.
     pub fn list(&self) -> Vec<FlowDescription> {
         let mut names: Vec<&'static str> = self
             .flows
@@ -221,7 +221,7 @@ impl FlowRegistry {
         }
     }
 
-    /// The version that a new start takes: the highest.
+    /// Returns the version that a new start takes: the highest.
     pub fn current_version(&self, name: &str) -> Result<u32, FlowError> {
         self.versions(name)?
             .last_key_value()
@@ -229,21 +229,21 @@ impl FlowRegistry {
             .ok_or_else(|| self.unknown(name))
     }
 
-    /// Whether a version of a flow can run here.
+    /// Returns whether a version of a flow can run here.
     pub fn has(&self, name: &str, version: u32) -> bool {
         self.flows
             .get(name)
             .is_some_and(|versions| versions.contains_key(&version))
     }
 
-    /// Whether a version of a responder can run here.
+    /// Returns whether a version of a responder can run here.
     pub fn has_responder(&self, name: &str, version: u32) -> bool {
         self.responders
             .get(name)
             .is_some_and(|versions| versions.contains_key(&version))
     }
 
-    /// The arguments of a start, encoded, from JSON. `flow.bad_arguments` names the field and suggests one.
+    /// Encodes the arguments of a start from JSON. `flow.bad_arguments` names the field and suggests one.
     pub fn args_from_json(
         &self,
         name: &str,
@@ -253,12 +253,12 @@ impl FlowRegistry {
         self.flow(name, version)?.args_from_json(json)
     }
 
-    /// Encoded arguments as JSON.
+    /// Converts encoded arguments to JSON.
     pub fn args_to_json(&self, name: &str, version: u32, args: &[u8]) -> Result<String, FlowError> {
         self.flow(name, version)?.args_to_json(args)
     }
 
-    /// An encoded output as JSON.
+    /// Converts an encoded output to JSON.
     pub fn output_to_json(
         &self,
         name: &str,
@@ -268,13 +268,13 @@ impl FlowRegistry {
         self.flow(name, version)?.output_to_json(output)
     }
 
-    /// The schemas of a flow's newest version, made by this generator; `None` of what cannot be started here.
+    /// Returns the schemas of a flow's newest version, made by this generator; `None` if no such flow can be started here.
     pub fn schemas(&self, name: &str, generator: &mut SchemaGenerator) -> Option<FlowSchemas> {
         let (_, newest) = self.flows.get(name)?.last_key_value()?;
         Some(newest.schemas(generator))
     }
 
-    /// The highest version that was offered and that a responder here has.
+    /// Returns the highest offered version that has a responder here.
     pub(crate) fn negotiate(&self, name: &str, offered: &[u32]) -> Result<u32, FlowError> {
         if self.sessions_closed {
             let text = format!("this node answers no sessions, so none of '{name}'");
@@ -295,7 +295,7 @@ impl FlowRegistry {
         })
     }
 
-    /// Makes a flow's future; nothing runs yet. `make` gets the flow's name for good.
+    /// Creates a flow's future without running it. `make` gets the flow's static name.
     pub(crate) fn run_flow(
         &self,
         name: &str,
@@ -306,7 +306,7 @@ impl FlowRegistry {
         self.flow(name, version)?.run(make, args)
     }
 
-    /// Makes a responder's future; nothing runs yet.
+    /// Creates a responder's future without running it.
     pub(crate) fn run_responder(
         &self,
         name: &str,

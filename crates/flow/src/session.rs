@@ -28,7 +28,7 @@ impl Session {
         }
     }
 
-    /// The party on the other side.
+    /// Returns the party on the other side.
     pub fn peer(&self) -> PartyId {
         self.peer
     }
@@ -38,7 +38,7 @@ impl Session {
         self.send_bytes(message.to_bytes())
     }
 
-    /// Receives the next message. If the other side failed, its error with its code.
+    /// Receives the next message. If the other side failed, returns its error with its code.
     pub async fn receive<T: Decode>(&self) -> Result<T, FlowError> {
         poll_fn(|_| self.poll_receive()).await
     }
@@ -52,7 +52,7 @@ impl Session {
         self.receive().await
     }
 
-    /// The version of the conversation that both sides agreed on.
+    /// Returns the version of the conversation that both sides agreed on.
     pub async fn version(&self) -> Result<u32, FlowError> {
         poll_fn(|_| self.shared.cell().agreed_version(self.number)).await
     }

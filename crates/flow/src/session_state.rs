@@ -1,4 +1,4 @@
-//! One side of a session, within a flow: order, duplicates, ends. Pure bookkeeping; the cell journals and sends.
+//! One side of a session, within a flow: order, duplicates and ends. Pure bookkeeping; the cell journals and sends.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::task::Poll;
@@ -12,13 +12,13 @@ use crate::{FlowError, FlowLimits, SessionId};
 pub(crate) struct SessionState {
     pub(crate) id: SessionId,
     pub(crate) peer: PartyId,
-    /// Whether this side opened it.
+    /// Whether this side opened the session.
     pub(crate) initiated: bool,
-    /// How many messages this side has sent.
+    /// The number of messages that this side has sent.
     pub(crate) sent: u32,
-    /// This side has ended; nothing is sent or received any more.
+    /// Whether this side has ended; then nothing is sent or received any more.
     pub(crate) closed: bool,
-    /// The version agreed on, once it is known.
+    /// The agreed version, once it is known.
     pub(crate) version: Option<u32>,
     received: u32,
     unread: VecDeque<Vec<u8>>,
@@ -32,14 +32,14 @@ struct End {
     error: Option<FlowError>,
 }
 
-/// What became of an arriving message.
+/// The outcome for an arriving message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
-    /// Taken: journal it.
+    /// The message is accepted; journal it.
     Taken,
-    /// A duplicate, or for a session that has ended: nothing to do.
+    /// The message is a duplicate, or for a session that has ended; nothing to do.
     Ignored,
-    /// More than the session may hold: it has ended for both sides.
+    /// The message exceeds the session's limits; end the session for both sides.
     Overflow,
 }
 
@@ -60,12 +60,12 @@ impl SessionState {
         }
     }
 
-    /// Whether the other side still listens.
+    /// Returns whether the other side still listens.
     pub(crate) fn peer_listens(&self) -> bool {
         self.end.is_none() && !self.closed
     }
 
-    /// What is to become of an arriving message.
+    /// Decides the outcome for an arriving message.
     pub(crate) fn judge(&self, index: u32, bytes: usize, limits: &FlowLimits) -> Arrival {
         let over = self.end.as_ref().is_some_and(|end| index >= end.index);
         if self.closed || over || index < self.received || self.early.contains_key(&index) {
@@ -80,7 +80,7 @@ impl SessionState {
         Arrival::Taken
     }
 
-    /// Takes a message that was judged to be taken.
+    /// Takes a message that `judge` accepted.
     pub(crate) fn data(&mut self, index: u32, payload: Vec<u8>, last: bool) {
         if last {
             self.end = Some(End {
@@ -117,7 +117,7 @@ impl SessionState {
         Arrival::Taken
     }
 
-    /// The next message, in order.
+    /// Takes the next message, in order.
     pub(crate) fn receive(&mut self) -> Poll<Result<Vec<u8>, FlowError>> {
         if let Some(payload) = self.unread.pop_front() {
             self.unread_bytes -= payload.len();
@@ -129,7 +129,7 @@ impl SessionState {
         }
     }
 
-    /// The version agreed on.
+    /// Returns the agreed version.
     pub(crate) fn agreed(&self) -> Poll<Result<u32, FlowError>> {
         match (self.version, self.gone()) {
             (Some(version), _) => Poll::Ready(Ok(version)),
@@ -138,7 +138,7 @@ impl SessionState {
         }
     }
 
-    /// Why nothing comes any more, if nothing does.
+    /// Returns the reason why no further message will come, if there is one.
     fn gone(&self) -> Option<FlowError> {
         if self.closed {
             return Some(FlowError::listed(
@@ -158,7 +158,7 @@ impl SessionState {
         }
     }
 
-    /// Why nothing can be sent, if so.
+    /// Returns the reason why nothing can be sent, if there is one.
     pub(crate) fn deaf(&self) -> Option<FlowError> {
         if self.closed {
             return Some(FlowError::listed(
@@ -173,7 +173,7 @@ impl SessionState {
     }
 }
 
-/// The error by which an overflowing session ends.
+/// Returns the error that ends an overflowing session.
 pub(crate) fn overflow() -> Rejection {
     FlowError::listed(
         &SESSION_OVERFLOW,

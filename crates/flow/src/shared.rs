@@ -1,4 +1,4 @@
-//! What a flow's context, its sessions and the engine hold together.
+//! State shared by a flow's context, its sessions and the engine.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -7,12 +7,12 @@ use ledger::{NetworkMap, Party, PartyId};
 use crate::cell::Cell;
 use crate::{FlowId, FlowLimits};
 
-/// What every flow of a node sees of it.
+/// The properties of a node that all its flows share.
 pub(crate) struct Environment {
     pub(crate) me: Party,
     pub(crate) my_id: PartyId,
     pub(crate) network: Arc<NetworkMap>,
-    /// What the seeds of responders are derived from.
+    /// The secret that the seeds of responders derive from.
     pub(crate) secret: [u8; 32],
     pub(crate) limits: FlowLimits,
 }
@@ -40,7 +40,7 @@ impl Shared {
         }
     }
 
-    /// The cell. A panic inside a flow cannot leave it half changed: no code of a flow runs under the lock.
+    /// Locks the cell. A panic inside a flow cannot leave it half changed, because no flow code runs under the lock.
     pub(crate) fn cell(&self) -> MutexGuard<'_, Cell> {
         self.cell.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,14 +1,14 @@
-//! The record by which a flow starts: all that a run depends on besides the results of its effects.
+//! The start record: everything that a run depends on except the results of its effects.
 
 use ledger::PartyId;
 use primitives::{Timestamp, record};
 
 use crate::{FlowId, SessionId};
 
-/// How a flow started; the first entry of its journal.
+/// The start of a flow; the first entry of its journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StartRecord {
-    /// The flow's name for good.
+    /// The permanent id of the flow.
     pub id: FlowId,
     /// The registered flow.
     pub flow: String,
@@ -16,13 +16,13 @@ pub struct StartRecord {
     pub version: u32,
     /// Its arguments, encoded; empty for a responder.
     pub args: Vec<u8>,
-    /// Where its random values are derived from; drawn by the shell.
+    /// The seed of its random values; drawn by the shell.
     pub seed: [u8; 32],
-    /// When it started.
+    /// The time of the start.
     pub at: Timestamp,
     /// The session that started it, if it is a responder.
     pub origin: Option<Origin>,
-    /// Opaque to the engine: what the node must know to answer its client (user, client id).
+    /// Data that the node needs to answer its client (user, client id); opaque to the engine.
     pub caller: Vec<u8>,
 }
 

@@ -12,8 +12,8 @@ use crate::options::EFFECTS_OF_A_SCOPE_MAX;
 use crate::{EffectKind, EffectRequest, FlowError, SleepClocks};
 
 impl Cell {
-    /// Sets a timer and returns its number: one from the end of the scope's numbers, so that the numbers of all other effects are the
-    /// same with and without it.
+    /// Sets a timer and returns its number. Deadlines are numbered downwards from the end of the scope's numbers, so that all
+    /// other effects have the same numbers with and without them.
     pub(crate) fn issue_deadline(
         &mut self,
         scope: u16,
@@ -62,7 +62,8 @@ impl Cell {
     }
 }
 
-/// The same for every deadline: a relative one is another moment after a restart.
+/// Returns the digest of every deadline. It leaves the moment out, because a relative deadline names another one after a
+/// restart.
 fn deadline_digest() -> u64 {
     Digest::new(EffectKind::Sleep as u64)
         .bytes(b"deadline")

@@ -1,4 +1,4 @@
-//! Effects of a flow: numbered, issued, answered, taken.
+//! Effects of a flow: numbering, issuing, answering and taking results.
 
 use ledger::StateRef;
 use primitives::Timestamp;
@@ -10,30 +10,30 @@ use crate::journal::{RowWriter, scope_of};
 use crate::options::EFFECTS_OF_A_SCOPE_MAX;
 use crate::{EffectKind, EffectRequest, EffectResult, FlowError};
 
-/// An effect that the flow waits for.
+/// An effect whose result the flow has not taken yet.
 pub(super) struct Slot {
     pub(super) effect: u32,
     pub(super) kind: EffectKind,
     pub(super) digest: u64,
     pub(super) irrevocable: bool,
     pub(super) consumed: Vec<StateRef>,
-    /// Whether it is only the deadline of another wait.
+    /// Whether the effect is only the deadline of another wait.
     pub(super) deadline: bool,
-    /// What it waits for, for operators.
+    /// The subject of the wait, shown to operators.
     pub(super) on: WaitsFor,
     pub(super) since: Timestamp,
     pub(super) state: SlotState,
 }
 
 pub(super) enum SlotState {
-    /// Not answered; on replay with the request, to be issued again.
+    /// Not answered yet. During replay it holds the request, which is issued again when the flow goes live.
     Waiting(Option<Box<EffectRequest>>),
     Answered(EffectResult),
     SubFlowEnded(Result<Vec<u8>, FlowError>),
 }
 
 impl Cell {
-    /// The next number of a scope.
+    /// Returns the next effect number of a scope.
     pub(crate) fn number(&mut self, scope: u16) -> Result<u32, FlowError> {
         let exceeded = || FlowError::listed(&LIMIT_EXCEEDED, "too many effects in one flow");
         let scope = self
@@ -55,7 +55,7 @@ impl Cell {
         Ok(effect)
     }
 
-    /// Issues an effect under a number that it already has.
+    /// Issues an effect under a number that was already assigned.
     pub(crate) fn issue_as(
         &mut self,
         effect: u32,
@@ -68,7 +68,7 @@ impl Cell {
             ));
         }
         let (kind, digest) = (request.kind(), request.digest());
-        // A record counts too: its transaction is final, whoever is killed meanwhile.
+        // A record counts too: its transaction is final, even if the flow is killed meanwhile.
         let irrevocable = matches!(
             request,
             EffectRequest::Request {
@@ -105,7 +105,7 @@ impl Cell {
         Ok(())
     }
 
-    /// A value fixed at the time an effect is issued, the same on replay.
+    /// Returns a value that is fixed when an effect is issued. A replay returns the journaled value.
     pub(crate) fn fact(&mut self, effect: u32, live: u64) -> u64 {
         match &self.replay {
             None => {
@@ -122,7 +122,7 @@ impl Cell {
         }
     }
 
-    /// Delivers the result of an effect; whether the flow waits for it.
+    /// Delivers the result of an effect. Returns whether the flow waits for it.
     pub(crate) fn answer(&mut self, effect: u32, result: EffectResult) -> bool {
         let Some(position) = self.slots.iter().position(|slot| {
             slot.effect == effect
@@ -159,7 +159,7 @@ impl Cell {
         true
     }
 
-    /// On replay: whether the journal's result belongs to an effect that the flow waits for.
+    /// Returns whether a journaled result belongs to an effect that the flow waits for. Used during replay.
     pub(crate) fn expects(&self, effect: u32, kind: EffectKind, digest: u64) -> bool {
         self.slots.iter().any(|slot| {
             slot.effect == effect
@@ -169,7 +169,7 @@ impl Cell {
         })
     }
 
-    /// Takes the result of an effect, once it is there.
+    /// Takes the result of an effect if it has arrived.
     pub(crate) fn take(&mut self, effect: u32) -> Option<EffectResult> {
         let position = self.slots.iter().position(|slot| {
             slot.effect == effect && matches!(slot.state, SlotState::Answered(_))
@@ -180,7 +180,7 @@ impl Cell {
         }
     }
 
-    /// The flow no longer waits for an effect.
+    /// Removes an effect that the flow no longer waits for, and cancels it if it is unanswered.
     pub(crate) fn abandon(&mut self, effect: u32) {
         let Some(position) = self.slots.iter().position(|slot| slot.effect == effect) else {
             return;
@@ -192,7 +192,7 @@ impl Cell {
         }
     }
 
-    /// Ends replay and issues again what is still unanswered, in the order of numbers.
+    /// Ends the replay and issues the unanswered effects again, in the order of their numbers.
     pub(crate) fn go_live(&mut self) {
         self.replay = None;
         let mut waiting: Vec<Output> = self
@@ -213,7 +213,7 @@ impl Cell {
         self.outputs.extend(waiting);
     }
 
-    /// The effects that the flow waits for; a deadline is none of them.
+    /// Returns the effects that the flow waits for, without deadlines.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = Waiting> + '_ {
         self.slots
             .iter()
@@ -227,23 +227,23 @@ impl Cell {
             })
     }
 
-    /// Whether an irrevocable request has been asked whose outcome is not dealt with yet.
+    /// Returns whether the outcome of an irrevocable request has not been dealt with yet.
     pub(crate) fn is_unsettled(&self) -> bool {
         self.unsettled > 0
     }
 
-    /// Records that are not done yet. Several side by side are settled when the last one is.
+    /// Counts the records that are not done yet. Parallel records are settled when the last one is.
     fn records_outstanding(&self) -> u32 {
         let waiting = |slot: &&Slot| matches!(slot.state, SlotState::Waiting(_));
         let records = self.slots.iter().filter(waiting);
         let count = records
             .filter(|slot| slot.kind == EffectKind::Record)
             .count();
-        // The outstanding effects of a flow are few.
+        // `effects_outstanding_max` keeps the count far below the clipped value.
         u32::try_from(count).unwrap_or(u32::MAX)
     }
 
-    /// The outcome of an irrevocable request has been dealt with: refused.
+    /// Notes that an irrevocable request was refused, which deals with its outcome.
     pub(crate) fn settled(&mut self) {
         self.unsettled = self.unsettled.saturating_sub(1);
     }

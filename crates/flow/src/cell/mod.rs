@@ -1,9 +1,10 @@
-//! The cell: what a running flow and the engine share. The flow asks and takes, the engine delivers and journals.
+//! The cell: state shared by a running flow and the engine. The flow issues effects and takes results; the engine
+//! delivers results and writes the journal.
 //!
 //! # Correctness
-//! What a flow does is a function of its start record and the sequence of its inputs, each followed by one poll. Numbers
-//! of effects are handed out per scope (a flow and each of its sub-flows have their own), so a sub-flow that is skipped
-//! on replay leaves the numbers of all others alone.
+//! The behaviour of a flow is a function of its start record and the sequence of its inputs, each followed by one poll.
+//! Effects are numbered per scope (a flow and each of its sub-flows have their own). So a sub-flow that is skipped on
+//! replay does not change the numbers of any other scope.
 
 mod deadlines;
 mod effects;
@@ -28,7 +29,7 @@ use effects::Slot;
 use sub_flows::Scope;
 use undo::Mark;
 
-/// What a flow put out in one poll, in order.
+/// The outputs of a flow in one poll, in order.
 pub(crate) enum Output {
     Effect {
         effect: u32,
@@ -46,13 +47,13 @@ pub(crate) enum Output {
     },
 }
 
-/// What replay knows beforehand.
+/// Facts that a replay takes from the journal before the first poll.
 pub(crate) struct Replay {
-    /// Values fixed when an effect was issued.
+    /// Values that were fixed when an effect was issued.
     pub(crate) facts: HashMap<u32, u64>,
     /// The scope of each sub-flow, by the effect that started it.
     pub(crate) scopes: HashMap<u32, u16>,
-    /// The scopes whose sub-flows ended, with all scopes below them.
+    /// The scopes of the sub-flows that ended, and all scopes below them.
     pub(crate) ended: HashSet<u16>,
 }
 
@@ -66,9 +67,9 @@ pub(crate) struct Cell {
     pub(crate) step: Option<&'static str>,
     pub(crate) kill: bool,
     pub(crate) pause: bool,
-    /// In its last poll the flow waited for the session that started it.
+    /// Whether the flow waited in its last poll for the session that started it.
     pub(crate) awaits_origin: bool,
-    /// The flow has asked for a signature of this node.
+    /// Whether the flow has asked for a signature of this node.
     signed: bool,
     pub(crate) scopes_started: u16,
     row: Option<RowWriter>,
@@ -80,7 +81,7 @@ pub(crate) struct Cell {
     /// Scopes of sub-flows that were dropped in this poll.
     dropped: Vec<u16>,
     ended: bool,
-    /// Before the last input.
+    /// The state of the cell before the last input.
     mark: Option<Mark>,
     /// Sessions opened in this poll.
     opened: Vec<u32>,
@@ -125,21 +126,21 @@ impl Cell {
 
     // ---- the journal ----
 
-    /// The row of this round; nothing is written on replay.
+    /// Writes to the row of this round; during replay nothing is written.
     pub(crate) fn journal(&mut self, write: impl FnOnce(&mut RowWriter)) {
         if self.replay.is_none() {
             write(self.row.get_or_insert_with(RowWriter::new));
         }
     }
 
-    /// The finished row of this round, if anything was gained.
+    /// Takes the finished row of this round, if it has entries.
     pub(crate) fn take_row(&mut self) -> Option<Vec<u8>> {
         let mut row = self.row.take().filter(|row| !row.is_empty())?;
         row.check(self.asked.value());
         Some(row.into_bytes())
     }
 
-    /// Compares the end of a replayed row.
+    /// Compares the digest at the end of a replayed row with the digest of this run.
     pub(crate) fn check(&mut self, value: u64) {
         if self.asked.value() != value {
             self.diverge("the flow asked for or sent something else than it did before");
@@ -156,7 +157,7 @@ impl Cell {
         }
     }
 
-    /// Says where the flow is.
+    /// Sets the progress step of the flow and reports it.
     pub(crate) fn progress(&mut self, step: &'static str) {
         self.step = Some(step);
         if self.replay.is_none() {

@@ -1,4 +1,4 @@
-//! Sessions of a flow: opened, spoken on, ended.
+//! Sessions of a flow: opening, sending, receiving and ending.
 
 use std::task::Poll;
 
@@ -59,7 +59,7 @@ impl Cell {
         Ok(number)
     }
 
-    /// The session that started this responder.
+    /// Adds the session that started this responder.
     pub(crate) fn origin_session(&mut self, id: SessionId, peer: PartyId, version: u32) {
         let mut state = SessionState::new(id, peer, false);
         state.version = Some(version);
@@ -132,7 +132,7 @@ impl Cell {
         Ok(())
     }
 
-    /// The next message of a session.
+    /// Takes the next message of a session.
     pub(crate) fn receive(&mut self, number: u32) -> Poll<Result<Vec<u8>, FlowError>> {
         let received = match self.sessions.get_mut(&number) {
             Some(state) => state.receive(),
@@ -142,8 +142,8 @@ impl Cell {
         received
     }
 
-    /// Whether the flow waits for the peer that opened its session and for nothing else, and nothing that it has signed may
-    /// become final meanwhile.
+    /// Returns whether the flow waits only for the peer that opened its session. False if the flow has asked for a
+    /// signature or has something irrevocable unsettled, because a transaction may then still become final.
     pub(crate) fn waits_for_origin(&self) -> bool {
         let waits_for_effect = self.slots.iter().any(|slot| {
             slot.kind != EffectKind::SubFlow && matches!(slot.state, SlotState::Waiting(_))
@@ -151,7 +151,7 @@ impl Cell {
         self.awaits_origin && !self.signed && !self.is_unsettled() && !waits_for_effect
     }
 
-    /// The version agreed on.
+    /// Returns the agreed version, once it is known.
     pub(crate) fn agreed_version(&mut self, number: u32) -> Poll<Result<u32, FlowError>> {
         match self.sessions.get_mut(&number) {
             Some(state) => state.agreed(),
@@ -179,13 +179,13 @@ impl Cell {
         }
     }
 
-    /// Ends everything: the flow has ended, well or not.
+    /// Closes all sessions, because the flow has ended; `error` is `None` if it succeeded.
     pub(crate) fn end(&mut self, error: Option<Rejection>) {
         self.close_sessions(|_| true, error);
         self.ended = true;
     }
 
-    /// The session that a message names, if the message comes from its other side.
+    /// Returns whether a message belongs to this session and comes from its other side.
     pub(crate) fn session_from(
         &self,
         number: u32,
@@ -198,7 +198,7 @@ impl Cell {
         })
     }
 
-    /// Takes an arriving message; whether the flow has a new input.
+    /// Takes an arriving message. Returns whether the flow has a new input.
     pub(crate) fn arrive(&mut self, number: u32, body: SessionBody) -> bool {
         let limits = self.limits;
         self.begin(Input::Message);
@@ -212,7 +212,7 @@ impl Cell {
                 last,
             } => match state.judge(index, payload.len(), &limits) {
                 Arrival::Ignored => return false,
-                // What was taken once is taken on replay, whatever the limits are by now.
+                // A message that was taken before is taken again on replay, even if the limits are lower now.
                 arrival if arrival == Arrival::Taken || self.replay.is_some() => {
                     if self.replay.is_none() {
                         let row = self.row.get_or_insert_with(RowWriter::new);
@@ -240,7 +240,7 @@ impl Cell {
         true
     }
 
-    /// Ends a session for both sides, for a reason of this node; whether the flow has a new input.
+    /// Ends a session for both sides, for a reason of this node. Returns whether the flow has a new input.
     pub(crate) fn break_session(&mut self, number: u32, error: Rejection) -> bool {
         self.begin(Input::Message);
         self.end_both(number, error)
@@ -272,7 +272,7 @@ impl Cell {
         true
     }
 
-    /// The sessions with the party on the other side, for operators.
+    /// Returns the other sides of the open sessions, for operators.
     pub(crate) fn session_peers(&self) -> impl Iterator<Item = PartyId> + '_ {
         self.sessions
             .values()
@@ -281,7 +281,8 @@ impl Cell {
     }
 }
 
-/// Says that this side ended: by the last message of this poll if there is one, else by a message of its own.
+/// Tells the other side that this side has ended: in the last data message of this poll if it has one and there is no
+/// error, else in a separate message.
 fn end_session(outputs: &mut Vec<Output>, state: &SessionState, error: Option<Rejection>) {
     let to_initiator = !state.initiated;
     if error.is_none() {
@@ -310,7 +311,7 @@ fn end_session(outputs: &mut Vec<Output>, state: &SessionState, error: Option<Re
     });
 }
 
-/// The last message of this poll on a session.
+/// Finds the last message that this poll sent on a session.
 fn last_message<'a>(
     outputs: &'a mut [Output],
     session: &SessionId,

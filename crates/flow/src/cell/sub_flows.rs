@@ -1,4 +1,4 @@
-//! Sub-flows: each in a scope of its own, skipped on replay once it has ended.
+//! Sub-flows. Each runs in its own scope and is skipped on replay once it has ended.
 
 use ledger::Rejection;
 
@@ -16,12 +16,12 @@ pub(super) struct Scope {
     pub(super) index: u16,
     pub(super) parent: u16,
     pub(super) effects: u16,
-    /// Deadlines, numbered from the other end.
+    /// The number of deadlines; they are numbered from the other end.
     pub(super) deadlines: u16,
     pub(super) took_input: bool,
 }
 
-/// Whether a sub-flow has to run.
+/// Tells whether a sub-flow has to run or is skipped.
 pub(crate) enum SubFlowStart {
     Run {
         effect: u32,
@@ -34,7 +34,7 @@ pub(crate) enum SubFlowStart {
 }
 
 impl Cell {
-    /// Starts a sub-flow in a scope of its own, or skips it where the journal holds its end.
+    /// Starts a sub-flow in its own scope, or skips it if the journal holds its end.
     pub(crate) fn start_sub_flow(
         &mut self,
         scope: u16,
@@ -94,7 +94,7 @@ impl Cell {
         })
     }
 
-    /// A sub-flow ended, or was dropped (`result` is `None`).
+    /// Ends a sub-flow's scope; `result` is `None` if the sub-flow was dropped.
     pub(crate) fn end_sub_flow(
         &mut self,
         effect: u32,
@@ -111,12 +111,12 @@ impl Cell {
         }
         match result {
             Some(result) => self.close_scope(index, result.err().map(FlowError::for_counterparty)),
-            // It was dropped by its flow, or by a panic: the end of the poll tells which.
+            // Either the flow dropped it or a panic did; the end of the poll tells which.
             None => self.dropped.push(index),
         }
     }
 
-    /// Ends the sessions of sub-flows that were dropped by a flow that goes on.
+    /// Ends the sessions of sub-flows that were dropped while the flow continues.
     pub(crate) fn close_dropped(&mut self) {
         for index in std::mem::take(&mut self.dropped) {
             self.close_scope(index, None);
@@ -135,7 +135,7 @@ impl Cell {
         });
     }
 
-    /// On replay: delivers the end of a sub-flow that was skipped; whether the flow waits for it.
+    /// Delivers the end of a skipped sub-flow during replay. Returns whether the flow waits for it.
     pub(crate) fn answer_sub_flow(
         &mut self,
         effect: u32,
@@ -151,7 +151,7 @@ impl Cell {
         true
     }
 
-    /// Takes the end of a skipped sub-flow.
+    /// Takes the result of a skipped sub-flow, if it has been delivered.
     pub(crate) fn take_sub_flow(&mut self, effect: u32) -> Option<Result<Vec<u8>, FlowError>> {
         let position = self.slots.iter().position(|slot| {
             slot.effect == effect && matches!(slot.state, SlotState::SubFlowEnded(_))
@@ -162,7 +162,7 @@ impl Cell {
         }
     }
 
-    /// Marks a scope and those above it: their sub-flows' ends stand for journaled inputs.
+    /// Marks a scope and all scopes above it as having taken input. Only the end of a marked sub-flow is journaled.
     pub(super) fn took_input(&mut self, mut index: u16) {
         while index != 0 {
             let Some(scope) = self.scopes.iter_mut().find(|scope| scope.index == index) else {

@@ -1,4 +1,4 @@
-//! Undoing the last poll: its input is given back, and what it journaled and put out never was.
+//! Undoes the last poll: returns its input and discards everything that the poll journaled and put out.
 
 use primitives::Decoder;
 
@@ -8,39 +8,39 @@ use crate::engine::KnownSession;
 use crate::journal::{Entry, RowWriter};
 use crate::session_state::SessionState;
 
-/// What a flow was polled for.
+/// The input that caused a poll.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Input {
-    /// Its start.
+    /// The start of the flow.
     Start,
     /// The answer of an effect.
     Answer(u32),
-    /// Something on a session.
+    /// A message or an end on a session.
     Message,
 }
 
-/// Where the cell stood before its last input.
+/// The state of the cell before its last input.
 pub(super) struct Mark {
     input: Input,
     row: Option<(usize, u32)>,
     asked: Digest,
 }
 
-/// What is left of a flow whose last poll is undone.
+/// The remains of a flow whose last poll was undone.
 pub(crate) struct Undone {
     /// The row of this round without that poll.
     pub(crate) row: Option<Vec<u8>>,
-    /// The message that it was polled for, as a journal entry: it has to come again. Answers of effects come again because
-    /// the effects are asked for again.
+    /// The message that caused the poll, as a journal entry, because the flow has to see it again. Answers need no entry:
+    /// the effects are issued again, so their answers come again.
     pub(crate) message: Option<Vec<u8>>,
-    /// The sessions as they were.
+    /// The sessions as they were before the poll.
     pub(crate) sessions: Vec<KnownSession>,
-    /// Its first poll is still to come.
+    /// Whether the first poll is still to come.
     pub(crate) unbegun: bool,
 }
 
 impl Cell {
-    /// An input is about to be taken.
+    /// Notes the state of the cell before it takes an input.
     pub(crate) fn begin(&mut self, input: Input) {
         if self.replay.is_some() {
             return;
@@ -52,17 +52,17 @@ impl Cell {
         self.removed.clear();
     }
 
-    /// Nothing that happens to the flow's code from now on says anything: it is dropped, and comes back from the journal.
+    /// Suppresses all further output of the cell: the flow's code is dropped and comes back from the journal.
     pub(crate) fn silence(&mut self) {
         self.ended = true;
     }
 
-    /// What the flow was polled for last.
+    /// Returns the input of the last poll.
     pub(crate) fn last_input(&self) -> Option<Input> {
         self.mark.as_ref().map(|mark| mark.input)
     }
 
-    /// Every session that the flow has, ended ones too.
+    /// Returns every session of the flow, including ended ones.
     pub(crate) fn known_sessions(&self) -> Vec<KnownSession> {
         let sessions = self.sessions.iter();
         sessions
@@ -70,7 +70,7 @@ impl Cell {
             .collect()
     }
 
-    /// Undoes the last poll; `outputs` is how much stood in the output before it. The cell is of no use afterwards.
+    /// Undoes the last poll. `outputs` is the number of outputs before it. The cell must not be used afterwards.
     pub(crate) fn undo(&mut self, outputs: usize) -> Undone {
         self.outputs.truncate(outputs);
         let mut sessions = self.known_sessions();

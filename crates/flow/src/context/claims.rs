@@ -1,4 +1,4 @@
-//! Claims: effects that happen once for each piece of evidence, however often it is presented.
+//! Claims: effects that happen once per piece of evidence, no matter how often it is presented.
 
 use primitives::{Decode, DecodeError, Decoder, Domain, Encode, Hash};
 

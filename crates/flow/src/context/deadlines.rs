@@ -1,9 +1,9 @@
-//! Deadlines of waits for a counterparty.
+//! Deadlines for waits on a counterparty.
 //!
 //! # Correctness
-//! A deadline is no part of what a flow does: it is not in the digests that replay compares, and it takes no number from the flow's
-//! other effects. The journal mentions it only if it passed. So a flow replays whether or not its code had a deadline at that place
-//! when the journal was written.
+//! Replay does not depend on deadlines. They are not in the digests that replay compares, and they take no numbers from the
+//! flow's other effects. The journal mentions a deadline only if it passed. So a flow replays whether or not its code had a
+//! deadline at that place when the journal was written.
 
 use std::future::{Future, poll_fn};
 use std::task::Poll;
@@ -14,21 +14,21 @@ use super::FlowContext;
 use crate::error::COUNTERPARTY_SILENT;
 use crate::{EffectKind, FlowError};
 
-/// How long a flow waits for a counterparty.
+/// The time that a flow waits for a counterparty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deadline {
     /// Until a moment that follows from what the flow does, such as the end of a transaction's time window. A jump of the wall clock
     /// never makes this wait shorter.
     At(Timestamp),
-    /// So many milliseconds. After a restart of this node the counterparty has the whole time again.
+    /// For this many milliseconds. After a restart of this node the counterparty has the whole time again.
     AfterMs(u64),
 }
 
 impl FlowContext {
-    /// Waits for something that a counterparty has to do, until the deadline. `what` names it in the error.
+    /// Waits for an action of a counterparty until the deadline. `what` names the awaited thing in the error.
     ///
     /// # Errors
-    /// `flow.counterparty_silent`: it did not come in time.
+    /// `flow.counterparty_silent`: the deadline passed first.
     pub async fn within<T>(
         &self,
         deadline: Deadline,
@@ -36,7 +36,7 @@ impl FlowContext {
         future: impl Future<Output = Result<T, FlowError>> + Send,
     ) -> Result<T, FlowError> {
         let mut future = Box::pin(future);
-        // Set only if the flow has to wait, so that an answer that has already come costs no timer.
+        // Set only if the flow has to wait, so that an answer that has already arrived costs no timer.
         let mut timer = None;
         poll_fn(move |task| {
             if let Poll::Ready(result) = future.as_mut().poll(task) {

@@ -1,4 +1,4 @@
-//! Waiting for an effect.
+//! The future that waits for an effect.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use crate::shared::Shared;
 use crate::{EffectKind, EffectResult, FlowError};
 
-/// Waits for the result of one effect; a failed effect is the error.
+/// A future for the result of one effect. A failed effect becomes an error.
 pub(super) struct EffectFuture<'a> {
     shared: &'a Shared,
     kind: EffectKind,

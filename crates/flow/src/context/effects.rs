@@ -1,4 +1,4 @@
-//! The effects: each an async function whose result the journal keeps.
+//! The effects: async functions whose results the journal keeps.
 
 use ledger::{
     ContractName, PartyId, SelectionRequest, SignedTransaction, StateAndRef, StateRef, Transition,
@@ -58,8 +58,8 @@ impl FlowContext {
         }
     }
 
-    /// Resolves the transaction's back chain (from a peer, if it is not all here) and verifies it. Signatures of
-    /// `missing_allowed` may be missing; those that are there are checked.
+    /// Resolves the transaction's back chain (from a peer, if parts of it are missing here) and verifies the transaction.
+    /// Signatures of `missing_allowed` may be missing; those that are present are checked.
     pub async fn verify(
         &self,
         transaction: &SignedTransaction,
@@ -70,7 +70,7 @@ impl FlowContext {
             .await
     }
 
-    /// The same as [`FlowContext::verify`]; says how the back chain is fetched.
+    /// Verifies like [`FlowContext::verify`], with a choice of how the back chain is fetched.
     pub async fn verify_fetching(
         &self,
         transaction: &SignedTransaction,
@@ -88,8 +88,9 @@ impl FlowContext {
         self.effect(request).await.and_then(done)
     }
 
-    /// Resolves a final transaction that others made from a peer, verifies it and records it: from then on this flow can build on it,
-    /// and those to whom its own transactions go find it here. It does not count among the flow's own.
+    /// Resolves a final transaction of other parties from a peer, verifies it and records it. Afterwards this flow can build on
+    /// it, and the receivers of the flow's own transactions can fetch it from this node. It does not count as one of the flow's
+    /// own transactions.
     pub async fn keep(
         &self,
         transaction: &SignedTransaction,
@@ -106,14 +107,14 @@ impl FlowContext {
         self.effect(request).await.and_then(done)
     }
 
-    /// Checks signatures, gathered with those of other flows.
+    /// Checks signatures, in one batch with those of other flows.
     pub async fn check_signatures(&self, messages: Vec<SignedMessage>) -> Result<(), FlowError> {
         self.effect(EffectRequest::CheckSignatures(messages))
             .await
             .and_then(done)
     }
 
-    /// Records a verified transaction and owes it to `deliver_to`: finalised once the step's batch is durable.
+    /// Records a verified transaction and owes it to `deliver_to`. It is finalised once the step's batch is durable.
     pub async fn record(
         &self,
         transaction: SignedTransaction,
@@ -127,7 +128,7 @@ impl FlowContext {
         .and_then(done)
     }
 
-    /// Asks another node's service. Once an irrevocable request is durable, a kill waits for its answer.
+    /// Sends a request to a service of another node. Once an irrevocable request is durable, a kill waits for its answer.
     pub async fn request(
         &self,
         party: &PartyId,
@@ -147,7 +148,7 @@ impl FlowContext {
         }
     }
 
-    /// Says that an irrevocable request was refused, so that nothing is left to be recorded.
+    /// Declares that an irrevocable request was refused, so nothing remains to be recorded.
     pub fn settled(&self) {
         self.shared.cell().settled();
     }
@@ -160,7 +161,7 @@ impl FlowContext {
         }
     }
 
-    /// Looks a recorded transaction up.
+    /// Looks up a recorded transaction.
     pub async fn transaction(&self, id: &TxId) -> Result<Option<SignedTransaction>, FlowError> {
         match self.effect(EffectRequest::Transaction(*id)).await? {
             EffectResult::Transaction(found) => Ok(found),
@@ -168,7 +169,7 @@ impl FlowContext {
         }
     }
 
-    /// Looks states up in recorded transactions, in the order asked.
+    /// Looks up states in recorded transactions; returns them in the order asked.
     pub async fn states(&self, refs: Vec<StateRef>) -> Result<Vec<StateAndRef>, FlowError> {
         match self.effect(EffectRequest::States(refs)).await? {
             EffectResult::States(states) => Ok(states),
@@ -176,9 +177,9 @@ impl FlowContext {
         }
     }
 
-    /// Locks states for this flow until it ends or consumes them, all or none, and returns them in the order asked. At
-    /// once: a state that another flow holds fails it with `vault.state_locked`, one that is consumed or about to be with
-    /// `vault.state_consumed`. States that this flow holds already may be among them.
+    /// Locks states for this flow until it ends or consumes them, all or none, and returns them in the order asked. It never
+    /// waits: a state locked by another flow fails the effect with `vault.state_locked`, and a state that is consumed or about to
+    /// be fails it with `vault.state_consumed`. States that this flow already holds may be in the list.
     pub async fn lock_states(&self, refs: Vec<StateRef>) -> Result<Vec<StateAndRef>, FlowError> {
         match self.effect(EffectRequest::LockStates(refs)).await? {
             EffectResult::States(states) => Ok(states),
@@ -186,7 +187,7 @@ impl FlowContext {
         }
     }
 
-    /// Plans a transition of states that are recorded here: what becomes of them, which code has to be attached, who signs.
+    /// Plans a transition of states that are recorded here: the new states, the code to attach and the signers.
     pub async fn plan_transition(
         &self,
         states: Vec<StateRef>,
@@ -200,7 +201,7 @@ impl FlowContext {
         }
     }
 
-    /// Asks whether this node agrees to a transition that another party proposes: by the rules that its operator has set,
+    /// Asks whether this node agrees to a transition that another party proposes. The node agrees only by its operator's rules,
     /// and only if each of the states concerns the proposer.
     pub async fn consent(
         &self,
@@ -216,9 +217,9 @@ impl FlowContext {
         self.effect(request).await.and_then(done)
     }
 
-    /// The unconsumed versions that this node's vault holds of a linear state of a contract, the newest first; looked for among
-    /// the 64 recorded last. Nothing if it has ended or is not known here. More than one only where somebody has made
-    /// a state under an id that was taken: then it is the flow's business whose it trusts.
+    /// Returns the unconsumed versions of a linear state of a contract in this node's vault, newest first, among the 64 recorded
+    /// last. The result is empty if the state has ended or is unknown here. It has more than one entry only if a party created a
+    /// state under an id that was already in use; the flow then decides which one to trust.
     pub async fn linear(
         &self,
         contract: &ContractName,
@@ -231,7 +232,7 @@ impl FlowContext {
         }
     }
 
-    /// Something outside the ledger, by its registered name; happens at least once.
+    /// Runs an external operation by its registered name, at least once.
     pub async fn external(&self, name: &str, body: Vec<u8>) -> Result<Vec<u8>, FlowError> {
         let request = EffectRequest::External {
             name: name.to_owned(),

@@ -1,4 +1,4 @@
-//! Sessions, and waiting for several things at once.
+//! Sessions, and waits for several things at once.
 
 use std::future::{Future, poll_fn};
 use std::task::Poll;
@@ -41,7 +41,8 @@ impl FlowContext {
             .try_for_each(|session| session.send_bytes(bytes.clone()))
     }
 
-    /// Receives one message on each of several sessions, in the order of the sessions; fails with the first failure.
+    /// Receives one message on each of several sessions. Returns the messages in the order of the sessions, or the
+    /// first failure.
     pub async fn receive_all<T: Decode>(&self, sessions: &[Session]) -> Result<Vec<T>, FlowError> {
         let mut received: Vec<Option<T>> = sessions.iter().map(|_| None).collect();
         poll_fn(move |_| {
@@ -62,8 +63,8 @@ impl FlowContext {
         .await
     }
 
-    /// Runs futures side by side; their results in the order given, or the first failure. Their effects are numbered in
-    /// the order in which the futures come to them, which replay repeats.
+    /// Runs futures concurrently. Returns their results in the order given, or the first failure. Their effects are
+    /// numbered in the order of their issue, which replay repeats.
     pub async fn join_all<T: Send, F>(&self, futures: Vec<F>) -> Result<Vec<T>, FlowError>
     where
         F: Future<Output = Result<T, FlowError>> + Send,
@@ -91,7 +92,7 @@ impl FlowContext {
         .await
     }
 
-    /// Waits for a future at most so many milliseconds; `flow.timed_out` after that.
+    /// Waits for a future for at most this many milliseconds, then fails with `flow.timed_out`.
     pub async fn timeout_ms<T>(
         &self,
         ms: u64,

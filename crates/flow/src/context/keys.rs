@@ -1,4 +1,4 @@
-//! Effects about keys: fresh ones of this node, and whose others are.
+//! Effects on keys: fresh keys of this node, and the owners of keys.
 
 use ledger::{OwnershipProof, Party, PartyId};
 use primitives::{Decode, DecodeError, Decoder, PublicKey};
@@ -12,30 +12,31 @@ struct Owners(Vec<Option<PartyId>>);
 
 impl Decode for Owners {
     fn decode(d: &mut Decoder<'_>) -> Result<Self, DecodeError> {
-        // The node's own answer: as many as were asked for.
+        // The node's own answer: one entry for each key asked for.
         d.vec_of(usize::MAX).map(Self)
     }
 }
 
 impl FlowContext {
-    /// A fresh key of this node, told to nobody: for change, say. It signs like the node's own key.
+    /// Creates a fresh key of this node without proving it to any party, for example for change. It signs like the node's own
+    /// key.
     pub async fn fresh_key(&self) -> Result<PublicKey, FlowError> {
         let request = EffectRequest::FreshKey { audience: None };
         self.ask(request, EffectKind::FreshKey).await
     }
 
-    /// A fresh key of this node with the proof of it for one party. A party that has asked for many keys and used none of them
-    /// gets an earlier one again.
+    /// Creates a fresh key of this node, with its ownership proof for one party. A party that has asked for many keys and used
+    /// none of them gets an earlier one again.
     pub async fn fresh_key_for(&self, party: &PartyId) -> Result<OwnershipProof, FlowError> {
         let audience = Some(*party);
         let request = EffectRequest::FreshKey { audience };
         self.ask(request, EffectKind::FreshKey).await
     }
 
-    /// Checks the proof that a party brings and remembers whose the key is.
+    /// Checks a party's proof of a key and remembers the owner of the key.
     ///
     /// # Errors
-    /// Codes `key.*`: the proof is another's, was made for another, or is not signed by both keys.
+    /// Codes `key.*`: the proof belongs to another party, was made for another party, or lacks a valid signature of both keys.
     pub async fn learn_key(
         &self,
         from: &PartyId,
@@ -51,11 +52,11 @@ impl FlowContext {
         Ok(key)
     }
 
-    /// Proves to a party that a key is this node's: one of its fresh ones, which that party has seen in a transaction, say. From
-    /// then on the party knows whose the key is.
+    /// Proves to a party that a fresh key, which it has seen in a transaction for example, is this node's. Afterwards the party
+    /// knows the owner of the key.
     ///
     /// # Errors
-    /// `node.unknown_key`: it is no fresh key of this node.
+    /// `node.unknown_key`: the key is not a fresh key of this node.
     pub async fn prove_key(
         &self,
         key: &PublicKey,
@@ -68,26 +69,26 @@ impl FlowContext {
         self.ask(request, EffectKind::ProveKey).await
     }
 
-    /// Whose a key is: by the network map, as a key of this node, or by a proof that the owner gave this node.
+    /// Returns the owner of a key: from the network map, as a key of this node, or by a proof that the owner gave this node.
     pub async fn party_of(&self, key: &PublicKey) -> Result<Option<Party>, FlowError> {
         let mut parties = self.parties_of(std::slice::from_ref(key)).await?;
         Ok(parties.pop().flatten())
     }
 
-    /// Whose keys are, in their order, as [`FlowContext::party_of`] tells it of one.
+    /// Returns the owners of keys, in order, by the rules of [`FlowContext::party_of`].
     pub async fn parties_of(&self, keys: &[PublicKey]) -> Result<Vec<Option<Party>>, FlowError> {
         let owners = self.owners_of(keys).await?;
         let party = |owner: PartyId| self.network().party(&owner).cloned();
         Ok(owners.into_iter().map(|id| id.and_then(party)).collect())
     }
 
-    /// Whether a key is this node's: its own or one of its fresh ones.
+    /// Returns whether a key is this node's: its own or one of its fresh ones.
     pub async fn is_mine(&self, key: &PublicKey) -> Result<bool, FlowError> {
-        // The node's own key asks nobody: all but a few states are held by that.
+        // The node's own key needs no lookup, and it holds nearly all states.
         Ok(*key == self.me().key || !self.own_of(std::slice::from_ref(key)).await?.is_empty())
     }
 
-    /// Those of the keys that are this node's, in their order.
+    /// Returns the keys that are this node's, in order.
     pub async fn own_of(&self, keys: &[PublicKey]) -> Result<Vec<PublicKey>, FlowError> {
         let owners = self.owners_of(keys).await?;
         let mine = |owner: &Option<PartyId>| *owner == Some(self.my_id());

@@ -41,39 +41,39 @@ impl FlowContext {
         }
     }
 
-    /// This node's party.
+    /// Returns this node's party.
     pub fn me(&self) -> &Party {
         &self.shared.environment.me
     }
 
-    /// This node's party id.
+    /// Returns this node's party id.
     pub fn my_id(&self) -> PartyId {
         self.shared.environment.my_id
     }
 
-    /// This run's id.
+    /// Returns the id of this run.
     pub fn flow_id(&self) -> FlowId {
         self.shared.flow
     }
 
-    /// The version this run is on.
+    /// Returns the version of the flow that this run uses.
     pub fn version(&self) -> u32 {
         self.version
     }
 
-    /// The network map as of the flow's start (or the node's, if that came later).
+    /// Returns the network map as of the flow's start, or as of the node's start if that was later.
     pub fn network(&self) -> &NetworkMap {
         &self.shared.environment.network
     }
 
-    /// The network's first notary; `flow.no_notary` if there is none.
+    /// Returns the network's first notary, or `flow.no_notary` if there is none.
     pub fn notary(&self) -> Result<&Party, FlowError> {
         self.network()
             .notary()
             .ok_or_else(|| FlowError::listed(&NO_NOTARY, "the network map names no notary"))
     }
 
-    /// A party of the network; `flow.unknown_party` if it is not listed.
+    /// Returns a party of the network, or `flow.unknown_party` if it is not listed.
     pub fn party(&self, id: &PartyId) -> Result<&Party, FlowError> {
         self.network().party(id).ok_or_else(|| {
             FlowError::listed(
@@ -85,7 +85,7 @@ impl FlowContext {
 
     // ---- values fixed by the journal ----
 
-    /// The time, the same on replay.
+    /// Returns the time; the same on replay.
     pub fn now(&self) -> Timestamp {
         let mut cell = self.shared.cell();
         let live = cell.now;
@@ -95,14 +95,14 @@ impl FlowContext {
         }
     }
 
-    /// 32 random bytes, derived from the seed in the start record; the same on replay.
+    /// Returns 32 random bytes, derived from the seed in the start record; the same on replay.
     pub fn random32(&self) -> Result<[u8; 32], FlowError> {
         let effect = self.shared.cell().number(self.scope)?;
         let parts: [&[u8]; 3] = [b"random", &self.shared.seed, &effect.to_be_bytes()];
         Ok(*Hash::of(Domain::Derive, &parts).as_bytes())
     }
 
-    /// Says where the flow is, for those who watch it.
+    /// Reports the step that the flow has reached to its observers.
     pub fn progress(&self, step: &'static str) {
         self.shared.cell().progress(step);
     }

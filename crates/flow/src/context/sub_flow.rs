@@ -13,7 +13,8 @@ use crate::shared::Shared;
 use crate::{EffectKind, Flow, FlowError};
 
 impl FlowContext {
-    /// Runs another flow as a part of this one. Once it has ended, its result stands for all its journal entries.
+    /// Runs another flow as a part of this one. Once it has ended, its result replaces all its journal entries on
+    /// replay.
     pub async fn sub_flow<F: Flow>(&self, args: F::Args) -> Result<F::Output, FlowError> {
         let digest = Digest::new(EffectKind::SubFlow as u64)
             .bytes(F::NAME.as_bytes())
@@ -58,7 +59,7 @@ impl FlowContext {
     }
 }
 
-/// Ends a sub-flow's scope, also when its future is dropped.
+/// Ends a sub-flow's scope, even if its future is dropped.
 struct ScopeGuard<'a> {
     shared: &'a Shared,
     effect: u32,

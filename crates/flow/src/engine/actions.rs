@@ -1,4 +1,4 @@
-//! What the engine asks its node to do.
+//! Actions: the engine's instructions to its node.
 
 use ledger::PartyId;
 use primitives::Timestamp;
@@ -10,11 +10,11 @@ use crate::{EffectRequest, FlowError, FlowId, SessionMessage, StartRecord};
 pub enum EngineAction {
     /// Carry an effect out and answer with [`complete`](crate::FlowEngine::complete).
     Effect {
-        /// The flow that asks.
+        /// The flow that issued it.
         flow: FlowId,
         /// The effect's number, the same after a restart.
         effect: u32,
-        /// What is asked.
+        /// The request.
         request: EffectRequest,
     },
     /// The flow no longer waits for an effect.
@@ -33,64 +33,64 @@ pub enum EngineAction {
         /// The row.
         row: Vec<u8>,
     },
-    /// Delete a flow's journal: rows 0 to `steps`, exclusive. All its effects and locks go with it.
+    /// Delete a flow's journal: rows 0 to `steps`, exclusive. Its effects end and its locks are released.
     Forget {
         /// The flow.
         flow: FlowId,
-        /// How many rows there are.
+        /// The number of rows.
         steps: u32,
     },
     /// Send a session message through the outbox.
     SendSession {
-        /// To whom.
+        /// The receiving peer.
         peer: PartyId,
-        /// What.
+        /// The message.
         message: SessionMessage,
     },
-    /// The flow has ended: release its locks, answer its client.
+    /// The flow has ended: release its locks and answer its client.
     Ended {
         /// The flow.
         flow: FlowId,
-        /// How it started.
+        /// The start record of the flow.
         start: Box<StartRecord>,
         /// Its output, encoded, or its failure.
         outcome: Result<Vec<u8>, FlowError>,
     },
-    /// Write the flow's chart beside its journal, under [`CHART_STEP`](crate::CHART_STEP), or delete it.
+    /// Write the flow's chart next to its journal, under [`CHART_STEP`](crate::CHART_STEP), or delete it.
     Chart {
         /// The flow.
         flow: FlowId,
-        /// The chart, encoded.
+        /// The encoded chart; `None` deletes it.
         row: Option<Vec<u8>>,
     },
-    /// The flow failed for the moment: it waits for nothing now, keeps its locks, and is to be loaded and
+    /// The flow had a transient failure. It waits for nothing now, keeps its locks, and must be loaded and
     /// [retried](crate::FlowEngine::retry) at this time.
     Retrying {
         /// The flow.
         flow: FlowId,
-        /// Why.
+        /// The failure.
         reason: FlowError,
-        /// When.
+        /// The time of the retry.
         at: Timestamp,
     },
-    /// The flow is paused: it waits for nothing now, and keeps its locks.
+    /// The flow is paused. It waits for nothing now and keeps its locks.
     Paused {
         /// The flow.
         flow: FlowId,
     },
-    /// The flow cannot go on by itself: it waits for nothing now, and keeps its journal and its locks until an operator
-    /// retries or kills it.
+    /// The flow cannot continue by itself. It waits for nothing now, and keeps its journal and its locks until an
+    /// operator retries or kills it.
     Parked {
         /// The flow.
         flow: FlowId,
-        /// Why.
+        /// The reason.
         reason: FlowError,
     },
-    /// Where a flow is.
+    /// The progress of a flow.
     Progress {
         /// The flow.
         flow: FlowId,
-        /// The step it has come to.
+        /// The step that it has reached.
         step: &'static str,
     },
 }

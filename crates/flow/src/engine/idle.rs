@@ -1,9 +1,10 @@
-//! Sessions that a peer opened and then says nothing on: after a while they end with a code.
+//! Ends idle sessions: a session that a peer opened and then left silent ends with a code.
 //!
 //! # Invariants
-//! - Only a responder that waits for the peer that opened its session is ended. One that waits for an effect (a person's
-//!   approval, a back chain, a time) or for another party waits for as long as it likes.
-//! - A responder that has signed something is left alone: its transaction may still be notarised, so nothing of it is freed.
+//! - Only a responder that waits for the peer that opened its session is ended. A wait for an effect (a person's approval, a
+//!   back chain, a time) or for another party is not limited.
+//! - A responder that has signed something is left alone. Its transaction may still be notarised, so its locks must not be
+//!   released.
 
 use primitives::Monotonic;
 
@@ -12,22 +13,22 @@ use crate::error::SESSION_IDLE;
 use crate::journal::ORIGIN_SESSION;
 use crate::{FlowError, FlowId};
 
-/// Responders looked at in one call.
+/// Maximum number of responders examined in one call.
 const LOOKS_MAX: usize = 256;
 
 impl FlowEngine {
-    /// The next time at which [`end_idle`](FlowEngine::end_idle) has something to do.
+    /// Returns the next time at which [`end_idle`](FlowEngine::end_idle) has work to do.
     pub fn next_idle(&self) -> Option<Monotonic> {
         self.shares.next_look()
     }
 
-    /// Ends sessions whose peers have been silent for too long; the rest of many in further calls.
+    /// Ends sessions whose peers have been silent for too long, at most `LOOKS_MAX` per call; further calls end the rest.
     pub fn end_idle(&mut self, out: &mut Vec<EngineAction>) {
         for _ in 0..LOOKS_MAX {
             let Some(flow) = self.shares.due(self.monotonic) else {
                 return;
             };
-            // One that waits for something else is looked at again once it waits for its peer.
+            // A responder that waits for something else is scheduled again once it waits for its peer.
             let since = self.waits_for_peer_since(&flow);
             let deadline = since.and_then(|since| self.idle_after(since));
             match deadline.filter(|deadline| *deadline <= self.monotonic) {
@@ -37,8 +38,8 @@ impl FlowEngine {
         }
     }
 
-    /// A responder has taken a step: if it waits for its peer now, it is looked at later. Once is enough, also if it takes
-    /// further steps until then.
+    /// Schedules a check of a responder that took a step and now waits for its peer. One scheduled check is enough, even if
+    /// the responder takes further steps before it.
     pub(super) fn watch_silence(&mut self, flow: FlowId) {
         if !self.shares.is_looked_at(&flow)
             && let Some(since) = self.waits_for_peer_since(&flow)
@@ -48,14 +49,14 @@ impl FlowEngine {
         }
     }
 
-    /// When a peer has been silent for too long.
+    /// Returns the time at which a peer's silence is too long.
     fn idle_after(&self, since: Monotonic) -> Option<Monotonic> {
         let at = since.plus_ms(self.environment.limits.responder_idle_ms);
-        // The last reading is never.
+        // The maximal reading of the clock means never.
         at.filter(|at| *at < Monotonic::MAX)
     }
 
-    /// Since when a responder has waited for the peer that opened its session, and for nothing else.
+    /// Returns the time since which a responder has waited for the peer that opened its session, and for nothing else.
     fn waits_for_peer_since(&self, flow: &FlowId) -> Option<Monotonic> {
         match self.flows.get(flow)? {
             Live::Running(running) if running.shared.cell().waits_for_origin() => {

@@ -1,4 +1,4 @@
-//! Killing: at the next suspension, but never between a notary's signature and its recording.
+//! Kills flows at their next suspension, but never between a notary's signature and the recording.
 
 use super::parked::chart_action;
 use super::{EngineAction, FlowEngine, Live};
@@ -6,20 +6,20 @@ use crate::error::KILLED;
 use crate::hospital::Condition;
 use crate::{FlowError, FlowId};
 
-/// What became of a request to kill.
+/// The outcome of a request to kill a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kill {
     /// The flow has ended with `flow.killed`.
     Done,
-    /// An irrevocable request is out: the flow will be killed once it was refused, or its outcome recorded. A flow that is
-    /// kept has nothing out: it is killed at once, and what it asked for may have been granted.
+    /// An irrevocable request is out: the flow is killed once the request is refused or its outcome is recorded. A flow
+    /// kept for an operator has no request out and is killed at once, although an earlier request may have been granted.
     Waiting,
     /// There is no such flow.
     Unknown,
 }
 
 impl FlowEngine {
-    /// Kills a flow, also one that takes no step.
+    /// Kills a flow, even one that takes no step.
     pub fn kill(&mut self, flow: FlowId, out: &mut Vec<EngineAction>) -> Kill {
         match self.flows.get_mut(&flow) {
             None => Kill::Unknown,
@@ -41,7 +41,7 @@ impl FlowEngine {
                 }
                 Kill::Waiting
             }
-            // What a flow on the shelf has asked for is known once it comes back.
+            // It is not known whether a shelved flow has an irrevocable request out until it is loaded and replayed.
             Some(Live::Parked(parked))
                 if parked.shelved
                     || parked.unsettled
@@ -60,7 +60,7 @@ impl FlowEngine {
         }
     }
 
-    /// Whether a running flow is to be killed as soon as no irrevocable request is out.
+    /// Returns whether a running flow is to be killed as soon as no irrevocable request is out.
     pub fn is_kill_asked(&self, flow: &FlowId) -> bool {
         matches!(self.flows.get(flow), Some(Live::Running(running)) if running.shared.cell().kill)
     }

@@ -1,4 +1,4 @@
-//! Recovery, first phase: read a flow's journal and say what it holds locked, before any flow runs.
+//! Recovery, first phase: reads a flow's journal and reports the states it holds locked, before any flow runs.
 
 use std::collections::BTreeSet;
 
@@ -13,14 +13,14 @@ use crate::hospital::{CHART_STEP, Chart};
 use crate::journal::{Entry, ORIGIN_SESSION, Outcome, decode_row};
 use crate::{EffectKind, FlowError, FlowId, SessionId, StartRecord};
 
-/// What a journal says before its flow runs.
+/// The contents of a journal that are needed before its flow runs.
 #[derive(Clone, Debug)]
 pub struct Loaded {
-    /// How the flow started, if that can be read.
+    /// The start record, if it can be read.
     pub start: Option<StartRecord>,
-    /// The states it selected and has not consumed: they stay locked, whatever becomes of the flow.
+    /// The states it selected and has not consumed. They stay locked, even if the flow is parked.
     pub locked: Vec<StateRef>,
-    /// Why it will be parked, if it is known already.
+    /// The reason why it will be parked, if that is known already.
     pub unreadable: Option<FlowError>,
 }
 
@@ -28,7 +28,7 @@ pub struct Loaded {
 pub(super) struct LoadedFlow {
     pub(super) start: Option<StartRecord>,
     pub(super) rows: Vec<Vec<Entry>>,
-    /// What arrived while the flow was parked, to be run after the rows.
+    /// Messages that arrived while the flow was parked, to be run after the rows.
     pub(super) deferred: Vec<Entry>,
     pub(super) row_count: u32,
     pub(super) sessions: Vec<KnownSession>,
@@ -46,12 +46,13 @@ pub(crate) struct KnownSession {
 }
 
 impl FlowEngine {
-    /// Reads a flow's journal, rows in order of their steps, its chart last if it has one. Nothing runs before [`resume`](FlowEngine::resume).
-    /// A flow that takes no step is loaded again in the same way, to [try](FlowEngine::retry) once more, when all its rows are
-    /// [written](FlowEngine::is_written); for one that runs, nothing happens.
+    /// Reads a flow's journal: its rows in the order of their steps, then its chart if it has one. Nothing runs before
+    /// [`resume`](FlowEngine::resume). A flow that takes no step is loaded again in the same way before a
+    /// [retry](FlowEngine::retry), once all its rows are [written](FlowEngine::is_written). For a running flow the call does
+    /// nothing.
     pub fn load(&mut self, flow: FlowId, rows: &[(u32, Vec<u8>)]) -> Loaded {
         if let Some(Live::Running(running)) = self.flows.get(&flow) {
-            // It runs: what it holds locked is known already.
+            // The flow runs, so its locked states are known already.
             let start = Some(running.start.clone());
             return Loaded {
                 start,
@@ -60,7 +61,7 @@ impl FlowEngine {
             };
         }
         let (rows, chart) = match rows.split_last() {
-            // A chart that cannot be read says nothing: the flow is tried.
+            // A chart that cannot be read is ignored, and the flow is tried.
             Some(((CHART_STEP, row), rows)) => (rows, Chart::from_bytes(row).ok().map(Box::new)),
             _ => (rows, None),
         };
@@ -104,7 +105,7 @@ impl FlowEngine {
         report
     }
 
-    /// Charges the peers for what a journal holds of them.
+    /// Charges the peers for their data in a journal.
     fn charge(&mut self, flow: FlowId, loaded: &LoadedFlow, journal_bytes: usize) {
         self.shares.release(&flow);
         let origin = loaded.start.as_ref().and_then(|start| start.origin);
@@ -121,7 +122,7 @@ impl FlowEngine {
                 self.shares.receive(flow, known.peer, bytes);
             }
         }
-        // What was received is in the rows.
+        // The rows contain all bytes received so far.
         self.shares.journal(&flow, journal_bytes);
     }
 }
@@ -170,7 +171,7 @@ impl LoadedFlow {
     }
 }
 
-/// The states selected or locked and not yet consumed by a recorded transaction, also within sub-flows that have ended.
+/// Returns the states selected or locked and not yet consumed by a recorded transaction, including those of ended sub-flows.
 fn locked(rows: &[Vec<Entry>]) -> Vec<StateRef> {
     let mut locked = BTreeSet::new();
     for entry in rows.iter().flatten() {

@@ -10,10 +10,10 @@
 //! ```
 //!
 //! # Invariants
-//! - Everything emitted in a round leaves the node only after the round's batch (with its journal rows) is durable.
-//!   Replay relies on it: what was sent before the last row is not sent again.
-//! - The engine never calls out. An effect may be completed while the actions of the same call are being worked off.
-//! - Nothing that is in a journal or comes from a peer makes it panic; a flow that does is ended or parked alone.
+//! - Everything emitted in a round leaves the node only after the round's batch (with its journal rows) is durable. Replay
+//!   relies on it: output from before the last row is not sent again.
+//! - The engine never calls out. An effect may be completed while the actions of the same call are still being executed.
+//! - No journal content and no message of a peer makes the engine panic. A flow that panics is ended or parked alone.
 
 mod actions;
 mod idle;
@@ -57,7 +57,7 @@ pub struct FlowEngine {
     registry: Arc<FlowRegistry>,
     environment: Arc<Environment>,
     now: Timestamp,
-    /// For how long peers have been silent is told by a clock that never steps.
+    /// A monotonic clock, which measures the silence of peers.
     monotonic: Monotonic,
     flows: HashMap<FlowId, Live, BuildHasherDefault<IdHasher>>,
     touched: Vec<FlowId>,
@@ -76,22 +76,23 @@ struct Running {
     start: StartRecord,
     future: FlowFuture,
     shared: Arc<Shared>,
-    /// How many rows its journal has.
+    /// The number of rows of its journal.
     rows: u32,
     /// Whether it is among the touched flows of this round.
     touched: bool,
-    /// When it took its last step, in this run of the node.
+    /// The time of its last step in this run of the node.
     since: Timestamp,
-    /// The same, by the clock that never steps.
+    /// The time of its last step by the monotonic clock.
     stepped: Monotonic,
-    /// Its last poll panicked.
+    /// Whether its last poll panicked.
     panicked: bool,
     /// Its earlier failures.
     chart: Option<Box<Chart>>,
 }
 
 impl FlowEngine {
-    /// An engine without flows. The seeds of responders are derived from `secret`, which the shell draws at each start.
+    /// Creates an engine without flows. The seeds of responders are derived from `secret`, which the shell draws at each
+    /// start.
     pub fn new(
         registry: Arc<FlowRegistry>,
         me: Party,
@@ -117,17 +118,17 @@ impl FlowEngine {
         }
     }
 
-    /// The registered flows.
+    /// Returns the registered flows.
     pub fn registry(&self) -> &FlowRegistry {
         &self.registry
     }
 
-    /// Sets the time that flows see; call it before each round. It follows the wall clock, back too if that is set back.
+    /// Sets the time that flows see; call it before each round. It follows the wall clock, even backwards.
     pub fn set_now(&mut self, now: Timestamp) {
         self.now = now;
     }
 
-    /// Sets the clock by which the silence of peers is told; call it before each round.
+    /// Sets the monotonic clock, which measures the silence of peers; call it before each round.
     pub fn set_monotonic(&mut self, now: Monotonic) {
         self.monotonic = self.monotonic.max(now);
     }
@@ -144,22 +145,22 @@ impl FlowEngine {
         });
     }
 
-    /// How many flows have not ended, parked ones included.
+    /// Counts the flows that have not ended, including parked ones.
     pub fn live(&self) -> usize {
         self.flows.len()
     }
 
-    /// What live flows hold on behalf of a peer.
+    /// Returns the resources that live flows hold on behalf of a peer.
     pub fn peer_usage(&self, peer: &PartyId) -> PeerUsage {
         self.shares.of(peer)
     }
 
-    /// What live flows hold, by peer, in order of the peers' ids.
+    /// Returns the resources that live flows hold, by peer, in order of the peers' ids.
     pub fn peer_usages(&self) -> impl Iterator<Item = (PartyId, PeerUsage)> + '_ {
         self.shares.all()
     }
 
-    /// The peer whose session a responder answers; `None` for a client's flow.
+    /// Returns the peer whose session a responder answers; `None` for a client's flow.
     pub fn origin_of(&self, flow: &FlowId) -> Option<PartyId> {
         let start = match self.flows.get(flow)? {
             Live::Running(running) => Some(&running.start),
@@ -169,12 +170,13 @@ impl FlowEngine {
         start?.origin.map(|origin| origin.peer)
     }
 
-    /// Whether a flow has not ended.
+    /// Returns whether a flow has not ended.
     pub fn is_live(&self, flow: &FlowId) -> bool {
         self.flows.contains_key(flow)
     }
 
-    /// Starts a flow. An error means that nothing was started: an unknown flow, arguments that do not decode, an id in use.
+    /// Starts a flow. On an error nothing was started: the flow is unknown, its arguments do not decode, or the id is in
+    /// use.
     pub fn start(
         &mut self,
         record: StartRecord,
@@ -196,7 +198,8 @@ impl FlowEngine {
         Ok(())
     }
 
-    /// Delivers the result of an effect. One that no flow waits for is ignored: the flow has ended or given it up.
+    /// Delivers the result of an effect. A result that no flow waits for is ignored, because the flow has ended or
+    /// abandoned the effect.
     pub fn complete(
         &mut self,
         flow: FlowId,
@@ -212,7 +215,7 @@ impl FlowEngine {
         }
     }
 
-    /// Ends a round: one row for each flow that gained something and has not ended.
+    /// Ends a round: writes one row for each flow that gained something and has not ended.
     pub fn end_of_round(&mut self, out: &mut Vec<EngineAction>) {
         for flow in std::mem::take(&mut self.touched) {
             match self.flows.get_mut(&flow) {

@@ -1,5 +1,5 @@
-//! Flows that take no step: kept for an operator, paused, or waiting for their next try. Not run, not lost: their messages
-//! are still journaled, so that a retry finds them.
+//! Flows that take no step: kept for an operator, paused, or waiting for a retry. They do not run, but their messages are
+//! still journaled, so that a retry finds them.
 
 use primitives::Encode;
 
@@ -11,16 +11,16 @@ use crate::{FlowError, FlowId, SessionBody, SessionMessage, StartRecord};
 
 /// A flow that takes no step.
 pub(super) struct ParkedFlow {
-    /// How it started, without its arguments: those are in the journal.
+    /// The start record without the arguments, which are in the journal.
     pub(super) start: Option<StartRecord>,
     pub(super) chart: Chart,
     pub(super) sessions: Vec<KnownSession>,
     pub(super) rows: u32,
-    /// It asked for something irrevocable whose outcome it has not dealt with.
+    /// Whether it has an irrevocable request whose outcome it has not dealt with.
     pub(super) unsettled: bool,
-    /// It was found in the store when the node started, and has not come back yet. Nothing went wrong with it.
+    /// Whether it was found in the store when the node started and has not come back yet. It did not fail.
     pub(super) shelved: bool,
-    /// What it gained in this round before it stopped.
+    /// The row that it gained in this round before it stopped.
     last_row: Option<Vec<u8>>,
     row: Option<RowWriter>,
     kept_bytes: usize,
@@ -49,7 +49,7 @@ impl ParkedFlow {
         }
     }
 
-    /// What it gained in this round before it stopped, and the message that it is to see again.
+    /// Stores the row that the flow gained in this round before it stopped, and the message that it has to see again.
     pub(super) fn gained(&mut self, row: Option<Vec<u8>>, message: Option<&[u8]>) {
         self.last_row = row;
         if let Some(message) = message {
@@ -58,7 +58,7 @@ impl ParkedFlow {
         }
     }
 
-    /// The rows of this round, with their numbers.
+    /// Takes the rows of this round, with their numbers.
     pub(super) fn take_rows(&mut self) -> impl Iterator<Item = (u32, Vec<u8>)> + use<> {
         let row = self.row.take().map(RowWriter::into_bytes);
         let rows: Vec<Vec<u8>> = self.last_row.take().into_iter().chain(row).collect();
@@ -79,7 +79,7 @@ impl ParkedFlow {
         })
     }
 
-    /// Keeps a message; whether there was room.
+    /// Keeps a message. Returns false if there is no room.
     pub(super) fn keep(&mut self, number: u32, body: SessionBody, bytes_max: usize) -> bool {
         let size = match &body {
             SessionBody::Data { payload, .. } => payload.len() + 64,
@@ -121,7 +121,7 @@ impl FlowEngine {
         let known = chart
             .last()
             .is_some_and(|last| last.code == reason.code && last.message == reason.message);
-        // At each start of the node the same again: once is enough.
+        // The same failure recurs at each start of the node; it is noted once.
         if !known {
             chart.note(&reason, self.now, 0);
         }
@@ -129,9 +129,10 @@ impl FlowEngine {
         self.put_aside(flow, parked, out);
     }
 
-    /// When the node starts: puts a loaded flow on the shelf, without the rows of its journal, until it is
-    /// [loaded](FlowEngine::load) again and [retried](FlowEngine::retry). What arrives for it meanwhile is kept. One that
-    /// [stays](FlowEngine::resume) as it is needs no shelf: returns whether the flow is on it now.
+    /// Shelves a loaded flow when the node starts: keeps it without the rows of its journal until it is
+    /// [loaded](FlowEngine::load) again and [retried](FlowEngine::retry). Messages that arrive meanwhile are kept. A flow
+    /// whose condition does not change at the [start](FlowEngine::resume) is not shelved. Returns whether the flow is
+    /// shelved now.
     pub fn shelve(&mut self, flow: FlowId) -> bool {
         let loaded = match self.flows.remove(&flow) {
             Some(Live::Loaded(loaded)) => *loaded,
@@ -154,7 +155,7 @@ impl FlowEngine {
         true
     }
 
-    /// A flow takes no step from now on: says so, and has its chart written.
+    /// Stores a flow that takes no step from now on, reports that, and has its chart written.
     pub(super) fn put_aside(
         &mut self,
         flow: FlowId,
@@ -167,7 +168,7 @@ impl FlowEngine {
         self.flows.insert(flow, Live::Parked(Box::new(parked)));
     }
 
-    /// Takes out a flow that takes no step.
+    /// Removes and returns a flow that takes no step.
     pub(super) fn take_aside(&mut self, flow: &FlowId) -> Option<ParkedFlow> {
         match self.flows.remove(flow) {
             Some(Live::Parked(parked)) => {
@@ -182,12 +183,12 @@ impl FlowEngine {
         }
     }
 
-    /// Whether a flow takes no step and all its rows have been handed out, so that it can be loaded from them.
+    /// Returns whether a flow takes no step and all its rows have been handed out, so that it can be loaded from them.
     pub fn is_written(&self, flow: &FlowId) -> bool {
         matches!(self.flows.get(flow), Some(Live::Parked(parked)) if parked.is_written())
     }
 
-    /// Ends a flow that does not run: tells the other sides of the sessions it is known to have.
+    /// Ends a flow that does not run and tells the other sides of its known sessions.
     pub(super) fn discard(&mut self, flow: FlowId, error: FlowError, out: &mut Vec<EngineAction>) {
         let (start, sessions, rows, has_chart) = match self.flows.get(&flow) {
             Some(Live::Parked(_)) => match self.take_aside(&flow) {

@@ -1,4 +1,4 @@
-//! Failing, pausing, trying again: how flows come to take no step, and how they go on.
+//! Failures, pauses and retries: how flows stop taking steps, and how they continue.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -9,22 +9,22 @@ use crate::cell::{Input, Output};
 use crate::hospital::{Chart, Condition, KEPT_CODES, RetryKind};
 use crate::{FlowError, FlowId};
 
-/// What became of a request to pause.
+/// The outcome of a request to pause a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pause {
-    /// The flow takes no step until it is resumed.
+    /// The flow takes no step until it is retried.
     Done,
     /// An irrevocable request is out: the flow pauses once its outcome is dealt with.
     Waiting,
-    /// The flow took no step already: it is paused, or kept.
+    /// The flow already took no step: it is paused, or kept.
     Idle,
     /// There is no such flow.
     Unknown,
 }
 
 impl FlowEngine {
-    /// Pauses a flow: it takes no step until it is [retried](FlowEngine::retry), also after a restart. What arrives for it
-    /// meanwhile is kept, within the limit of a parked flow.
+    /// Pauses a flow: it takes no step until it is [retried](FlowEngine::retry), even after a restart. Messages that
+    /// arrive meanwhile are kept, within the limit of a parked flow.
     pub fn pause(&mut self, flow: FlowId, out: &mut Vec<EngineAction>) -> Pause {
         match self.flows.get_mut(&flow) {
             None => Pause::Unknown,
@@ -81,7 +81,7 @@ impl FlowEngine {
         self.touch(flow);
     }
 
-    /// What is to become of a flow that ended with a failure: `None` if it has ended.
+    /// Decides the condition of a flow that failed: `None` if it ends with the failure.
     pub(super) fn verdict(&self, running: &Running, error: &FlowError) -> Option<Condition> {
         let cell = running.shared.cell();
         let limits = &self.environment.limits;
@@ -91,7 +91,7 @@ impl FlowEngine {
                 .shares
                 .may_keep(&origin.peer, limits.kept_responders_max)
         });
-        // A killed flow that failed is as dead as it was to be.
+        // A killed flow ends, even if it failed.
         if cell.kill || full {
             return None;
         }
@@ -118,7 +118,8 @@ impl FlowEngine {
         Some(Condition::Retrying(at.unwrap_or(self.now)))
     }
 
-    /// Undoes a flow's last poll, which failed, and sets the flow aside; `outputs` is how much it had put out before.
+    /// Undoes a flow's last poll, which failed, and sets the flow aside. `outputs` is the number of its outputs before
+    /// that poll.
     pub(super) fn set_aside(
         &mut self,
         flow: FlowId,
@@ -155,7 +156,7 @@ impl FlowEngine {
         self.touch(flow);
     }
 
-    /// Takes a running flow out; its cell says no more of its own.
+    /// Removes a running flow and silences its cell.
     fn take_running<T>(
         &mut self,
         flow: FlowId,
@@ -186,6 +187,6 @@ impl FlowEngine {
 
 fn drop_future(running: Box<Running>) {
     let Running { future, .. } = *running;
-    // What a flow holds may panic when it is dropped.
+    // Values held by a flow may panic when they are dropped.
     let _ = catch_unwind(AssertUnwindSafe(move || drop(future)));
 }

@@ -1,4 +1,4 @@
-//! Recovery, second phase: run a flow through the inputs of its journal, then let it go on.
+//! Recovery, second phase: runs a flow through the inputs of its journal, then lets it continue.
 
 use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,8 +15,8 @@ use crate::journal::{Entry, Outcome, scope_of};
 use crate::{EffectResult, FlowError, FlowId, Rehydrate, SessionBody};
 
 impl FlowEngine {
-    /// When the node starts: replays a loaded flow and lets it go on, or parks it. One that an operator paused, or that is
-    /// kept for a reason that another binary does not change, stays as it is.
+    /// Replays a loaded flow when the node starts and lets it continue, or parks it. A paused flow, and one kept for a
+    /// reason that another binary does not change, stay as they are.
     pub fn resume(&mut self, flow: FlowId, ledger: &dyn Rehydrate, out: &mut Vec<EngineAction>) {
         if let Some(Live::Loaded(loaded)) = self.flows.get(&flow)
             && let Some(chart) = loaded.chart.as_ref().filter(|chart| chart.stays())
@@ -30,7 +30,7 @@ impl FlowEngine {
         self.retry(flow, ledger, out);
     }
 
-    /// Replays a loaded flow and lets it go on, or parks it.
+    /// Replays a loaded flow and lets it continue, or parks it.
     pub fn retry(&mut self, flow: FlowId, ledger: &dyn Rehydrate, out: &mut Vec<EngineAction>) {
         let loaded = match self.flows.remove(&flow) {
             Some(Live::Loaded(loaded)) => *loaded,
@@ -48,7 +48,8 @@ impl FlowEngine {
                     unbegun = std::mem::take(&mut chart.unbegun);
                     chart.condition = Condition::Running;
                     chart.by_journal = false;
-                    // Written while the first poll is still to come, the chart would hide that from the next start.
+                    // Writing the chart before the first poll would erase the mark that this poll is still to come; the
+                    // next start needs it.
                     if !unbegun {
                         chart_action(flow, &chart, out);
                     }
@@ -81,8 +82,8 @@ impl FlowEngine {
         }
     }
 
-    /// Runs what arrived while the flow was parked. It is journaled anew; what was run after an earlier retry is a
-    /// duplicate by now.
+    /// Runs a message that arrived while the flow was parked. The message is journaled again; one that ran after an
+    /// earlier retry is now a duplicate.
     fn run_deferred(&mut self, flow: FlowId, entry: Entry, out: &mut Vec<EngineAction>) {
         let (session, body) = match entry {
             Entry::Received {
@@ -114,7 +115,7 @@ impl FlowEngine {
         }
     }
 
-    /// A flow's first poll went well at last.
+    /// Writes the chart after a flow's first poll succeeded, which clears the mark that it is still to come.
     fn begun(&mut self, flow: FlowId, out: &mut Vec<EngineAction>) {
         if let Some(Live::Running(running)) = self.flows.get(&flow)
             && let Some(chart) = &running.chart
@@ -154,7 +155,7 @@ impl FlowEngine {
     }
 }
 
-/// What has to be known before the first poll.
+/// Collects the facts that must be known before the first poll.
 fn plan(rows: &[Vec<Entry>]) -> Replay {
     let mut facts = HashMap::new();
     let mut scopes = HashMap::new();
@@ -175,7 +176,7 @@ fn plan(rows: &[Vec<Entry>]) -> Replay {
             _ => {}
         }
     }
-    // A scope has ended if it or one above it has. A journal that lies may hold a circle: the walk is bounded.
+    // A scope has ended if it or one above it has. A corrupt journal may contain a cycle, so the walk is bounded.
     let ended = parents
         .keys()
         .copied()
@@ -204,7 +205,7 @@ fn mismatch(text: impl Into<String>) -> FlowError {
     FlowError::listed(&REPLAY_MISMATCHED, text)
 }
 
-/// Feeds the inputs, each followed by one poll, as they came.
+/// Feeds the inputs in journal order, each followed by one poll.
 fn feed(
     running: &mut Running,
     rows: &[Vec<Entry>],
@@ -240,7 +241,7 @@ fn step(running: &mut Running) -> Result<(), FlowError> {
     }
 }
 
-/// Delivers one entry; whether it is an input that calls for a poll.
+/// Delivers one entry. Returns whether it is an input that calls for a poll.
 fn feed_one(
     running: &Running,
     entry: &Entry,
@@ -333,7 +334,7 @@ fn feed_one(
     Ok(input)
 }
 
-/// A journaled result with what it refers to.
+/// Restores a journaled result, with the data that it refers to.
 fn rehydrate(outcome: &Outcome, ledger: &dyn Rehydrate) -> Result<EffectResult, FlowError> {
     let (result, what) = match outcome {
         Outcome::States(refs) => (

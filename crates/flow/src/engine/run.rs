@@ -1,4 +1,4 @@
-//! Making, polling and ending flows.
+//! Creating, polling and ending flows.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,7 +13,7 @@ use crate::shared::Shared;
 use crate::{FlowContext, FlowError, FlowId, Session, StartRecord};
 
 impl FlowEngine {
-    /// Makes a flow ready to be polled for the first time.
+    /// Creates a flow that is ready for its first poll.
     pub(super) fn make(&self, start: StartRecord) -> Result<Running, FlowError> {
         let cell = Cell::new(start.id, self.now, self.environment.limits);
         let shared = Arc::new(Shared::new(
@@ -130,7 +130,7 @@ impl FlowEngine {
             cell.end(outcome.as_ref().err().map(FlowError::for_counterparty));
             drain(flow, &mut cell, out);
         }
-        // What a flow holds may panic when it is dropped; the outcome stands.
+        // Values held by a flow may panic when they are dropped; the outcome stands.
         let _ = catch_unwind(AssertUnwindSafe(move || drop(future)));
         if chart.is_some() {
             out.push(EngineAction::Chart { flow, row: None });
@@ -167,7 +167,7 @@ impl Running {
     }
 }
 
-/// Hands over what a flow put out.
+/// Converts the outputs of a flow into actions.
 pub(super) fn drain(flow: FlowId, cell: &mut Cell, out: &mut Vec<EngineAction>) {
     out.extend(cell.outputs.drain(..).map(|output| match output {
         Output::Effect { effect, request } => EngineAction::Effect {

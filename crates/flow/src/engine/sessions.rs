@@ -1,4 +1,4 @@
-//! Session messages from peers: to the flow they belong to, or to a new responder.
+//! Session messages from peers: routed to their flow, or to a new responder.
 
 use ledger::PartyId;
 
@@ -10,11 +10,12 @@ use crate::session_state::overflow;
 use crate::{FlowError, FlowId, Origin, SessionBody, SessionId, SessionMessage, StartRecord};
 use primitives::{Domain, Hash};
 
-/// What a message is charged beside its payload.
+/// Bytes charged for a message in addition to its payload.
 pub(super) const MESSAGE_BYTES: usize = 64;
 
 impl FlowEngine {
-    /// Takes a session message from a peer. The outbox below has ordered and de-duplicated it; the engine does so again.
+    /// Takes a session message from a peer. The messaging layer has ordered and de-duplicated it; the engine does so
+    /// again.
     pub fn on_session(
         &mut self,
         peer: PartyId,
@@ -58,7 +59,7 @@ impl FlowEngine {
     ) {
         let has_data = matches!(body, SessionBody::Data { .. });
         let limits = &self.environment.limits;
-        // What brings no data always finds room: the end of a session above all.
+        // A message without data always finds room; above all, the end of a session must arrive.
         let bytes = match &body {
             SessionBody::Data { payload, .. } => payload.len() + MESSAGE_BYTES,
             _ => 0,
@@ -174,7 +175,7 @@ impl FlowEngine {
         }
     }
 
-    /// The seed of a responder: nobody outside can know it without this node's secret.
+    /// Derives the seed of a responder. It cannot be predicted without this node's secret.
     fn responder_seed(&self, id: &FlowId) -> [u8; 32] {
         let parts: [&[u8]; 3] = [b"responder seed", &self.environment.secret, id.as_bytes()];
         *Hash::of(Domain::Derive, &parts).as_bytes()
@@ -185,7 +186,7 @@ fn overflow_error() -> FlowError {
     FlowError::from_rejection(overflow())
 }
 
-/// Tells the other side of a session that there is nobody here (any more).
+/// Tells the other side of a session that no flow here answers it (any more).
 fn refusal(
     peer: PartyId,
     session: SessionId,
@@ -196,7 +197,7 @@ fn refusal(
         index: 0,
         error: Some(error.for_counterparty()),
     };
-    // The answer goes the other way.
+    // The answer goes in the opposite direction.
     let message = SessionMessage {
         session,
         to_initiator: !to_initiator,

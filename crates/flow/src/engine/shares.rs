@@ -1,11 +1,11 @@
-//! What live flows hold on behalf of each peer, and the share of the node that each peer may have.
+//! The resources that live flows hold on behalf of each peer, and the share of the node that each peer may have.
 //!
 //! # Invariants
-//! - A peer may hold no more than what is left over for the others (a dynamic threshold). So one busy peer has half of the node,
-//!   and however many peers fill their shares, there is room for one more.
-//! - Bytes are charged when they have arrived, never when they are announced, and are given back when their flow ends.
-//! - One account for each peer that ever opened a session or sent on one in this run: members of the network, so bounded by the
-//!   network map.
+//! - A peer may hold no more than is left over for the others (a dynamic threshold). So one busy peer gets half of the node, and
+//!   there is always room for one more peer, even if many peers fill their shares.
+//! - Bytes are charged when they have arrived, never when they are announced. They are given back when their flow ends.
+//! - There is one account for each peer that opened a session or sent on one in this run. Peers are members of the network, so
+//!   the network map bounds the accounts.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::BuildHasherDefault;
@@ -17,63 +17,63 @@ use super::IdHasher;
 use crate::error::{SHARE_EXCEEDED, TOO_MANY_RESPONDERS};
 use crate::{FlowError, FlowId, FlowLimits};
 
-/// What a responder is charged before it has received anything: its state, its session, the row of its start.
+/// Bytes charged for a responder before it has received anything: its state, its session, the row of its start.
 pub const RESPONDER_BYTES: usize = 2 << 10;
 
-/// What one peer holds of this node.
+/// The resources of this node that one peer holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PeerUsage {
     /// Flows that answer sessions of the peer and have not ended.
     pub responders: usize,
-    /// Of them, those that take no step.
+    /// Those of the responders that take no step.
     pub aside: usize,
     /// Bytes that live flows have received from the peer.
     pub bytes: usize,
     /// Bytes of the journals of its responders.
     pub journal_bytes: usize,
-    /// Sessions and messages refused since the start, because the peer was over its share.
+    /// Sessions and messages refused since the start because the peer was over its share.
     pub refused: u64,
-    /// Sessions of the peer ended since the start, because it was silent for too long.
+    /// Sessions of the peer ended since the start because it was silent for too long.
     pub idle_ended: u64,
 }
 
-/// What one flow is charged for.
+/// The resources charged to one flow.
 #[derive(Default)]
 struct Charge {
     /// The peer whose session a responder answers.
     origin: Option<PartyId>,
     aside: bool,
     journal_bytes: usize,
-    /// Of them, bytes received since the last row: they will be in the next one.
+    /// Bytes received since the last row, a part of `journal_bytes`; the next row will contain them.
     unwritten: usize,
-    /// Received bytes. Nearly always of one peer.
+    /// Received bytes by peer; nearly always one peer.
     received: Vec<(PartyId, usize)>,
     idle_at: Option<Monotonic>,
 }
 
-/// See the module.
+/// The accounts of all peers and the charges of all flows.
 #[derive(Default)]
 pub(super) struct PeerShares {
     peers: BTreeMap<PartyId, PeerUsage>,
     total: PeerUsage,
     flows: HashMap<FlowId, Charge, BuildHasherDefault<IdHasher>>,
-    /// When responders have to be looked at, because their peer may have been silent for too long.
+    /// The times at which responders must be checked, because their peer may have been silent for too long.
     idle: BTreeSet<(Monotonic, FlowId)>,
 }
 
-/// Whether a peer that holds `own` may hold `more`, of `max` of which `used` are taken by all.
+/// Returns whether a peer that holds `own` may hold `more`, if all peers together use `used` of `max`.
 fn admits(own: usize, more: usize, used: usize, max: usize) -> bool {
-    // Clipped at 0: lowered limits may leave more in use than there is.
+    // Clipped at 0: lowered limits may leave more in use than the maximum.
     own.saturating_add(more) <= max.saturating_sub(used)
 }
 
 impl PeerShares {
-    /// What a peer holds.
+    /// Returns the resources that a peer holds.
     pub(super) fn of(&self, peer: &PartyId) -> PeerUsage {
         self.peers.get(peer).copied().unwrap_or_default()
     }
 
-    /// Every account, in order of the peers' ids.
+    /// Returns every account, in order of the peers' ids.
     pub(super) fn all(&self) -> impl Iterator<Item = (PartyId, PeerUsage)> + '_ {
         self.peers.iter().map(|(peer, usage)| (*peer, *usage))
     }
@@ -108,7 +108,7 @@ impl PeerShares {
         Err(refusal)
     }
 
-    /// A responder is made.
+    /// Charges the peer for a new responder.
     pub(super) fn open(&mut self, flow: FlowId, peer: PartyId) {
         self.release(&flow);
         let own = self.peers.entry(peer).or_default();
@@ -124,7 +124,7 @@ impl PeerShares {
         self.receive(flow, peer, RESPONDER_BYTES);
     }
 
-    /// Whether a peer's share has room for so many more bytes.
+    /// Returns whether a peer's share has room for this many more bytes.
     pub(super) fn has_room(&self, peer: &PartyId, bytes: usize, limits: &FlowLimits) -> bool {
         let (own, total) = (self.of(peer), self.total);
         admits(own.bytes, bytes, total.bytes, limits.peers_bytes_max)
@@ -136,7 +136,7 @@ impl PeerShares {
             )
     }
 
-    /// A message found no room: counts it, and says why.
+    /// Counts a message that found no room and returns the reason.
     pub(super) fn refuse(&mut self, peer: PartyId, limits: &FlowLimits) -> FlowError {
         self.peers.entry(peer).or_default().refused += 1;
         self.exceeded(&peer, limits)
@@ -151,7 +151,7 @@ impl PeerShares {
         FlowError::listed(&SHARE_EXCEEDED, text)
     }
 
-    /// A flow has received bytes from a peer.
+    /// Charges bytes that a flow has received from a peer.
     pub(super) fn receive(&mut self, flow: FlowId, peer: PartyId, bytes: usize) {
         let charge = self.flows.entry(flow).or_default();
         match charge.received.iter_mut().find(|(known, _)| *known == peer) {
@@ -169,7 +169,7 @@ impl PeerShares {
         }
     }
 
-    /// A row of a flow's journal was written. Those of client flows are the node's own.
+    /// Charges a written row of a flow's journal to the peer of a responder. Rows of client flows are not charged.
     pub(super) fn journal(&mut self, flow: &FlowId, bytes: usize) {
         let Some(charge) = self.flows.get_mut(flow) else {
             return;
@@ -187,15 +187,15 @@ impl PeerShares {
         }
     }
 
-    /// Whether one more responder of a peer may be kept for an operator.
+    /// Returns whether one more responder of a peer may be kept for an operator.
     pub(super) fn may_keep(&self, peer: &PartyId, max: usize) -> bool {
         let own = self.of(peer).aside;
-        // One of a peer that has none kept takes any place that is left.
+        // The first responder kept for a peer may take any free place.
         let more = usize::from(own > 0);
         self.total.aside < max && admits(own, more, self.total.aside, max)
     }
 
-    /// A responder takes no step, or takes steps again.
+    /// Counts that a responder takes no step, or takes steps again.
     pub(super) fn set_aside(&mut self, flow: &FlowId, aside: bool) {
         let Some(charge) = self.flows.get_mut(flow) else {
             return;
@@ -213,7 +213,7 @@ impl PeerShares {
         }
     }
 
-    /// A flow has ended: everything that it was charged for is given back.
+    /// Releases all charges of a flow that has ended.
     pub(super) fn release(&mut self, flow: &FlowId) {
         self.set_aside(flow, false);
         let Some(charge) = self.flows.remove(flow) else {
@@ -236,7 +236,7 @@ impl PeerShares {
         }
     }
 
-    /// Has a responder looked at at this time, and not before.
+    /// Sets the time at which a responder is checked, in place of any earlier setting; `None` cancels the check.
     pub(super) fn look_at(&mut self, flow: FlowId, at: Option<Monotonic>) {
         let Some(charge) = self.flows.get_mut(&flow) else {
             return;
@@ -249,24 +249,24 @@ impl PeerShares {
         }
     }
 
-    /// Whether a responder will be looked at.
+    /// Returns whether a check of a responder is scheduled.
     pub(super) fn is_looked_at(&self, flow: &FlowId) -> bool {
         let charge = self.flows.get(flow);
         charge.is_some_and(|charge| charge.idle_at.is_some())
     }
 
-    /// The next time at which a responder has to be looked at.
+    /// Returns the next time at which a responder must be checked.
     pub(super) fn next_look(&self) -> Option<Monotonic> {
         self.idle.first().map(|(at, _)| *at)
     }
 
-    /// A responder that has to be looked at now.
+    /// Returns a responder that must be checked now.
     pub(super) fn due(&self, now: Monotonic) -> Option<FlowId> {
         let (at, flow) = self.idle.first()?;
         (*at <= now).then_some(*flow)
     }
 
-    /// A session was ended because its peer was silent.
+    /// Counts a session that was ended because its peer was silent.
     pub(super) fn note_idle(&mut self, peer: PartyId) {
         self.peers.entry(peer).or_default().idle_ended += 1;
     }
@@ -320,7 +320,7 @@ mod tests {
             Err("flow.share_exceeded".to_owned())
         );
         assert_eq!(code(&mut shares, "f"), Ok(()));
-        // A share that is given back can be had again, by any peer.
+        // Released shares are available again to any peer.
         (0..32).for_each(|number| shares.release(&flow(number)));
         assert_eq!(shares.of(&peer("a")).bytes, 0);
         assert_eq!(fill(&mut shares, "f"), 17);

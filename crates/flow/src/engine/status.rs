@@ -1,4 +1,4 @@
-//! What operators see of live flows.
+//! The status of live flows, for operators.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use super::{FlowEngine, Live};
 use crate::hospital::{Cause, Chart, Condition};
 use crate::{EffectKind, EffectRequest, FlowError, FlowId, Service, StartRecord};
 
-/// How far a live flow is.
+/// The progress of a live flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// It runs.
@@ -25,21 +25,21 @@ pub enum Stage {
         kill_asked: bool,
         /// A pause waits for the answer to an irrevocable request.
         pause_asked: bool,
-        /// When it took its last step, in this run of the node.
+        /// The time of its last step in this run of the node.
         since: Timestamp,
     },
     /// It was found in the store when the node started, and has not come back yet.
     Loaded,
-    /// It failed for the moment, and is tried again.
+    /// It had a transient failure and will be retried.
     Retrying {
-        /// Why.
+        /// The failure.
         reason: FlowError,
-        /// When.
+        /// The time of the retry.
         at: Timestamp,
     },
-    /// It cannot go on by itself.
+    /// It cannot continue by itself.
     Parked {
-        /// Why.
+        /// The reason.
         reason: FlowError,
     },
     /// An operator paused it.
@@ -51,13 +51,13 @@ pub enum Stage {
 pub struct FlowStatus {
     /// The flow.
     pub flow: FlowId,
-    /// How it started, if that is known.
+    /// The start record, if it is known.
     pub start: Option<StartRecord>,
-    /// The rows of its journal.
+    /// The number of rows of its journal.
     pub rows: u32,
-    /// How far it is.
+    /// Its progress.
     pub stage: Stage,
-    /// Its failures so far, if there were any, or it was paused.
+    /// Its failures and condition, if it ever failed or was paused.
     pub chart: Option<Chart>,
 }
 
@@ -68,13 +68,13 @@ pub struct Waiting {
     pub effect: u32,
     /// Its kind.
     pub kind: EffectKind,
-    /// What it is about.
+    /// The subject of the wait.
     pub on: WaitsFor,
-    /// Since when, in this run of the node.
+    /// The time since which it waits, in this run of the node.
     pub since: Timestamp,
 }
 
-/// What an effect that a flow waits for is about.
+/// The subject of an effect that a flow waits for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WaitsFor {
     /// Nothing that an operator could look at.
@@ -113,8 +113,8 @@ impl WaitsFor {
 }
 
 impl FlowStatus {
-    /// Since when the flow has waited without a step for something that is not just a time; `None` if it does not, or takes
-    /// no step because it failed or was paused.
+    /// Returns the time since which the flow has waited, without a step, for something other than a time. `None` if it does
+    /// not wait, or takes no step because it failed or was paused.
     pub fn waits_since(&self) -> Option<Timestamp> {
         match &self.stage {
             Stage::Running { waiting, since, .. }
@@ -141,7 +141,7 @@ pub struct MissingVersion {
 }
 
 impl FlowEngine {
-    /// Whether a live flow has a session with a peer that this side has not ended.
+    /// Returns whether a live flow has a session with a peer that this side has not ended.
     pub fn speaks_with(&self, flow: &FlowId, peer: &PartyId) -> bool {
         match self.flows.get(flow) {
             Some(Live::Running(running)) => {
@@ -172,7 +172,7 @@ impl FlowEngine {
         ids
     }
 
-    /// One live flow.
+    /// Returns the status of one live flow.
     pub fn status(&self, flow: &FlowId) -> Option<FlowStatus> {
         let (start, rows, stage, chart) = match self.flows.get(flow)? {
             Live::Running(running) => {
@@ -215,7 +215,7 @@ impl FlowEngine {
         })
     }
 
-    /// The versions in flight, with the flows on each; ask after loading and before resuming.
+    /// Returns the versions in flight, with the flows on each. Call it after loading and before resuming.
     pub fn versions_in_flight(&self) -> BTreeMap<(String, u32, bool), Vec<FlowId>> {
         let mut versions: BTreeMap<(String, u32, bool), Vec<FlowId>> = BTreeMap::new();
         for flow in self.flow_ids() {
@@ -230,7 +230,7 @@ impl FlowEngine {
         versions
     }
 
-    /// The versions in flight that this binary lacks: a node with any refuses to start.
+    /// Returns the versions in flight that this binary lacks; a node with any refuses to start.
     pub fn versions_missing(&self) -> Vec<MissingVersion> {
         self.versions_in_flight()
             .into_iter()

@@ -1,7 +1,7 @@
-//! The journal: the inputs a flow took, in order; a row holds those of one round.
+//! The journal: the inputs of a flow in order; a row holds the inputs of one round.
 //!
-//! A row is a sequence of CBOR items: the format's version, then entries. What the ledger holds is written by reference.
-//! Decoding never trusts a row: whatever is in it, the worst outcome is a parked flow.
+//! A row is a sequence of CBOR items: the format's version, then entries. Data that the ledger holds is written by
+//! reference. Decoding never trusts a row: even for arbitrary bytes, the worst outcome is a parked flow.
 
 mod view;
 mod writer;
@@ -23,7 +23,7 @@ pub const ROW_VERSION: u8 = 1;
 /// One entry of a journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
-    /// How the flow started; the first entry of the first row.
+    /// The start of the flow; the first entry of the first row.
     Start(Box<StartRecord>),
     /// An effect's result.
     Result {
@@ -51,29 +51,29 @@ pub(crate) enum Entry {
     },
     /// The other side picked a version.
     Confirmed { session: u32, version: u32 },
-    /// A sub-flow ended; stands for all entries of its scope.
+    /// A sub-flow ended; replaces all entries of its scope.
     SubFlowEnded {
         effect: u32,
         digest: u64,
         result: Result<Vec<u8>, Rejection>,
     },
-    /// Somebody asked to kill the flow while it could not be.
+    /// A kill was requested while the flow could not be killed.
     KillAsked,
     /// A sub-flow started in a scope of its own.
     Scope { effect: u32, scope: u16 },
-    /// The digest of all that the flow itself (not its sub-flows) asked for and sent so far; ends a row.
+    /// The digest of all effects and messages of the flow itself (not of its sub-flows) so far; ends a row.
     Check { value: u64 },
-    /// The rest of this row arrived while the flow was parked: it has not been run.
+    /// Marks a row whose remaining entries arrived while the flow was parked and have not been run.
     Deferred,
 }
 
-/// A result as the journal holds it.
+/// The journaled form of a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Response(Vec<u8>),
     States(Vec<StateRef>),
     Done,
-    /// Recorded; the states that the transaction consumed.
+    /// The transaction was recorded; holds the states that it consumed.
     Recorded(Vec<StateRef>),
     Signature(Signature),
     Transaction(Option<TxId>),
@@ -81,7 +81,7 @@ pub(crate) enum Outcome {
     Failed(Rejection),
 }
 
-/// The entries of one row.
+/// Decodes the entries of one row.
 pub(crate) fn decode_row(row: &[u8]) -> Result<Vec<Entry>, DecodeError> {
     let mut d = Decoder::new(row);
     if d.u8()? != ROW_VERSION {
@@ -94,7 +94,7 @@ pub(crate) fn decode_row(row: &[u8]) -> Result<Vec<Entry>, DecodeError> {
     Ok(entries)
 }
 
-/// The entries of a row as text, for operators who look into a journal.
+/// Describes the entries of a row as text, for operators who inspect a journal.
 pub fn describe_row(row: &[u8]) -> Result<Vec<String>, DecodeError> {
     Ok(decode_row(row)?
         .iter()
@@ -186,16 +186,16 @@ impl Decode for Outcome {
     }
 }
 
-/// The number of the scope an effect or session belongs to: 0 is the flow itself, others are sub-flows.
+/// Returns the number of the scope that an effect or session belongs to: 0 is the flow itself, others are sub-flows.
 pub(crate) fn scope_of(number: u32) -> u16 {
     (number >> 16) as u16
 }
 
-/// What a responder calls the session that started it.
+/// The number under which a responder knows the session that started it.
 pub(crate) const ORIGIN_SESSION: u32 = 0;
 
 impl Outcome {
-    /// The result as the flow takes it, where the journal holds all of it.
+    /// Returns the result in the flow's form, if the journal holds all of it.
     pub(crate) fn plain(self) -> Option<EffectResult> {
         Some(match self {
             Outcome::Response(bytes) => EffectResult::Response(bytes),

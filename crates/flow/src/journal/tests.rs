@@ -188,7 +188,7 @@ proptest! {
     }
 }
 
-/// The format is stored: it must not change. One row of a flow that asked the time and was answered once.
+/// The format is stored, so it must not change. The row belongs to a flow that asked for the time and got one answer.
 #[test]
 fn golden() {
     let mut row = RowWriter::new();

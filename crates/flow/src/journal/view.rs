@@ -1,27 +1,27 @@
-//! A journal as an operator reads it: what came in which order, large values by their size and hash alone. The seed of a flow,
-//! from which its random values follow, is never shown.
+//! Journals for operators: the entries in order, with large values shown only by size and hash. The seed of a flow is never
+//! shown, because its random values derive from it.
 
 use ledger::{PartyId, Rejection, StateRef, TxId};
 use primitives::{DecodeError, Hash};
 
 use super::{Entry, Outcome, decode_row};
 
-/// One entry of a journal, readable. What does not apply is empty.
+/// One entry of a journal, readable. Fields that do not apply are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JournalItem {
-    /// What it is.
+    /// The kind of entry.
     pub entry: &'static str,
     /// The number of the effect or session; the upper 16 bits are its scope.
     pub effect: Option<u32>,
     /// The kind of the effect.
     pub kind: Option<&'static str>,
-    /// The digest of what was asked.
+    /// The digest of the request.
     pub digest: Option<u64>,
     /// The party on the other side.
     pub peer: Option<PartyId>,
     /// Size and hash of a value.
     pub value: Option<(usize, Hash)>,
-    /// A number: a time, a version, a scope, the place of a message.
+    /// A number: a time, a version, a scope, the position of a message.
     pub number: Option<u64>,
     /// States.
     pub states: Vec<StateRef>,
@@ -33,7 +33,7 @@ pub struct JournalItem {
     pub start: Option<(String, u32, Vec<u8>)>,
 }
 
-/// The entries of a row.
+/// Returns the entries of a row.
 ///
 /// # Errors
 /// The row does not decode.

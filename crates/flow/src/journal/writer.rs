@@ -1,4 +1,4 @@
-//! Writing rows: straight into bytes, what the ledger holds by reference.
+//! Writes rows directly as bytes. Data that the ledger holds is written by reference.
 
 use ledger::{PartyId, Rejection, StateRef};
 use primitives::{Encode, Encoder};
@@ -26,12 +26,12 @@ impl RowWriter {
         self.entries == 0
     }
 
-    /// How much is written.
+    /// Returns the current length: bytes and entries.
     pub(crate) fn mark(&self) -> (usize, u32) {
         (self.encoder.len(), self.entries)
     }
 
-    /// Takes back what was written after a mark; returns it.
+    /// Removes and returns everything written after a mark.
     pub(crate) fn split_off(&mut self, (bytes, entries): (usize, u32)) -> Vec<u8> {
         let mut written = std::mem::replace(&mut self.encoder, Encoder::new()).into_bytes();
         let taken = written.split_off(bytes.min(written.len()));
@@ -40,13 +40,13 @@ impl RowWriter {
         taken
     }
 
-    /// An entry as it was taken out of a row.
+    /// Appends an entry that was removed from a row.
     pub(crate) fn again(&mut self, entry: &[u8]) {
         self.entries += 1;
         self.encoder.raw(entry);
     }
 
-    /// The finished row.
+    /// Returns the finished row.
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         self.encoder.into_bytes()
     }

@@ -1,14 +1,14 @@
-//! A transaction of this node's own: built under the network's parameters, and signed with keys of this node.
+//! Builds a transaction of this node under the network's parameters, signed with keys of this node.
 
 use ledger::{SignedTransaction, TransactionBuilder, TransactionSignature};
 use primitives::{PublicKey, SignatureContext};
 
 use crate::{FlowContext, FlowError};
 
-/// Builds a transaction under the network's parameters with a fresh salt, and signs it with keys of this node, in their order.
+/// Builds a transaction under the network's parameters with a fresh salt, and signs it with these keys of this node, in order.
 ///
 /// # Errors
-/// What is built is no transaction, or a key is not this node's (`node.unknown_key`).
+/// The builder does not give a valid transaction, or a key is not this node's (`node.unknown_key`).
 pub async fn build_and_sign(
     ctx: &FlowContext,
     builder: TransactionBuilder,

@@ -1,4 +1,4 @@
-//! Finality: verify, notarise, record, and owe the transaction to every participant.
+//! Finality: verifies, notarises, records, and delivers the transaction to every participant.
 
 use std::collections::BTreeSet;
 
@@ -10,8 +10,8 @@ use primitives::{Decode, Encode, PublicKey, SignatureContext};
 use crate::error::NOTARY_ANSWER_INVALID;
 use crate::{FlowContext, FlowError, Service};
 
-/// Makes a fully signed transaction final: verified, notarised where it needs to be, recorded here and in the durable
-/// deliveries to all `participants` but this node. Returns when it is *finalised*; the node tells when it is *delivered*.
+/// Makes a fully signed transaction final: verified, notarised if needed, recorded here and in the durable deliveries to
+/// all `participants` but this node. Returns when it is *finalised*; the node reports when it is *delivered*.
 pub async fn finality(
     ctx: &FlowContext,
     transaction: SignedTransaction,
@@ -36,10 +36,10 @@ pub async fn finality(
     Ok(transaction)
 }
 
-/// Has the notary sign a verified transaction. A refusal fails with the notary's code; a notary that is busy or away is
+/// Has the notary sign a verified transaction. A refusal fails with the notary's code. A notary that is busy or away is
 /// asked again until it answers.
 ///
-/// A notary that validates, as the network map says, is sent the whole transaction; any other sees a tear-off.
+/// A validating notary, by the network map, gets the whole transaction; any other gets a tear-off.
 pub async fn notarise(
     ctx: &FlowContext,
     transaction: SignedTransaction,
@@ -91,7 +91,8 @@ pub async fn receive_finality(
     ctx.await_transaction(id).await
 }
 
-/// The notary that has to sign, if one has to: where something is consumed, referred to, or bound to a time.
+/// Returns the notary that has to sign. A notary is needed if the transaction consumes or refers to states or has a time
+/// window.
 fn notary_of(transaction: &SignedTransaction) -> Option<Party> {
     let wire = transaction.wire();
     wire.notary().filter(|_| wire.needs_notary()).cloned()

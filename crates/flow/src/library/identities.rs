@@ -1,4 +1,4 @@
-//! Confidential identities: fresh keys, proved to the counterparty alone.
+//! Confidential identities: fresh keys, proved only to the counterparty.
 
 use ledger::OwnershipProof;
 use primitives::PublicKey;
@@ -9,16 +9,16 @@ use crate::{Deadline, FlowContext, FlowError, Session};
 /// The fresh keys of two parties in one conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identities {
-    /// This node's.
+    /// This node's key.
     pub mine: PublicKey,
-    /// The other side's, proved to this node.
+    /// The other side's key, proved to this node.
     pub theirs: PublicKey,
 }
 
-/// Each side makes a fresh key and proves it to the other, in one exchange. Both sides call it.
+/// Exchanges fresh keys: each side makes one and proves it to the other. Both sides call it.
 ///
 /// # Errors
-/// Codes `key.*`: what the other side brings proves nothing.
+/// Codes `key.*`: the other side's proof is invalid.
 pub async fn swap_identities(
     ctx: &FlowContext,
     session: &Session,
@@ -31,7 +31,7 @@ pub async fn swap_identities(
 /// Receives a fresh key that the other side makes and proves with [`offer_key`].
 ///
 /// # Errors
-/// Codes `key.*`: what the other side brings proves nothing. `flow.counterparty_silent`: it brings nothing.
+/// Codes `key.*`: the other side's proof is invalid. `flow.counterparty_silent`: no proof arrived in time.
 pub async fn request_key(ctx: &FlowContext, session: &Session) -> Result<PublicKey, FlowError> {
     ctx.progress("receiving a fresh key");
     let wait = Deadline::AfterMs(ANSWER_MS_MAX);

@@ -1,8 +1,8 @@
 //! The flow library: plain async functions that flows call.
 //!
 //! # Correctness
-//! A flow in flight replays through these functions, so their effects are part of its version. What they ask for, and in
-//! which order, never changes: a better way is a new function beside the old one.
+//! A flow in flight replays through these functions, so their effects are part of its version. The effects of a function
+//! and their order never change. An improvement becomes a new function, and the old one stays.
 
 mod build;
 mod finality;

@@ -1,11 +1,11 @@
-//! Showing a state to another node, so that its transactions can refer to it.
+//! Shows a state to another node, so that its transactions can refer to it.
 
 use ledger::{SignedTransaction, StateAndRef, StateRef};
 
 use crate::error::MESSAGE_MALFORMED;
 use crate::{FlowContext, FlowError, Session};
 
-/// A state on its way, in the transaction that made it.
+/// A state in transit, with the transaction that made it.
 struct Shown {
     transaction: SignedTransaction,
     index: u32,
@@ -13,8 +13,8 @@ struct Shown {
 
 primitives::record!(Shown { transaction, index });
 
-/// Sends a state to the other side, which [`receive_state`] waits for. With it goes the transaction that made the state, and
-/// the other side may fetch what that comes from: whoever shows a state shows its history.
+/// Sends a state to the other side, which calls [`receive_state`]. The message includes the transaction that made the state,
+/// and the other side may fetch that transaction's back chain. So showing a state reveals its history.
 pub async fn show_state(
     ctx: &FlowContext,
     session: &Session,
@@ -30,9 +30,9 @@ pub async fn show_state(
     session.send(&Shown { transaction, index }).await
 }
 
-/// Receives a state, resolves and verifies the transaction that made it, and records that: from then on transactions of this
-/// node may refer to the state, and those to whom they go find its history here. Whether it is the state that was
-/// wanted, and whose it is, the caller looks at; whether it is still the newest version, only the notary can tell.
+/// Receives a state, then resolves, verifies and records the transaction that made it. Afterwards transactions of this node
+/// may refer to the state, and their receivers can fetch its history from this node. The caller must check that it is the
+/// wanted state and who its owner is. Only the notary knows whether it is still the newest version.
 pub async fn receive_state(ctx: &FlowContext, session: &Session) -> Result<StateAndRef, FlowError> {
     let Shown { transaction, index } = session.receive().await?;
     let reference = StateRef::new(transaction.id(), index);

@@ -1,4 +1,4 @@
-//! Collecting signatures from all parties in parallel, and giving one.
+//! Collects signatures from all parties in parallel, and gives one.
 
 use std::collections::BTreeSet;
 use std::future::Future;
@@ -12,12 +12,12 @@ use super::windows::{PROPOSAL_MS_MAX, until_void};
 use crate::error::{PROPOSAL_REFUSED, SIGNATURE_MISSING, UNEXPECTED_SIGNER};
 use crate::{Deadline, Fetching, FlowContext, FlowError, Session};
 
-/// Sends the transaction on every session and collects their signatures, all in parallel. The result has the signatures
-/// of all required signers; the notary's comes with [`finality`](super::finality).
+/// Sends the transaction on every session and collects the signatures, all in parallel. The result has the signatures of all
+/// required signers; the notary's signature is added by [`finality`](super::finality).
 ///
 /// # Errors
-/// `flow.counterparty_silent`: the transaction's time window has ended before all had answered. Without a window the flow waits as
-/// long as it takes, because whoever has the signatures can have the transaction notarised at any time.
+/// `flow.counterparty_silent`: the transaction's time window ended before all parties had answered. Without a window the flow
+/// waits indefinitely, because a holder of the signatures can have the transaction notarised at any time.
 pub async fn collect_signatures(
     ctx: &FlowContext,
     transaction: SignedTransaction,
@@ -29,7 +29,7 @@ pub async fn collect_signatures(
     take_signatures(ctx, transaction, sessions, collected).await
 }
 
-/// Waits for the parties' answers to a proposed transaction until that is void.
+/// Waits for the parties' answers to a proposed transaction until the transaction is void.
 pub(super) async fn answers<T>(
     ctx: &FlowContext,
     transaction: &SignedTransaction,
@@ -44,7 +44,8 @@ pub(super) async fn answers<T>(
     }
 }
 
-/// Takes what the parties gave, session by session: signatures of those keys that have to sign, once each, and in the end all.
+/// Adds the signatures that the parties gave, session by session. Accepts each required key once, and fails if a required
+/// signature is missing at the end.
 pub(super) async fn take_signatures(
     ctx: &FlowContext,
     transaction: SignedTransaction,
@@ -77,17 +78,19 @@ pub(super) async fn take_signatures(
     Ok(signed)
 }
 
-/// What a proposed transaction asks of this node: signatures by its own key and by its fresh ones, and what they are for.
+/// The signatures that a proposed transaction asks of this node, by its own key and its fresh keys, and the commands that they
+/// cover.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
-    /// This node's keys whose signatures are missing. All of them are given, or none.
+    /// This node's keys whose signatures are missing. The node gives all of them or none.
     pub keys: Vec<PublicKey>,
-    /// The commands that name any of this node's keys, by their places in the transaction. A signature is for all of them.
+    /// The commands that name any of this node's keys, by their positions in the transaction. A signature covers all of them.
     pub commands: Vec<usize>,
 }
 
 impl Asked {
-    /// What a transaction asks of this node. Whoever decides by it what to sign can't overlook a fresh key.
+    /// Finds the signatures and commands that a transaction asks of this node. It covers fresh keys too, so a check based on it
+    /// cannot overlook one.
     pub async fn of(ctx: &FlowContext, transaction: &SignedTransaction) -> Result<Self, FlowError> {
         let commands = transaction.wire().commands();
         let leaves = |command: &Command| -> Vec<PublicKey> {
@@ -111,7 +114,7 @@ impl Asked {
     }
 }
 
-/// The signatures that a party gives. Encoded as a list of 1 to [`SIGNATURES_MAX`].
+/// The signatures given by one party. Encoded as a list of 1 to [`SIGNATURES_MAX`].
 pub(super) struct Given(Vec<TransactionSignature>);
 
 impl Encode for Given {
@@ -126,8 +129,8 @@ impl Decode for Given {
     }
 }
 
-/// The other side of [`collect_signatures`]: receives a transaction, resolves and verifies it, asks `check` whether its
-/// terms are accepted, and signs with every key of this node that it asks for. Returns the id, to wait for its finality.
+/// Answers [`collect_signatures`]: receives a transaction, resolves and verifies it, and asks `check` whether its terms are
+/// acceptable. Then it signs with every key of this node that the transaction requires. Returns the id, to wait for its finality.
 pub async fn sign_transaction(
     ctx: &FlowContext,
     session: &Session,
@@ -139,11 +142,12 @@ pub async fn sign_transaction(
     sign_proposal(ctx, session, &transaction, &asked).await
 }
 
-/// Receives a proposed transaction, resolves it from the proposer and verifies it. Signatures may be missing, the notary's
-/// too. For checks that need effects of their own, before [`sign_proposal`].
+/// Receives a proposed transaction, resolves it from the proposer and verifies it. Signatures may be missing, including the
+/// notary's. Use it for checks that need their own effects, before [`sign_proposal`].
 ///
 /// # Errors
-/// `flow.counterparty_silent`: the proposer does not send it, or does not show its back chain, within [`PROPOSAL_MS_MAX`] each.
+/// `flow.counterparty_silent`: the proposer did not send the transaction, or did not show its back chain, within
+/// [`PROPOSAL_MS_MAX`] each.
 pub async fn receive_proposal(
     ctx: &FlowContext,
     session: &Session,
@@ -157,8 +161,8 @@ pub async fn receive_proposal(
     Ok(transaction)
 }
 
-/// Resolves a proposed transaction from the proposer and verifies it, as [`receive_proposal`] does with what it receives; for
-/// proposals that come within another message.
+/// Resolves a proposed transaction from the proposer and verifies it, as [`receive_proposal`] does. For proposals that arrive
+/// inside another message.
 pub async fn verify_proposal(
     ctx: &FlowContext,
     session: &Session,
@@ -172,8 +176,8 @@ pub async fn verify_proposal(
         .await
 }
 
-/// Signs a proposed transaction whose terms are accepted, by what it asks of this node, and sends the signatures. No other
-/// key signs than those that were looked at.
+/// Signs a proposed transaction whose terms are accepted, with the keys in `asked`, and sends the signatures. No other key signs,
+/// so only keys that were checked are used.
 pub async fn sign_proposal(
     ctx: &FlowContext,
     session: &Session,
@@ -201,7 +205,7 @@ pub async fn sign_proposal(
     Ok(id)
 }
 
-/// The plain keys that may still sign.
+/// Returns the plain keys whose signatures are still missing.
 fn unsigned_keys(transaction: &SignedTransaction) -> BTreeSet<PublicKey> {
     transaction
         .missing_parties()

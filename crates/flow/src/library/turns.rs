@@ -1,4 +1,4 @@
-//! Speaking with several parties: with all at once, or with one after the other for comparison with systems that do so.
+//! Conversations with several parties: with all at once, or one after the other for comparison with systems that work this way.
 
 use ledger::{PartyId, SignedTransaction, TxId, WireTransaction};
 use primitives::{Encode, PublicKey};
@@ -11,27 +11,27 @@ use super::{finality, notarise, receive_finality};
 use crate::error::{MESSAGE_MALFORMED, SESSION_ENDED};
 use crate::{Deadline, FlowContext, FlowError, Session};
 
-/// How long one party may keep the others waiting for a transaction that is final already, in milliseconds.
+/// Maximum time that one party may delay the others for a transaction that is already final, in milliseconds.
 const TURN_MS_MAX: u64 = 30_000;
 
-/// In which order the parties of a flow are spoken with. Encoded as `[0]` or `[1]`.
+/// The order of a flow's conversations with its parties. Encoded as `[0]` or `[1]`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Turns {
-    /// With all at once.
+    /// All at once.
     #[default]
     Parallel,
-    /// With each when the one before has answered.
+    /// Each after the previous one has answered.
     Sequential,
 }
 
 primitives::variants!(Turns { 0 => Parallel, 1 => Sequential });
 
 /// Sends a message with the proposed transaction on every session and collects the signatures. The result has those of all
-/// required signers; the notary's comes with finality.
+/// required signers; finality adds the notary's.
 ///
 /// # Errors
-/// A party refuses, signs with a key that has no need to sign, or a signature is missing.
+/// A party refuses, a party signs with a key that has no need to sign, or a signature is missing.
 pub async fn collect_signatures_by<M: Encode>(
     ctx: &FlowContext,
     transaction: SignedTransaction,
@@ -57,9 +57,9 @@ pub async fn collect_signatures_by<M: Encode>(
     take_signatures(ctx, transaction, sessions, collected).await
 }
 
-/// Makes a fully signed transaction final for parties whose flows wait with [`receive_final`]: each hears of it over its session
-/// in its turn, or all get it from the node at once. Whatever a party answers, and whether it does, the node owes it the
-/// transaction like any participant.
+/// Makes a fully signed transaction final for parties whose flows wait with [`receive_final`]. In sequence, each party gets it
+/// over its session in its turn; in parallel, all get it from the node at once. The node owes the transaction to every
+/// participant, even if a party refuses it or does not answer.
 pub async fn finality_by(
     ctx: &FlowContext,
     transaction: SignedTransaction,
@@ -79,7 +79,7 @@ pub async fn finality_by(
         Some(notary) => notarise(ctx, transaction, &notary).await?,
         None => transaction,
     };
-    // Recorded last: until then the flow can't be killed, so nobody is left out.
+    // Recorded last: a notarised flow cannot be killed before that, so every party gets the transaction.
     ctx.progress("distributing");
     for session in sessions {
         if session.send(&transaction).await.is_ok() {
@@ -95,11 +95,11 @@ pub async fn finality_by(
     Ok(transaction)
 }
 
-/// The other side of [`finality_by`]: waits until the transaction that this node has signed is recorded here.
+/// Waits, opposite [`finality_by`], until the transaction that this node has signed is recorded here.
 ///
 /// # Errors
-/// The other side's, if it failed instead: then the transaction will not become final through it.
-/// `flow.counterparty_silent`: the transaction's time window has ended, and it is not here.
+/// The error of the other side, if it failed; then it will not make the transaction final. `flow.counterparty_silent`: the
+/// transaction's time window has ended, and the transaction has not arrived.
 pub async fn receive_final(
     ctx: &FlowContext,
     session: &Session,
@@ -129,7 +129,7 @@ pub async fn receive_final(
             let text = format!("transaction {} came in place of {id}", other.id());
             Err(FlowError::listed(&MESSAGE_MALFORMED, text))
         }
-        // The other side is done: its node delivers the transaction, or has.
+        // The other side has finished; its node delivers the transaction, or already has.
         Err(error) if error.code == SESSION_ENDED.code => {
             let finality = receive_finality(ctx, id);
             let what = format!("the final transaction {id}");

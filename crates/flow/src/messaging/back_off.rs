@@ -1,4 +1,4 @@
-//! How long to wait before something is sent again: 1.8 times longer each time, with a jitter that replays.
+//! Delays before something is sent again: 1.8 times longer each time, with a jitter that replays.
 
 use ledger::PartyId;
 use primitives::Monotonic;
@@ -15,8 +15,8 @@ pub struct BackOff {
 }
 
 impl BackOff {
-    /// The delay before attempt `attempt` (0 is the first repetition), shortened or lengthened by at most a tenth
-    /// according to `key`, so that many waiters do not come back at once.
+    /// Returns the delay before attempt `attempt` (0 is the first repetition). It is shortened or lengthened by at most
+    /// a tenth according to `key`, so that many waiters do not retry at once.
     pub fn delay_ms(&self, attempt: u32, key: u64) -> u64 {
         let mut delay = self.first_ms.min(self.max_ms);
         for _ in 0..attempt.min(64) {
@@ -35,12 +35,12 @@ impl BackOff {
     }
 }
 
-/// The key by which peers are told apart.
+/// Returns the jitter key of a peer.
 pub(super) fn spread(peer: &PartyId) -> u64 {
     Digest::new(0).bytes(peer.as_bytes()).value()
 }
 
-/// So many milliseconds later, at most the end of time.
+/// Adds milliseconds to a time, clipped at the maximum.
 pub(super) fn later(now: Monotonic, ms: u64) -> Monotonic {
     now.plus_ms(ms).unwrap_or(Monotonic::MAX)
 }

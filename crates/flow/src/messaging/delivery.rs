@@ -1,4 +1,4 @@
-//! Deliveries of final transactions: owed to each participant until it answers, whether or not a flow still lives.
+//! Deliveries of final transactions. They are owed to each participant until it answers, even after the flow has ended.
 //!
 //! ```text
 //!  push ──> Store ──> Send (after the batch is durable) ──> delivered / refused ──> Delete, Waiters hear of it
@@ -7,10 +7,10 @@
 //!
 //! # Invariants
 //! - A row is deleted only once its participant has answered.
-//! - In memory is at most a window of ids per connected peer, and [`ASIDE_MAX`](super::ASIDE_MAX) that it leaves unanswered; for a
-//!   peer that is away, nothing.
-//! - What a peer leaves unanswered keeps nothing else from it: once others have overtaken it, or a timer has passed, it takes no
-//!   room in the window.
+//! - Memory holds at most a window of ids per connected peer, plus [`ASIDE_MAX`](super::ASIDE_MAX) ids that it leaves unanswered.
+//!   It holds nothing for a peer that is away.
+//! - An unanswered transaction does not block others: once others have overtaken it, or a timer has passed, it takes no room in
+//!   the window.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -22,7 +22,8 @@ use super::back_off::{later, spread};
 use super::stream::{Stream, WindowLimits};
 use super::waiters::Waiters;
 
-/// A transaction is overtaken when the peer has answered one that came so many after it: this part of a window.
+/// A transaction is overtaken when the peer has answered one that comes more than this fraction of a window after it: an
+/// eighth, at least 1.
 const OVERTAKEN_SHARE: usize = 8;
 
 /// Limits of deliveries.
@@ -30,11 +31,11 @@ const OVERTAKEN_SHARE: usize = 8;
 pub struct DeliveryOptions {
     /// Transactions sent to one peer and not answered.
     pub window_transactions_max: usize,
-    /// Their bytes; one transaction may exceed it alone.
+    /// Their total bytes; a single larger transaction is allowed.
     pub window_bytes_max: usize,
-    /// Bytes of transactions in one message; one transaction may exceed it alone.
+    /// Bytes of transactions in one message; a single larger transaction is allowed.
     pub message_bytes_max: usize,
-    /// When a window without an answer is sent again.
+    /// The delay after which an unanswered window is sent again.
     pub resend: BackOff,
 }
 
@@ -42,7 +43,8 @@ impl Default for DeliveryOptions {
     fn default() -> DeliveryOptions {
         DeliveryOptions {
             window_transactions_max: 1_024,
-            // Enough for a millisecond's round trip at far more than a node verifies; decoded it takes several times as much.
+            // Enough for a round trip of a millisecond at many times a node's verification rate. Decoded transactions take
+            // several times this memory.
             window_bytes_max: 2 << 20,
             message_bytes_max: 512 << 10,
             resend: BackOff {
@@ -73,7 +75,7 @@ pub struct PendingDelivery {
     pub bytes: usize,
 }
 
-/// What the deliveries ask for.
+/// The actions that the deliveries request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DeliveryAction {
     /// Write a row in this round's batch.
@@ -99,32 +101,31 @@ pub enum DeliveryAction {
         /// The transactions, in the order recorded.
         transactions: Vec<TxId>,
     },
-    /// Read rows after `after` in order, once this round's batch is durable, and answer with [`Deliveries::refilled`],
-    /// always.
+    /// Read rows after `after` in order, once this round's batch is durable. Always answer with [`Deliveries::refilled`].
     Refill {
         /// The participant.
         peer: PartyId,
-        /// Rows with greater numbers are wanted.
+        /// Rows with greater numbers are read.
         after: u64,
-        /// At most so many.
+        /// Maximum number of rows.
         limit: usize,
     },
     /// Every participant has answered, and that is durable once this round's batch is.
     AllAnswered {
-        /// Who waits.
+        /// The token of the waiter.
         token: u64,
         /// The transaction.
         transaction: TxId,
         /// The participants that refused it, in order.
         refused: Vec<(PartyId, Rejection)>,
     },
-    /// A participant refused a transaction; for the log. It undoes nothing.
+    /// A participant refused a transaction; for the log. The transaction stays final.
     Refused {
         /// The participant.
         peer: PartyId,
         /// The transaction.
         transaction: TxId,
-        /// Why.
+        /// The reason.
         rejection: Rejection,
     },
 }
@@ -135,7 +136,7 @@ pub struct Deliveries {
     options: DeliveryOptions,
     peers: BTreeMap<PartyId, Participant>,
     deadlines: BTreeSet<(Monotonic, PartyId)>,
-    /// Peers to look after at the end of the round.
+    /// Peers to process at the end of the round.
     ready: BTreeSet<PartyId>,
     waiters: Waiters,
 }
@@ -155,7 +156,7 @@ impl Participant {
 }
 
 impl Deliveries {
-    /// Nothing owed to anybody.
+    /// Creates deliveries without any pending row.
     pub fn new(options: DeliveryOptions) -> Deliveries {
         Deliveries {
             options,
@@ -163,7 +164,7 @@ impl Deliveries {
         }
     }
 
-    /// At start: the first and last row in the store for a peer.
+    /// Loads the first and last row in the store for a peer, at start.
     pub fn load(&mut self, peer: PartyId, first_row: u64, last_row: u64) {
         let stream = Stream::new(self.options.window(), first_row, last_row);
         self.peers.insert(
@@ -175,7 +176,7 @@ impl Deliveries {
         );
     }
 
-    /// Owes a recorded transaction to a participant.
+    /// Adds a delivery of a recorded transaction to a participant.
     pub fn push(
         &mut self,
         peer: PartyId,
@@ -192,7 +193,7 @@ impl Deliveries {
         self.ready.insert(peer);
     }
 
-    /// Registers a waiter: it hears once all of `participants` have answered. One without participants hears at once.
+    /// Registers a waiter that is notified once all of `participants` have answered; without participants, at once.
     pub fn wait(
         &mut self,
         transaction: TxId,
@@ -203,12 +204,12 @@ impl Deliveries {
         self.waiters.wait(transaction, participants, token, out);
     }
 
-    /// Forgets a waiter that no longer waits. The delivery goes on.
+    /// Removes a waiter. The delivery continues.
     pub fn forget(&mut self, token: u64) {
         self.waiters.forget(token);
     }
 
-    /// The peer is connected.
+    /// Notes that the peer is connected.
     pub fn peer_up(&mut self, peer: PartyId) {
         self.disarm(peer);
         let participant = self.peer(peer);
@@ -217,7 +218,7 @@ impl Deliveries {
         self.ready.insert(peer);
     }
 
-    /// The peer is away.
+    /// Notes that the peer is away.
     pub fn peer_down(&mut self, peer: PartyId) {
         self.disarm(peer);
         let participant = self.peer(peer);
@@ -225,7 +226,7 @@ impl Deliveries {
         participant.by_id = HashMap::new();
     }
 
-    /// The peer has durably recorded transactions.
+    /// Notes that the peer has durably recorded transactions.
     pub fn delivered(
         &mut self,
         peer: PartyId,
@@ -239,7 +240,7 @@ impl Deliveries {
         }
     }
 
-    /// The peer refuses a transaction for good.
+    /// Notes that the peer refuses a transaction permanently.
     pub fn refused(
         &mut self,
         peer: PartyId,
@@ -258,8 +259,8 @@ impl Deliveries {
         }
     }
 
-    /// Rows that were read for a refill, in order; also when there were none. `more`: there may be others after them that were
-    /// asked for as well.
+    /// Takes the rows that were read for a refill, in order; call it even if there are none. `more`: the store may hold further
+    /// rows within the requested limit.
     pub fn refilled(&mut self, peer: PartyId, rows: Vec<PendingDelivery>, more: bool) {
         let rows = rows
             .into_iter()
@@ -268,19 +269,19 @@ impl Deliveries {
         self.ready.insert(peer);
     }
 
-    /// Ends a round: sends what came into the windows, in messages of limited size.
+    /// Ends a round: sends new entries of the windows, in messages of limited size.
     pub fn end_of_round(&mut self, now: Monotonic, out: &mut Vec<DeliveryAction>) {
         for peer in std::mem::take(&mut self.ready) {
             self.go_on(peer, now, out);
         }
     }
 
-    /// The next moment at which [`timer`](Deliveries::timer) has something to do.
+    /// Returns the next moment at which [`timer`](Deliveries::timer) has work to do.
     pub fn next_deadline(&self) -> Option<Monotonic> {
         self.deadlines.first().map(|(at, _)| *at)
     }
 
-    /// Has windows sent again that were not answered in time; call [`end_of_round`](Deliveries::end_of_round) after it.
+    /// Marks windows that were not answered in time to be sent again; call [`end_of_round`](Deliveries::end_of_round) after it.
     pub fn timer(&mut self, now: Monotonic) {
         while let Some((at, peer)) = self.deadlines.first().copied() {
             if at > now {
@@ -294,21 +295,21 @@ impl Deliveries {
         }
     }
 
-    /// Whether something may be owed to the peer that is not in flight.
+    /// Returns whether the peer may be owed transactions that are not in flight.
     pub fn has_backlog(&self, peer: &PartyId) -> bool {
         self.peers
             .get(peer)
             .is_some_and(|participant| participant.stream.has_backlog())
     }
 
-    /// Transactions sent to the peer and not answered, for a gauge.
+    /// Counts the transactions sent to the peer and not answered, for a gauge.
     pub fn in_flight(&self, peer: &PartyId) -> usize {
         self.peers
             .get(peer)
             .map_or(0, |participant| participant.stream.in_flight())
     }
 
-    /// Transactions that the peer leaves unanswered while it answers others, or for as long as a timer.
+    /// Counts the transactions set aside: the peer left them unanswered while it answered others, or until a timer passed.
     pub fn aside(&self, peer: &PartyId) -> usize {
         self.peers
             .get(peer)
@@ -323,7 +324,7 @@ impl Deliveries {
         })
     }
 
-    /// Removes an answered transaction from the window; whether it was there.
+    /// Removes an answered transaction from the window. Returns whether it was there.
     fn answered(
         &mut self,
         peer: PartyId,
@@ -347,7 +348,7 @@ impl Deliveries {
         true
     }
 
-    /// Sends what came into the window, asks for rows, sets the timer.
+    /// Sends new entries of the window, requests rows and sets the timer.
     fn go_on(&mut self, peer: PartyId, now: Monotonic, out: &mut Vec<DeliveryAction>) {
         let DeliveryOptions {
             message_bytes_max,

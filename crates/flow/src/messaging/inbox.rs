@@ -4,15 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ledger::PartyId;
 
-/// Messages of one peer that arrived before their turn and are kept.
+/// Maximum number of messages of one peer that arrived out of order and are kept.
 pub const INBOX_EARLY_MAX: usize = 64;
 
-/// What the inbox asks for.
+/// The actions that the inbox requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InboxAction {
     /// Hand a message to its session.
     Deliver {
-        /// Who sent it.
+        /// The sender.
         peer: PartyId,
         /// The message.
         bytes: Vec<u8>,
@@ -23,14 +23,14 @@ pub enum InboxAction {
         peer: PartyId,
         /// The life of the peer's store that the numbers belong to.
         epoch: u64,
-        /// Everything up to here has been taken.
+        /// Everything up to this number has been taken.
         upto: u64,
     },
     /// Acknowledge once this round's batch is durable.
     Ack {
         /// The peer.
         peer: PartyId,
-        /// Everything up to here has been taken.
+        /// Everything up to this number has been taken.
         upto: u64,
     },
 }
@@ -39,7 +39,7 @@ pub enum InboxAction {
 #[derive(Debug, Default)]
 pub struct Inbox {
     peers: BTreeMap<PartyId, Cursor>,
-    /// Peers that are owed an acknowledgement at the end of the round, and whether their cursor moved.
+    /// Peers to acknowledge at the end of the round, and whether their cursor moved.
     owed: BTreeMap<PartyId, bool>,
     up: BTreeSet<PartyId>,
 }
@@ -52,12 +52,12 @@ struct Cursor {
 }
 
 impl Inbox {
-    /// An inbox without cursors.
+    /// Creates an inbox without cursors.
     pub fn new() -> Inbox {
         Inbox::default()
     }
 
-    /// At start: a peer's cursor from the store.
+    /// Loads a peer's cursor from the store, at start.
     pub fn load(&mut self, peer: PartyId, epoch: u64, upto: u64) {
         self.peers.insert(
             peer,
@@ -69,7 +69,7 @@ impl Inbox {
         );
     }
 
-    /// The peer is connected; `epoch` names the life of its store. In a new one its numbers start again.
+    /// Notes that the peer is connected. `epoch` identifies the life of its store; in a new one its numbers start again.
     pub fn peer_up(&mut self, peer: PartyId, epoch: u64) {
         let cursor = self.peers.entry(peer).or_default();
         cursor.early.clear();
@@ -84,14 +84,14 @@ impl Inbox {
         *self.owed.entry(peer).or_default() |= fresh;
     }
 
-    /// The number up to which everything of a peer's stream was taken, with the stream's epoch.
+    /// Returns the epoch of a peer's stream and its cursor: every message up to that number was taken.
     pub fn taken(&self, peer: &PartyId) -> (u64, u64) {
         let cursor = self.peers.get(peer);
         cursor.map_or((0, 0), |cursor| (cursor.epoch, cursor.upto))
     }
 
-    /// Goes on after a number of the peer's stream: the peer no longer has what comes before. Returns whether anything was
-    /// passed over.
+    /// Continues after a number of the peer's stream, because the peer no longer has the messages before it. Returns
+    /// whether any message was skipped.
     pub fn skip_to(&mut self, peer: PartyId, upto: u64) -> bool {
         let cursor = self.peers.entry(peer).or_default();
         if upto <= cursor.upto {
@@ -103,7 +103,7 @@ impl Inbox {
         true
     }
 
-    /// The peer is away.
+    /// Notes that the peer is away.
     pub fn peer_down(&mut self, peer: &PartyId) {
         self.up.remove(peer);
         if let Some(cursor) = self.peers.get_mut(peer) {
@@ -111,7 +111,8 @@ impl Inbox {
         }
     }
 
-    /// Takes a message. Duplicates are acknowledged again; what comes too early waits, or is sent again.
+    /// Takes a message. A duplicate is acknowledged again. A message that arrives early is kept if there is room;
+    /// otherwise the peer sends it again.
     pub fn message(&mut self, peer: PartyId, seq: u64, bytes: Vec<u8>, out: &mut Vec<InboxAction>) {
         if !self.up.contains(&peer) {
             return;
@@ -136,7 +137,7 @@ impl Inbox {
         }
     }
 
-    /// Ends a round: one cursor and one acknowledgement for each peer that sent something.
+    /// Ends a round: stores one cursor and sends one acknowledgement for each peer that sent something.
     pub fn end_of_round(&mut self, out: &mut Vec<InboxAction>) {
         for (peer, moved) in std::mem::take(&mut self.owed) {
             let Some(cursor) = self.peers.get(&peer) else {

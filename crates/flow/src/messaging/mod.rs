@@ -6,7 +6,7 @@
 //! | [`Deliveries`] | final transactions to participants | rows until answered | as recorded, answered singly |
 //! | [`Requests`] | idempotent requests to services | the asking flow's journal | none |
 //!
-//! A peer that is away costs rows in the store and nothing else.
+//! A peer that is away costs only rows in the store.
 
 mod back_off;
 mod delivery;

@@ -6,9 +6,9 @@
 //! ```
 //!
 //! # Invariants
-//! - Messages leave in the order of their numbers; a number is never given out twice, also after a restart. The last row
-//!   acknowledged is therefore kept until a later one is: it holds the counter.
-//! - In memory are at most a window of messages sent and not acknowledged; for a peer that is away, none.
+//! - Messages leave in the order of their numbers. A number is never assigned twice, even after a restart. The last
+//!   acknowledged row holds the counter, so it is kept until a later row is acknowledged.
+//! - Memory holds at most a window of messages that are sent and not acknowledged; none for a peer that is away.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,9 +24,9 @@ use super::stream::{Stream, WindowLimits};
 pub struct OutboxOptions {
     /// Messages sent to one peer and not acknowledged.
     pub window_messages_max: usize,
-    /// Their bytes; one message may exceed it alone.
+    /// Their total bytes; a single larger message is allowed.
     pub window_bytes_max: usize,
-    /// When a window without acknowledgement is sent again.
+    /// The delay after which an unacknowledged window is sent again.
     pub resend: BackOff,
 }
 
@@ -52,7 +52,7 @@ impl OutboxOptions {
     }
 }
 
-/// What the outbox asks for.
+/// The actions that the outbox requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OutboxAction {
     /// Write a row in this round's batch.
@@ -82,13 +82,13 @@ pub enum OutboxAction {
         /// The last row, inclusive.
         upto: u64,
     },
-    /// Read rows after `after` in order, once this round's batch is durable, and answer with [`Outbox::refilled`], always.
+    /// Read rows after `after` in order, once this round's batch is durable. Always answer with [`Outbox::refilled`].
     Refill {
         /// The peer.
         peer: PartyId,
-        /// Rows with greater numbers are wanted.
+        /// Rows with greater numbers are read.
         after: u64,
-        /// At most so many.
+        /// Maximum number of rows.
         limit: usize,
     },
 }
@@ -104,14 +104,14 @@ pub struct Outbox {
 #[derive(Debug)]
 struct Peer {
     stream: Stream<Vec<u8>>,
-    /// The peer has everything up to here.
+    /// The peer has acknowledged everything up to this number.
     acked: u64,
-    /// The first row that is in the store; rows before it are deleted.
+    /// The first row in the store; rows before it are deleted.
     first_row: u64,
 }
 
 impl Outbox {
-    /// An outbox without streams.
+    /// Creates an outbox without streams.
     pub fn new(options: OutboxOptions) -> Outbox {
         Outbox {
             options,
@@ -119,7 +119,7 @@ impl Outbox {
         }
     }
 
-    /// At start: the first and last row in the store for a peer.
+    /// Loads the first and last row in the store for a peer, at start.
     pub fn load(&mut self, peer: PartyId, first_row: u64, last_row: u64) {
         let stream = Stream::new(self.options.window(), first_row, last_row);
         self.peers.insert(
@@ -132,7 +132,7 @@ impl Outbox {
         );
     }
 
-    /// Takes a new message.
+    /// Adds a new message.
     pub fn push(
         &mut self,
         peer: PartyId,
@@ -145,21 +145,21 @@ impl Outbox {
         self.go_on(peer, now, out);
     }
 
-    /// The peer is connected.
+    /// Notes that the peer is connected.
     pub fn peer_up(&mut self, peer: PartyId, now: Monotonic, out: &mut Vec<OutboxAction>) {
         self.disarm(peer);
         self.peer(peer).stream.peer_up();
         self.go_on(peer, now, out);
     }
 
-    /// The peer is away.
+    /// Notes that the peer is away.
     pub fn peer_down(&mut self, peer: PartyId) {
         self.disarm(peer);
         self.peer(peer).stream.peer_down();
     }
 
-    /// The peer has durably taken everything up to a number. Whether that can be true: a number never given out means
-    /// that this node's store is older than the peer's.
+    /// Notes that the peer has durably taken everything up to a number. Returns false for a number that was never assigned:
+    /// then this node's store is older than the peer's.
     pub fn ack(
         &mut self,
         peer: PartyId,
@@ -190,18 +190,18 @@ impl Outbox {
         true
     }
 
-    /// The last number given out for a peer.
+    /// Returns the last number assigned for a peer.
     pub fn last(&self, peer: &PartyId) -> u64 {
         self.peers.get(peer).map_or(0, |known| known.stream.last())
     }
 
-    /// The highest number that a peer has acknowledged, as far as this node knows.
+    /// Returns the highest number that a peer has acknowledged, as far as this node knows.
     pub fn acked(&self, peer: &PartyId) -> u64 {
         self.peers.get(peer).map_or(0, |known| known.acked)
     }
 
-    /// Continues the stream after a number that the peer has taken and this node never gave out. Every row goes, also those
-    /// that are not acknowledged. The peer must be away, or not told up yet.
+    /// Continues the stream after a number that the peer has taken and this node never assigned. All rows are deleted, even
+    /// unacknowledged ones. The peer must be away, or not yet reported as connected.
     pub fn renumber(&mut self, peer: PartyId, taken: u64, out: &mut Vec<OutboxAction>) {
         self.disarm(peer);
         let known = self.peer(peer);
@@ -209,7 +209,7 @@ impl Outbox {
         if from <= upto {
             out.push(OutboxAction::Delete { peer, from, upto });
         }
-        // An empty row holds the counter over a restart, as the last acknowledged one does.
+        // An empty row holds the counter across a restart, as the last acknowledged row does.
         let (seq, bytes) = (taken, Vec::new());
         out.push(OutboxAction::Store { peer, seq, bytes });
         let stream = Stream::new(self.options.window(), taken.saturating_add(1), taken);
@@ -221,8 +221,8 @@ impl Outbox {
         self.peers.insert(peer, renumbered);
     }
 
-    /// Rows that were read for a refill, in order; also when there were none. `more`: there may be others after them that were
-    /// asked for as well.
+    /// Takes the rows that were read for a refill, in order; call it even if there are none. `more`: the store may hold
+    /// further rows within the requested limit.
     pub fn refilled(
         &mut self,
         peer: PartyId,
@@ -239,7 +239,7 @@ impl Outbox {
         self.go_on(peer, now, out);
     }
 
-    /// The next moment at which [`timer`](Outbox::timer) has something to do.
+    /// Returns the next moment at which [`timer`](Outbox::timer) has work to do.
     pub fn next_deadline(&self) -> Option<Monotonic> {
         self.deadlines.first().map(|(at, _)| *at)
     }
@@ -256,7 +256,7 @@ impl Outbox {
         }
     }
 
-    /// Messages not acknowledged, for a gauge.
+    /// Counts the messages not acknowledged, for a gauge.
     pub fn pending(&self, peer: &PartyId) -> u64 {
         self.peers
             .get(peer)
@@ -272,7 +272,7 @@ impl Outbox {
         })
     }
 
-    /// Sends what came into the window, asks for rows, sets the timer.
+    /// Sends new entries of the window, requests rows and sets the timer.
     fn go_on(&mut self, peer: PartyId, now: Monotonic, out: &mut Vec<OutboxAction>) {
         let resend = self.options.resend;
         let stream = &mut self.peer(peer).stream;

@@ -1,11 +1,12 @@
-//! Outstanding requests to other nodes' services: sent until answered, by timer and whenever the peer comes back.
+//! Outstanding requests to other nodes' services. They are sent until answered, by timer and whenever the peer
+//! reconnects.
 //!
-//! Requests are idempotent at the server and live in the asking flow's journal, so nothing here is durable: after a
-//! restart the flows ask again, under the same ids.
+//! Requests are idempotent at the server and recorded in the asking flow's journal, so nothing here is durable. After a
+//! restart the flows ask again under the same ids.
 //!
 //! # Invariants
-//! - At most `in_flight_max` requests are out at one peer; the others wait in the order asked.
-//! - A request is forgotten only when it is answered or its flow no longer waits for it.
+//! - At most `in_flight_max` requests are in flight to one peer; the others wait in the order asked.
+//! - A request is removed only when it is answered or its flow no longer waits for it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -20,9 +21,9 @@ use crate::{FlowId, Service};
 /// Limits of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestOptions {
-    /// Requests out at one peer.
+    /// Maximum number of requests in flight to one peer.
     pub in_flight_max: usize,
-    /// When a request without an answer is sent again.
+    /// The delay after which an unanswered request is sent again.
     pub resend: BackOff,
 }
 
@@ -38,10 +39,10 @@ impl Default for RequestOptions {
     }
 }
 
-/// The name of a request, the same after a restart.
+/// The id of a request, the same after a restart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestId {
-    /// The flow that asks.
+    /// The asking flow.
     pub flow: FlowId,
     /// The number of its effect.
     pub effect: u32,
@@ -49,10 +50,10 @@ pub struct RequestId {
 
 primitives::record!(RequestId { flow, effect });
 
-/// What the requests ask for.
+/// The actions that the requests need.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RequestAction {
-    /// Send a request, once the batch of the round in which it was asked is durable.
+    /// Send a request, once the batch of its round is durable.
     Send {
         /// The peer.
         peer: PartyId,
@@ -80,7 +81,7 @@ pub struct Requests {
 struct Peer {
     up: bool,
     in_flight: usize,
-    /// Not sent since the peer came up, in the order asked.
+    /// Requests not sent since the peer connected, in the order asked.
     queue: BTreeMap<u64, RequestId>,
 }
 
@@ -96,7 +97,7 @@ struct Outstanding {
 }
 
 impl Requests {
-    /// No requests.
+    /// Creates an empty set of requests.
     pub fn new(options: RequestOptions) -> Requests {
         Requests {
             options,
@@ -104,7 +105,7 @@ impl Requests {
         }
     }
 
-    /// Asks. A second request under the same id is ignored.
+    /// Adds a request. A second request under the same id is ignored.
     pub fn ask(
         &mut self,
         id: RequestId,
@@ -134,7 +135,7 @@ impl Requests {
         self.fill(peer, now, out);
     }
 
-    /// An answer came from a peer; whether it answers an outstanding request to it.
+    /// Takes an answer from a peer. Returns whether it answers an outstanding request to that peer.
     pub fn answered(
         &mut self,
         id: &RequestId,
@@ -154,7 +155,7 @@ impl Requests {
         true
     }
 
-    /// The server asks for patience: the request is queued there and will take about so long.
+    /// Delays the next repetition: the server has queued the request and estimates that it will take `eta_ms`.
     pub fn wait(&mut self, id: &RequestId, peer: &PartyId, eta_ms: u64, now: Monotonic) {
         let back_off = self.options.resend;
         let Some(request) = self.outstanding.get_mut(id) else {
@@ -177,14 +178,14 @@ impl Requests {
         self.deadlines.insert((at, *id));
     }
 
-    /// A flow no longer waits for one answer.
+    /// Removes a request whose flow no longer waits for the answer.
     pub fn cancel(&mut self, id: &RequestId, now: Monotonic, out: &mut Vec<RequestAction>) {
         if let Some(peer) = self.remove(id) {
             self.fill(peer, now, out);
         }
     }
 
-    /// A flow has ended: it waits for none of its answers.
+    /// Removes all requests of a flow that has ended.
     pub fn cancel_flow(&mut self, flow: FlowId, now: Monotonic, out: &mut Vec<RequestAction>) {
         let first = RequestId { flow, effect: 0 };
         let last = RequestId {
@@ -195,14 +196,14 @@ impl Requests {
         ids.iter().for_each(|id| self.cancel(id, now, out));
     }
 
-    /// The peer is connected: everything not answered is sent, as far as the cap allows.
+    /// Notes that the peer is connected, and sends all unanswered requests, up to the cap.
     pub fn peer_up(&mut self, peer: PartyId, now: Monotonic, out: &mut Vec<RequestAction>) {
         self.peer_down(peer);
         self.peers.entry(peer).or_default().up = true;
         self.fill(peer, now, out);
     }
 
-    /// The peer is away: what was out waits again, in the order asked.
+    /// Notes that the peer is away: its requests in flight return to the queue, in the order asked.
     pub fn peer_down(&mut self, peer: PartyId) {
         let Some(known) = self.peers.get_mut(&peer) else {
             return;
@@ -220,7 +221,7 @@ impl Requests {
         }
     }
 
-    /// The next moment at which [`timer`](Requests::timer) has something to do.
+    /// Returns the next moment at which [`timer`](Requests::timer) has work to do.
     pub fn next_deadline(&self) -> Option<Monotonic> {
         self.deadlines.first().map(|(at, _)| *at)
     }
@@ -239,12 +240,12 @@ impl Requests {
         }
     }
 
-    /// Requests not answered, for a gauge.
+    /// Counts the requests not answered, for a gauge.
     pub fn outstanding(&self) -> usize {
         self.outstanding.len()
     }
 
-    /// Sends from the queue as far as the cap allows.
+    /// Sends from the queue, up to the cap.
     fn fill(&mut self, peer: PartyId, now: Monotonic, out: &mut Vec<RequestAction>) {
         loop {
             let Some(known) = self.peers.get_mut(&peer) else {

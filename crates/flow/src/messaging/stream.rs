@@ -4,19 +4,20 @@
 //!   numbers:   ...answered | window (sent, unanswered) | only in the store | tail (in memory) | last
 //!                  aside ^                             ^ read
 //! ```
-//! Rows *aside* were sent, are not answered while others are, and take no room in the window; see [`Stream::set_aside`].
+//! Rows *aside* were sent and stay unanswered while others are answered. They take no room in the window; see
+//! [`Stream::set_aside`].
 //!
 //! # Invariants
 //! - The window grows only at `read`, in the order of numbers.
-//! - The tail is contiguous and ends at `last`; while nothing lies between it and `read`, the store is not read.
+//! - The tail is contiguous and ends at `last`. While no row lies between `read` and the tail, the store is not read.
 //! - While the peer is away, both are empty, and nothing is aside.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use primitives::Monotonic;
 
-/// Rows of a peer kept in mind that it does not answer while it answers others. Of more, the oldest come again when the peer
-/// connects next.
+/// Maximum number of rows per peer kept in memory that it leaves unanswered while it answers others. Beyond it, the oldest are
+/// forgotten and sent again when the peer connects next.
 pub const ASIDE_MAX: usize = 16_384;
 
 /// Limits of a stream.
@@ -29,36 +30,36 @@ pub(super) struct WindowLimits {
 #[derive(Debug)]
 pub(super) struct Stream<T> {
     limits: WindowLimits,
-    /// The last number given out.
+    /// The last number assigned.
     last: u64,
-    /// Every number up to here is answered, or in the window.
+    /// Every number up to this one is answered, in the window or aside.
     read: u64,
     up: bool,
-    /// While rows are being read: the last number that the answer can hold, and how many were asked for.
+    /// Set while rows are being read: the last number that the answer can hold, and the number of rows asked for.
     refilling: Option<(u64, usize)>,
-    /// The size of the row after `read`, once it was read and found no room.
+    /// The size of the row after `read`, if it was read and found no room.
     next_bytes: usize,
-    /// The rows being read were asked for before the peer went away: they say nothing about the window any more.
+    /// Whether the rows being read were asked for before the peer went away. Such rows are ignored.
     stale: bool,
     window: BTreeMap<u64, (T, usize)>,
     window_bytes: usize,
     aside: BTreeMap<u64, (T, usize)>,
-    /// What of `aside` is to be sent again: from and to these numbers.
+    /// The range of `aside` to send again: first and last number.
     aside_due: Option<(u64, u64)>,
     /// The last number of `aside` that was sent again.
     aside_sent: u64,
-    /// Rows that were aside and are only in the store now: the first number, and how many.
+    /// Rows that were aside and are now only in the store: the first number and the count.
     forgotten: Option<(u64, usize)>,
     tail: VecDeque<(u64, T, usize)>,
     tail_bytes: usize,
-    /// The first number that has not been sent since the peer came up, or since a timer.
+    /// The first number not sent since the peer connected, or since a timer.
     unsent: u64,
     pub(super) attempts: u32,
     pub(super) deadline: Option<Monotonic>,
 }
 
 impl<T: Clone> Stream<T> {
-    /// A stream whose rows in the store are `first_row..=last_row`.
+    /// Creates a stream whose rows in the store are `first_row..=last_row`.
     pub(super) fn new(limits: WindowLimits, first_row: u64, last_row: u64) -> Stream<T> {
         Stream {
             limits,
@@ -90,7 +91,7 @@ impl<T: Clone> Stream<T> {
         self.window.len() + self.aside.len()
     }
 
-    /// Rows that take no room in the window although they are not answered.
+    /// Counts the unanswered rows that take no room in the window.
     pub(super) fn aside(&self) -> usize {
         self.aside.len() + self.forgotten.map_or(0, |(_, count)| count)
     }
@@ -99,7 +100,7 @@ impl<T: Clone> Stream<T> {
         self.read < self.last
     }
 
-    /// Gives a new row its number.
+    /// Assigns a number to a new row.
     pub(super) fn push(&mut self, item: &T, bytes: usize) -> u64 {
         self.last += 1;
         if self.up {
@@ -117,13 +118,13 @@ impl<T: Clone> Stream<T> {
         self.last
     }
 
-    /// The peer is connected: nothing has been sent to it yet.
+    /// Notes that the peer is connected; nothing has been sent to it yet.
     pub(super) fn peer_up(&mut self) {
         self.peer_down();
         self.up = true;
     }
 
-    /// The peer is away: back to the store's rows.
+    /// Notes that the peer is away and drops all rows from memory; the store has them.
     pub(super) fn peer_down(&mut self) {
         let firsts = [
             self.forgotten.map(|(first, _)| first),
@@ -146,7 +147,7 @@ impl<T: Clone> Stream<T> {
         self.up = false;
     }
 
-    /// A row was answered; its item, if it was in the window or aside.
+    /// Removes an answered row. Returns its item if it was in the window or aside.
     pub(super) fn remove(&mut self, seq: u64) -> Option<T> {
         if let Some((item, _)) = self.aside.remove(&seq) {
             self.attempts = 0;
@@ -159,11 +160,12 @@ impl<T: Clone> Stream<T> {
         Some(item)
     }
 
-    /// What of the window comes before a number makes room for others: the peer leaves it unanswered, whatever it lacks for it. It
-    /// can still be answered, and is sent again like the rest. Returns what is forgotten until the peer connects next.
+    /// Moves the sent rows before a number from the window to `aside`, which makes room for others. The peer left them
+    /// unanswered, for any reason. They can still be answered and are sent again like the rest. Returns the items that are
+    /// forgotten until the peer connects next.
     pub(super) fn set_aside(&mut self, before: u64) -> Vec<T> {
         while let Some(entry) = self.window.first_entry() {
-            // What has not been sent has not been left unanswered.
+            // A row that was not sent was not left unanswered.
             if *entry.key() >= before.min(self.unsent) {
                 break;
             }
@@ -183,7 +185,7 @@ impl<T: Clone> Stream<T> {
         forgotten
     }
 
-    /// All rows up to a number were answered, in the window or not.
+    /// Removes all rows up to a number, which were answered, in the window or not.
     pub(super) fn remove_upto(&mut self, upto: u64) {
         while let Some(entry) = self.window.first_entry() {
             if *entry.key() > upto {
@@ -204,14 +206,15 @@ impl<T: Clone> Stream<T> {
         self.take_tail();
     }
 
-    /// The rows to read, if there are some between the window and the tail and room for one: after which, how many.
+    /// Returns the rows to read, if the store holds rows between the window and the tail and the window has room: the number
+    /// after which to read, and how many.
     pub(super) fn refill(&mut self) -> Option<(u64, usize)> {
         let before_tail = self.tail.front().map_or(self.last, |(seq, ..)| seq - 1);
         let busy = !self.up || self.refilling.is_some();
         if busy || self.read >= before_tail || !self.has_room(self.next_bytes) {
             return None;
         }
-        // No more than there is likely to be room for: what does not fit is read again.
+        // Reads about as many rows as will fit. A row that does not fit is read again.
         let left_bytes = self.limits.bytes_max.saturating_sub(self.window_bytes);
         let likely = match self.window_bytes.checked_div(self.window.len()) {
             Some(average) => (2 * left_bytes).div_ceil(average.max(1)).max(4),
@@ -223,8 +226,8 @@ impl<T: Clone> Stream<T> {
         Some((self.read, limit))
     }
 
-    /// Takes rows that were read, in order. Numbers that are missing between them have been answered. With `more`, reading stopped
-    /// before all that were asked for: what comes after the last row is still in the store.
+    /// Takes rows that were read, in order. Missing numbers between them have been answered. With `more`, reading stopped early,
+    /// and the rows after the last one are still in the store.
     pub(super) fn refilled(
         &mut self,
         rows: impl ExactSizeIterator<Item = (u64, T, usize)>,
@@ -252,7 +255,7 @@ impl<T: Clone> Stream<T> {
             self.read = asked_last;
             self.next_bytes = 0;
         }
-        // What was read may reach into the tail, also when there was no room for all of it.
+        // The rows read may overlap the tail, even if not all of them found room.
         while let Some((seq, _, bytes)) = self.tail.front() {
             if *seq > self.read {
                 break;
@@ -263,7 +266,7 @@ impl<T: Clone> Stream<T> {
         self.take_tail();
     }
 
-    /// What of the window has not been sent; counts as sent from now on.
+    /// Returns the unsent rows of the window and the rows of `aside` that are due; they count as sent from now on.
     pub(super) fn take_unsent(&mut self) -> impl Iterator<Item = (u64, &T, usize)> {
         let from = self.unsent;
         self.unsent = self.read + 1;
@@ -276,7 +279,7 @@ impl<T: Clone> Stream<T> {
             .map(|(seq, (item, bytes))| (*seq, item, *bytes))
     }
 
-    /// The whole window is to be sent again, and of what is aside as much as a window holds, each in its turn.
+    /// Schedules the whole window to be sent again, and the next rows of `aside` in turn, as many as a window holds.
     pub(super) fn send_again(&mut self) {
         if self.aside.range(self.aside_sent + 1..).next().is_none() {
             self.aside_sent = 0;

@@ -1,4 +1,4 @@
-//! Who waits for all participants of a transaction to answer. In memory only: a restart forgets them.
+//! Waiters for the answers of all participants of a transaction. In memory only: a restart forgets them.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -55,7 +55,7 @@ impl Waiters {
         }
     }
 
-    /// A participant has answered.
+    /// Notes that a participant has answered.
     pub(super) fn tell(
         &mut self,
         peer: PartyId,

@@ -13,7 +13,7 @@ use crate::{Flow, FlowContext, FlowError, Responder, Session};
 /// Arguments of `ledger.change_notary`. Encoded as an array of the fields in their order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChangeNotaryArgs {
-    /// The states, all of one notary: `{"tx": ..., "index": ...}`. Those that encumber them move along.
+    /// The states, all of one notary: `{"tx": ..., "index": ...}`. States that encumber them move along.
     pub states: Vec<StateRef>,
     /// The new notary.
     pub to: LegalName,
@@ -37,7 +37,7 @@ impl Decode for ChangeNotaryArgs {
     }
 }
 
-/// Moves states to another notary; all whom they concern have to sign.
+/// Moves states to another notary. Every party that the states concern has to sign.
 #[derive(Debug)]
 pub struct ChangeNotary;
 

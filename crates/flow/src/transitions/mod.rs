@@ -1,8 +1,8 @@
-//! Flows that move states without changing what they say: `ledger.change_notary` and `ledger.upgrade`, with their responders.
+//! Flows that move states without changing their contents: `ledger.change_notary` and `ledger.upgrade`, with their responders.
 //!
-//! The initiator locks the states, plans the transition, collects the signatures of all whom the states concern, and makes it
-//! final. A responder verifies the proposal as any transaction, asks its node for consent, signs, and is done: the final
-//! transaction is delivered to it like any other, and no flow waits for it.
+//! The initiator locks the states, plans the transition, collects the signatures of all parties that the states concern, and
+//! makes it final. A responder verifies the proposal like any transaction, asks its node for consent, signs and ends. The node
+//! delivers the final transaction to it like any other, and no flow waits for it.
 
 mod change_notary;
 mod upgrade;
@@ -27,7 +27,7 @@ use crate::{FlowContext, FlowError, FlowRegistry, Session};
 pub use change_notary::{ChangeNotary, ChangeNotaryArgs, ChangeNotaryResponder};
 pub use upgrade::{Upgrade, UpgradeArgs, UpgradeResponder};
 
-/// The version of what the two sides say to each other. The flows have changed since, their messages have not.
+/// The version of the conversation between the two sides. The flows have changed since, but their messages have not.
 const CONVERSATION: u32 = 1;
 
 /// Registers these flows and their responders.
@@ -38,12 +38,12 @@ pub fn register_flows(registry: &mut FlowRegistry) {
     registry.register_responder::<UpgradeResponder>();
 }
 
-/// What a transition came to. Encoded as `[transaction id, [state reference, ...]]`.
+/// The result of a transition. Encoded as `[transaction id, [state reference, ...]]`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Moved {
     /// The transaction.
     pub transaction: TxId,
-    /// The new states, in the order asked; those that had to move along with them come after.
+    /// The new states, in the order asked, then those that had to move along with them.
     pub states: Vec<StateRef>,
 }
 
@@ -65,7 +65,7 @@ impl Decode for Moved {
     }
 }
 
-/// Moves states, and those that encumber them.
+/// Moves states and the states that encumber them.
 async fn move_states(
     ctx: &FlowContext,
     states: Vec<StateRef>,
@@ -97,7 +97,7 @@ async fn move_states(
     })
 }
 
-/// The states, and all that have to be consumed together with them: rings of encumbered states go whole.
+/// Returns the states and all states that must be consumed together with them: a ring of encumbered states moves as a whole.
 async fn with_rings(ctx: &FlowContext, states: Vec<StateRef>) -> Result<Vec<StateRef>, FlowError> {
     let mut all = Vec::with_capacity(states.len());
     let mut seen = BTreeSet::new();
@@ -122,7 +122,7 @@ async fn with_rings(ctx: &FlowContext, states: Vec<StateRef>) -> Result<Vec<Stat
             .get(at.index as usize)
             .ok_or_else(missing)?
             .encumbrance;
-        // A ring comes back to where it began: no longer than the transaction's outputs.
+        // A ring returns to its start, so the walk is no longer than the transaction's outputs.
         while let Some(bound_to) = next {
             at.index = bound_to;
             if !seen.insert(at) {
@@ -140,7 +140,7 @@ async fn with_rings(ctx: &FlowContext, states: Vec<StateRef>) -> Result<Vec<Stat
     Ok(all)
 }
 
-/// The parties of keys, this node's own aside.
+/// Returns the parties that own the keys, except this node's.
 async fn parties(ctx: &FlowContext, keys: &[PublicKey]) -> Result<BTreeSet<PartyId>, FlowError> {
     let mut parties = BTreeSet::new();
     for (key, party) in keys.iter().zip(ctx.parties_of(keys).await?) {
@@ -154,8 +154,8 @@ async fn parties(ctx: &FlowContext, keys: &[PublicKey]) -> Result<BTreeSet<Party
     Ok(parties)
 }
 
-/// The transaction of a plan, with the signatures of all keys of this node that have to sign. It has a window if others sign it:
-/// the states are locked for no longer.
+/// Builds the transaction of a plan and signs it with all keys of this node that have to sign. It has a window if other parties
+/// sign it, which limits how long the states stay locked.
 async fn sign(
     ctx: &FlowContext,
     plan: &TransitionPlan,
@@ -183,7 +183,7 @@ async fn sign(
     Ok(signed)
 }
 
-/// The other side: verifies, asks for consent, signs.
+/// Runs the responder: verifies, asks for consent, signs.
 async fn respond(
     ctx: &FlowContext,
     session: &Session,

@@ -1,4 +1,4 @@
-//! `ledger.upgrade`: puts states under newer code.
+//! `ledger.upgrade`: moves states to newer code.
 
 use ledger::limits::INPUTS_AND_REFERENCES_MAX;
 use ledger::{StateRef, Transition, TransitionGoal};
@@ -12,7 +12,7 @@ use crate::{Flow, FlowContext, FlowError, Responder, Session};
 /// Arguments of `ledger.upgrade`. Encoded as an array of the fields in their order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UpgradeArgs {
-    /// The states, all of one notary: `{"tx": ..., "index": ...}`. The first says which code they are under; those that
+    /// The states, all of one notary: `{"tx": ..., "index": ...}`. The first determines their current code. States that
     /// encumber them move along.
     pub states: Vec<StateRef>,
     /// The hash of the new code's descriptor.
@@ -37,7 +37,7 @@ impl Decode for UpgradeArgs {
     }
 }
 
-/// Puts states under newer code; all whom they concern have to sign.
+/// Moves states to newer code. Every party that the states concern has to sign.
 #[derive(Debug)]
 pub struct Upgrade;
 

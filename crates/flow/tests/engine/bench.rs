@@ -27,7 +27,7 @@ pub struct Bench {
     pub outcomes: BTreeMap<FlowId, Result<Vec<u8>, FlowError>>,
 }
 
-/// What the ledger of the node holds.
+/// The ledger of the node.
 #[derive(Default)]
 pub struct Held {
     pub states: BTreeMap<StateRef, StateAndRef>,
@@ -145,7 +145,7 @@ impl Bench {
         self.expect(expected);
     }
 
-    /// Loads a flow that takes no step from its journal and tries it again.
+    /// Loads a flow that takes no step from its journal and retries it.
     pub fn retry(&mut self, n: u8, expected: &[&str]) {
         self.tick();
         assert!(self.engine.is_written(&id(n)), "between rounds");
@@ -168,7 +168,7 @@ impl Bench {
         self.engine.set_monotonic(Monotonic::from_ms(self.now));
     }
 
-    /// What the calls since the last line of the test have caused.
+    /// Expects the lines caused by the calls since the last expectation.
     pub fn expect_after(&mut self, expected: &[&str]) {
         self.expect(expected);
     }
@@ -180,10 +180,10 @@ impl Bench {
         assert_eq!(lines, expected);
     }
 
-    /// Takes the actions: journals them, keeps them as lines.
+    /// Executes the actions: journals them and keeps them as lines.
     pub fn work_off(&mut self) {
         for action in std::mem::take(&mut self.out) {
-            // Charts follow from the lines beside them.
+            // Charts get no line, because they follow from the lines next to them.
             if !matches!(action, EngineAction::Chart { .. }) {
                 self.lines.push(line(&action));
             }
@@ -220,7 +220,7 @@ pub fn engine(me: char, registry: &Arc<FlowRegistry>, limits: FlowLimits) -> Flo
     )
 }
 
-/// An action as a line.
+/// Formats an action as a line.
 pub fn line(action: &EngineAction) -> String {
     match action {
         EngineAction::Effect {
@@ -251,7 +251,7 @@ pub fn line(action: &EngineAction) -> String {
     }
 }
 
-/// An effect's number: `scope/number`, or the number alone in the flow itself.
+/// Formats an effect's number: `scope/number`, or the number alone in the flow itself.
 fn number(effect: u32) -> String {
     match effect >> 16 {
         0 => effect.to_string(),
@@ -310,7 +310,7 @@ fn message_line(message: &SessionMessage) -> String {
     format!("{back}{body}")
 }
 
-/// Bytes that encode a text as that, others by their number.
+/// Shows bytes that encode a text as that text, others by their length.
 pub fn text(bytes: &[u8]) -> String {
     String::from_bytes(bytes).unwrap_or_else(|_| format!("{} bytes", bytes.len()))
 }

@@ -1,4 +1,4 @@
-//! What is refused, and how it reads.
+//! Refusals and their error texts.
 
 use flow::ERRORS;
 use flow::EffectResult::Done;

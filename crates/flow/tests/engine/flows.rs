@@ -203,7 +203,7 @@ impl Flow for Flaky {
 }
 
 thread_local! {
-    /// Whether the code of a test flow panics: as if it were mended in between.
+    /// Whether the code of a test flow panics; cleared to simulate a fix.
     pub static PANICS: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
@@ -216,7 +216,7 @@ impl Drop for Bomb {
     }
 }
 
-/// Talks to the parties named by its letters: says hello and a second line, hears one answer of each.
+/// Talks to the parties named by its letters: sends hello and a second line, receives one answer from each.
 pub struct Talk;
 impl Flow for Talk {
     const NAME: &'static str = "test.talk";
@@ -235,7 +235,7 @@ impl Flow for Talk {
     }
 }
 
-/// Answers by asking its own world; some words make it behave otherwise.
+/// Answers by asking its own external effect; some words make it behave differently.
 pub struct Answer;
 impl Responder for Answer {
     const NAME: &'static str = Talk::NAME;
@@ -296,7 +296,7 @@ impl Responder for OfferTwo {
     }
 }
 
-/// Asks something irrevocable; `settled` if it is refused; then something more.
+/// Makes an irrevocable request, calls `settled` if it is refused, then makes another request.
 pub struct Pay;
 impl Flow for Pay {
     const NAME: &'static str = "test.pay";
@@ -317,7 +317,7 @@ impl Flow for Pay {
     }
 }
 
-/// Two branches side by side, one of them with a sub-flow.
+/// Two concurrent branches, one of them with a sub-flow.
 pub struct Split;
 impl Flow for Split {
     const NAME: &'static str = "test.split";
@@ -366,7 +366,7 @@ impl Flow for Finalise {
     }
 }
 
-/// Gathers signatures for a transaction.
+/// Collects signatures for a transaction.
 pub struct Gather;
 impl Flow for Gather {
     const NAME: &'static str = "test.gather";
@@ -386,7 +386,7 @@ impl Flow for Gather {
     }
 }
 
-/// Signs what has one output, and waits for it.
+/// Signs a transaction with one output, and waits for it.
 pub struct Sign;
 impl Responder for Sign {
     const NAME: &'static str = Gather::NAME;
@@ -410,7 +410,7 @@ impl Responder for Sign {
     }
 }
 
-/// Signs something, and waits for a last word.
+/// Signs something, and waits for a last message.
 pub struct SignAndWait;
 impl Responder for SignAndWait {
     const NAME: &'static str = "test.sign_and_wait";
@@ -450,7 +450,7 @@ impl Flow for Spend {
     }
 }
 
-/// The same as a sub-flow.
+/// Runs the same as a sub-flow.
 pub struct SpendWithin;
 impl Flow for SpendWithin {
     const NAME: &'static str = "test.spend_within";

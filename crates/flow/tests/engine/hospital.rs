@@ -15,7 +15,7 @@ fn flaky(b: &mut Bench) {
     b.round(&["journal 0"]);
 }
 
-/// When the flow is tried again, by the last of the failures on its chart.
+/// Returns the time of the next retry, by the last failure on the flow's chart.
 fn retry_at(b: &Bench) -> (u64, u32) {
     let status = b.engine.status(&id(1)).unwrap();
     let attempt = status.chart.unwrap().last().unwrap().attempt;
@@ -43,13 +43,13 @@ fn a_busy_service_is_asked_again_with_longer_waits_and_then_the_flow_is_kept() {
         }
     }
     b.complete(1, 2, busy(), &["parked notary.busy"]);
-    // Kept, also by a restart; an operator's retry counts on.
+    // The flow is kept, even across a restart; an operator's retry continues the count.
     b.crash(&["parked notary.busy"]);
     b.retry(1, &["effect 2 first"]);
     b.complete(1, 2, busy(), &["parked notary.busy"]);
     b.retry(1, &["effect 2 first"]);
     b.text(1, 2, "well", &["effect 3 second"]);
-    // At another place it counts from one.
+    // At another place the count starts at one.
     let at = b.now + 1 + limit.wait_ms(1, &id(1));
     let line = format!("retrying notary.busy at {at}");
     b.complete(1, 3, busy(), &[&line]);
@@ -112,7 +112,7 @@ fn the_message_that_a_responder_fell_over_comes_again() {
     let flow = b.engine.flow_ids()[0];
     let n = flow.0[0];
     assert_ne!(n, 1);
-    // Tried again it hears the same, and falls again: a restart does not try it.
+    // A retry gets the same input and panics again; a restart does not retry it.
     b.crash(&["parked flow.panicked"]);
     let rows: Vec<(u32, Vec<u8>)> = b
         .journal
@@ -134,7 +134,7 @@ fn a_paused_flow_takes_no_step_until_it_is_resumed() {
     b.pause(1, Pause::Done, &["paused"]);
     b.pause(1, Pause::Idle, &[]);
     b.pause(9, Pause::Unknown, &[]);
-    // An answer that was on its way is not lost: the effect is asked for again.
+    // An answer that was under way is not lost: the effect is issued again.
     b.text(1, 3, "late", &[]);
     b.round(&["journal 1"]);
     b.crash(&["paused"]);

@@ -31,9 +31,9 @@ fn after_the_answer_where_something_irrevocable_is_out() {
     b.round(&["journal 0"]);
     b.kill(1, Kill::Waiting, &[]);
     b.round(&["journal 1"]);
-    // The wish survives a crash, the request goes out again.
+    // The kill request survives a crash, and the irrevocable request is sent again.
     b.crash(&["effect 1 irrevocable N"]);
-    // Answered, but not recorded yet: the flow goes on.
+    // Answered, but not recorded yet: the flow continues.
     b.complete(1, 1, Response(b"signed".to_vec()), &["effect 2 more"]);
     b.text(1, 2, "done", &["forget 2", "ended done"]);
 }

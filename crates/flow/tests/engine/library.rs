@@ -28,7 +28,7 @@ fn signature() -> EffectResult {
 /// A notary's answer to a transaction.
 type Answer = fn(&SignedTransaction) -> Vec<u8>;
 
-/// A payment that has come to its notary.
+/// Runs a payment until it has reached its notary.
 fn at_the_notary(b: &mut Bench) -> SignedTransaction {
     let transaction = make(&[coin(1)], 1, "A");
     b.start(
@@ -128,7 +128,7 @@ fn answers_that_do_not_fit() {
     b.complete(1, 3, Failed(bad), &["failed tx.signature_invalid"]);
 }
 
-/// One signer with its bench, and the flow that answers there.
+/// Creates one signer with its bench, and the flow that answers there.
 fn signer(letter: char, number: u32) -> (Bench, FlowId) {
     let session = SessionId {
         initiator: id(1),
@@ -140,7 +140,8 @@ fn signer(letter: char, number: u32) -> (Bench, FlowId) {
     )
 }
 
-/// The node's answer about the keys of `letters`, in the keys' order: each is of the party at the same place in `parties`.
+/// Returns the node's answer about the keys of `letters`, in the keys' order: each belongs to the party at the same
+/// position in `parties`.
 fn owners(letters: &str, parties: &str) -> EffectResult {
     let mut owned: Vec<_> = letters
         .chars()
@@ -214,7 +215,7 @@ fn signatures_are_collected_in_parallel() {
             }
         }
         b.work_off();
-        // The proposer has so long to show the back chain.
+        // The proposer has this long to show the back chain.
         let verified = ["effect 1 verify", "effect 65534 sleep until 900000"];
         assert!(
             b.lines.ends_with(&verified.map(str::to_owned)),

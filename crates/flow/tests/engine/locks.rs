@@ -1,4 +1,4 @@
-//! What recovery reports as locked, and what it reads back from the ledger.
+//! The locks that recovery reports, and the data that it reads back from the ledger.
 
 use flow::EffectResult::{Done, States, Transaction};
 use flow::Loaded;

@@ -1,4 +1,4 @@
-//! The engine from outside: one event a line, with what it has to cause.
+//! Black-box tests of the engine: one event per line, with the actions that it has to cause.
 
 mod bench;
 mod errors;

@@ -59,7 +59,7 @@ fn a_responders_panic_text_stays_at_home() {
         init("test.talk", &[1], Some("panic")),
         &["parked flow.panicked"],
     );
-    // What comes for it is kept.
+    // Messages for it are kept.
     b.message('A', data(1, "x"), &[]);
     assert!(b.sent.is_empty());
 }

@@ -1,4 +1,4 @@
-//! A flow that does what its arguments say: the subject of the replay properties.
+//! A flow that executes its arguments: the subject of the replay properties.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -62,7 +62,7 @@ impl Flow for Program {
 
 type Running = Pin<Box<dyn Future<Output = Result<String, FlowError>> + Send>>;
 
-/// Runs the operations; the result tells everything that was seen.
+/// Runs the operations; the result lists everything that the flow observed.
 fn run(ctx: FlowContext, ops: Vec<Op>) -> Running {
     Box::pin(async move {
         let mut seen = String::new();

@@ -37,7 +37,7 @@ enum What {
     },
 }
 
-/// What the world owes the flow.
+/// The pending answers and messages for the flow.
 #[derive(Clone, Default)]
 struct World {
     effects: BTreeMap<u32, bool>,
@@ -73,7 +73,7 @@ impl World {
         }
     }
 
-    /// The input that a number chooses.
+    /// Returns the input that a number chooses.
     fn choose(&mut self, choice: u64) -> Option<What> {
         let open: Vec<u32> = self
             .sessions
@@ -181,7 +181,7 @@ fn apply(b: &mut Bench, input: &Input, ops: &[Op]) {
     }
 }
 
-/// A round: its inputs, what it caused, and the effects outstanding at its end.
+/// A round: its inputs, the actions that it caused, and the effects outstanding at its end.
 struct Round {
     inputs: Vec<Input>,
     lines: Vec<String>,
@@ -308,7 +308,7 @@ fn check_paused(ops: &[Op], choices: &[u64]) -> Result<(), TestCaseError> {
             b.work_off();
             b.lines.clear();
         }
-        // But for the chart the journals are the same, byte for byte.
+        // Except for the chart, the journals are the same, byte for byte.
         b.journal.remove(&(id(1), flow::CHART_STEP));
         let last = rounds.last().map(|round| round.journal.clone());
         prop_assert_eq!(Some(b.journal), last);

@@ -6,7 +6,7 @@ use primitives::Encode;
 use crate::bench::{Bench, id, text};
 use crate::flows::party;
 
-/// The session that flow 1 of A opens as its first effect.
+/// Returns the session that flow 1 of A opens as its first effect.
 pub fn session() -> SessionId {
     SessionId {
         initiator: id(1),
@@ -129,7 +129,7 @@ fn all_parties_are_heard_in_any_order() {
     a.message('B', back(data(0, "b"), 1), &[]);
     a.round(&["journal 2"]);
     a.crash(&[]);
-    // A message of the wrong party on somebody's session is not taken.
+    // A message from the wrong party on another party's session is refused.
     a.message(
         'B',
         back(data(0, "c"), 2),

@@ -1,4 +1,4 @@
-//! Shares of peers, and sessions on which a peer says nothing: one peer at its worst, another that wants to talk.
+//! Shares of peers, and sessions on which a peer is silent: one peer at its worst, and another that wants to talk.
 
 use flow::{EffectResult, FlowId, FlowLimits, PeerUsage, RESPONDER_BYTES, SessionBody, SessionId};
 use primitives::{KeyPair, Monotonic, Scheme};
@@ -7,7 +7,7 @@ use crate::bench::{Bench, id};
 use crate::flows::party;
 use crate::sessions::{data, init, session};
 
-/// The opening of session `number`, and what is said on it.
+/// Returns the message with session number `number`.
 fn numbered(number: u32, mut message: flow::SessionMessage) -> flow::SessionMessage {
     message.session.number = number;
     message
@@ -36,7 +36,7 @@ fn a_peer_over_its_share_of_responders_is_refused_and_others_are_not() {
     }
     assert_eq!((usage(&b, 'A').responders, usage(&b, 'A').refused), (4, 16));
     b.message('C', init("test.talk", &[1], Some("x")), &["effect 1 x"]);
-    // A share that becomes free can be had again.
+    // A released share is available again.
     b.message(
         'A',
         numbered(1, data(0, "refuse")),
@@ -64,7 +64,7 @@ fn bytes_are_charged_when_they_come_and_given_back_at_the_end() {
         (2 * RESPONDER_BYTES..3 * RESPONDER_BYTES).contains(&held),
         "{held}"
     );
-    // The next one does not fit: its session ends, for both sides, with a code.
+    // The next message does not fit: its session ends for both sides, with a code.
     b.message(
         'A',
         numbered(1, data(3, &long)),
@@ -204,7 +204,7 @@ const IDLE: &[&str] = &[
 
 #[test]
 fn a_session_on_which_its_opener_is_silent_ends_with_a_code() {
-    // What was said before: the silence counts from the last word.
+    // The message before the silence: the silence counts from the last message.
     for said in [None, Some("twice")] {
         let mut b = impatient();
         b.message('A', init("test.talk", &[1], None), &[]);
@@ -342,7 +342,7 @@ fn rows(b: &Bench) -> Vec<(u32, Vec<u8>)> {
     rows.map(|((_, step), row)| (*step, row.clone())).collect()
 }
 
-/// Brings the flow back from its journal.
+/// Reloads the flow from its journal.
 fn bring_back(b: &mut Bench, flow: FlowId, expected: &[&str]) {
     assert!(b.engine.is_written(&flow));
     let rows = rows(b);

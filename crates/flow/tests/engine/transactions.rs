@@ -26,12 +26,12 @@ fn contract() -> ContractName {
     ContractName::new("test.coin").unwrap()
 }
 
-/// Consumes coins into one; nobody has to sign but A.
+/// Consumes coins into one; only A has to sign.
 pub fn spend(coins: &[StateAndRef]) -> SignedTransaction {
     make(coins, 1, "A")
 }
 
-/// A transaction with signatures asked of some parties, signed by A.
+/// Makes a transaction that requires signatures of some parties, signed by A.
 pub fn make(coins: &[StateAndRef], outputs: u8, signers: &str) -> SignedTransaction {
     let keys = signers.chars().map(|letter| party(letter).key).collect();
     let mut builder = TransactionBuilder::new(party('N'))

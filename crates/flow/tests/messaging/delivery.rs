@@ -210,7 +210,7 @@ fn a_reconnect_sends_what_is_not_answered() {
     b.deliveries.peer_down(peer('B'));
     b.expect("");
     b.push('B', 4, "store B4 4");
-    // An answer of the connection before: the row is still there, and will be asked again.
+    // An answer from the previous connection: the row is still there, and will be sent again.
     b.delivered('B', &[1], "");
     b.up('B', "refill B after 0 limit 10");
     b.rows('B', &[(1, 1), (3, 3), (4, 4)], "send B [1, 3], send B [4]");
@@ -232,7 +232,7 @@ fn silence_is_answered_by_sending_again() {
 
 #[test]
 fn what_a_peer_leaves_unanswered_takes_no_room() {
-    // A window of three: 1 is left unanswered, and once 4 is answered it is overtaken.
+    // A window of three: 1 and 2 stay unanswered. The answer to 3 overtakes 1, and the answer to 5 overtakes 2.
     let mut b = Bench::new(3);
     b.up('B', "");
     for n in 1..=3 {
@@ -252,7 +252,7 @@ fn what_a_peer_leaves_unanswered_takes_no_room() {
     b.now = b.deliveries.next_deadline().unwrap().as_ms();
     b.deliveries.timer(at(b.now));
     b.expect("send B [2, 4], send B [6]");
-    // A peer that connects is sent everything.
+    // A peer that connects is sent every unanswered transaction.
     b.deliveries.peer_down(peer('B'));
     b.up('B', "refill B after 1 limit 3");
     assert_eq!(b.deliveries.aside(&peer('B')), 0);
@@ -273,7 +273,7 @@ fn a_window_that_is_not_answered_makes_room_when_a_timer_has_passed() {
         b.deliveries.timer(at(b.now));
         b.expect(expected);
     };
-    // What is aside is sent again in turns, as much as a window holds.
+    // Rows aside are sent again in turns, as many as a window holds.
     next(&mut b, "send B [1, 2], refill B after 2 limit 2");
     b.rows('B', &[(3, 3), (4, 4)], "send B [3, 4]");
     next(&mut b, "send B [3, 4], send B [5]");

@@ -1,4 +1,4 @@
-//! The messaging machines from outside: one event a line, with what it has to cause.
+//! Black-box tests of the messaging machines: one event per line, with the actions that it has to cause.
 
 mod burst;
 mod delivery;

@@ -182,10 +182,10 @@ fn a_reconnect_sends_what_is_not_acknowledged() {
     assert_eq!(b.outbox.next_deadline(), None);
     b.push("c", "store 3 c");
     b.up("refill after 1 limit 10");
-    // The peer says where it is before the rows are read.
+    // The peer acknowledges before the rows are read.
     b.ack(2, "delete 1..=1");
     b.rows(&[(2, "b"), (3, "c")], "send B 3 c");
-    // The answer to a refill of the connection before is not used, but asked for anew.
+    // The answer to a refill from the previous connection is not used; the rows are read again.
     b.push("d", "store 4 d, send B 4 d");
     b.outbox.peer_down(peer('B'));
     b.up("refill after 2 limit 10");

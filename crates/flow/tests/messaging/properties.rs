@@ -171,7 +171,7 @@ impl Sessions {
             }
             Step::Refill => {
                 if let Some((after, limit)) = self.refills.pop_front() {
-                    // Like a store that reads no further than some bytes, and one row more.
+                    // Like a store that reads up to a byte limit, and one row more.
                     let mut bytes = 0;
                     let there = self.rows.range(after + 1..).take(limit);
                     let all = there.clone().count();
@@ -352,7 +352,7 @@ impl Finals {
     }
 }
 
-/// A network without faults, for long enough.
+/// Runs a network without faults, for long enough.
 fn settle(mut step: impl FnMut(Step)) {
     for _ in 0..400 {
         step(Step::Refill);

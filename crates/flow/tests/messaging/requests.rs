@@ -173,7 +173,7 @@ fn an_ended_flow_waits_for_nothing() {
     b.ask(12, 'N', "");
     b.ask(21, 'N', "");
     b.requests.cancel_flow(id(11).flow, at(0), &mut b.out);
-    // 12 may go out for a moment before it is cancelled too; 21 is what remains.
+    // Request 12 may be sent for a moment before it is cancelled too; request 21 remains.
     assert_eq!(b.requests.outstanding(), 1);
     b.out.clear();
     b.answered(11, 'N', false, "");
