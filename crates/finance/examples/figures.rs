@@ -1,4 +1,4 @@
-//! What the steps of a payment cost, in microseconds, on one core: `cargo run --release -p finance --example figures`.
+//! Measures the steps of a payment on one core, in microseconds: `cargo run --release -p finance --example figures`.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use primitives::{Decode, Encode, Hash, KeyPair, Scheme, SignatureContext};
 const ROUNDS: u32 = 20_000;
 
 fn measure<T>(what: &str, rounds: u32, mut step: impl FnMut() -> T) {
-    // The best of ten stretches: the machine is rarely quiet.
+    // Takes the best of ten stretches, because other programs disturb the measurement.
     let stretch = (rounds / 10).max(1);
     let us = (0..10)
         .map(|_| {

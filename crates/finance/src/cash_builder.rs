@@ -1,4 +1,4 @@
-//! Building cash transactions from data alone: what the flows do between asking for states and signing.
+//! Builds cash transactions from data alone: the work of the flows between selecting states and signing.
 
 use std::sync::{Arc, OnceLock};
 
@@ -7,10 +7,10 @@ use primitives::{Decode, Encode, Hash, PublicKey};
 
 use crate::{CashCommand, CashContract, CashError, CashState, IssuedToken, cash_name};
 
-/// Most states that one amount is split into.
+/// Maximum number of states that one amount is split into.
 pub const SPLIT_MAX: u32 = 1_000;
 
-/// The code of the newest version of the cash contract: its descriptor and the constraint of new states.
+/// Returns the code of the newest version of the cash contract: its descriptor and the constraint of new states.
 pub fn cash_code() -> &'static (Hash, Constraint) {
     static CODE: OnceLock<(Hash, Constraint)> = OnceLock::new();
     CODE.get_or_init(|| {
@@ -24,19 +24,19 @@ pub fn cash_code() -> &'static (Hash, Constraint) {
     })
 }
 
-/// An amount for an owner, as a number of states.
+/// An amount for an owner, split into a number of states.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Portion {
-    /// Who gets it.
+    /// The owner.
     pub owner: PublicKey,
-    /// How much, in minor units.
+    /// The amount, in minor units.
     pub quantity: u64,
-    /// In how many states.
+    /// The number of states.
     pub states: u32,
 }
 
 impl Portion {
-    /// Checks that it is an amount and can be split.
+    /// Checks that the amount is not zero and can be split.
     fn check(&self) -> Result<(), CashError> {
         let Portion {
             quantity, states, ..
@@ -50,7 +50,7 @@ impl Portion {
         Ok(())
     }
 
-    /// The quantities of the states: as equal as can be, the greater ones first.
+    /// Returns the quantities of the states: as equal as possible, the larger ones first.
     fn split(&self) -> Result<impl Iterator<Item = u64> + use<>, CashError> {
         self.check()?;
         let states = u64::from(self.states);
@@ -59,7 +59,7 @@ impl Portion {
     }
 }
 
-/// The sum of the portions, each of them an amount that can be split as it says.
+/// Returns the sum of the portions. Each must be an amount that can be split into its number of states.
 pub fn total(portions: &[Portion]) -> Result<u64, CashError> {
     portions.iter().try_fold(0u64, |sum, portion| {
         portion.check()?;
@@ -84,7 +84,7 @@ fn add_outputs(
     Ok(builder)
 }
 
-/// Issues cash: the issuer has to sign.
+/// Issues cash. The issuer has to sign.
 pub fn issue(
     notary: Party,
     token: &IssuedToken,
@@ -104,18 +104,18 @@ pub fn issue(
     Ok(builder.command(cash_name().clone(), command.to_bytes(), signers))
 }
 
-/// A transaction that spends cash, and whose signatures it needs.
+/// A transaction that spends cash, with the keys that have to sign it.
 #[derive(Clone, Debug)]
 pub struct Spending {
     /// The transaction so far.
     pub builder: TransactionBuilder,
     /// The owners of the cash consumed.
     pub owners: Vec<PublicKey>,
-    /// What is left over and goes back.
+    /// The change that goes back.
     pub change: u64,
 }
 
-/// The cash that is spent, decoded.
+/// The cash to be spent, decoded.
 struct Purse {
     token: IssuedToken,
     sum: u64,
@@ -153,7 +153,7 @@ impl Purse {
         })
     }
 
-    /// A transaction that consumes the inputs, and makes the portions and the change.
+    /// Builds a transaction that consumes the inputs and makes the portions and the change.
     fn spend(
         &self,
         notary: Party,
@@ -194,7 +194,7 @@ impl Purse {
     }
 }
 
-/// Pays from states of one token; what is left goes to `change_to` as one state.
+/// Pays from states of one token. The change goes to `change_to` as one state.
 pub fn pay(
     notary: Party,
     inputs: &[StateAndRef],
@@ -215,7 +215,7 @@ pub fn pay(
     })
 }
 
-/// Takes a quantity out of the world; what is left goes to `change_to`. The issuer has to sign as well as the owners.
+/// Exits a quantity of cash. The change goes to `change_to`. The issuer and the owners have to sign.
 pub fn exit(
     notary: Party,
     inputs: &[StateAndRef],

@@ -1,24 +1,24 @@
-//! What a transaction may do with cash.
+//! The commands of cash transactions.
 
 use ledger::TokenId;
 
 /// A command to the cash contract. Encoded as `[0, token, quantity]`, `[1]` or `[2, token, quantity]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CashCommand {
-    /// Makes cash; the issuer signs.
+    /// Issues cash; the issuer signs.
     Issue {
-        /// Of which token.
+        /// The token.
         token: TokenId,
-        /// How much, in minor units.
+        /// The quantity, in minor units.
         quantity: u64,
     },
-    /// Passes cash on; the owners of the cash consumed sign.
+    /// Moves cash; the owners of the cash consumed sign.
     Move,
-    /// Takes cash out of the world; the issuer and the owners of the cash consumed sign.
+    /// Exits cash: takes it out of circulation. The issuer and the owners of the cash consumed sign.
     Exit {
-        /// Of which token.
+        /// The token.
         token: TokenId,
-        /// How much, in minor units.
+        /// The quantity, in minor units.
         quantity: u64,
     },
 }

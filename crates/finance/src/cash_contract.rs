@@ -1,8 +1,8 @@
 //! The cash contract.
 //!
-//! Cash is grouped by its token (issuer, reference, currency). In each group what is consumed and issued equals what is
-//! made and exited, in checked arithmetic. A transaction may hold any number of groups, cash of several currencies and
-//! states of other contracts.
+//! Cash is grouped by its token (issuer, reference, currency). In each group, consumed plus issued equals made plus
+//! exited, in checked arithmetic. A transaction may hold any number of groups, cash of several currencies and states of
+//! other contracts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
@@ -18,7 +18,7 @@ use crate::{CashCommand, CashError, IssuedToken};
 /// The name of the cash contract.
 pub const CASH_NAME: &str = "tally.cash";
 
-/// The cash contract's name, checked.
+/// Returns the cash contract's checked name.
 pub fn cash_name() -> &'static ContractName {
     static NAME: OnceLock<ContractName> = OnceLock::new();
     NAME.get_or_init(|| ContractName::new(CASH_NAME).expect("a constant that is a valid name"))
@@ -70,13 +70,13 @@ fn reject(error: CashError) -> ContractRejection {
     error.into()
 }
 
-/// What is consumed and made of each token, by its encoding.
+/// The consumed and made totals of each token, by its encoding.
 #[derive(Default)]
 struct Books<'a> {
     groups: BTreeMap<&'a [u8], Totals>,
 }
 
-/// What is consumed and made of one token.
+/// The consumed and made totals of one token.
 #[derive(Default)]
 struct Totals {
     consumed: u64,
@@ -107,7 +107,7 @@ impl<'a> Books<'a> {
         for (encoded, totals) in self.groups {
             let token = IssuedToken::from_bytes(encoded)
                 .map_err(|error| reject(CashError::State(error)))?;
-            // Without an order of its own a group needs no id.
+            // If no token is issued or exited, no group needs its id.
             let order = if orders.by_token.is_empty() {
                 None
             } else {
@@ -127,7 +127,7 @@ fn add(a: u64, b: u64) -> Result<u64, ContractRejection> {
     a.checked_add(b).ok_or_else(|| reject(CashError::Overflow))
 }
 
-/// Whether a token is issued or exited, how much of it, and who signs for that.
+/// An issue or exit of a token: the quantity and the signers.
 enum Order<'a> {
     Issue(u64, &'a [PublicKey]),
     Exit(u64, &'a [PublicKey]),

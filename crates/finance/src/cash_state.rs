@@ -1,14 +1,14 @@
-//! Cash: a quantity of an issued token and who owns it.
+//! Cash: a quantity of an issued token, and its owner.
 
 use ledger::{Party, TokenId};
 use primitives::{Decode, DecodeError, Decoder, Domain, Encode, Encoder, Hash, PublicKey};
 
 use crate::{CASH_NAME, Currency, Reference};
 
-/// What cash is made of: a currency, owed by an issuer, under a reference. Encoded as `[issuer, reference, currency]`.
+/// The token of cash: a currency, owed by an issuer, under a reference. Encoded as `[issuer, reference, currency]`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IssuedToken {
-    /// Who owes it.
+    /// The party that owes it.
     pub issuer: Party,
     /// The issuer's own mark.
     pub reference: Reference,
@@ -23,13 +23,13 @@ primitives::record!(IssuedToken {
 });
 
 impl IssuedToken {
-    /// The token's id: `Hash::of(TokenId, [encoding of ["tally.cash", issued token]])`.
+    /// Returns the token's id: `Hash::of(TokenId, [encoding of ["tally.cash", issued token]])`.
     pub fn id(&self) -> TokenId {
         token_id(&self.to_bytes())
     }
 }
 
-/// The id of an encoded token.
+/// Returns the id of an encoded token.
 pub(crate) fn token_id(token: &[u8]) -> TokenId {
     let mut prefix = Encoder::with_capacity(16);
     prefix.array(2);
@@ -40,11 +40,11 @@ pub(crate) fn token_id(token: &[u8]) -> TokenId {
 /// The data of a cash state. Encoded as `[token, quantity, owner]`; the quantity is at least 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CashState {
-    /// Of what.
+    /// The token.
     pub token: IssuedToken,
-    /// How much, in minor units.
+    /// The quantity, in minor units.
     pub quantity: u64,
-    /// Who may spend it.
+    /// The key that may spend it.
     pub owner: PublicKey,
 }
 
@@ -68,7 +68,7 @@ impl Decode for CashState {
     }
 }
 
-/// A cash state whose token is still encoded: equal bytes are equal tokens, since the encoding is canonical.
+/// A cash state whose token is still encoded. Equal bytes are equal tokens, because the encoding is canonical.
 pub(crate) struct CashParts<'a> {
     pub(crate) token: &'a [u8],
     pub(crate) quantity: u64,

@@ -13,7 +13,7 @@ use crate::CashError;
 pub struct Currency([u8; 3]);
 
 impl Currency {
-    /// The code.
+    /// Returns the code.
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.0).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! Why cash is refused, by the contract and by the flows; the catalogue of the crate's codes.
+//! Reasons for refusing cash, and the catalogue of the crate's error codes.
 
 use ledger::ContractRejection;
 use primitives::{Coded, DecodeError, ErrorInfo};
@@ -6,86 +6,86 @@ use thiserror::Error;
 
 use crate::Currency;
 
-/// Why cash is refused.
+/// A reason why the contract or a flow refuses cash.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CashError {
     /// A state's data is not cash.
     #[error("a state's data is not cash: {0}")]
     State(DecodeError),
-    /// A command's value is not one of the contract's.
+    /// A command's value is not a command of the contract.
     #[error("a command's value is not one of the cash contract's: {0}")]
     Command(DecodeError),
-    /// An amount of nothing.
+    /// An amount is zero.
     #[error("an amount is zero")]
     ZeroAmount,
     /// A sum is too large.
     #[error("a sum of amounts is over 18446744073709551615")]
     Overflow,
-    /// What goes in is not what comes out.
+    /// Inputs and outputs do not balance.
     #[error(
         "{currency}: {consumed} consumed and {issued} issued, but {made} made and {exited} exited"
     )]
     NotConserved {
-        /// Of which currency.
+        /// The currency.
         currency: Currency,
-        /// How much is consumed.
+        /// The quantity consumed.
         consumed: u64,
-        /// How much is issued.
+        /// The quantity issued.
         issued: u64,
-        /// How much is made.
+        /// The quantity made.
         made: u64,
-        /// How much is exited.
+        /// The quantity exited.
         exited: u64,
     },
-    /// The issuer does not sign what it has to.
+    /// The issuer does not sign its issue or exit.
     #[error("an issue or exit does not name the issuer as a signer")]
     IssuerMustSign,
     /// An owner does not sign for its cash.
     #[error("cash is consumed by a command that does not name its owner as a signer")]
     OwnerMustSign,
-    /// Two commands for the same.
+    /// Two commands do the same.
     #[error("there are two moves, or two issues or exits of one token")]
     CommandRepeated,
-    /// A command for cash that is not there.
+    /// A command names cash that the transaction does not have.
     #[error("a command is about cash that the transaction does not have")]
     CommandWithoutCash,
-    /// A currency is not one.
+    /// A text is not a currency.
     #[error("'{0}' is not a currency")]
     Currency(String),
-    /// A reference is not one.
+    /// A text is not a reference.
     #[error("a reference has 0 to 32 bytes in hexadecimal")]
     Reference,
-    /// A payment to nobody.
+    /// A payment has no recipients.
     #[error("there is no payment")]
     NoPayment,
-    /// The token is not named, or twice.
+    /// The token is missing, or is named in two ways.
     #[error("the token is not named, or named in two ways")]
     TokenAmbiguous,
-    /// An amount can't be split into so many states.
+    /// An amount can't be split into this many states.
     #[error("{quantity} can't be split into {states} states")]
     Split {
         /// The amount.
         quantity: u64,
-        /// How many states.
+        /// The number of states.
         states: u32,
     },
     /// Only the issuer can exit cash.
     #[error("the cash was issued by another party")]
     NotTheIssuer,
-    /// States under different code.
+    /// The selected states are under different versions of the contract.
     #[error("the states selected are constrained to different versions of the contract")]
     MixedConstraints,
-    /// No such party.
+    /// The network has no party of this name.
     #[error("the network has no party '{0}'")]
     UnknownParty(String),
-    /// The party named is no notary.
+    /// The party named is not a notary.
     #[error("'{0}' is not a notary of the network")]
     NotANotary(String),
-    /// A proposal is no exit of the cash that should be issued anew.
+    /// A proposal is not an exit of the cash to be reissued.
     #[error("the proposal is no exit of the cash that should be issued anew: {0}")]
     NotAReissue(&'static str),
-    /// What the issuer made is not what was exited.
-    #[error("the issuer did not issue what was exited: {0}")]
+    /// The issuer's new cash does not match the exit.
+    #[error("the issuer's new cash does not match the exit: {0}")]
     NotReissued(&'static str),
 }
 

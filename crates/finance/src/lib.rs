@@ -1,7 +1,7 @@
-//! Contracts and flows of finance: cash, stock, time locks, commercial paper, obligations, trades of these against cash, and swaps of
-//! cash for stock among many; documents that parties share.
+//! Contracts and flows of finance: cash, stock, time locks, commercial paper and obligations. Assets are traded against cash, and
+//! cash is swapped for stock between several parties. Parties can also share documents.
 //!
-//! Pure: contracts decide from a transaction alone, flows ask the world through their context.
+//! The crate is pure: contracts decide from a transaction alone, and flows reach the outside only through their context.
 
 mod cash_command;
 mod cash_contract;

@@ -8,15 +8,15 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::CashError;
 
-/// Bytes by which an issuer tells its issues apart, 0 to 32 of them. Encoded as a byte string, shown in hexadecimal.
+/// Bytes that distinguish an issuer's issues, 0 to 32 of them. Encoded as a byte string, shown in hexadecimal.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Reference(Vec<u8>);
 
 impl Reference {
-    /// Most bytes.
+    /// Maximum number of bytes.
     pub const BYTES_MAX: usize = 32;
 
-    /// A reference.
+    /// Creates a reference.
     pub fn new(bytes: Vec<u8>) -> Result<Self, CashError> {
         if bytes.len() > Self::BYTES_MAX {
             Err(CashError::Reference)
@@ -25,7 +25,7 @@ impl Reference {
         }
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }

@@ -1,4 +1,5 @@
-//! The contract of documents: made with `Share`, signed by whoever shares, with the file attached; never consumed.
+//! The document contract. A document is made with `Share`, signed by the sharing party, with the file attached. It is
+//! never consumed.
 
 use std::sync::{Arc, OnceLock};
 
@@ -13,13 +14,13 @@ use super::{DocumentCommand, DocumentError, DocumentState};
 /// The name of the contract of documents.
 pub const DOCUMENT_NAME: &str = "tally.document";
 
-/// The contract's name, checked.
+/// Returns the contract's checked name.
 pub fn document_name() -> &'static ContractName {
     static NAME: OnceLock<ContractName> = OnceLock::new();
     NAME.get_or_init(|| ContractName::new(DOCUMENT_NAME).expect("a constant that is a valid name"))
 }
 
-/// The code of the newest version of the contract: its descriptor and the constraint of new states.
+/// Returns the code of the newest version of the contract: its descriptor and the constraint of new states.
 pub fn document_code() -> &'static (Hash, Constraint) {
     static CODE: OnceLock<(Hash, Constraint)> = OnceLock::new();
     CODE.get_or_init(|| {

@@ -1,4 +1,4 @@
-//! Why a document is refused.
+//! Reasons for refusing a document.
 
 use ledger::ContractRejection;
 use primitives::{Coded, DecodeError, ErrorInfo, Hash};
@@ -6,31 +6,31 @@ use thiserror::Error;
 
 use crate::ERRORS;
 
-/// Why a document is refused, by the contract and by the flow.
+/// A reason why the contract or the flow refuses a document.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum DocumentError {
     /// A state's data is not a document.
     #[error("a state's data is not a document: {0}")]
     State(DecodeError),
-    /// A command's value is not one of the contract's.
+    /// A command's value is not a command of the contract.
     #[error("a command's value is not one of the contract of documents: {0}")]
     Command(DecodeError),
-    /// No command, two of them, or one without a document.
+    /// There is no command, there are two, or one shares no document.
     #[error("documents are shared by one command, and it shares at least one")]
     Commands,
     /// A document is consumed.
-    #[error("a document is consumed; what was shared stays shared")]
+    #[error("a document is consumed, but documents are permanent")]
     Kept,
     /// The file is not attached.
     #[error("file {0} is not attached to the transaction")]
     NotAttached(Hash),
-    /// Somebody shares with itself.
+    /// A party shares a document with itself.
     #[error("a document is shared by a party with itself")]
     WithItself,
-    /// Who shares does not sign.
+    /// The sharing party does not sign.
     #[error("a document is shared and the party that shares it is no signer of that")]
     SharerMustSign,
-    /// Not a title.
+    /// The title is invalid.
     #[error("a title has 1 to 256 bytes and no control characters")]
     Title,
 }

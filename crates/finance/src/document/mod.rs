@@ -1,7 +1,7 @@
-//! Documents: files that one party shares with another, for good.
+//! Documents: files that one party shares permanently with another.
 //!
-//! The state says who shared which file with whom, and under which title. The file itself is an attachment of the transaction, so
-//! whoever records the transaction as a party to it has the file.
+//! The state names the sharing party, the receiving party, the file and its title. The file itself is an attachment of the
+//! transaction, so every party that records the transaction as a participant has the file.
 
 mod contract;
 mod errors;

@@ -1,26 +1,26 @@
-//! A shared document, and what a transaction may do with it.
+//! A shared document, and the commands on it.
 
 use ledger::Party;
 use primitives::{Decode, DecodeError, Decoder, Encode, Encoder, Hash};
 
-/// The longest title, in bytes.
+/// Maximum length of a title, in bytes.
 pub const TITLE_BYTES_MAX: usize = 256;
 
 /// The data of a document. Encoded as `[from, to, title, attachment]`; the title has 1 to 256 bytes and no control characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DocumentState {
-    /// Who shares it.
+    /// The sharing party.
     pub from: Party,
-    /// With whom.
+    /// The receiving party.
     pub to: Party,
-    /// What it is called, for people.
+    /// The title shown to people.
     pub title: String,
     /// The file, which is attached to the transaction.
     pub attachment: Hash,
 }
 
 impl DocumentState {
-    /// Whether a title is one.
+    /// Returns whether a text is a valid title.
     pub fn is_title(title: &str) -> bool {
         (1..=TITLE_BYTES_MAX).contains(&title.len()) && !title.chars().any(char::is_control)
     }
@@ -58,7 +58,7 @@ impl Decode for DocumentState {
 /// A command to the contract of documents. Encoded as `[0]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DocumentCommand {
-    /// Shares documents; those who share them sign.
+    /// Shares documents; the sharing parties sign.
     Share,
 }
 

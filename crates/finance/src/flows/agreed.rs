@@ -1,5 +1,5 @@
-//! What flows with a counterparty have in common: whom a key belongs to, what a signature is given for, and how the other
-//! side hears of the end.
+//! Shared parts of flows with a counterparty: the owners of keys, the scope of a signature, and the final notice to the other
+//! side.
 
 use flow::library::{Asked, receive_finality};
 use flow::{Deadline, FlowContext, FlowError, Session};
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::arguments::party;
 use crate::{CashError, Currency, IssuedToken, Reference};
 
-/// How long a transaction that its builder proposes or issues may wait for the notary, in milliseconds.
+/// Time that a transaction which its builder proposes or issues may wait for the notary, in milliseconds.
 pub(crate) const WINDOW_MS: u64 = 30_000;
 
 /// A token in arguments: a currency with its issuer (this node, if left out) and reference (none, if left out).
@@ -22,7 +22,7 @@ pub(crate) const WINDOW_MS: u64 = 30_000;
 pub struct TokenArgs {
     /// The currency, such as `GBP`.
     pub currency: Currency,
-    /// Who issued the cash; this node, if left out.
+    /// The issuer of the cash; this node, if left out.
     #[serde(default)]
     pub issuer: Option<LegalName>,
     /// The issuer's reference in hexadecimal; empty if left out.
@@ -37,7 +37,7 @@ primitives::record!(TokenArgs {
 });
 
 impl TokenArgs {
-    /// The token.
+    /// Returns the token.
     pub(crate) fn resolve(&self, ctx: &FlowContext) -> Result<IssuedToken, FlowError> {
         let issuer = match &self.issuer {
             Some(name) => party(ctx, name)?,
@@ -51,7 +51,7 @@ impl TokenArgs {
     }
 }
 
-/// What a flow returns that makes or passes on a state. Encoded as `[state, transaction]`.
+/// The result of a flow that makes or passes on a state. Encoded as `[state, transaction]`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StateResult {
     /// The new state.
@@ -62,7 +62,7 @@ pub struct StateResult {
 
 primitives::record!(StateResult { state, transaction });
 
-/// The party that a key in a state belongs to, as far as this node knows.
+/// Returns the party that owns a key of a state, as far as this node knows it.
 pub(crate) async fn party_of_key(ctx: &FlowContext, key: &PublicKey) -> Result<Party, FlowError> {
     let unknown = || FlowError::from(CashError::UnknownParty(key.to_string()));
     ctx.party_of(key).await?.ok_or_else(unknown)
@@ -80,19 +80,20 @@ pub(crate) async fn lock_state(
         .ok_or_else(|| FlowError::new("flow.effect_mismatched", text, "report it"))
 }
 
-/// The first output of a contract.
+/// Returns the first output of a contract.
 pub(crate) fn output_of(transaction: &SignedTransaction, contract: &ContractName) -> StateRef {
     let outputs = transaction.wire().outputs();
     let index = outputs
         .iter()
         .position(|state| state.contract == *contract)
         .unwrap_or_default();
-    // A transaction has far fewer outputs than that.
+    // A transaction has far fewer outputs than `u32::MAX`.
     StateRef::new(transaction.id(), u32::try_from(index).unwrap_or(u32::MAX))
 }
 
-/// Whether all that a transaction asks of this node, of whichever of its keys, is a signature under one command, it reads no other
-/// states, and no state that it makes is bound to another. Contracts take nothing from an owner whom none of their commands names.
+/// Returns whether a transaction asks this node, for all its keys together, for a signature under one accepted command only. The
+/// transaction must reference no states, and its outputs must not be bound to one another. Contracts take nothing from an owner
+/// that none of their commands names.
 pub(crate) fn asks_only_for<C: Decode>(
     asked: &Asked,
     transaction: &SignedTransaction,
@@ -115,7 +116,7 @@ pub(crate) fn asks_only_for<C: Decode>(
             .all(|state| state.encumbrance.is_none())
 }
 
-/// Tells the counterparties that the transaction is final, so that their flows need not wait without an end.
+/// Tells the counterparties that the transaction is final, so that their flows do not wait indefinitely.
 pub(crate) async fn tell_final(
     ctx: &FlowContext,
     sessions: &[Session],
@@ -124,7 +125,8 @@ pub(crate) async fn tell_final(
     ctx.send_all(sessions, id).await
 }
 
-/// The other side of [`tell_final`]: if the initiator fails, its error, and otherwise the transaction once it is here.
+/// Waits for [`tell_final`] on the other side. Returns the initiator's error if it fails; otherwise waits until the transaction
+/// is here.
 ///
 /// # Errors
 /// `flow.counterparty_silent`: the transaction is not here by the deadline.
@@ -144,7 +146,7 @@ pub(crate) async fn await_final(
     Ok(())
 }
 
-/// The parties, none of them twice.
+/// Returns the parties that own the keys, without duplicates.
 pub(crate) async fn parties<'a>(
     ctx: &FlowContext,
     keys: impl IntoIterator<Item = &'a PublicKey>,

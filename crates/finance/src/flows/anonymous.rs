@@ -1,4 +1,4 @@
-//! Fresh keys for what flows make: asked for by the side that makes it, offered by the other.
+//! Fresh keys for the outputs of flows: the side that makes an output asks for one, and the other side offers it.
 
 use std::marker::PhantomData;
 
@@ -7,8 +7,8 @@ use flow::{Flow, FlowContext, FlowError, Responder, Session};
 use ledger::Party;
 use primitives::PublicKey;
 
-/// The key that something goes to: the party's own, or one that it makes for that and proves to this node alone. In a flow that
-/// offers this, the other side's responder is [`OffersKey`].
+/// Returns the key that receives an output: the party's own key, or a fresh one that the party makes and proves only to this
+/// node. If a flow offers this, the responder on the other side is [`OffersKey`].
 pub(crate) async fn receiving_key(
     ctx: &FlowContext,
     to: &Party,
@@ -25,7 +25,7 @@ pub(crate) async fn receiving_key(
     request_key(ctx, &session).await
 }
 
-/// The key that goes with what comes back to this node: its own, or a fresh one.
+/// Returns the key for change of this node: its own key, or a fresh one.
 pub(crate) async fn change_key(
     ctx: &FlowContext,
     anonymous: Option<bool>,

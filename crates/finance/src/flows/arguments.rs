@@ -1,4 +1,4 @@
-//! What the arguments of the cash flows have in common.
+//! Shared arguments of the cash flows.
 
 use flow::{FlowContext, FlowError};
 use ledger::{LegalName, Party, TokenId, TransactionSignature, TxId};
@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{CashError, Currency, IssuedToken, Reference};
 
-/// How long to wait for cash that other flows have locked, unless the caller says otherwise.
+/// Default time to wait for cash that other flows have locked, in milliseconds.
 pub(crate) const SELECTION_DEADLINE_MS: u64 = 30_000;
 
-/// What a cash flow returns. Encoded as `[transaction id]`.
+/// The result of a cash flow. Encoded as `[transaction id]`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CashResult {
     /// The transaction.
@@ -20,21 +20,22 @@ pub struct CashResult {
 
 primitives::record!(CashResult { transaction });
 
-/// Which token: either its id, or a currency with its issuer (this node, if left out) and reference (none, if left out).
+/// A choice of token: either its id, or a currency with its issuer (this node, if left out) and reference (none, if left
+/// out).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TokenChoice {
     /// The token's id.
     pub token: Option<TokenId>,
     /// The currency.
     pub currency: Option<Currency>,
-    /// Who issued it.
+    /// The issuer.
     pub issuer: Option<LegalName>,
     /// The issuer's reference.
     pub reference: Option<Reference>,
 }
 
 impl TokenChoice {
-    /// The token's id.
+    /// Returns the token's id.
     pub(crate) fn resolve(&self, ctx: &FlowContext) -> Result<TokenId, FlowError> {
         match (self.token, self.currency) {
             (Some(id), None) if self.issuer.is_none() && self.reference.is_none() => Ok(id),
@@ -56,13 +57,13 @@ impl TokenChoice {
     }
 }
 
-/// A party of the network by its name.
+/// Returns a party of the network by its name.
 pub(crate) fn party<'a>(ctx: &'a FlowContext, name: &LegalName) -> Result<&'a Party, FlowError> {
     let unknown = || FlowError::from(CashError::UnknownParty(name.to_string()));
     ctx.network().by_name(name).ok_or_else(unknown)
 }
 
-/// The notary of this name, or the network's default.
+/// Returns the notary of this name, or the network's default.
 pub(crate) fn notary<'a>(
     ctx: &'a FlowContext,
     name: Option<&LegalName>,
@@ -78,7 +79,7 @@ pub(crate) fn notary<'a>(
     }
 }
 
-/// Signatures of a transaction by keys of this node.
+/// Signs a transaction with keys of this node.
 pub(crate) async fn signatures(
     ctx: &FlowContext,
     id: &TxId,

@@ -1,4 +1,4 @@
-//! `document.share`: this node shares a file with another one.
+//! `document.share`: shares a file with another node.
 
 use flow::library::{build_and_sign, finality};
 use flow::{Flow, FlowContext, FlowError};
@@ -16,13 +16,14 @@ use crate::document::{
 /// Arguments of `document.share`. Encoded as an array of the fields in their order, absent ones null.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ShareArgs {
-    /// With whom.
+    /// The receiving party.
     pub to: LegalName,
-    /// The file's SHA-256, in hexadecimal; it has to be uploaded before.
+    /// The file's SHA-256, in hexadecimal; the file must be uploaded first.
     pub attachment: Hash,
-    /// What it is called, for people: 1 to 256 bytes without control characters.
+    /// The title shown to people: 1 to 256 bytes without control characters.
     pub title: String,
-    /// The notary that the state names; the network's default, if left out. It signs nothing, for nothing is consumed.
+    /// The notary that the state names; the network's default, if left out. It does not sign, because nothing is
+    /// consumed.
     #[serde(default)]
     pub notary: Option<LegalName>,
 }
@@ -34,7 +35,7 @@ primitives::record!(ShareArgs {
     notary
 });
 
-/// Shares a file with another node, which fetches it before it records that.
+/// Shares a file with another node, which fetches the file before it records the transaction.
 #[derive(Debug)]
 pub struct ShareDocument;
 

@@ -1,4 +1,4 @@
-//! `cash.exit`: takes cash that this node issued and holds out of the world.
+//! `cash.exit`: takes cash that this node issued and holds out of circulation.
 
 use flow::library::{build_and_sign, finality};
 use flow::{Flow, FlowContext, FlowError};
@@ -16,9 +16,9 @@ use crate::{CashError, Currency, Reference, cash_builder};
 pub struct ExitArgs {
     /// The currency.
     pub currency: Currency,
-    /// How much, in minor units.
+    /// The quantity, in minor units.
     pub quantity: u64,
-    /// Who issued the cash: this node, or the flow is refused.
+    /// The issuer of the cash: this node, or the flow is refused.
     #[serde(default)]
     pub issuer: Option<LegalName>,
     /// The issuer's reference in hexadecimal; empty if left out.
@@ -27,10 +27,10 @@ pub struct ExitArgs {
     /// The notary whose states to exit; the network's default, if left out.
     #[serde(default)]
     pub notary: Option<LegalName>,
-    /// How long to wait for cash that other flows have locked, in milliseconds; 30000 if left out.
+    /// Maximum time to wait for cash that other flows have locked, in milliseconds; 30000 if left out.
     #[serde(default)]
     pub deadline_ms: Option<u64>,
-    /// Whether the change goes to a fresh key of this node; to the one that the network map lists, if left out.
+    /// Whether the change goes to a fresh key of this node; if left out, it goes to the key that the network map lists.
     #[serde(default)]
     pub anonymous: Option<bool>,
 }
@@ -45,7 +45,7 @@ primitives::record!(ExitArgs {
     anonymous
 });
 
-/// Takes cash that this node issued and holds out of the world.
+/// Takes cash that this node issued and holds out of circulation.
 #[derive(Debug)]
 pub struct ExitCash;
 

@@ -1,4 +1,4 @@
-//! `cash.issue`: makes cash that this node owes.
+//! `cash.issue`: issues cash that this node owes.
 
 use flow::library::{build_and_sign, finality};
 use flow::{Flow, FlowContext, FlowError};
@@ -16,22 +16,22 @@ use crate::{Currency, IssuedToken, Portion, Reference, cash_builder};
 pub struct IssueArgs {
     /// The currency, such as `GBP`.
     pub currency: Currency,
-    /// How much, in minor units.
+    /// The quantity, in minor units.
     pub quantity: u64,
     /// The issuer's mark in hexadecimal; empty if left out.
     #[serde(default)]
     pub reference: Option<Reference>,
-    /// In how many states, as equal as can be; 1 if left out.
+    /// The number of states, of quantities as equal as possible; 1 if left out.
     #[serde(default)]
     pub outputs: Option<u32>,
-    /// Who gets it; this node, if left out.
+    /// The recipient; this node, if left out.
     #[serde(default)]
     pub recipient: Option<LegalName>,
     /// The notary of the new states; the network's default, if left out.
     #[serde(default)]
     pub notary: Option<LegalName>,
-    /// Whether it goes to a fresh key, which its owner proves to this node alone; to the key that the network map lists, if left
-    /// out.
+    /// Whether the cash goes to a fresh key, which its owner proves only to this node; if left out, it goes to the key that the
+    /// network map lists.
     #[serde(default)]
     pub anonymous: Option<bool>,
 }
@@ -46,7 +46,7 @@ primitives::record!(IssueArgs {
     anonymous
 });
 
-/// Makes cash that this node owes.
+/// Issues cash that this node owes.
 #[derive(Debug)]
 pub struct IssueCash;
 

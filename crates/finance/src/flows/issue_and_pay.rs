@@ -1,4 +1,4 @@
-//! `cash.issue_and_pay`: makes cash and pays it on.
+//! `cash.issue_and_pay`: issues cash and pays it to a recipient.
 
 use flow::{Flow, FlowContext, FlowError};
 use ledger::{LegalName, TxId};
@@ -13,21 +13,21 @@ use crate::{Currency, Reference};
 pub struct IssueAndPayArgs {
     /// The currency, such as `GBP`.
     pub currency: Currency,
-    /// How much, in minor units.
+    /// The quantity, in minor units.
     pub quantity: u64,
     /// The issuer's mark in hexadecimal; empty if left out.
     #[serde(default)]
     pub reference: Option<Reference>,
-    /// Who is paid.
+    /// The recipient of the payment.
     pub recipient: LegalName,
-    /// In how many states the recipient gets it; 1 if left out.
+    /// The number of states that the recipient gets; 1 if left out.
     #[serde(default)]
     pub states: Option<u32>,
     /// The notary; the network's default, if left out.
     #[serde(default)]
     pub notary: Option<LegalName>,
-    /// Whether both go to fresh keys: the cash that is made to one of this node's own, and the payment to one that the recipient
-    /// proves to this node alone; to the keys that the network map lists, if left out.
+    /// Whether both transactions use fresh keys. The issued cash then goes to a fresh key of this node, and the payment to a
+    /// fresh key that the recipient proves only to this node. If left out, both go to the keys that the network map lists.
     #[serde(default)]
     pub anonymous: Option<bool>,
 }
@@ -42,10 +42,10 @@ primitives::record!(IssueAndPayArgs {
     anonymous
 });
 
-/// What `cash.issue_and_pay` returns. Encoded as `[issue, payment]`.
+/// The result of `cash.issue_and_pay`. Encoded as `[issue, payment]`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IssueAndPayResult {
-    /// The transaction that made cash.
+    /// The transaction that issued the cash.
     pub issue: TxId,
     /// The transaction that paid it.
     pub payment: TxId,
@@ -53,7 +53,7 @@ pub struct IssueAndPayResult {
 
 primitives::record!(IssueAndPayResult { issue, payment });
 
-/// Makes cash that this node owes and pays the same amount in a second transaction.
+/// Issues cash that this node owes and pays the same amount in a second transaction.
 #[derive(Debug)]
 pub struct IssueAndPayCash;
 

@@ -13,9 +13,9 @@ use super::{CashResult, TokenChoice};
 use crate::lock::{LockCommand, LockError, LockState, lock_code, lock_name};
 use crate::{CashError, CashState, Currency, Portion, Reference, cash_builder, cash_name};
 
-/// The notary's clock may be behind this node's: a refused time window is tried again so often.
+/// Number of retries after a refused time window, because the notary's clock may be behind this node's.
 const ATTEMPTS_MAX: u32 = 8;
-/// After so many milliseconds at first, and twice as many each time.
+/// Delay before the first retry, in milliseconds; it doubles with each retry.
 const AGAIN_MS: u64 = 1_000;
 /// The notary's refusal of a transaction before its time.
 const TOO_EARLY: &str = "notary.time_window_invalid";
@@ -25,14 +25,14 @@ const TOO_EARLY: &str = "notary.time_window_invalid";
 pub struct LockArgs {
     /// The currency.
     pub currency: Currency,
-    /// How much, in minor units.
+    /// The quantity, in minor units.
     pub quantity: u64,
-    /// Until when, in milliseconds since the Unix epoch.
+    /// The end of the lock, in milliseconds since the Unix epoch.
     pub until: Timestamp,
-    /// Who gets it, and can spend it from then on; this node, if left out.
+    /// The recipient, which can spend the cash after the lock; this node, if left out.
     #[serde(default)]
     pub to: Option<LegalName>,
-    /// Who issued the cash; this node, if left out.
+    /// The issuer of the cash; this node, if left out.
     #[serde(default)]
     pub issuer: Option<LegalName>,
     /// The issuer's reference in hexadecimal; empty if left out.
@@ -41,8 +41,8 @@ pub struct LockArgs {
     /// The notary whose states to lock; the network's default, if left out.
     #[serde(default)]
     pub notary: Option<LegalName>,
-    /// Whether the locked cash goes to a fresh key, which its owner proves to this node alone, and the change to a fresh key of this
-    /// node; to the keys that the network map lists, if left out.
+    /// Whether fresh keys are used: the locked cash goes to one that its owner proves only to this node, and the change to one of
+    /// this node. If left out, both go to the keys that the network map lists.
     #[serde(default)]
     pub anonymous: Option<bool>,
 }
@@ -58,7 +58,7 @@ primitives::record!(LockArgs {
     anonymous
 });
 
-/// Locks cash, for this node or another one, until a time.
+/// Locks cash until a given time, for this node or another one.
 #[derive(Debug)]
 pub struct LockCash;
 
@@ -116,7 +116,7 @@ impl Flow for LockCash {
             owner,
             until: args.until,
         };
-        // The locked coin is the first output; the change, if there is any, comes between it and the lock.
+        // The locked coin is the first output. The change, if there is any, comes between it and the lock.
         let place = 1 + u32::from(spending.change > 0);
         let builder = spending
             .builder
@@ -135,7 +135,7 @@ impl Flow for LockCash {
     }
 }
 
-/// Opens a lock whose time has come, so that its cash can be spent. Locks schedule it themselves; its argument is the lock.
+/// Opens a lock after its time, so that its cash can be spent. Locks schedule this flow themselves; its argument is the lock.
 #[derive(Debug)]
 pub struct UnlockCash;
 
@@ -158,7 +158,7 @@ impl Flow for UnlockCash {
         let ring = made.map_or_else(Vec::new, |made| made.wire().ring(lock.index));
         let is_cash = |state: &StateAndRef| state.state.contract == *cash_name();
         let (coins, others): (Vec<_>, Vec<_>) = ring.into_iter().partition(is_cash);
-        // One lock with cash, and nothing else: a ring of another kind is another flow's.
+        // The ring must hold one lock and cash, nothing else. A different ring belongs to another flow.
         let [lock] = others.as_slice() else {
             return Err(LockError::NotALock.into());
         };
@@ -167,7 +167,7 @@ impl Flow for UnlockCash {
         if coins.is_empty() || lock.state.contract != *lock_name() {
             return Err(LockError::NotALock.into());
         }
-        // The cash stays with the key that it was locked for, one of this node's.
+        // The cash stays with the key that it was locked for, which must be one of this node's.
         let owner = terms.owner;
         if !ctx.is_mine(&owner).await? {
             return Err(LockError::NotALock.into());

@@ -1,5 +1,5 @@
-//! The flows of cash, documents, stock, commercial paper, obligations, trades and swaps. Their arguments are JSON objects: party names are strings like `O=Bank A, L=London, C=GB`, quantities
-//! whole numbers of minor units.
+//! The flows of cash, documents, stock, commercial paper, obligations, trades and swaps. Their arguments are JSON objects: party
+//! names are strings such as `O=Bank A, L=London, C=GB`, and quantities are whole numbers of minor units.
 
 pub mod obligation;
 pub mod paper;
@@ -33,7 +33,7 @@ pub use reissue_responder::ReissueCashResponder;
 
 use flow::FlowRegistry;
 
-/// Registers all of them, with the responders.
+/// Registers all flows and their responders.
 pub(crate) fn register(registry: &mut FlowRegistry) {
     registry.register::<IssueCash>();
     registry.register_responder::<OffersKey<IssueCash>>();

@@ -11,18 +11,18 @@ use super::arguments::{SELECTION_DEADLINE_MS, notary, party};
 use super::{CashResult, TokenChoice};
 use crate::{CashError, Currency, Portion, Reference, cash_builder};
 
-/// Most payments in one transaction.
+/// Maximum number of payments in one transaction.
 pub const PAYMENTS_MAX: usize = 1_000;
 
 /// One payment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Payment {
-    /// Who gets it.
+    /// The recipient.
     pub to: LegalName,
-    /// How much, in minor units.
+    /// The quantity, in minor units.
     pub quantity: u64,
-    /// In how many states, as equal as can be; 1 if left out.
+    /// The number of states, of quantities as equal as possible; 1 if left out.
     #[serde(default)]
     pub states: Option<u32>,
 }
@@ -33,7 +33,7 @@ primitives::record!(Payment {
     states
 });
 
-/// Arguments of `cash.pay`: either `token`, or `currency` and perhaps `issuer` and `reference`. Encoded as an array of the
+/// Arguments of `cash.pay`: either `token`, or `currency` and optionally `issuer` and `reference`. Encoded as an array of the
 /// fields in their order, absent ones null.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PayArgs {
@@ -43,22 +43,22 @@ pub struct PayArgs {
     /// The currency.
     #[serde(default)]
     pub currency: Option<Currency>,
-    /// Who issued the cash; this node, if left out.
+    /// The issuer of the cash; this node, if left out.
     #[serde(default)]
     pub issuer: Option<LegalName>,
     /// The issuer's reference in hexadecimal; empty if left out.
     #[serde(default)]
     pub reference: Option<Reference>,
-    /// Whom to pay how much; at least one payment, at most 1000.
+    /// The payments, 1 to 1000.
     pub payments: Vec<Payment>,
     /// The notary whose states to spend; the network's default, if left out.
     #[serde(default)]
     pub notary: Option<LegalName>,
-    /// How long to wait for cash that other flows have locked, in milliseconds; 30000 if left out.
+    /// Maximum time to wait for cash that other flows have locked, in milliseconds; 30000 if left out.
     #[serde(default)]
     pub deadline_ms: Option<u64>,
-    /// Whether every payment goes to a fresh key, which its payee proves to this node alone, and the change to a fresh key of
-    /// this node; to the keys that the network map lists, if left out.
+    /// Whether fresh keys are used: each payment goes to one that its payee proves only to this node, and the change to one
+    /// of this node. If left out, all go to the keys that the network map lists.
     #[serde(default)]
     pub anonymous: Option<bool>,
 }
@@ -93,7 +93,7 @@ impl Decode for PayArgs {
     }
 }
 
-/// Pays one or several parties from cash of one token; the change comes back as one state.
+/// Pays one or several parties from cash of one token. The change comes back as one state.
 #[derive(Debug)]
 pub struct PayCash;
 
@@ -163,7 +163,7 @@ impl Flow for PayCash {
     }
 }
 
-/// Asks every payee for a fresh key, all at once, and pays to these instead.
+/// Asks every payee for a fresh key, in parallel, and replaces the owners of the portions by these keys.
 async fn hide_payees(
     ctx: &FlowContext,
     payees: &[PartyId],

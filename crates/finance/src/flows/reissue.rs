@@ -1,4 +1,4 @@
-//! `cash.reissue`: exchanges cash for the same amount without a past, so that its back chain is cut.
+//! `cash.reissue`: exchanges cash for the same amount without history, which cuts its back chain.
 //!
 //! ```text
 //!  holder                                      issuer
@@ -11,8 +11,8 @@
 //! The issuer's side is in `reissue_responder`.
 //!
 //! # Correctness
-//! A holder that gives up loses nothing: its coins are consumed or they are not. The exit has a time window, so that the coins are
-//! locked for a bounded time if the issuer is silent.
+//! A holder that gives up loses nothing: either its coins are consumed and exchanged, or they are not consumed. The exit has a
+//! time window, so the coins stay locked for a bounded time if the issuer is silent.
 
 use flow::library::{build_and_sign, offer_key, until_void, window_of_ms};
 use flow::{Flow, FlowContext, FlowError};
@@ -32,7 +32,8 @@ use crate::{
     CashError, CashState, Currency, IssuedToken, Portion, Reference, cash_builder, cash_name,
 };
 
-/// How long the exit can be notarised, in milliseconds: the issuer resolves the past of the cash first, which may be a long one.
+/// Time during which the exit can be notarised, in milliseconds. The issuer first resolves the history of the cash, which may be
+/// long.
 const WINDOW_MS: u64 = 900_000;
 
 /// Arguments of `cash.reissue`. Encoded as an array of the fields in their order, absent ones null.
@@ -40,25 +41,25 @@ const WINDOW_MS: u64 = 900_000;
 pub struct ReissueArgs {
     /// The currency.
     pub currency: Currency,
-    /// How much, in minor units. What is left of the states consumed comes back as it is, with its past.
+    /// The quantity, in minor units. The change of the states consumed comes back with its history.
     pub quantity: u64,
-    /// Who issued the cash; this node, if left out.
+    /// The issuer of the cash; this node, if left out.
     #[serde(default)]
     pub issuer: Option<LegalName>,
     /// The issuer's reference in hexadecimal; empty if left out.
     #[serde(default)]
     pub reference: Option<Reference>,
-    /// In how many states, as equal as can be; 1 if left out.
+    /// The number of states, of quantities as equal as possible; 1 if left out.
     #[serde(default)]
     pub outputs: Option<u32>,
     /// The notary whose states to exchange; the network's default, if left out.
     #[serde(default)]
     pub notary: Option<LegalName>,
-    /// How long to wait for cash that other flows have locked, in milliseconds; 30000 if left out.
+    /// Maximum time to wait for cash that other flows have locked, in milliseconds; 30000 if left out.
     #[serde(default)]
     pub deadline_ms: Option<u64>,
-    /// Whether the new cash and the change go to fresh keys of this node, the first proved to the issuer alone; to the key that
-    /// the network map lists, if left out.
+    /// Whether the new cash and the change go to fresh keys of this node; the key of the new cash is proved only to the issuer.
+    /// If left out, both go to the key that the network map lists.
     #[serde(default)]
     pub anonymous: Option<bool>,
 }
@@ -74,18 +75,18 @@ primitives::record!(ReissueArgs {
     anonymous
 });
 
-/// What `cash.reissue` returns. Encoded as `[exit, issue]`.
+/// The result of `cash.reissue`. Encoded as `[exit, issue]`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Reissued {
-    /// The transaction that took the cash out of the world.
+    /// The transaction that exited the cash.
     pub exit: TxId,
-    /// The transaction that made it anew.
+    /// The transaction that issued the new cash.
     pub issue: TxId,
 }
 
 primitives::record!(Reissued { exit, issue });
 
-/// What the holder wants of the issuer. Encoded as `[currency, reference, quantity, states, fresh]`.
+/// The holder's request to the issuer. Encoded as `[currency, reference, quantity, states, fresh]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Terms {
     pub(super) currency: Currency,
@@ -114,7 +115,7 @@ impl Terms {
     }
 }
 
-/// Proofs that the fresh keys which own the exited cash are the holder's. Encoded as a list.
+/// Proofs that the fresh keys which own the exited cash belong to the holder. Encoded as a list.
 pub(super) struct Proofs(pub(super) Vec<OwnershipProof>);
 
 impl Encode for Proofs {
@@ -129,13 +130,13 @@ impl Decode for Proofs {
     }
 }
 
-/// Exchanges cash for the same amount without a past.
+/// Exchanges cash for the same amount without history.
 #[derive(Debug)]
 pub struct ReissueCash;
 
 impl Flow for ReissueCash {
     const NAME: &'static str = "cash.reissue";
-    /// Version 1 sent no proofs of ownership, and exchanged an exit as often as it was presented.
+    /// Version 1 sent no proofs of ownership, and exchanged an exit each time it was presented.
     const VERSION: u32 = 2;
     type Args = ReissueArgs;
     type Output = Reissued;
@@ -162,7 +163,7 @@ impl Flow for ReissueCash {
         };
         let token = terms.token(&issuer);
         let notary = notary(&ctx, args.notary.as_ref())?.clone();
-        // Before anything is locked: what can't be issued is not exited.
+        // Checked before any state is locked: cash that cannot be issued again is not exited.
         cash_builder::issue(notary.clone(), &token, &[portion(&terms, &ctx.me().key)])?;
 
         ctx.progress("selecting cash");
@@ -191,7 +192,7 @@ impl Flow for ReissueCash {
     }
 }
 
-/// Proofs to the issuer of all fresh keys that own the inputs.
+/// Proves all fresh keys that own the inputs to the issuer.
 async fn prove_owners(
     ctx: &FlowContext,
     issuer: &Party,
@@ -209,7 +210,7 @@ async fn prove_owners(
     Ok(Proofs(proofs))
 }
 
-/// The holder's side from the signed exit on.
+/// Runs the holder's side from the signed exit on.
 async fn ask(
     ctx: &FlowContext,
     terms: &Terms,
@@ -245,8 +246,8 @@ async fn ask(
     Ok(reissued)
 }
 
-/// What the issuer made: the same amount of the same token at the same notary, for the holder, free to be spent, and without
-/// a past.
+/// Checks the issuer's transaction: it must make the same amount of the same token at the same notary, for the holder, free to be
+/// spent, and without history.
 fn check_issue(
     issue: &SignedTransaction,
     exit: &SignedTransaction,

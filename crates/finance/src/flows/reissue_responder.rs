@@ -1,13 +1,14 @@
 //! The issuer's side of `cash.reissue`.
 //!
 //! # Correctness
-//! - The issuer's signature on the exit also speaks for cash that the issuer owns itself, alone or together with others. So the caller
-//!   has to own all of the exited cash, each key of it.
-//! - An exit is exchanged once. When the notary has signed it, the issuer claims it for the issue that it has prepared; the exit, the
-//!   issue and the claim are in one commit. Another session that presents the same exit, at the same time or years later, gets the
-//!   issue of the first claim. An exit that is recorded here without a claim was exchanged by version 1 of the flow: it is refused.
-//! - Nobody ever has both amounts, and a crash leaves the holder with one of them: until that commit nothing is final here, and
-//!   after it both are owed to the holder.
+//! - The issuer's signature on the exit would also release cash that the issuer owns itself, alone or together with others. So
+//!   the caller must own all of the exited cash, with every key of it.
+//! - An exit is exchanged once. When the notary has signed it, the issuer claims it for the issue that it has prepared. The exit,
+//!   the issue and the claim are in one commit. Another session that presents the same exit, at the same time or years later,
+//!   gets the issue of the first claim. An exit that is recorded here without a claim was exchanged by version 1 of the flow and
+//!   is refused.
+//! - The holder never has both amounts, and a crash leaves it with one of them: before that commit nothing is final here, and
+//!   after it both transactions are owed to the holder.
 
 use flow::library::{build_and_sign, notarise, receive_proposal, request_key};
 use flow::{FlowContext, FlowError, Responder, Session};
@@ -41,7 +42,7 @@ impl Responder for ReissueCashResponder {
         for proof in proofs {
             ctx.learn_key(&session.peer(), proof).await?;
         }
-        // Verification has recorded all that it consumes.
+        // Verification has recorded everything that the exit consumes.
         let consumed = ctx.states(exit.wire().inputs().to_vec()).await?;
         check_owners(&ctx, &consumed, session.peer()).await?;
         let holder = Some(session.peer());
@@ -50,7 +51,7 @@ impl Responder for ReissueCashResponder {
             return session.send(&before).await;
         }
         ctx.progress("signing");
-        // As the issuer, and with no other key.
+        // Signs only with the issuer's own key.
         let key = std::slice::from_ref(&ctx.me().key);
         for signature in signatures(&ctx, &exit.id(), key).await? {
             exit.add(signature);
@@ -122,7 +123,8 @@ async fn exchanged_before(ctx: &FlowContext, exit: &TxId) -> Result<Option<Reiss
     }
 }
 
-/// Owes both transactions to the holder once more, as far as they are recorded: the first session is about to record the others.
+/// Owes both transactions to the holder again, as far as they are recorded. The first session is about to record
+/// the missing ones.
 async fn deliver_again(
     ctx: &FlowContext,
     before: &Reissued,
@@ -136,7 +138,8 @@ async fn deliver_again(
     Ok(())
 }
 
-/// Makes the signed exit final and issues the same amount to its holder (this node, if nobody else), once for each exit.
+/// Makes the signed exit final and issues the same amount to its holder, or to this node if `holder` is `None`. Each exit is
+/// exchanged once.
 pub(super) async fn exchange(
     ctx: &FlowContext,
     terms: &Terms,
@@ -149,14 +152,14 @@ pub(super) async fn exchange(
     let portions = [portion(terms, &owner)];
     let builder = cash_builder::issue(notary.clone(), &terms.token(ctx.me()), &portions)?;
     let issue = build_and_sign(ctx, builder, &[ctx.me().key.clone()]).await?;
-    // All that could refuse the issue does so before the exit is final.
+    // Any check that could refuse the issue runs before the exit is final.
     ctx.verify(&issue, None, &[]).await?;
     ctx.progress("verifying");
     ctx.verify(&exit, None, std::slice::from_ref(&notary.key))
         .await?;
     let exit = notarise(ctx, exit, &notary).await?;
     ctx.progress("issuing");
-    // Only now: a claim costs its holder consumed cash.
+    // Claimed only after notarisation: then a claim has cost its holder consumed cash.
     let first: TxId = ctx.claim(CLAIM, &exit.id().hash(), &issue.id()).await?;
     let reissued = Reissued {
         exit: exit.id(),
@@ -167,7 +170,7 @@ pub(super) async fn exchange(
     if first == issue.id() {
         records.push(ctx.record(issue, receivers));
     }
-    // Side by side, so that both are in one commit, and no kill comes between them.
+    // Recorded in parallel, so that both are in one commit and no kill comes between them.
     ctx.join_all(records).await?;
     Ok(reissued)
 }

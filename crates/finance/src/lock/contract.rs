@@ -1,5 +1,5 @@
-//! The lock contract: made with `Lock`, each bound to another state; opened with `Open`, by their owners, in a time window that
-//! begins at their times or later.
+//! The lock contract. `Lock` makes locks, each bound to another state. `Open` opens them: their owners sign, in a time window
+//! that begins at the locks' times or later.
 
 use std::sync::{Arc, OnceLock};
 
@@ -15,13 +15,13 @@ use crate::flows::UnlockCash;
 /// The name of the lock contract.
 pub const LOCK_NAME: &str = "tally.lock";
 
-/// The contract's name, checked.
+/// Returns the contract's checked name.
 pub fn lock_name() -> &'static ContractName {
     static NAME: OnceLock<ContractName> = OnceLock::new();
     NAME.get_or_init(|| ContractName::new(LOCK_NAME).expect("a constant that is a valid name"))
 }
 
-/// The code of the newest version of the contract: its descriptor and the constraint of new states.
+/// Returns the code of the newest version of the contract: its descriptor and the constraint of new states.
 pub fn lock_code() -> &'static (Hash, Constraint) {
     static CODE: OnceLock<(Hash, Constraint)> = OnceLock::new();
     CODE.get_or_init(|| {

@@ -1,4 +1,4 @@
-//! Why a lock is refused.
+//! Reasons for refusing a lock.
 
 use ledger::ContractRejection;
 use primitives::{Coded, DecodeError, ErrorInfo};
@@ -6,28 +6,28 @@ use thiserror::Error;
 
 use crate::ERRORS;
 
-/// Why a lock is refused, by the contract and by the flows.
+/// A reason why the contract or a flow refuses a lock.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LockError {
     /// A state's data is not a lock.
     #[error("a state's data is not a lock: {0}")]
     State(DecodeError),
-    /// A command's value is not one of the contract's.
+    /// A command's value is not a command of the contract.
     #[error("a command's value is not one of the lock contract's: {0}")]
     Command(DecodeError),
-    /// Two commands for the same, or one that nothing calls for, or none.
-    #[error("the commands are not what the locks made and opened call for")]
+    /// Two commands do the same, a command has no lock to act on, or a lock has no command.
+    #[error("the commands do not match the locks made and opened")]
     Commands,
-    /// A lock that locks nothing.
+    /// A lock is bound to no other state.
     #[error("a lock is bound to no other state")]
     Unbound,
-    /// Opened without proof that it is time.
+    /// The time window does not prove that the lock's time has passed.
     #[error("a lock is opened by a transaction whose time window begins before the lock's time")]
     TooEarly,
     /// An owner does not sign.
     #[error("a lock is opened and its owner is no signer of that")]
     OwnerMustSign,
-    /// No lock with cash that this node owns.
+    /// The ring is not one lock with cash that this node owns.
     #[error("there is no lock of this node with cash at that place")]
     NotALock,
 }

@@ -1,7 +1,8 @@
-//! Time locks: states that keep what they are bound to from being consumed before a time.
+//! Time locks: states that prevent the states bound to them from being consumed before a time.
 //!
-//! A lock is an output beside the states that it locks, in one ring of encumbrances with them: whoever consumes one consumes
-//! them all, and the lock lets itself be consumed only when its time has come. When it has, it starts `cash.unlock`.
+//! A lock is an output next to the states that it locks, in one ring of encumbrances with them. A transaction that consumes
+//! one of them must consume them all, and the lock can be consumed only after its time. At that time it starts
+//! `cash.unlock`.
 
 mod contract;
 mod errors;

@@ -1,13 +1,13 @@
-//! A lock, and what a transaction may do with it.
+//! A lock, and the commands on it.
 
 use primitives::{PublicKey, Timestamp};
 
 /// The data of a lock. Encoded as `[owner, until]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockState {
-    /// Who may open it.
+    /// The key that may open it.
     pub owner: PublicKey,
-    /// From when on.
+    /// The earliest time at which it can be opened.
     pub until: Timestamp,
 }
 
@@ -18,7 +18,7 @@ primitives::record!(LockState { owner, until });
 pub enum LockCommand {
     /// Makes locks.
     Lock,
-    /// Opens locks; their owners sign, from their times on.
+    /// Opens locks after their times; their owners sign.
     Open,
 }
 

@@ -1,4 +1,4 @@
-//! Building transactions with obligations from data alone.
+//! Builds transactions with obligations from data alone.
 
 use std::sync::{Arc, OnceLock};
 
@@ -9,7 +9,7 @@ use super::{
     ObligationCommand, ObligationContract, ObligationError, ObligationState, obligation_name,
 };
 
-/// The code of the newest version of the contract: its descriptor and the constraint of new states.
+/// Returns the code of the newest version of the contract: its descriptor and the constraint of new states.
 pub fn obligation_code() -> &'static (Hash, Constraint) {
     static CODE: OnceLock<(Hash, Constraint)> = OnceLock::new();
     CODE.get_or_init(|| {
@@ -23,7 +23,7 @@ pub fn obligation_code() -> &'static (Hash, Constraint) {
     })
 }
 
-/// The obligation in a state.
+/// Decodes the obligation in a state.
 pub fn open(state: &StateAndRef) -> Result<ObligationState, ObligationError> {
     if state.state.contract != *obligation_name() {
         return Err(ObligationError::NotAnObligation);
@@ -31,7 +31,7 @@ pub fn open(state: &StateAndRef) -> Result<ObligationState, ObligationError> {
     ObligationState::from_bytes(&state.state.data).map_err(ObligationError::State)
 }
 
-/// Adds that an obligation is made.
+/// Adds a new obligation.
 pub fn make(builder: TransactionBuilder, state: &ObligationState) -> TransactionBuilder {
     let (code, constraint) = obligation_code();
     builder.attachment(*code).output_data(
@@ -41,7 +41,7 @@ pub fn make(builder: TransactionBuilder, state: &ObligationState) -> Transaction
     )
 }
 
-/// Adds that an obligation becomes another version of itself, or ends.
+/// Adds the change of an obligation to a new version, or its end.
 pub fn change(
     builder: TransactionBuilder,
     before: &StateAndRef,

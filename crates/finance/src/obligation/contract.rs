@@ -1,12 +1,13 @@
 //! The obligation contract.
 //!
-//! Each obligation has an id, and each command names the obligations that it is about: every one that is consumed or made is
-//! named once, and changes only as that command allows. A settlement pays each obligee, in the cash that the command says,
-//! what it takes off: what counts is what the obligee gains over the whole transaction, for all its obligations together.
+//! Each obligation has an id, and each command names the obligations that it changes. Every obligation that is consumed or
+//! made is named once, and changes only as that command allows. A settlement must pay each obligee the reduction of its
+//! obligations, in the tokens that the command gives. The payment is the obligee's net gain of cash over the whole
+//! transaction, for all its obligations together.
 //!
 //! # Correctness
-//! The same cash must not pay twice. Nobody can know what contracts of others count as paid, so obligations are settled in
-//! transactions that hold nothing but obligations and cash.
+//! The same cash must not pay twice. The payments counted by other contracts are unknown here, so obligations are settled
+//! only in transactions that hold nothing but obligations and cash.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -22,7 +23,7 @@ type Outcome = Result<(), ObligationError>;
 /// The name of the obligation contract.
 pub const OBLIGATION_NAME: &str = "tally.obligation";
 
-/// The contract's name, checked.
+/// Returns the contract's checked name.
 pub fn obligation_name() -> &'static ContractName {
     static NAME: OnceLock<ContractName> = OnceLock::new();
     NAME.get_or_init(|| {
@@ -107,14 +108,14 @@ fn check(tx: &LedgerTransaction) -> Outcome {
     check_payment(tx, settled)
 }
 
-/// A command with what it has not been applied to yet.
+/// A command under check, with the changes that no command has been applied to yet.
 struct Order<'a> {
     tx: &'a LedgerTransaction,
     signers: &'a [PublicKey],
     changes: &'a mut BTreeMap<Hash, Change>,
 }
 
-/// What an obligee is to gain, in which token.
+/// An amount due to an obligee, in a token.
 type Due = (PublicKey, TokenId, u64);
 
 impl Order<'_> {
@@ -164,7 +165,7 @@ impl Order<'_> {
         self.changes.remove(id).ok_or(missing)
     }
 
-    /// Applies a rule to each obligation named, of which there is at least one.
+    /// Applies a rule to each obligation named; at least one must be named.
     fn each(&mut self, ids: &[Hash], rule: impl Fn(&Self, Change) -> Outcome) -> Outcome {
         if ids.is_empty() {
             return Err(ObligationError::CommandWithoutObligation);
@@ -208,7 +209,7 @@ impl Order<'_> {
         Ok((before, after))
     }
 
-    /// What an obligation shrinks by; it ends at nothing.
+    /// Returns an obligation and the quantity that it shrinks by. At zero it ends.
     fn shrinks(change: Change) -> Result<(ObligationState, u64), ObligationError> {
         let Change {
             before: Some(before),
@@ -232,7 +233,7 @@ impl Order<'_> {
     }
 
     fn net(&mut self, ids: &[Hash]) -> Outcome {
-        // What each gives up of its debts and of its claims.
+        // For each key, the reduction of its debts and of its claims.
         let mut balance: BTreeMap<PublicKey, (u64, u64)> = BTreeMap::new();
         let add = |sum: &mut u64, more: u64| {
             *sum = sum.checked_add(more).ok_or(ObligationError::Overflow)?;
@@ -290,7 +291,7 @@ impl Order<'_> {
                 settled.push((before.obligee.clone(), payment.token, payment.quantity));
             }
             if sum != less {
-                let text = "a settlement's payments are not what it takes off an obligation";
+                let text = "a settlement's payments differ from the reduction of its obligation";
                 return Err(ObligationError::Change(text));
             }
         }
@@ -324,7 +325,7 @@ fn same(expected: &ObligationState, found: &ObligationState, text: &'static str)
     }
 }
 
-/// Whether each obligee gains what is settled, in a transaction where nothing else may count the same cash.
+/// Checks that each obligee gains the settled quantities, in a transaction where no other contract may count the same cash.
 fn check_payment(tx: &LedgerTransaction, settled: Vec<Due>) -> Outcome {
     if settled.is_empty() {
         return Ok(());
@@ -337,7 +338,7 @@ fn check_payment(tx: &LedgerTransaction, settled: Vec<Due>) -> Outcome {
         *sum = sum.checked_add(more).ok_or(ObligationError::Overflow)?;
         Ok(())
     };
-    // By obligee and token: what is due, then the cash that the obligee gets and gives.
+    // By obligee and token: the quantity due, then the cash that the obligee gets and gives.
     let mut dues: BTreeMap<(PublicKey, TokenId), (u64, u64, u64)> = BTreeMap::new();
     for (obligee, token, quantity) in settled {
         add(&mut dues.entry((obligee, token)).or_default().0, quantity)?;
@@ -346,7 +347,7 @@ fn check_payment(tx: &LedgerTransaction, settled: Vec<Due>) -> Outcome {
         let cash = CashState::from_bytes(data).map_err(ObligationError::State)?;
         Ok(((cash.owner, cash.token.id()), cash.quantity))
     };
-    // What another state encumbers is not free to be spent, and pays nothing.
+    // Cash that another state encumbers cannot be spent freely, so it does not count as payment.
     let free = tx.outputs_of(cash_name());
     for output in free.filter(|output| output.encumbrance.is_none()) {
         let (key, quantity) = cash(&output.data)?;

@@ -1,4 +1,4 @@
-//! Why an obligation is refused, by the contract and by the flows.
+//! Reasons for refusing an obligation.
 
 use ledger::{ContractRejection, StateRef};
 use primitives::{Coded, DecodeError, ErrorInfo};
@@ -6,25 +6,25 @@ use thiserror::Error;
 
 use crate::ERRORS;
 
-/// Why an obligation is refused.
+/// A reason why the contract or a flow refuses an obligation.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ObligationError {
-    /// A state's data is not an obligation, or not the cash that settles one.
+    /// A state's data is neither an obligation nor the cash that settles one.
     #[error("a state's data is neither an obligation nor cash: {0}")]
     State(DecodeError),
-    /// A command's value is not one of the contract's.
+    /// A command's value is not a command of the contract.
     #[error("a command's value is not one of the obligation contract's: {0}")]
     Command(DecodeError),
-    /// The same id twice on one side, or in the commands.
-    #[error("an obligation is twice among the inputs, the outputs or what the commands name")]
+    /// An id occurs twice on one side, or in the commands.
+    #[error("an obligation occurs twice among the inputs, the outputs or the commands")]
     Repeated,
-    /// A command names an obligation that is not there.
+    /// A command names an obligation that the transaction does not have.
     #[error("a command names an obligation that the transaction does not have")]
     CommandWithoutObligation,
-    /// A change that its command does not allow, or that has no command.
+    /// A change is not allowed by its command, or has no command.
     #[error("{0}")]
     Change(&'static str),
-    /// Somebody owes itself.
+    /// An obligation has the same obligor and obligee.
     #[error("an obligation's obligor and obligee are the same")]
     OwnDebt,
     /// The obligor does not sign.
@@ -33,62 +33,62 @@ pub enum ObligationError {
     /// The obligee does not sign.
     #[error("a command that takes something from an obligee does not name it as a signer")]
     ObligeeMustSign,
-    /// Moved or netted in default.
+    /// An obligation is issued, moved or netted in default.
     #[error("an obligation that is in default is issued, moved or netted")]
     InDefault,
-    /// Declared in default too early.
+    /// An obligation is declared in default before it is due.
     #[error("the time window does not begin when the obligation is due, or later")]
     NotDue,
-    /// Not the cash that is owed.
+    /// The token is not one that the obligation accepts.
     #[error("an obligation does not accept the token that it is settled in")]
     TokenNotAccepted,
     /// The cash does not reach the obligee.
     #[error("an obligee is due {due} and gets {paid}")]
     NotPaid {
-        /// What is settled.
+        /// The quantity to settle.
         due: u64,
         /// The cash that the obligee gains.
         paid: u64,
     },
-    /// Settled beside something that might count the same cash.
-    #[error("obligations are settled beside a state or command of the contract '{0}'")]
+    /// Another contract in the transaction might count the same cash.
+    #[error("obligations are settled together with a state or command of the contract '{0}'")]
     NotAlone(String),
     /// Netted obligations are owed in other cash or at other times.
     #[error("the obligations netted differ in the cash that they accept or in when they are due")]
     TermsDiffer,
-    /// Somebody gains by a netting, and somebody loses.
+    /// A netting changes the net position of a party.
     #[error("a netting changes what somebody owes and is owed all in all")]
     NetChanged,
-    /// Nothing to be netted.
+    /// The obligations form no cycle.
     #[error("the obligations form no cycle that could shrink")]
     NothingToNet,
     /// A sum is too large.
     #[error("a sum of amounts is over 18446744073709551615")]
     Overflow,
-    /// The state named is something else.
+    /// The state named is not an obligation.
     #[error("the state named is not an obligation")]
     NotAnObligation,
-    /// More than is owed, or nothing.
+    /// The quantity to pay is zero, or more than is owed.
     #[error("{quantity} is to be paid, and {owed} is owed")]
     Quantity {
-        /// What was asked for.
+        /// The requested quantity.
         quantity: u64,
-        /// What is owed.
+        /// The quantity owed.
         owed: u64,
     },
-    /// No tokens, or too many.
+    /// There are no tokens, or too many.
     #[error("an obligation accepts 1 to 16 tokens, and at most 256 obligations are netted at once")]
     Count,
     /// The obligations are with different notaries.
     #[error("the obligations are with different notaries")]
     NotariesDiffer,
-    /// Not this node's to do.
+    /// This node is not the party that may do it.
     #[error("this node is not the {0} of the obligation")]
     NotTheParty(&'static str),
-    /// A party is asked to sign something else.
+    /// A party is asked to sign something other than a netting.
     #[error("the transaction asks for more than a netting of obligations")]
     Proposal,
-    /// A party does not have what is to be netted.
+    /// No party has an obligation that is to be netted.
     #[error("no party named has obligation {0}")]
     NotShared(StateRef),
 }

@@ -1,4 +1,4 @@
-//! Obligations: a debt in cash of any of some tokens, due at a time, with a history from its issue to its end.
+//! Obligations: debts in cash of one of several tokens, due at a time, with a history from issue to end.
 
 mod contract;
 mod errors;

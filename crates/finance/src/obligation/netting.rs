@@ -1,19 +1,20 @@
-//! Netting: what obligations shrink to when cycles of debts are taken off.
+//! Netting: reduces obligations by removing cycles of debts.
 //!
-//! Along a cycle of debts everybody owes as much as it is owed, so all of them can shrink by the least. What is left has no
-//! cycle. No obligation grows and none is new: nobody gets another debtor or creditor by it.
+//! Along a cycle of debts each party owes as much as it is owed, so every debt of the cycle can shrink by the smallest one.
+//! The remaining debts have no cycle. No obligation grows and none is new, so no party gets another debtor or creditor.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use primitives::PublicKey;
 
-/// A debt: who owes, who is owed, how much.
+/// A debt: the debtor, the creditor and the quantity.
 pub type Debt = (PublicKey, PublicKey, u64);
 
-/// What is left of each debt, in the order given. The same for the same debts in the same order.
+/// Returns the remainder of each debt, in the order given. The result is deterministic for the same debts in the same
+/// order.
 pub fn net(debts: &[Debt]) -> Vec<u64> {
     let mut left: Vec<u64> = debts.iter().map(|(_, _, quantity)| *quantity).collect();
-    // Each cycle ends at least one debt, so there are no more cycles than debts.
+    // Each cycle removes at least one debt, so there are at most as many cycles as debts.
     while let Some(cycle) = find_cycle(debts, &left) {
         let least = cycle.iter().map(|index| left[*index]).min().unwrap_or(0);
         for index in cycle {
@@ -23,7 +24,7 @@ pub fn net(debts: &[Debt]) -> Vec<u64> {
     left
 }
 
-/// The debts of a cycle, if there is one.
+/// Returns the debts of a cycle, if there is one.
 fn find_cycle(debts: &[Debt], left: &[u64]) -> Option<Vec<usize>> {
     let mut owed_by: BTreeMap<&PublicKey, Vec<usize>> = BTreeMap::new();
     for (index, (obligor, ..)) in debts.iter().enumerate() {
@@ -33,7 +34,7 @@ fn find_cycle(debts: &[Debt], left: &[u64]) -> Option<Vec<usize>> {
     }
     let mut done: BTreeSet<&PublicKey> = BTreeSet::new();
     for start in owed_by.keys() {
-        // A walk along debts, back a step where all was tried.
+        // A depth-first walk along debts, with a step back at each dead end.
         let mut walk: Vec<(&PublicKey, usize)> = vec![(start, 0)];
         let mut path: Vec<usize> = Vec::new();
         while let Some((at, tried)) = walk.last_mut() {

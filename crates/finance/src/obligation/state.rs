@@ -1,42 +1,43 @@
-//! An obligation, and what a transaction may do with it.
+//! An obligation, and the commands on it.
 
 use ledger::{Party, TokenId};
 use primitives::{Decode, DecodeError, Decoder, Encode, Encoder, Hash, PublicKey, Timestamp};
 
 use crate::IssuedToken;
 
-/// Most tokens that one obligation accepts.
+/// Maximum number of tokens that one obligation accepts.
 pub const TOKENS_MAX: usize = 16;
-/// Most obligations, or payments, that one command is about.
+/// Maximum number of obligations, or payments, in one command.
 pub const OBLIGATIONS_MAX: usize = 256;
 
 /// The data of an obligation. Encoded as `[id, obligor, tokens, due, quantity, defaulted, obligee]`; there are 1 to 16
 /// tokens in the order of their encodings' fields, none twice, and the quantity is at least 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObligationState {
-    /// What it is a version of; the same from its issue to its end.
+    /// The obligation's id, the same from its issue to its end.
     pub id: Hash,
-    /// Who owes.
+    /// The obligor.
     pub obligor: Party,
-    /// The cash that settles it, any of these.
+    /// The cash that settles it, any of these tokens.
     pub tokens: Vec<IssuedToken>,
-    /// When it is due: from then on it can be in default.
+    /// The due time. From then on the obligation can be in default.
     pub due: Timestamp,
-    /// How much is owed, in minor units.
+    /// The quantity owed, in minor units.
     pub quantity: u64,
     /// Whether the obligee has declared it in default.
     pub defaulted: bool,
-    /// Who is owed.
+    /// The obligee's key.
     pub obligee: PublicKey,
 }
 
 impl ObligationState {
-    /// Whether another one is owed in the same cash at the same time, so that the two can be netted.
+    /// Returns whether another obligation accepts the same cash and is due at the same time, so that the two can be
+    /// netted.
     pub fn is_of_the_terms_of(&self, other: &Self) -> bool {
         self.tokens == other.tokens && self.due == other.due
     }
 
-    /// Whether it accepts a token.
+    /// Returns whether it accepts a token.
     pub fn accepts(&self, token: &TokenId) -> bool {
         self.tokens.iter().any(|accepted| accepted.id() == *token)
     }
@@ -79,14 +80,14 @@ impl Decode for ObligationState {
     }
 }
 
-/// What is paid on an obligation. Encoded as `[obligation, token, quantity]`.
+/// A payment on an obligation. Encoded as `[obligation, token, quantity]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettlementPayment {
-    /// Which obligation.
+    /// The obligation.
     pub obligation: Hash,
-    /// In which of the tokens that it accepts.
+    /// The token, one of those that it accepts.
     pub token: TokenId,
-    /// How much, in minor units.
+    /// The quantity, in minor units.
     pub quantity: u64,
 }
 
@@ -96,22 +97,22 @@ primitives::record!(SettlementPayment {
     quantity
 });
 
-/// A command to the obligation contract: it names the obligations that it is about. Encoded as `[n, [..]]`, the list of at
-/// most 256 being of obligations' ids, or of payments where it settles.
+/// A command to the obligation contract, with the obligations that it changes. Encoded as `[n, [..]]`; the list has at
+/// most 256 entries: ids of obligations, or payments in a settlement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ObligationCommand {
     /// Makes obligations; their obligors sign.
     Issue(Vec<Hash>),
-    /// Passes claims on; their obligees sign. Not in default.
+    /// Passes claims on; their obligees sign. Not allowed in default.
     Move(Vec<Hash>),
     /// Pays obligations off, in full or in part; their obligors sign.
     Settle(Vec<SettlementPayment>),
-    /// Lets obligations of the same terms shrink along cycles, so that nobody's net position changes; all who owe or are
-    /// owed in them sign. Not in default.
+    /// Reduces obligations of the same terms along cycles, so that no party's net position changes. All obligors and
+    /// obligees of these obligations sign. Not allowed in default.
     Net(Vec<Hash>),
-    /// Declares obligations in default, from when they are due; their obligees sign.
+    /// Declares obligations in default once they are due; their obligees sign.
     Default(Vec<Hash>),
-    /// Takes that back; their obligees sign.
+    /// Withdraws such declarations; their obligees sign.
     Restore(Vec<Hash>),
     /// Forgives obligations; their obligees sign.
     Exit(Vec<Hash>),

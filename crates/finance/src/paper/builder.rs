@@ -1,4 +1,4 @@
-//! Building transactions with commercial paper from data alone.
+//! Builds transactions with commercial paper from data alone.
 
 use std::sync::{Arc, OnceLock};
 
@@ -8,7 +8,7 @@ use primitives::{Decode, Encode, Hash, PublicKey};
 use super::{PaperCommand, PaperContract, PaperError, PaperState, paper_name};
 use crate::cash_builder::Spending;
 
-/// The code of the newest version of the contract: its descriptor and the constraint of new states.
+/// Returns the code of the newest version of the contract: its descriptor and the constraint of new states.
 pub fn paper_code() -> &'static (Hash, Constraint) {
     static CODE: OnceLock<(Hash, Constraint)> = OnceLock::new();
     CODE.get_or_init(|| {
@@ -29,7 +29,7 @@ fn code_of(paper: &StateAndRef) -> Hash {
     }
 }
 
-/// Issues a paper: the issuer has to sign, and the window has to end by the maturity.
+/// Issues a paper. The issuer has to sign, and the window has to end by the maturity.
 pub fn issue(notary: Party, paper: &PaperState, window: TimeWindow) -> TransactionBuilder {
     let (descriptor, constraint) = paper_code();
     let signers = vec![paper.issuer.key.clone()];
@@ -44,7 +44,7 @@ pub fn issue(notary: Party, paper: &PaperState, window: TimeWindow) -> Transacti
         )
 }
 
-/// Adds to a transaction that a paper passes to a new owner; the old one has to sign. For a sale, `builder` pays for it.
+/// Adds the transfer of a paper to a new owner; the old owner has to sign. In a sale, `builder` holds the payment.
 pub fn transfer(
     builder: TransactionBuilder,
     paper: &StateAndRef,
@@ -60,7 +60,7 @@ pub fn transfer(
         .command(paper_name().clone(), PaperCommand::Move.to_bytes(), signers))
 }
 
-/// Adds to a payment of its face value that a paper is redeemed; the owner has to sign too.
+/// Adds the redemption of a paper to a payment of its face value; the owner has to sign too.
 pub fn redeem(mut payment: Spending, paper: &StateAndRef) -> Result<Spending, PaperError> {
     let state = PaperState::from_bytes(&paper.state.data).map_err(PaperError::State)?;
     payment.builder = payment

@@ -1,12 +1,12 @@
 //! The commercial paper contract.
 //!
-//! Papers are grouped by their terms, which are all but the owner. A group is issued (only made), moved (as many made as
-//! consumed) or redeemed (only consumed). A redemption pays each owner the face values in the cash that the papers name:
-//! what counts is what the owner gains over the whole transaction. An issuer redeems its own paper without cash.
+//! Papers are grouped by their terms, which are all fields except the owner. A group is issued (only made), moved (as many made
+//! as consumed) or redeemed (only consumed). A redemption must pay each owner the face values in the cash that the papers name.
+//! The payment is the owner's net gain of cash over the whole transaction. An issuer redeems its own paper without cash.
 //!
 //! # Correctness
-//! The same cash must not pay twice. Nobody can know what contracts of others count as paid, so papers are redeemed for cash in
-//! transactions that hold nothing but papers and cash.
+//! The same cash must not pay twice. The payments counted by other contracts are unknown here, so papers are redeemed for cash
+//! only in transactions that hold nothing but papers and cash.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -23,7 +23,7 @@ use crate::{CashState, cash_name};
 /// The name of the commercial paper contract.
 pub const PAPER_NAME: &str = "tally.paper";
 
-/// The contract's name, checked.
+/// Returns the contract's checked name.
 pub fn paper_name() -> &'static ContractName {
     static NAME: OnceLock<ContractName> = OnceLock::new();
     NAME.get_or_init(|| ContractName::new(PAPER_NAME).expect("a constant that is a valid name"))
@@ -106,7 +106,7 @@ struct Group {
     made: Vec<PaperState>,
 }
 
-/// Who signs for what.
+/// The signers of each command.
 #[derive(Default)]
 struct Orders<'a> {
     issue: Option<&'a [PublicKey]>,
@@ -195,7 +195,7 @@ fn check_issue(
     Ok(())
 }
 
-/// Whether each owner gains the face values of what it redeems.
+/// Checks that each owner gains the face values of the papers that it redeems.
 fn check_payment(tx: &LedgerTransaction, redeemed: &[&PaperState]) -> Result<(), PaperError> {
     let add = |sum: u64, more: u64| sum.checked_add(more).ok_or(PaperError::Overflow);
     // By owner and encoded token: the face values, then the cash that the owner gets and gives.
@@ -218,7 +218,7 @@ fn check_payment(tx: &LedgerTransaction, redeemed: &[&PaperState]) -> Result<(),
         let cash = CashState::from_bytes(data).map_err(PaperError::State)?;
         Ok(((cash.owner, cash.token.to_bytes()), cash.quantity))
     };
-    // What another state encumbers is not free to be spent, and pays nothing.
+    // Cash that another state encumbers cannot be spent freely, so it does not count as payment.
     let free = tx.outputs_of(cash_name());
     for output in free.filter(|output| output.encumbrance.is_none()) {
         let (key, quantity) = cash(&output.data)?;

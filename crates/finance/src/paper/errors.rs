@@ -1,4 +1,4 @@
-//! Why a commercial paper is refused.
+//! Reasons for refusing a commercial paper.
 
 use ledger::ContractRejection;
 use primitives::{Coded, DecodeError, ErrorInfo};
@@ -6,29 +6,29 @@ use thiserror::Error;
 
 use crate::ERRORS;
 
-/// Why a commercial paper is refused.
+/// A reason why the contract or a flow refuses a commercial paper.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PaperError {
     /// A state's data is not a paper.
     #[error("a state's data is not a commercial paper: {0}")]
     State(DecodeError),
-    /// A command's value is not one of the contract's.
+    /// A command's value is not a command of the contract.
     #[error("a command's value is not one of the commercial paper contract's: {0}")]
     Command(DecodeError),
-    /// Two commands for the same.
+    /// Two commands do the same.
     #[error("there are two issues, two moves or two redemptions")]
     CommandRepeated,
-    /// A command that nothing in the transaction calls for.
+    /// A command has no paper to act on.
     #[error("a command is about papers that the transaction does not have")]
     CommandWithoutPaper,
-    /// Papers come or go without a command for it.
+    /// Papers are made or consumed without a command for it.
     #[error(
         "{consumed} papers of the same terms are consumed and {made} made, which no command explains"
     )]
     NotConserved {
-        /// How many are consumed.
+        /// The number consumed.
         consumed: u64,
-        /// How many are made.
+        /// The number made.
         made: u64,
     },
     /// The issuer does not sign.
@@ -37,10 +37,10 @@ pub enum PaperError {
     /// An owner does not sign.
     #[error("a paper is consumed by a command that does not name its owner as a signer")]
     OwnerMustSign,
-    /// Issued without proof that it is not yet due.
+    /// The time window does not prove that the paper is issued before its maturity.
     #[error("an issue's time window does not end by the maturity")]
     IssuedAfterMaturity,
-    /// Redeemed without proof that it is due.
+    /// The time window does not prove that the paper is mature.
     #[error("a redemption's time window does not begin at the maturity or later")]
     NotMature,
     /// The cash does not reach the owner.
@@ -51,22 +51,22 @@ pub enum PaperError {
         /// The cash that the owner gains.
         paid: u64,
     },
-    /// Redeemed beside something that might count the same cash.
-    #[error("papers are redeemed beside a state or command of the contract '{0}'")]
+    /// Another contract in the transaction might count the same cash.
+    #[error("papers are redeemed together with a state or command of the contract '{0}'")]
     NotAlone(String),
     /// A sum is too large.
     #[error("a sum of amounts is over 18446744073709551615")]
     Overflow,
-    /// The state named is something else.
+    /// The state named is not a commercial paper.
     #[error("the state named is not a commercial paper")]
     NotAPaper,
-    /// The paper is another's.
+    /// The paper belongs to another party.
     #[error("the paper is owned by another party")]
     NotTheOwner,
-    /// The paper was issued by another.
+    /// The paper was issued by another party.
     #[error("the paper was issued by another party")]
     NotTheIssuer,
-    /// A holder is asked to sign something else.
+    /// A holder is asked to sign something other than a redemption.
     #[error("the transaction asks for more than the redemption of papers")]
     Proposal,
 }

@@ -1,4 +1,4 @@
-//! A paper, and what a transaction may do with it.
+//! A commercial paper, and the commands on it.
 
 use ledger::Party;
 use primitives::{Decode, DecodeError, Decoder, Encode, Encoder, PublicKey, Timestamp};
@@ -9,22 +9,22 @@ use crate::{IssuedToken, Reference};
 /// least 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PaperState {
-    /// Who owes the face value.
+    /// The party that owes the face value.
     pub issuer: Party,
     /// The issuer's own mark.
     pub reference: Reference,
     /// The cash that it is redeemed in.
     pub token: IssuedToken,
-    /// What it is redeemed for, in minor units.
+    /// The face value, in minor units.
     pub face: u64,
-    /// From when on it can be redeemed.
+    /// The maturity: the start of redemption.
     pub maturity: Timestamp,
-    /// Who holds it.
+    /// The holder's key.
     pub owner: PublicKey,
 }
 
 impl PaperState {
-    /// The encoding of all but the owner: what no move may change.
+    /// Returns the encoding of all fields except the owner; a move must not change them.
     pub(crate) fn terms(&self) -> Vec<u8> {
         let mut e = Encoder::with_capacity(256);
         self.encode_terms(&mut e);
@@ -74,7 +74,7 @@ pub enum PaperCommand {
     Issue,
     /// Passes papers on; their owners sign.
     Move,
-    /// Pays papers off in cash; their owners sign, from maturity on.
+    /// Redeems papers for cash, from maturity on; their owners sign.
     Redeem,
 }
 

@@ -1,4 +1,4 @@
-//! Building transactions with stock from data alone.
+//! Builds transactions with stock from data alone.
 
 use std::sync::{Arc, OnceLock};
 
@@ -9,7 +9,7 @@ use super::{StockCommand, StockContract, StockError, StockState, StockToken, sto
 use crate::Portion;
 use crate::cash_builder::SPLIT_MAX;
 
-/// The code of the newest version of the contract: its descriptor and the constraint of new states.
+/// Returns the code of the newest version of the contract: its descriptor and the constraint of new states.
 pub fn stock_code() -> &'static (Hash, Constraint) {
     static CODE: OnceLock<(Hash, Constraint)> = OnceLock::new();
     CODE.get_or_init(|| {
@@ -23,7 +23,7 @@ pub fn stock_code() -> &'static (Hash, Constraint) {
     })
 }
 
-/// Adds the states of a portion: as equal as can be, the greater ones first.
+/// Adds the states of a portion: as equal as possible, the larger ones first.
 fn add_outputs(
     mut builder: TransactionBuilder,
     token: &StockToken,
@@ -50,7 +50,7 @@ fn add_outputs(
     Ok(builder)
 }
 
-/// Issues stock: the issuer has to sign.
+/// Issues stock. The issuer has to sign.
 pub fn issue(
     notary: Party,
     token: &StockToken,
@@ -67,25 +67,25 @@ pub fn issue(
     Ok(builder.command(stock_name().clone(), command.to_bytes(), signers))
 }
 
-/// A transaction that consumes stock, and whose signatures it needs.
+/// A transaction that consumes stock, with the keys that have to sign it.
 #[derive(Clone, Debug)]
 pub struct Giving {
     /// The transaction so far.
     pub builder: TransactionBuilder,
-    /// The owners of the stock consumed, and the issuer if it leaves the world.
+    /// The owners of the stock consumed, and the issuer in an exit.
     pub signers: Vec<PublicKey>,
-    /// What is left over and goes back.
+    /// The change that goes back.
     pub change: u64,
 }
 
-/// What a transaction does with the stock that it consumes, but for the change.
+/// The use of the consumed stock, apart from the change.
 #[derive(Clone, Copy, Debug)]
 enum Use<'a> {
     Moved(&'a Portion),
     Exited(u64),
 }
 
-/// Passes stock on; what is left goes to `change_to` as one state.
+/// Passes stock on. The change goes to `change_to` as one state.
 pub fn transfer(
     notary: Party,
     inputs: &[StateAndRef],
@@ -95,7 +95,7 @@ pub fn transfer(
     consume(notary, inputs, Use::Moved(portion), change_to)
 }
 
-/// Takes a quantity out of the world; what is left goes to `change_to`. The issuer has to sign as well as the owners.
+/// Exits a quantity of stock. The change goes to `change_to`. The issuer and the owners have to sign.
 pub fn exit(
     notary: Party,
     inputs: &[StateAndRef],

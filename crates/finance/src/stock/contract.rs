@@ -1,7 +1,7 @@
 //! The stock contract.
 //!
-//! Stock is grouped by its token (issuer and symbol). In each group what is consumed and issued equals what is made and exited, in
-//! checked arithmetic. A transaction may hold any number of stocks, and states of other contracts.
+//! Stock is grouped by its token (issuer and symbol). In each group, consumed plus issued equals made plus exited, in checked
+//! arithmetic. A transaction may hold any number of stocks, and states of other contracts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
@@ -17,7 +17,7 @@ use super::{StockCommand, StockError, StockToken};
 /// The name of the stock contract.
 pub const STOCK_NAME: &str = "tally.stock";
 
-/// The stock contract's name, checked.
+/// Returns the stock contract's checked name.
 pub fn stock_name() -> &'static ContractName {
     static NAME: OnceLock<ContractName> = OnceLock::new();
     NAME.get_or_init(|| ContractName::new(STOCK_NAME).expect("a constant that is a valid name"))
@@ -88,7 +88,7 @@ fn add(a: u64, b: u64) -> Result<u64, StockError> {
     a.checked_add(b).ok_or(StockError::Overflow)
 }
 
-/// That a token is issued or exited, how much of it, and who signs for that.
+/// An issue or exit of a token: the quantity and the signers.
 #[derive(Clone, Copy)]
 struct Order<'a> {
     issues: bool,
@@ -135,7 +135,7 @@ impl<'a> Orders<'a> {
     }
 }
 
-/// What is consumed and made of one token.
+/// The consumed and made totals of one token.
 #[derive(Default)]
 struct Totals {
     consumed: u64,
@@ -168,7 +168,7 @@ impl Totals {
                 exited,
             });
         }
-        // What is consumed by an exit is consumed by that alone; everything else by the move.
+        // A group with an exit needs the owners among the exit's signers; every other group needs them among the move's signers.
         let signers = match order {
             Some(order) if !order.issues => order.signers,
             _ => movers.unwrap_or_default(),

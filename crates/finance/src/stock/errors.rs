@@ -1,4 +1,4 @@
-//! Why stock is refused, by the contract and by the flows.
+//! Reasons for refusing stock.
 
 use ledger::ContractRejection;
 use primitives::{Coded, DecodeError, ErrorInfo};
@@ -7,69 +7,69 @@ use thiserror::Error;
 use super::Symbol;
 use crate::ERRORS;
 
-/// Why stock is refused.
+/// A reason why the contract or a flow refuses stock.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum StockError {
     /// A state's data is not stock.
     #[error("a state's data is not stock: {0}")]
     State(DecodeError),
-    /// A command's value is not one of the contract's.
+    /// A command's value is not a command of the contract.
     #[error("a command's value is not one of the stock contract's: {0}")]
     Command(DecodeError),
-    /// A quantity of nothing.
+    /// A quantity is zero.
     #[error("a quantity of stock is zero")]
     ZeroQuantity,
     /// A sum is too large.
     #[error("a sum of quantities is over 18446744073709551615")]
     Overflow,
-    /// What goes in is not what comes out.
+    /// Inputs and outputs do not balance.
     #[error(
         "{symbol}: {consumed} consumed and {issued} issued, but {made} made and {exited} exited"
     )]
     NotConserved {
-        /// Of which stock.
+        /// The stock.
         symbol: Symbol,
-        /// How much is consumed.
+        /// The quantity consumed.
         consumed: u64,
-        /// How much is issued.
+        /// The quantity issued.
         issued: u64,
-        /// How much is made.
+        /// The quantity made.
         made: u64,
-        /// How much is exited.
+        /// The quantity exited.
         exited: u64,
     },
-    /// The issuer does not sign what it has to.
+    /// The issuer does not sign its issue or exit.
     #[error("an issue or exit of stock does not name the issuer as a signer")]
     IssuerMustSign,
     /// An owner does not sign for its stock.
     #[error("stock is consumed by a command that does not name its owner as a signer")]
     OwnerMustSign,
-    /// Two commands for the same.
+    /// Two commands do the same.
     #[error("there are two moves, or two issues or exits of one stock")]
     CommandRepeated,
-    /// A command for stock that is not there.
+    /// A command names stock that the transaction does not have.
     #[error("a command is about stock that the transaction does not have")]
     CommandWithoutStock,
-    /// A symbol is not one.
+    /// A text is not a symbol.
     #[error("'{0}' is not a symbol")]
     Symbol(String),
-    /// A quantity can't be split into so many states.
+    /// A quantity can't be split into this many states.
     #[error("{quantity} can't be split into {states} states")]
     Split {
         /// The quantity.
         quantity: u64,
-        /// How many states.
+        /// The number of states.
         states: u32,
     },
-    /// Stock of several kinds in one move.
+    /// The states are of several stocks or versions of the contract.
     #[error("the states are of different stocks, or bound to different versions of the contract")]
     Mixed,
-    /// Less than is to be moved.
+    /// The states hold less than the quantity to move.
     #[error("the states hold {held}, less than the {wanted} to be moved")]
     TooLittle {
-        /// What the states hold.
+        /// The quantity in the states.
         held: u64,
-        /// What is to be moved.
+        /// The quantity to move.
         wanted: u64,
     },
 }

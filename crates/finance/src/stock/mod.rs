@@ -1,4 +1,4 @@
-//! Stock: a quantity of what an issuer calls by a symbol, fungible and conserved like cash.
+//! Stock: a quantity of an issuer's symbol, fungible and conserved like cash.
 
 mod contract;
 mod errors;

@@ -1,29 +1,29 @@
-//! Stock: a quantity of what an issuer calls by a symbol, and who owns it.
+//! Stock: a quantity of an issuer's symbol, and its owner.
 
 use ledger::{Party, TokenId};
 use primitives::{Decode, DecodeError, Decoder, Domain, Encode, Encoder, Hash, PublicKey};
 
 use super::{STOCK_NAME, Symbol};
 
-/// Which stock: who issued it, and its symbol there. Encoded as `[issuer, symbol]`.
+/// The token of stock: its issuer and the issuer's symbol. Encoded as `[issuer, symbol]`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StockToken {
-    /// Who issued it.
+    /// The issuer.
     pub issuer: Party,
-    /// What the issuer calls it.
+    /// The issuer's symbol.
     pub symbol: Symbol,
 }
 
 primitives::record!(StockToken { issuer, symbol });
 
 impl StockToken {
-    /// The token's id: `Hash::of(TokenId, [encoding of ["tally.stock", token]])`.
+    /// Returns the token's id: `Hash::of(TokenId, [encoding of ["tally.stock", token]])`.
     pub fn id(&self) -> TokenId {
         token_id(&self.to_bytes())
     }
 }
 
-/// The id of an encoded token.
+/// Returns the id of an encoded token.
 pub(super) fn token_id(token: &[u8]) -> TokenId {
     let mut prefix = Encoder::with_capacity(16);
     prefix.array(2);
@@ -34,11 +34,11 @@ pub(super) fn token_id(token: &[u8]) -> TokenId {
 /// The data of a stock state. Encoded as `[token, quantity, owner]`; the quantity is at least 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StockState {
-    /// Of what.
+    /// The token.
     pub token: StockToken,
-    /// How much, in whole units.
+    /// The quantity, in whole units.
     pub quantity: u64,
-    /// Who may pass it on.
+    /// The key that may pass it on.
     pub owner: PublicKey,
 }
 
@@ -62,7 +62,7 @@ impl Decode for StockState {
     }
 }
 
-/// A stock state whose token is still encoded: equal bytes are equal tokens, since the encoding is canonical.
+/// A stock state whose token is still encoded. Equal bytes are equal tokens, because the encoding is canonical.
 pub(super) struct StockParts<'a> {
     pub(super) token: &'a [u8],
     pub(super) quantity: u64,
@@ -95,20 +95,20 @@ impl<'a> StockParts<'a> {
 /// A command to the stock contract. Encoded as `[0, token, quantity]`, `[1]` or `[2, token, quantity]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StockCommand {
-    /// Makes stock; the issuer signs.
+    /// Issues stock; the issuer signs.
     Issue {
-        /// Of which token.
+        /// The token.
         token: TokenId,
-        /// How much, in whole units.
+        /// The quantity, in whole units.
         quantity: u64,
     },
     /// Passes stock on; the owners of the stock consumed sign.
     Move,
-    /// Takes stock out of the world; the issuer and the owners of the stock consumed sign.
+    /// Exits stock: takes it out of circulation. The issuer and the owners of the stock consumed sign.
     Exit {
-        /// Of which token.
+        /// The token.
         token: TokenId,
-        /// How much, in whole units.
+        /// The quantity, in whole units.
         quantity: u64,
     },
 }

@@ -8,15 +8,16 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::StockError;
 
-/// What an issuer calls its stock: 1 to 16 capital letters, digits, dots and hyphens, a letter first. Encoded as a text string.
+/// An issuer's symbol for its stock: 1 to 16 capital letters, digits, dots and hyphens, a letter first. Encoded as a text
+/// string.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Symbol(String);
 
 impl Symbol {
-    /// Most characters.
+    /// Maximum number of characters.
     pub const CHARS_MAX: usize = 16;
 
-    /// The symbol.
+    /// Returns the symbol as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

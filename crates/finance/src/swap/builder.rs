@@ -1,11 +1,11 @@
-//! Building a swap from data alone.
+//! Builds a swap from data alone.
 
 use ledger::{Constraint, Party, StateAndRef, TransactionBuilder};
 use primitives::{Hash, PublicKey};
 
 use super::{Goods, SwapError};
 
-/// What one party gives: its states, who gets how much of it, and who gets what is over.
+/// One party's contribution: its states, the quantity to give, the receiver's key and the key for the change.
 #[derive(Clone, Debug)]
 pub(crate) struct Given {
     pub(crate) goods: Goods,
@@ -15,21 +15,21 @@ pub(crate) struct Given {
     pub(crate) change_to: PublicKey,
 }
 
-/// The transaction, and where its outputs are.
+/// The transaction, and the positions of its outputs.
 #[derive(Clone, Debug)]
 pub(crate) struct Swap {
     pub(crate) builder: TransactionBuilder,
-    /// For each thing given, the output that its receiver gets, and the one with what is over.
+    /// For each contribution, the output for its receiver, and the output with the change if there is one.
     pub(crate) places: Vec<(u32, Option<u32>)>,
 }
 
-/// The owners of what one contract moves.
+/// The owners of the states that one contract moves.
 struct Movers {
     goods: Goods,
     keys: Vec<PublicKey>,
 }
 
-/// A transaction in which all of it changes hands at once. The owners of all states consumed have to sign.
+/// Builds the transaction that exchanges all contributions at once. The owners of all states consumed have to sign.
 pub(crate) fn swap(notary: Party, given: &[Given]) -> Result<Swap, SwapError> {
     let mut builder = TransactionBuilder::new(notary);
     let mut codes: Vec<Hash> = Vec::new();
@@ -78,7 +78,7 @@ pub(crate) fn swap(notary: Party, given: &[Given]) -> Result<Swap, SwapError> {
             over.push((index, given, constraint, change));
         }
     }
-    // What is over comes after what changes hands, so that the places of that are known beforehand.
+    // The change comes after the exchanged states, so that the positions of those are known beforehand.
     let changes_from = places.len();
     for (after, (index, given, constraint, change)) in over.into_iter().enumerate() {
         let data = given.goods.state(change, &given.change_to);
@@ -94,7 +94,7 @@ pub(crate) fn swap(notary: Party, given: &[Given]) -> Result<Swap, SwapError> {
     Ok(Swap { builder, places })
 }
 
-/// A place among the outputs; there are far fewer than that.
+/// Converts an index to an output position; there are far fewer outputs than `u32::MAX`.
 fn place(index: usize) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX)
 }

@@ -1,4 +1,4 @@
-//! The contract of mandates: the owner alone makes and ends them.
+//! The contract of mandates: only the owner makes and ends them.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
@@ -14,13 +14,13 @@ use super::{Mandate, MandateCommand, SwapError};
 /// The name of the contract of mandates.
 pub const MANDATE_NAME: &str = "tally.mandate";
 
-/// The contract's name, checked.
+/// Returns the contract's checked name.
 pub fn mandate_name() -> &'static ContractName {
     static NAME: OnceLock<ContractName> = OnceLock::new();
     NAME.get_or_init(|| ContractName::new(MANDATE_NAME).expect("a constant that is a valid name"))
 }
 
-/// The code of the newest version of the contract: its descriptor and the constraint of new states.
+/// Returns the code of the newest version of the contract: its descriptor and the constraint of new states.
 pub fn mandate_code() -> &'static (Hash, Constraint) {
     static CODE: OnceLock<(Hash, Constraint)> = OnceLock::new();
     CODE.get_or_init(|| {

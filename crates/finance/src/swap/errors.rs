@@ -1,4 +1,4 @@
-//! Why a swap or a mandate is refused.
+//! Reasons for refusing a swap or a mandate.
 
 use ledger::{ContractRejection, LegalName, StateRef};
 use primitives::{Coded, DecodeError, ErrorInfo, Timestamp};
@@ -6,34 +6,34 @@ use thiserror::Error;
 
 use crate::ERRORS;
 
-/// Why a swap or a mandate is refused.
+/// A reason why the contract or a flow refuses a swap or a mandate.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SwapError {
     /// A state's data is not a mandate.
     #[error("a state's data is not a mandate: {0}")]
     Mandate(DecodeError),
-    /// A command's value is not one of the contract's.
+    /// A command's value is not a command of the contract.
     #[error("a command's value is not one of the contract of mandates: {0}")]
     Command(DecodeError),
-    /// Two commands for the same.
+    /// Two commands do the same.
     #[error("there are two commands that give or revoke mandates")]
     CommandRepeated,
-    /// A command that nothing calls for.
+    /// A command has no mandate to act on.
     #[error("a command is about mandates that the transaction does not have")]
     CommandWithoutMandate,
     /// The owner does not sign.
     #[error("a mandate is given or revoked, and no command for that names its owner as a signer")]
     OwnerMustSign,
-    /// A price or a quantity of nothing.
+    /// A price or a quantity is zero.
     #[error("a price or a quantity is zero")]
     Zero,
     /// Too few or too many pairs.
     #[error("{0} pairs; a swap has 1 to 5")]
     Pairs(usize),
-    /// A party is in two places.
+    /// A party occurs twice.
     #[error("{0} is in a swap twice")]
     PartyTwice(LegalName),
-    /// The states named are too many, or one is named twice.
+    /// Too many states are named, or one is named twice.
     #[error("a party gives 1 to 64 states, each named once")]
     States,
     /// The party has given the coordinator no mandate on this market.
@@ -49,7 +49,7 @@ pub enum SwapError {
     /// The mandate has ended.
     #[error("the mandate stood until {0}")]
     Ended(Timestamp),
-    /// More than the mandate allows.
+    /// The swap exceeds the mandate.
     #[error("{quantity} for {price} is beyond the mandate")]
     OverMandate {
         /// Units of stock.
@@ -57,33 +57,33 @@ pub enum SwapError {
         /// Minor units of cash.
         price: u64,
     },
-    /// The state named is no mandate of this node.
+    /// The state named is not a mandate of this node.
     #[error("the state named is no mandate of this node")]
     NotAMandate,
     /// A state named can't be given.
     #[error("the state {0} can't be given: {1}")]
     State(StateRef, &'static str),
-    /// The states hold less than is to be given.
+    /// The states hold less than the quantity to give.
     #[error("the states given hold {held}, less than {wanted}")]
     TooLittle {
-        /// What they hold.
+        /// The quantity in the states.
         held: u64,
-        /// What is wanted.
+        /// The quantity to give.
         wanted: u64,
     },
     /// A sum is too large.
     #[error("a sum is over 18446744073709551615")]
     Overflow,
-    /// A party said something else than what it was asked for.
-    #[error("{party} answered something else than it was asked for: {what}")]
+    /// A party's answer does not fit the request.
+    #[error("the answer of {party} does not fit the request: {what}")]
     Answer {
         /// The party.
         party: LegalName,
-        /// What is wrong.
+        /// The fault of the answer.
         what: &'static str,
     },
-    /// A transaction that is not what was agreed on.
-    #[error("the transaction proposed is not what was agreed on: {0}")]
+    /// A proposed transaction differs from the agreement.
+    #[error("the transaction proposed differs from the agreement: {0}")]
     Proposal(&'static str),
 }
 

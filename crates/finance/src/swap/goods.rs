@@ -1,4 +1,4 @@
-//! What is given in a swap: cash or stock, read and written alike.
+//! The goods of a swap: cash or stock, behind one interface.
 
 use ledger::{Constraint, ContractName, StateAndRef, TokenId};
 use primitives::{Decode, Encode, Hash, PublicKey};
@@ -16,7 +16,7 @@ pub(crate) enum Goods {
     Stock(StockToken),
 }
 
-/// What one state holds of it.
+/// The quantity and the owner of the goods in one state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Held {
     pub(crate) quantity: u64,
@@ -24,7 +24,7 @@ pub(crate) struct Held {
 }
 
 impl Goods {
-    /// The contract of its states.
+    /// Returns the contract of its states.
     pub(crate) fn contract(&self) -> &'static ContractName {
         match self {
             Goods::Cash(_) => cash_name(),
@@ -32,7 +32,7 @@ impl Goods {
         }
     }
 
-    /// The token's id.
+    /// Returns the token's id.
     pub(crate) fn token(&self) -> TokenId {
         match self {
             Goods::Cash(token) => token.id(),
@@ -40,7 +40,7 @@ impl Goods {
         }
     }
 
-    /// The code to attach for states under a constraint.
+    /// Returns the code to attach for states under a constraint.
     pub(crate) fn code(&self, constraint: &Constraint) -> Hash {
         match (constraint, self) {
             (Constraint::Descriptor(hash), _) => *hash,
@@ -49,7 +49,7 @@ impl Goods {
         }
     }
 
-    /// The data of a state that holds a quantity of it.
+    /// Returns the data of a state that holds a quantity of it.
     pub(crate) fn state(&self, quantity: u64, owner: &PublicKey) -> Vec<u8> {
         let owner = owner.clone();
         match self {
@@ -68,7 +68,7 @@ impl Goods {
         }
     }
 
-    /// What a state holds of it; nothing if it is a state of something else.
+    /// Returns the quantity and owner that a state holds of it; `None` for a state of something else.
     pub(crate) fn held(&self, state: &StateAndRef) -> Option<Held> {
         if state.state.contract != *self.contract() {
             return None;
@@ -92,7 +92,7 @@ impl Goods {
         }
     }
 
-    /// What states hold of it all in all, and who owns them.
+    /// Returns the total quantity in states, and their owners.
     ///
     /// # Errors
     /// `swap.state_not_given`: a state is of something else. `swap.overflow`.
@@ -110,7 +110,7 @@ impl Goods {
         Ok((sum, owners))
     }
 
-    /// The value of the command that passes it on.
+    /// Returns the value of the command that passes it on.
     pub(crate) fn move_command(&self) -> Vec<u8> {
         match self {
             Goods::Cash(_) => CashCommand::Move.to_bytes(),

@@ -1,4 +1,4 @@
-//! What a party lets a coordinator settle for it.
+//! A mandate: the swaps that a coordinator may settle for a party.
 
 use ledger::{Party, PartyId};
 use primitives::{Decode, DecodeError, Decoder, Domain, Encode, Encoder, Hash, Timestamp};
@@ -9,7 +9,7 @@ use super::SwapError;
 use crate::IssuedToken;
 use crate::stock::StockToken;
 
-/// Which side of a pair a party is on. Encoded as `[0]` or `[1]`.
+/// A party's side of a pair. Encoded as `[0]` or `[1]`.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -24,7 +24,7 @@ pub enum Side {
 primitives::variants!(Side { 0 => Buy, 1 => Sell });
 
 impl Side {
-    /// Its name in arguments.
+    /// Returns its name in arguments.
     pub fn name(self) -> &'static str {
         match self {
             Side::Buy => "buy",
@@ -33,7 +33,7 @@ impl Side {
     }
 }
 
-/// What is exchanged, and which way. Encoded as `[side, cash, stock]`.
+/// The goods to exchange and the party's side. Encoded as `[side, cash, stock]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Market {
     /// The party's side.
@@ -47,9 +47,9 @@ pub struct Market {
 primitives::record!(Market { side, cash, stock });
 
 impl Market {
-    /// The linear id of a party's mandates to a coordinator on this market: `Hash::of(Derive, ["tally.mandate", owner's party id,
-    /// coordinator's party id, side's number, id of the cash, id of the stock])`. Nobody else can make a state with that id, for the
-    /// owner signs each.
+    /// Returns the linear id of a party's mandates to a coordinator on this market: `Hash::of(Derive, ["tally.mandate", owner's
+    /// party id, coordinator's party id, side's number, id of the cash, id of the stock])`. Only the owner can make a state with
+    /// that id, because it signs each one.
     pub fn mandate_id(&self, owner: &PartyId, coordinator: &PartyId) -> Hash {
         let side = [self.side as u8];
         let (cash, stock) = (self.cash.id(), self.stock.id());
@@ -68,17 +68,17 @@ impl Market {
 /// The data of a mandate. Encoded as `[owner, coordinator, market, price, quantity_max, until]`, `until` null if it does not end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mandate {
-    /// Whose states may be given.
+    /// The party that gives its states.
     pub owner: Party,
-    /// Who may have that proposed.
+    /// The coordinator that may propose such swaps.
     pub coordinator: Party,
-    /// What for what.
+    /// The market.
     pub market: Market,
-    /// Minor units of cash for each unit of stock: a buyer pays at most so much, a seller takes at least so much.
+    /// The limit price in minor units of cash per unit of stock: a buyer's maximum, a seller's minimum.
     pub price: u64,
-    /// Units of stock in one swap, at most.
+    /// The maximum quantity of stock in one swap, in whole units.
     pub quantity_max: u64,
-    /// Until when it stands; without an end, until it is taken back.
+    /// The end of the mandate; `None` if it stands until it is revoked.
     pub until: Option<Timestamp>,
 }
 
@@ -113,13 +113,13 @@ impl Decode for Mandate {
 }
 
 impl Mandate {
-    /// The linear id.
+    /// Returns the linear id.
     pub fn id(&self) -> Hash {
         let (owner, coordinator) = (self.owner.name.party_id(), self.coordinator.name.party_id());
         self.market.mandate_id(&owner, &coordinator)
     }
 
-    /// Whether it allows to exchange so much stock for so much cash now.
+    /// Checks that it allows the exchange of this quantity of stock for this price at this time.
     ///
     /// # Errors
     /// `swap.mandate_ended`, `swap.over_mandate`.

@@ -1,7 +1,8 @@
 //! Swaps: cash against stock for several pairs at once, in one transaction that a coordinator proposes.
 //!
-//! A party says in advance what it lets a coordinator settle for it: a *mandate*, a state of its own ledger that nobody else sees. It stands
-//! until it is taken back or ends, for any number of swaps; without one a node gives nothing.
+//! A party grants a *mandate* in advance: the swaps that a coordinator may settle for it. The mandate is a state of the party's
+//! own ledger that no other party sees. It stands for any number of swaps until it is revoked or ends. Without a mandate a node
+//! gives nothing.
 
 mod contract;
 mod errors;

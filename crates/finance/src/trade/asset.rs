@@ -1,4 +1,4 @@
-//! What can be traded: states with an owner to whom one command passes them.
+//! Tradable assets: states with an owner, which one command passes to a new owner.
 
 use ledger::{ContractName, Party};
 use primitives::{Decode, Encode, Hash, PublicKey};
@@ -19,7 +19,7 @@ pub enum Asset {
 }
 
 impl Asset {
-    /// Reads it; `trade.not_tradable` if the contract is none of those known here.
+    /// Decodes an asset; fails with `trade.not_tradable` if the contract is not one of those known here.
     pub fn read(contract: &ContractName, data: &[u8]) -> Result<Self, TradeError> {
         if contract == paper_name() {
             PaperState::from_bytes(data)
@@ -34,7 +34,7 @@ impl Asset {
         }
     }
 
-    /// The data of the state.
+    /// Returns the data of the state.
     pub fn to_bytes(&self) -> Vec<u8> {
         match self {
             Asset::Paper(paper) => paper.to_bytes(),
@@ -42,7 +42,7 @@ impl Asset {
         }
     }
 
-    /// The contract.
+    /// Returns the contract.
     pub fn contract(&self) -> &'static ContractName {
         match self {
             Asset::Paper(_) => paper_name(),
@@ -50,7 +50,7 @@ impl Asset {
         }
     }
 
-    /// The code of the newest version of the contract.
+    /// Returns the code of the newest version of the contract.
     pub fn code(&self) -> Hash {
         match self {
             Asset::Paper(_) => paper_code().0,
@@ -58,7 +58,7 @@ impl Asset {
         }
     }
 
-    /// Who can sell it.
+    /// Returns the key that can sell it.
     pub fn owner(&self) -> &PublicKey {
         match self {
             Asset::Paper(paper) => &paper.owner,
@@ -66,7 +66,7 @@ impl Asset {
         }
     }
 
-    /// The same in another's hands.
+    /// Returns the asset with another owner.
     #[must_use]
     pub fn owned_by(mut self, owner: PublicKey) -> Self {
         match &mut self {
@@ -76,7 +76,7 @@ impl Asset {
         self
     }
 
-    /// Who owes what it is worth, and learns who holds it.
+    /// Returns the party that owes the asset's value and is told its holder.
     pub fn debtor(&self) -> &Party {
         match self {
             Asset::Paper(paper) => &paper.issuer,
@@ -84,7 +84,7 @@ impl Asset {
         }
     }
 
-    /// The value of the command that passes it on.
+    /// Returns the value of the command that passes it on.
     pub fn move_command(&self) -> Vec<u8> {
         match self {
             Asset::Paper(_) => PaperCommand::Move.to_bytes(),

@@ -1,4 +1,5 @@
-//! Bids: what a buyer takes, from whom, and for how much at most. The contract lets the buyer alone make and end them.
+//! Bids: an asset that a buyer wants, the seller, and the maximum price. The contract lets only the buyer make and end
+//! them.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
@@ -14,16 +15,16 @@ use crate::IssuedToken;
 
 /// The name of the contract of bids.
 pub const BID_NAME: &str = "tally.bid";
-/// Most bytes of the data of an asset that is bid for.
+/// Maximum size of the data of an asset in a bid, in bytes.
 pub const ASSET_BYTES_MAX: usize = 16 << 10;
 
-/// The contract's name, checked.
+/// Returns the contract's checked name.
 pub fn bid_name() -> &'static ContractName {
     static NAME: OnceLock<ContractName> = OnceLock::new();
     NAME.get_or_init(|| ContractName::new(BID_NAME).expect("a constant that is a valid name"))
 }
 
-/// The code of the newest version of the contract: its descriptor and the constraint of new states.
+/// Returns the code of the newest version of the contract: its descriptor and the constraint of new states.
 pub fn bid_code() -> &'static (Hash, Constraint) {
     static CODE: OnceLock<(Hash, Constraint)> = OnceLock::new();
     CODE.get_or_init(|| {
@@ -40,19 +41,19 @@ pub fn bid_code() -> &'static (Hash, Constraint) {
 /// The data of a bid. Encoded as `[buyer, seller, contract, asset, token, price_max, until]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BidState {
-    /// Who bids.
+    /// The bidder.
     pub buyer: Party,
-    /// From whom alone.
+    /// The only party that may take the bid.
     pub seller: Party,
-    /// The contract of what is wanted.
+    /// The contract of the asset.
     pub contract: ContractName,
-    /// The data of what is wanted, to the byte as the buyer would own it.
+    /// The exact data of the asset with the buyer as its owner.
     pub asset: Vec<u8>,
-    /// The cash that is paid.
+    /// The cash for the payment.
     pub token: IssuedToken,
-    /// How much is paid at most, in minor units.
+    /// The maximum price, in minor units.
     pub price_max: u64,
-    /// Until when the bid stands.
+    /// The end of the bid.
     pub until: Timestamp,
 }
 
@@ -89,7 +90,7 @@ impl Decode for BidState {
 pub enum BidCommand {
     /// Makes bids; their buyers sign.
     Place,
-    /// Ends bids, taken or withdrawn; their buyers sign.
+    /// Ends bids that are taken or withdrawn; their buyers sign.
     Close,
 }
 

@@ -1,4 +1,4 @@
-//! Why a trade or a bid is refused.
+//! Reasons for refusing a trade or a bid.
 
 use ledger::ContractRejection;
 use primitives::{Coded, DecodeError, ErrorInfo, Timestamp};
@@ -6,19 +6,19 @@ use thiserror::Error;
 
 use crate::ERRORS;
 
-/// Why a trade or a bid is refused.
+/// A reason why the contract or a flow refuses a trade or a bid.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TradeError {
     /// A state's data is not a bid.
     #[error("a state's data is not a bid: {0}")]
     Bid(DecodeError),
-    /// A command's value is not one of the contract's.
+    /// A command's value is not a command of the contract.
     #[error("a command's value is not one of the contract of bids: {0}")]
     Command(DecodeError),
-    /// Two commands for the same.
+    /// Two commands do the same.
     #[error("there are two placings or two closings of bids")]
     CommandRepeated,
-    /// A command that nothing calls for.
+    /// A command has no bid to act on.
     #[error("a command is about bids that the transaction does not have")]
     CommandWithoutBid,
     /// The buyer does not sign.
@@ -27,34 +27,34 @@ pub enum TradeError {
     /// The data of an asset does not decode.
     #[error("an asset does not decode: {0}")]
     Asset(DecodeError),
-    /// A contract whose states are not traded.
+    /// States of the contract are not traded.
     #[error("states of the contract '{0}' are not traded")]
     NotTradable(String),
-    /// The asset named is not given, or in two ways.
+    /// The asset is missing, or is named in two ways.
     #[error("a bid names either a paper, or a contract with the data of a state")]
     AssetAmbiguous,
-    /// No such bid.
+    /// The state named is not a bid of the buyer to the seller.
     #[error("the state named is not a bid of the buyer's to the seller")]
     NoBid,
-    /// Too late.
+    /// The bid has ended.
     #[error("the bid stood until {0}")]
     Expired(Timestamp),
-    /// Something else than what is bid for.
+    /// The bid is for another asset.
     #[error("the bid is for something else: {0}")]
     Differs(&'static str),
-    /// Over the limit.
+    /// The price exceeds the bid.
     #[error("the price is {price}, and the bid is {price_max} at most")]
     Price {
-        /// What the seller asks for.
+        /// The seller's price.
         price: u64,
-        /// What the buyer pays at most.
+        /// The buyer's maximum price.
         price_max: u64,
     },
-    /// The asset is another's.
+    /// The asset belongs to another party.
     #[error("the asset is owned by another party")]
     NotTheOwner,
-    /// A transaction that is not what was agreed on.
-    #[error("the transaction proposed is not what was agreed on: {0}")]
+    /// A proposed transaction differs from the agreement.
+    #[error("the transaction proposed differs from the agreement: {0}")]
     Proposal(&'static str),
 }
 

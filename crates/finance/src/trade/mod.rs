@@ -1,7 +1,7 @@
 //! Trades, as delivery versus payment: an asset against cash in one transaction.
 //!
-//! A buyer says in advance what it takes, from whom, and for how much at most: a *bid*, a state of its own ledger that the
-//! seller sees. Taking the bid consumes it, so one bid buys once; without a bid a node buys nothing.
+//! A buyer publishes a *bid* in advance: the asset, the seller and the maximum price. The bid is a state of the buyer's
+//! own ledger that the seller sees. Taking the bid consumes it, so one bid buys once. Without a bid a node buys nothing.
 
 mod asset;
 mod bid;

@@ -1,4 +1,4 @@
-//! What the contract of bids accepts and rejects, one transaction a row.
+//! The decisions of the bid contract, one transaction per row.
 
 use finance::ERRORS;
 use finance::trade::{BidCommand, BidContract, BidState, bid_code, bid_name};
@@ -19,7 +19,7 @@ fn bid(buyer: char) -> BidState {
     }
 }
 
-/// `"A B"`: bids of A and of B; `x` is none.
+/// `"A B"`: bids of A and of B; `x` is data that is not a bid.
 fn states(text: &str) -> Vec<TransactionState> {
     let parse = |word: &str| TransactionState {
         contract: bid_name().clone(),

@@ -1,5 +1,5 @@
-//! Random transactions against an oracle that counts in 128 bits: what the contract accepts neither makes nor loses cash
-//! but by an issuer's order, and is signed by those it is taken from.
+//! Checks random transactions against an oracle that counts in 128 bits. An accepted transaction changes the amount of
+//! cash only by an issuer's command, and the owners of the consumed cash have signed it.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +11,7 @@ use proptest::test_runner::TestRunner;
 
 use crate::fixtures::*;
 
-/// A small world, so that things meet: four tokens, three owners.
+/// Few tokens and owners, so that random transactions collide.
 const TOKENS: [&str; 4] = ["A GBP", "A USD", "A GBP 01", "B GBP"];
 const OWNERS: [char; 3] = ['A', 'B', 'C'];
 
@@ -39,7 +39,7 @@ fn some_orders() -> impl Strategy<Value = Vec<Order>> {
     prop::collection::vec((0u8..3, 0..TOKENS.len(), 0u64..6, signers), 0..4)
 }
 
-/// Outputs that make up for the inputs and the orders, so that a good part of the transactions balances.
+/// Generates outputs that balance the inputs and the orders, so that many of the transactions are valid.
 fn balanced(inputs: &[Cash], orders: &[Order], owners: &[char]) -> Vec<Cash> {
     let mut sums: BTreeMap<usize, i128> = BTreeMap::new();
     for (token, quantity, _) in inputs {

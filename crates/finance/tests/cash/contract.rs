@@ -1,4 +1,4 @@
-//! What the cash contract accepts and rejects, one transaction a row.
+//! The decisions of the cash contract, one transaction per row.
 
 use finance::{CashCommand, CashContract, ERRORS};
 use ledger::{Contract, TransactionState};
@@ -6,7 +6,7 @@ use primitives::{Decode, Encode, Encoder, ErrorInfo};
 
 use crate::fixtures::*;
 
-/// `"A GBP:100:B"` is 100 of the token `A GBP` owned by B; `x` is data that is no cash.
+/// `"A GBP:100:B"` is 100 of the token `A GBP` owned by B; `x` is data that is not cash.
 fn states(text: &str) -> Vec<TransactionState> {
     text.split(", ")
         .filter(|word| !word.is_empty())
@@ -47,7 +47,7 @@ fn commands(text: &str) -> Vec<ledger::Command> {
         .collect()
 }
 
-/// Inputs, outputs, commands, and the code of the rejection or nothing.
+/// Inputs, outputs, commands, and the code of the rejection or an empty text.
 type Row = (&'static str, &'static str, &'static str, &'static str);
 
 #[track_caller]

@@ -25,7 +25,7 @@ fn round_trip<T: Decode + Encode>(bytes: &[u8]) {
     }
 }
 
-/// Decodes, and checks what was decoded; with valid bytes.
+/// A check that decodes bytes and examines the result, with valid bytes.
 type Sample = (fn(&[u8]), Vec<u8>);
 
 fn of<T: Decode + Encode>(value: &T) -> Sample {
@@ -34,7 +34,7 @@ fn of<T: Decode + Encode>(value: &T) -> Sample {
     (round_trip::<T>, bytes)
 }
 
-/// Arguments as they come through the API.
+/// Arguments as they arrive through the API.
 fn arguments<T: Decode + Encode>(flow: &str, json: &str) -> Sample {
     let mut flows = FlowRegistry::new();
     finance::register_flows(&mut flows);

@@ -1,4 +1,4 @@
-//! What the contract of documents accepts and rejects, one transaction a row; and the flow.
+//! The decisions of the document contract, one transaction per row, and the flow.
 
 use finance::ERRORS;
 use finance::document::{
@@ -14,7 +14,7 @@ fn file(name: &str) -> Hash {
     Hash::plain(name.as_bytes())
 }
 
-/// `"A>B:f"` is file f that A shares with B; `x` is no document.
+/// `"A>B:f"` is file f that A shares with B; `x` is data that is not a document.
 fn documents(text: &str) -> Vec<TransactionState> {
     let parse = |word: &str| {
         let data = match word.split_once(':') {
@@ -46,7 +46,7 @@ fn commands(text: &str) -> Vec<Command> {
 
 #[test]
 fn accepted_and_rejected_transactions() {
-    // Inputs, outputs, commands, files attached, and the code of the rejection or nothing.
+    // Inputs, outputs, commands, attached files, and the code of the rejection or an empty text.
     let table = [
         ("", "A>B:f", "share by A", "f", ""),
         ("", "A>B:f, A>C:f, A>C:g", "share by A", "f, g", ""),

@@ -17,7 +17,7 @@ pub fn public(n: u8) -> PublicKey {
     key(n).public().clone()
 }
 
-/// A party whose key has the number of its letter.
+/// Returns a party whose key has the number of its letter.
 pub fn party(letter: char) -> Party {
     let name = LegalName::new(&format!("Bank {letter}"), "London", "GB").unwrap();
     Party::new(name, public(letter as u8))
@@ -98,20 +98,20 @@ pub fn at(ms: u64) -> Timestamp {
     Timestamp::from_ms(ms)
 }
 
-/// `"500..1000"`, either end may be left out; nothing is no window.
+/// Parses `"500..1000"`; either end may be left out. An empty text is no window.
 pub fn window(text: &str) -> Option<TimeWindow> {
     let (from, until) = text.split_once("..")?;
     let end = |ms: &str| ms.parse().ok().map(at);
     Some(TimeWindow::new(end(from), end(until)).unwrap())
 }
 
-/// The words of a list, each parsed: `"a, b"`.
+/// Parses the words of a list such as `"a, b"`.
 pub fn list<T>(text: &str, parse: impl Fn(&str) -> T) -> Vec<T> {
     let words = text.split(", ").filter(|word| !word.is_empty());
     words.map(parse).collect()
 }
 
-/// `"move by AB, x by C"`: commands to a contract, with their values by the verbs.
+/// Parses `"move by AB, x by C"`: commands to a contract, with their values by the verbs.
 pub fn orders(
     contract: &ContractName,
     value: impl Fn(&str) -> Vec<u8>,

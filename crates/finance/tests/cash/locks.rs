@@ -1,4 +1,4 @@
-//! What the lock contract accepts and rejects, one transaction a row.
+//! The decisions of the lock contract, one transaction per row.
 
 use finance::ERRORS;
 use finance::lock::{LockCommand, LockContract, LockState, lock_code, lock_name};
@@ -7,7 +7,7 @@ use primitives::{Encode, ErrorInfo};
 
 use crate::fixtures::*;
 
-/// `"B:1000"` is a bound lock of B until 1000, `"B:1000 free"` one that is not bound; `x` is no lock.
+/// `"B:1000"` is a bound lock of B until 1000, `"B:1000 free"` one that is not bound; `x` is data that is not a lock.
 fn locks(text: &str) -> Vec<TransactionState> {
     let parse = |word: &str| {
         let (terms, encumbrance) = match word.strip_suffix(" free") {
@@ -43,7 +43,7 @@ fn commands(text: &str) -> Vec<Command> {
 
 #[test]
 fn accepted_and_rejected_transactions() {
-    // Inputs, outputs, commands, time window, and the code of the rejection or nothing.
+    // Inputs, outputs, commands, time window, and the code of the rejection or an empty text.
     let table = [
         ("", "B:1000", "lock by A", "", ""),
         ("", "B:1000, C:5", "lock by A", "..9", ""),

@@ -1,5 +1,5 @@
-//! Cash, documents, locks of cash, stock, commercial paper, obligations, bids and mandates: the contracts as tables, conservation as a property, and the cash flows
-//! against a small world. Flows with a counterparty are tested among kernels, in the crate `kernel`.
+//! Tests of the contracts as tables, of conservation as a property, and of the cash flows against a small world. Flows with a
+//! counterparty are tested between kernels, in the crate `kernel`.
 
 mod bid;
 mod conservation;

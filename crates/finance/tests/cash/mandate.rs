@@ -1,4 +1,4 @@
-//! What the contract of mandates accepts and rejects, one transaction a row; what a mandate allows.
+//! The decisions of the mandate contract, one transaction per row, and the swaps that a mandate allows.
 
 use finance::ERRORS;
 use finance::stock::StockToken;
@@ -32,7 +32,7 @@ fn mandate(owner: char) -> Mandate {
     }
 }
 
-/// `"A B"`: mandates of A and of B; `x` is none.
+/// `"A B"`: mandates of A and of B; `x` is data that is not a mandate.
 fn states(text: &str) -> Vec<TransactionState> {
     let parse = |word: &str| TransactionState {
         contract: mandate_name().clone(),
@@ -90,7 +90,7 @@ fn what_a_mandate_allows() {
     let max = u64::MAX;
     #[rustfmt::skip]
     let table = [
-        // Side, limit, most units; units, price, now; code.
+        // Side, limit price, maximum quantity; quantity, price, time; code.
         (Side::Buy, 12, 50, 10, 120, 0, ""),
         (Side::Buy, 12, 50, 10, 1, 0, ""),
         (Side::Buy, 12, 50, 50, 600, 8, ""),
@@ -145,7 +145,7 @@ fn its_id_names_owner_coordinator_and_market() {
     assert_eq!(facts.columns.len(), 7);
 }
 
-/// What is written here is on people's ledgers: it changes for no reason.
+/// Ledgers hold these encodings, so they must never change.
 #[test]
 fn golden() {
     let bytes = mandate('A').to_bytes();

@@ -1,4 +1,5 @@
-//! What the obligation contract accepts and rejects, one transaction a row; who can lose by what it accepts, as a property.
+//! The decisions of the obligation contract, one transaction per row, and a property: which parties can lose by an accepted
+//! transaction.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +21,7 @@ fn id(n: u8) -> Hash {
     Hash::from_bytes([n; 32])
 }
 
-/// `"1:A>B:100"` is what A owes B; after it `d` for in default, `l` for due later, `x` for other cash.
+/// `"1:A>B:100"` is a debt of A to B; a suffix marks it: `d` for in default, `l` for due later, `x` for other cash.
 fn obligation(text: &str) -> ObligationState {
     let parts: Vec<&str> = text.split(':').collect();
     let mut ends = parts[1].chars();
@@ -54,7 +55,8 @@ fn of_contract(data: Vec<u8>) -> TransactionState {
     }
 }
 
-/// An obligation; `"C GBP:5:A"` is cash, `x` is none, `paper B` a paper of A's that B holds.
+/// Parses obligations. `"C GBP:5:A"` is cash, `x` is data that is not an obligation, `paper B` is a paper of A's that B
+/// holds.
 fn states(text: &str) -> Vec<TransactionState> {
     let parse = |word: &str| {
         let parts: Vec<&str> = word.split(':').collect();
@@ -136,7 +138,7 @@ fn built(inputs: &str, outputs: &str, orders: &str, from: Option<u64>) -> Ledger
 
 #[test]
 fn accepted_and_rejected_transactions() {
-    // Inputs, outputs, commands, when the time window begins, and the code of the rejection or nothing.
+    // Inputs, outputs, commands, the begin of the time window, and the code of the rejection or an empty text.
     #[rustfmt::skip]
     let table = [
         // Issue.
@@ -185,7 +187,7 @@ fn accepted_and_rejected_transactions() {
         ("1:A>B:100, 2:A>B:100, C GBP:100:A", "C GBP:100:B", "settle 1=C GBP=100; 2=C GBP=100 by A", None, "not_paid"),
         ("1:A>B:100, 2:C>B:100, C GBP:100:A", "C GBP:100:B", "settle 1=C GBP=100 by A, settle 2=C GBP=100 by C", None, "not_paid"),
         ("1:A>B:100, 2:C>B:100, C GBP:200:A", "C GBP:200:B", "settle 1=C GBP=100 by A, settle 2=C GBP=100 by C", None, ""),
-        // Nor a debt and a paper, even if it would be enough for both.
+        // One payment does not settle a debt and a paper, even if it is large enough for both.
         ("1:A>B:100, paper B, C GBP:100:A", "C GBP:100:B", "settle 1=C GBP=100 by A, redeem by B", Some(DUE_MS), "not_alone"),
         ("1:A>B:100, paper B, C GBP:200:A", "C GBP:200:B", "settle 1=C GBP=100 by A, redeem by B", Some(DUE_MS), "not_alone"),
         ("1:A>B:18446744073709551615, 2:A>B:1", "", "settle 1=C GBP=18446744073709551615; 2=C GBP=1 by A", None, "overflow"),
@@ -278,7 +280,7 @@ fn facts_name_both_sides_and_the_history() {
 
 const LETTERS: [char; 3] = ['A', 'B', 'C'];
 
-/// What each is worth: its cash and claims, less its debts.
+/// Returns the worth of each party: its cash and claims, less its debts.
 fn worth<'a>(states: impl Iterator<Item = &'a TransactionState>) -> BTreeMap<char, i128> {
     let mut worth: BTreeMap<char, i128> = BTreeMap::new();
     let letter =
@@ -308,7 +310,7 @@ fn letters() -> impl Strategy<Value = (char, char)> {
 }
 
 prop_compose! {
-    /// A few obligations and coins before and after, made to fit each other more often than not.
+    /// Generates a few obligations and coins before and after, which fit each other more often than not.
     fn anything()(
         debts in prop::collection::vec((letters(), 1u64..5, 0u64..5, any::<bool>()), 1..4),
         paid in prop::collection::vec((letters(), 1u64..5), 0..3),

@@ -1,4 +1,4 @@
-//! What the commercial paper contract accepts and rejects, one transaction a row; its builders.
+//! The decisions of the commercial paper contract, one transaction per row, and its builders.
 
 use finance::lock::lock_name;
 use finance::paper::{PaperCommand, PaperContract, PaperState, builder, paper_name};
@@ -32,8 +32,8 @@ fn paper_state(data: Vec<u8>) -> TransactionState {
     }
 }
 
-/// `"01:100:B"` is a paper of A with reference 01 and face value 100 owned by B; `"C GBP:100:B"` is cash; `x` is no paper;
-/// `lock` is a state of another contract.
+/// Parses states: `"01:100:B"` is a paper of A with reference 01 and face value 100 owned by B. `"C GBP:100:B"` is cash.
+/// `x` is data that is not a paper. `lock` is a state of another contract.
 fn states(text: &str) -> Vec<TransactionState> {
     let parse = |word: &str| {
         let parts: Vec<&str> = word.split(':').collect();
@@ -69,7 +69,7 @@ fn commands(text: &str) -> Vec<Command> {
 
 #[test]
 fn accepted_and_rejected_transactions() {
-    // Inputs, outputs, commands, time window, and the code of the rejection or nothing.
+    // Inputs, outputs, commands, time window, and the code of the rejection or an empty text.
     let table = [
         ("", "01:100:A", "issue by A", "..1000", ""),
         ("", "01:100:B", "issue by A", "0..999", ""),

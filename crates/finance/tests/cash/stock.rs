@@ -1,4 +1,4 @@
-//! What the stock contract accepts and rejects, one transaction a row; what its symbols and encodings are.
+//! The decisions of the stock contract, one transaction per row, and its symbols and encodings.
 
 use finance::ERRORS;
 use finance::Portion;
@@ -37,7 +37,7 @@ fn of_contract(data: Vec<u8>) -> TransactionState {
     }
 }
 
-/// `"A TLY:100:B"` is 100 of the stock `A TLY` owned by B; `x` is data that is no stock, `cash` is cash.
+/// `"A TLY:100:B"` is 100 of the stock `A TLY` owned by B; `x` is data that is not stock, `cash` is cash.
 fn states(text: &str) -> Vec<TransactionState> {
     list(text, |word| match word {
         "x" => of_contract(vec![0xff]),
@@ -111,7 +111,7 @@ fn accepted_and_rejected_transactions() {
         ("A TLY:5:B", "", "exit A TLY:5 by B", "stock.issuer_must_sign"),
         ("A TLY:5:B", "", "exit A TLY:4 by AB", "stock.not_conserved"),
         ("A TLY:5:B", "", "move by B", "stock.not_conserved"),
-        // What does not decode.
+        // Values that do not decode.
         ("x", "", "move by B", "stock.state_malformed"),
         ("", "x", "issue A TLY:5 by A", "stock.state_malformed"),
         ("A TLY:5:B", "A TLY:5:C", "y by B", "stock.command_malformed"),
@@ -170,7 +170,7 @@ fn facts_are_those_of_something_fungible() {
     assert_eq!(facts.participants, [public(b'B')]);
 }
 
-/// What is written here is on people's ledgers: it changes for no reason.
+/// Ledgers hold these encodings, so they must never change.
 #[test]
 fn golden() {
     let token = stock("A TLY");

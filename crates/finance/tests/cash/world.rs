@@ -1,5 +1,5 @@
-//! One node's flow engine in a world of maps: real verification, a notary that remembers, a selection that takes the
-//! first states that suffice.
+//! One node's flow engine in a world of maps: real verification, a notary that remembers, and a selection that takes
+//! the first sufficient states.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub struct World {
 }
 
 impl World {
-    /// A world in which the engine is that of bank A.
+    /// Creates a world with the engine of bank A.
     pub fn new() -> World {
         let mut registry = FlowRegistry::new();
         finance::register_flows(&mut registry);
@@ -126,7 +126,7 @@ impl World {
             .insert(reference, cash(&token(name), quantity, 'A'));
     }
 
-    /// The unspent cash of an owner, as sorted quantities.
+    /// Returns the unspent cash of an owner, as sorted quantities.
     pub fn holds(&self, owner: char, name: &str) -> Vec<u64> {
         let (owner, token) = (public(owner as u8), token(name));
         let mut quantities: Vec<u64> = self

@@ -1,4 +1,4 @@
-//! `obligation.default` and `obligation.exit`: what the obligee does with a debt that is not paid.
+//! `obligation.default` and `obligation.exit`: the obligee's actions on an unpaid debt.
 
 use flow::library::build_and_sign;
 use flow::{Flow, FlowContext, FlowError};
@@ -24,7 +24,7 @@ primitives::record!(ObligationArgs { obligation });
 pub struct DefaultArgs {
     /// The newest state of the obligation.
     pub obligation: StateRef,
-    /// Whether to take an earlier declaration back; if left out, no.
+    /// Whether to withdraw an earlier declaration; if left out, no.
     #[serde(default)]
     pub restore: bool,
 }
@@ -34,7 +34,7 @@ primitives::record!(DefaultArgs {
     restore
 });
 
-/// Declares a debt to this node in default, from when it is due, or takes that back.
+/// Declares a debt to this node in default once it is due, or withdraws that declaration.
 #[derive(Debug)]
 pub struct DefaultObligation;
 
@@ -86,7 +86,7 @@ impl Flow for ExitObligation {
     }
 }
 
-/// Changes an obligation as its obligee alone may.
+/// Makes a change to an obligation that its obligee may make alone.
 async fn obligee_changes(
     ctx: &FlowContext,
     reference: StateRef,

@@ -1,4 +1,4 @@
-//! `obligation.issue`: this node owes.
+//! `obligation.issue`: makes a debt of this node.
 
 use flow::library::build_and_sign;
 use flow::{Flow, FlowContext, FlowError};
@@ -16,19 +16,19 @@ use crate::obligation::{ObligationCommand, ObligationError, ObligationState, TOK
 /// Arguments of `obligation.issue`. Encoded as an array of the fields in their order, absent ones null.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IssueObligationArgs {
-    /// Who is owed.
+    /// The obligee.
     pub to: LegalName,
-    /// How much, in minor units.
+    /// The quantity, in minor units.
     pub quantity: u64,
-    /// The cash that settles it, any of these; 1 to 16.
+    /// The cash that settles it, any of these tokens; 1 to 16.
     pub tokens: Vec<TokenArgs>,
-    /// When it is due, in milliseconds since 1970.
+    /// The due time, in milliseconds since 1970.
     pub due: Timestamp,
     /// The notary of the obligation; the network's default, if left out.
     #[serde(default)]
     pub notary: Option<LegalName>,
-    /// Whether it is owed to a fresh key, which the one who is owed proves to this node alone; to the key that the network map
-    /// lists, if left out.
+    /// Whether it is owed to a fresh key, which the obligee proves only to this node; if left out, it is owed to the key that
+    /// the network map lists.
     #[serde(default)]
     pub anonymous: Option<bool>,
 }
@@ -59,7 +59,7 @@ impl Decode for IssueObligationArgs {
     }
 }
 
-/// This node owes another one.
+/// Makes a debt of this node to another party.
 #[derive(Debug)]
 pub struct IssueObligation;
 

@@ -22,16 +22,16 @@ use serde::{Deserialize, Serialize};
 use crate::flows::agreed::{output_of, parties};
 use crate::obligation::{ObligationState, obligation_name};
 
-/// What a flow returns that changes one obligation. Encoded as `[obligation, transaction, state, owed]`.
+/// The result of a flow that changes one obligation. Encoded as `[obligation, transaction, state, owed]`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ObligationResult {
-    /// The obligation, the same in all its versions.
+    /// The obligation's id, the same in all its versions.
     pub obligation: Hash,
     /// The transaction.
     pub transaction: TxId,
     /// The newest version; null if the obligation has ended.
     pub state: Option<StateRef>,
-    /// How much is owed now, in minor units.
+    /// The quantity owed now, in minor units.
     pub owed: u64,
 }
 
@@ -42,7 +42,7 @@ primitives::record!(ObligationResult {
     owed
 });
 
-/// Makes the change of one obligation final, at all whom it concerns.
+/// Makes the change of one obligation final at every party that it concerns.
 async fn finish(
     ctx: &FlowContext,
     signed: SignedTransaction,

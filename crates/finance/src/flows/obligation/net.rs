@@ -1,4 +1,4 @@
-//! `obligation.net`: obligations between two or more shrink along cycles, and no cash moves.
+//! `obligation.net`: reduces obligations between two or more parties along cycles, without moving cash.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ use crate::obligation::{
 pub struct NetObligationsArgs {
     /// The newest states of the obligations: 2 to 256, of the same cash, due time and notary.
     pub obligations: Vec<StateRef>,
-    /// Who has those of the obligations that do not concern this node; nobody, if left out.
+    /// The parties that hold those of the obligations that do not concern this node; none, if left out.
     #[serde(default)]
     pub parties: Vec<LegalName>,
 }
@@ -48,14 +48,14 @@ impl Decode for NetObligationsArgs {
     }
 }
 
-/// What `obligation.net` returns. Encoded as `[transaction, netted, states]`.
+/// The result of `obligation.net`. Encoded as `[transaction, netted, states]`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NetResult {
     /// The transaction.
     pub transaction: TxId,
-    /// By how much the obligations shrank, all in all, in minor units; at most 18446744073709551615 is told.
+    /// The total reduction of the obligations, in minor units; capped at 18446744073709551615.
     pub netted: u64,
-    /// What is left of the obligations that shrank; those of which nothing is left have ended.
+    /// The remaining versions of the reduced obligations. An obligation that is reduced to zero ends and has none.
     pub states: Vec<StateRef>,
 }
 
@@ -65,14 +65,14 @@ primitives::record!(NetResult {
     states
 });
 
-/// Which transactions the initiator lacks. Encoded as a list of states.
+/// The states whose transactions the initiator lacks. Encoded as a list of states.
 struct Wanted(Vec<StateRef>);
 
-/// What a party has of them. Encoded as a list of transactions.
+/// The requested transactions that a party has. Encoded as a list of transactions.
 struct Shared(Vec<SignedTransaction>);
 
-/// Bytes of transactions that a party shares; what is over that counts as not shared. Whoever issues this node obligations in
-/// huge transactions must not fill its memory by asking for them.
+/// Maximum size of the transactions that a party shares, in bytes; the rest count as not shared. A party that issues this node
+/// obligations in huge transactions must not be able to fill its memory by asking for them.
 const SHARED_BYTES_MAX: usize = 4 << 20;
 
 impl Encode for Wanted {
@@ -99,7 +99,7 @@ impl Decode for Shared {
     }
 }
 
-/// Lets obligations of this node and others shrink along cycles.
+/// Reduces obligations of this node and others along cycles.
 #[derive(Debug)]
 pub struct NetObligations;
 
@@ -153,14 +153,14 @@ impl Flow for NetObligations {
     }
 }
 
-/// Opens a session with a party that is asked for nothing but its signature.
+/// Opens a session with a party that is asked only for its signature.
 async fn invite(ctx: &FlowContext, party: &PartyId) -> Result<Session, FlowError> {
     let session = ctx.open_session_offering(party, &[NetsObligations::VERSION])?;
     let _: Shared = ask(ctx, &session, &Wanted(Vec::new())).await?;
     Ok(session)
 }
 
-/// Asks a party for the transactions of obligations. No signature has left this node yet, so what it has locked may be freed.
+/// Asks a party for the transactions of obligations. No signature has left this node yet, so its locked states may be released.
 async fn ask(ctx: &FlowContext, session: &Session, wanted: &Wanted) -> Result<Shared, FlowError> {
     let wait = Deadline::AfterMs(ANSWER_MS_MAX);
     let shared = session.send_and_receive(wanted);
@@ -168,7 +168,7 @@ async fn ask(ctx: &FlowContext, session: &Session, wanted: &Wanted) -> Result<Sh
         .await
 }
 
-/// Records the transactions of obligations that do not concern this node, as the parties named have them.
+/// Fetches, verifies and records the missing transactions of obligations from the parties named.
 async fn fetch(ctx: &FlowContext, args: &NetObligationsArgs) -> Result<Vec<Session>, FlowError> {
     let mut missing = BTreeSet::new();
     for state in &args.obligations {
@@ -207,8 +207,8 @@ async fn fetch(ctx: &FlowContext, args: &NetObligationsArgs) -> Result<Vec<Sessi
     }
 }
 
-/// Debts cancel out key by key, so claims of this node's fresh keys go to its own key first. That shows whose they were: netting
-/// is among parties that know each other.
+/// Moves claims of this node's fresh keys to its own key, because debts cancel out key by key. That reveals their owner, which
+/// is acceptable because the parties of a netting know each other.
 async fn under_own_key(
     ctx: &FlowContext,
     mut states: Vec<StateRef>,
@@ -233,13 +233,13 @@ async fn under_own_key(
     Ok(states)
 }
 
-/// A netting, built.
+/// A netting under construction.
 struct Netting {
     builder: TransactionBuilder,
-    /// Who signs.
+    /// The keys that sign.
     keys: Vec<PublicKey>,
     netted: u64,
-    /// How many obligations are left of those that shrink.
+    /// The number of reduced obligations that remain.
     left: u32,
 }
 
@@ -294,7 +294,7 @@ impl Netting {
         if ids.is_empty() {
             return Err(ObligationError::NothingToNet.into());
         }
-        // Whoever is named has to be a party that can be asked.
+        // Every key must belong to a known party that can be asked to sign.
         parties(ctx, &netting.keys).await?;
         let command = ObligationCommand::Net(ids);
         netting.builder = builder::command(netting.builder, &command, netting.keys.clone());
@@ -303,7 +303,8 @@ impl Netting {
 }
 
 /// Another party's side of `obligation.net`: shares the obligations that it owes or is owed, and signs a netting. It signs
-/// nothing else, and by the contract a netting only takes off: nobody gets another debtor, and net positions stay.
+/// nothing else. By the contract a netting only reduces debts: it gives no claim another debtor, and net positions stay the
+/// same.
 #[derive(Debug)]
 pub struct NetsObligations;
 
@@ -339,14 +340,14 @@ impl Responder for NetsObligations {
             return Err(ObligationError::Proposal.into());
         }
         let id = sign_proposal(&ctx, &session, &proposal, &asked).await?;
-        // This node has locked nothing: its own patience is the bound, whatever window the initiator has set.
+        // This node has locked nothing, so only its own time limit bounds the wait, not the initiator's window.
         let wait = Deadline::AfterMs(ANSWER_MS_MAX + NOTARY_ALLOWANCE_MS);
         await_final(&ctx, &session, &id, wait).await
     }
 }
 
-/// Whether a state is an obligation that this node owes or is owed, under the key that the network map lists: whoever asks about
-/// one that is owed to a fresh key could learn whose that is.
+/// Returns whether a state is an obligation that this node owes or is owed, under the key that the network map lists. Fresh keys
+/// are left out, because an answer would reveal their owner to the asking party.
 fn is_ours(ctx: &FlowContext, transaction: &SignedTransaction, state: StateRef) -> bool {
     let me = &ctx.me().key;
     let output = usize::try_from(state.index)

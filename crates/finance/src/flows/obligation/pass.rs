@@ -1,4 +1,4 @@
-//! `obligation.move`: passes the claim on, for nothing.
+//! `obligation.move`: passes a claim on without payment.
 
 use flow::library::build_and_sign;
 use flow::{Flow, FlowContext, FlowError};
@@ -17,10 +17,11 @@ use crate::obligation::{ObligationCommand, ObligationError, builder};
 pub struct MoveObligationArgs {
     /// The newest state of the obligation.
     pub obligation: StateRef,
-    /// Who is owed from now on.
+    /// The new obligee.
     pub to: LegalName,
-    /// Whether it is owed to a fresh key from now on, which the new obligee proves to this node alone; to the key that the network
-    /// map lists, if left out. The obligor pays it once the obligee has proved the key to it as well, with `ledger.prove_key`.
+    /// Whether it is owed to a fresh key from now on, which the new obligee proves only to this node; if left out, to the key
+    /// that the network map lists. The obligor can pay it only after the obligee has proved the key to the obligor too, with
+    /// `ledger.prove_key`.
     #[serde(default)]
     pub anonymous: Option<bool>,
 }
@@ -31,7 +32,7 @@ primitives::record!(MoveObligationArgs {
     anonymous
 });
 
-/// Passes a claim of this node on, for nothing.
+/// Passes a claim of this node on without payment.
 #[derive(Debug)]
 pub struct MoveObligation;
 

@@ -1,4 +1,4 @@
-//! `obligation.settle`: the obligor pays, in full or in part.
+//! `obligation.settle`: pays an obligation of this node, in full or in part.
 
 use flow::library::build_and_sign;
 use flow::{Flow, FlowContext, FlowError};
@@ -17,13 +17,13 @@ use crate::{Portion, cash_builder};
 pub struct SettleObligationArgs {
     /// The newest state of the obligation.
     pub obligation: StateRef,
-    /// How much to pay, in minor units; all that is owed, if left out.
+    /// The quantity to pay, in minor units; everything owed, if left out.
     #[serde(default)]
     pub quantity: Option<u64>,
-    /// In which of the tokens that the obligation accepts; the first, if left out.
+    /// The token to pay in, one of those that the obligation accepts; the first, if left out.
     #[serde(default)]
     pub token: Option<TokenArgs>,
-    /// How long to wait for cash that other flows have locked, in milliseconds; 30000 if left out.
+    /// Maximum time to wait for cash that other flows have locked, in milliseconds; 30000 if left out.
     #[serde(default)]
     pub deadline_ms: Option<u64>,
 }
@@ -35,7 +35,7 @@ primitives::record!(SettleObligationArgs {
     deadline_ms
 });
 
-/// This node pays some or all of what it owes.
+/// Pays some or all of a debt of this node.
 #[derive(Debug)]
 pub struct SettleObligation;
 
@@ -77,7 +77,7 @@ impl Flow for SettleObligation {
             return Err(ObligationError::TokenNotAccepted.into());
         }
 
-        // Before cash is locked: an obligee that nobody knows could not be told.
+        // Checked before cash is locked: an unknown obligee could not receive the transaction.
         party_of_key(&ctx, &before.obligee).await?;
         ctx.progress("selecting cash");
         let notary = input.state.notary.clone();

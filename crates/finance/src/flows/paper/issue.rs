@@ -1,4 +1,4 @@
-//! `paper.issue`: this node promises to pay a face value at maturity.
+//! `paper.issue`: issues a promise of this node to pay a face value at maturity.
 
 use flow::library::{build_and_sign, finality};
 use flow::{Flow, FlowContext, FlowError};
@@ -16,23 +16,23 @@ use crate::{CashError, Reference};
 /// Arguments of `paper.issue`. Encoded as an array of the fields in their order, absent ones null.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IssuePaperArgs {
-    /// What it is redeemed for, in minor units.
+    /// The face value, in minor units.
     pub face: u64,
     /// The cash that it is redeemed in.
     pub token: TokenArgs,
-    /// From when on it can be redeemed, in milliseconds since 1970.
+    /// The maturity: the start of redemption, in milliseconds since 1970.
     pub maturity: Timestamp,
     /// The issuer's own mark in hexadecimal; empty if left out.
     #[serde(default)]
     pub reference: Option<Reference>,
-    /// Who gets it; this node, if left out.
+    /// The recipient; this node, if left out.
     #[serde(default)]
     pub recipient: Option<LegalName>,
     /// The notary of the paper; the network's default, if left out.
     #[serde(default)]
     pub notary: Option<LegalName>,
-    /// Whether it goes to a fresh key, which its owner proves to this node alone; to the key that the network map lists, if left
-    /// out.
+    /// Whether it goes to a fresh key, which its owner proves only to this node; if left out, it goes to the key that the
+    /// network map lists.
     #[serde(default)]
     pub anonymous: Option<bool>,
 }
@@ -47,7 +47,7 @@ primitives::record!(IssuePaperArgs {
     anonymous
 });
 
-/// This node promises to pay a face value at maturity.
+/// Issues a promise of this node to pay a face value at maturity.
 #[derive(Debug)]
 pub struct IssuePaper;
 

@@ -13,7 +13,7 @@ use primitives::Decode;
 
 use crate::paper::{PaperError, PaperState, paper_name};
 
-/// The paper in a state.
+/// Decodes the paper in a state.
 fn open(state: &StateAndRef) -> Result<PaperState, PaperError> {
     if state.state.contract != *paper_name() {
         return Err(PaperError::NotAPaper);

@@ -1,4 +1,4 @@
-//! `paper.move`: passes a paper on, for nothing.
+//! `paper.move`: passes a paper on without payment.
 
 use flow::library::{build_and_sign, finality};
 use flow::{Flow, FlowContext, FlowError};
@@ -17,10 +17,10 @@ use crate::paper::{PaperError, builder, paper_name};
 pub struct MovePaperArgs {
     /// The paper's state.
     pub paper: StateRef,
-    /// Who gets it.
+    /// The new owner.
     pub to: LegalName,
-    /// Whether it goes to a fresh key, which the new owner proves to this node alone; to the key that the network map lists, if
-    /// left out. The issuer redeems it once the owner has proved the key to it as well, with `ledger.prove_key`.
+    /// Whether it goes to a fresh key, which the new owner proves only to this node; if left out, to the key that the network
+    /// map lists. The issuer can redeem it only after the owner has proved the key to the issuer too, with `ledger.prove_key`.
     #[serde(default)]
     pub anonymous: Option<bool>,
 }
@@ -31,7 +31,7 @@ primitives::record!(MovePaperArgs {
     anonymous
 });
 
-/// Passes a paper of this node on, for nothing.
+/// Passes a paper of this node on without payment.
 #[derive(Debug)]
 pub struct MovePaper;
 

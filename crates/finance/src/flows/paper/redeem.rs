@@ -1,4 +1,4 @@
-//! `paper.redeem`: the issuer pays the face value of a mature paper; its holder gives it up.
+//! `paper.redeem`: the issuer pays the face value of a mature paper, and its holder gives it up.
 
 use flow::library::{
     ANSWER_MS_MAX, NOTARY_ALLOWANCE_MS, build_and_sign, collect_signatures, finality,
@@ -22,15 +22,15 @@ use crate::paper::{PaperCommand, PaperError, builder, paper_name};
 pub struct RedeemPaperArgs {
     /// The paper's state.
     pub paper: StateRef,
-    /// How long to wait for cash that other flows have locked, in milliseconds; 30000 if left out.
+    /// Maximum time to wait for cash that other flows have locked, in milliseconds; 30000 if left out.
     #[serde(default)]
     pub deadline_ms: Option<u64>,
 }
 
 primitives::record!(RedeemPaperArgs { paper, deadline_ms });
 
-/// This node pays the face value of a paper that it issued. Its holder signs; a paper that this node holds itself ends
-/// without cash.
+/// Pays the face value of a paper that this node issued. Its holder signs. A paper that this node holds itself ends without
+/// cash.
 #[derive(Debug)]
 pub struct RedeemPaper;
 
@@ -59,9 +59,10 @@ impl Flow for RedeemPaper {
             return Err(PaperError::NotMature.into());
         }
         let notary = input.state.notary.clone();
-        // The contract asks for no cash where the issuer's own key holds the paper; a fresh key it does not know from others'.
+        // The contract requires no cash if the issuer's own key holds the paper. It cannot recognise a fresh key of the
+        // issuer.
         let own = ctx.is_mine(&paper.owner).await?;
-        // Asked before cash is locked: a holder that nobody knows can't be asked to sign.
+        // Checked before cash is locked: an unknown holder cannot be asked to sign.
         let holder = party_of_key(&ctx, &paper.owner).await?.id();
         let payment = if paper.owner == me.key {
             Spending {
@@ -109,8 +110,8 @@ impl Flow for RedeemPaper {
     }
 }
 
-/// The holder's side of `paper.redeem`: signs whatever redeems papers of this node and takes nothing else. That they are paid
-/// in full, and after maturity, the contract has seen to.
+/// The holder's side of `paper.redeem`: signs any redemption of papers of this node that takes nothing else. The contract
+/// ensures full payment, and redemption only after maturity.
 #[derive(Debug)]
 pub struct HoldsPaper;
 
@@ -128,7 +129,7 @@ impl Responder for HoldsPaper {
             }
         })
         .await?;
-        // This node has locked nothing: its own patience is the bound, whatever window the issuer has set.
+        // This node has locked nothing, so only its own time limit bounds the wait, not the issuer's window.
         let wait = Deadline::AfterMs(ANSWER_MS_MAX + NOTARY_ALLOWANCE_MS);
         await_final(&ctx, &session, &id, wait).await
     }

@@ -1,4 +1,4 @@
-//! `stock.exit`: takes stock that this node issued and holds out of the world.
+//! `stock.exit`: takes stock that this node issued and holds out of circulation.
 
 use flow::library::{build_and_sign, finality};
 use flow::{Flow, FlowContext, FlowError};
@@ -14,17 +14,17 @@ use crate::stock::{StockError, StockToken, Symbol, builder};
 /// Arguments of `stock.exit`. Encoded as an array of the fields in their order, absent ones null.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExitStockArgs {
-    /// The symbol, of this issuer.
+    /// The symbol of this issuer.
     pub symbol: Symbol,
-    /// How much, in whole units.
+    /// The quantity, in whole units.
     pub quantity: u64,
     /// The notary whose states to exit; the network's default, if left out.
     #[serde(default)]
     pub notary: Option<LegalName>,
-    /// How long to wait for stock that other flows have locked, in milliseconds; 30000 if left out.
+    /// Maximum time to wait for stock that other flows have locked, in milliseconds; 30000 if left out.
     #[serde(default)]
     pub deadline_ms: Option<u64>,
-    /// Whether the change goes to a fresh key of this node; to the one that the network map lists, if left out.
+    /// Whether the change goes to a fresh key of this node; if left out, it goes to the key that the network map lists.
     #[serde(default)]
     pub anonymous: Option<bool>,
 }
@@ -37,7 +37,7 @@ primitives::record!(ExitStockArgs {
     anonymous
 });
 
-/// Takes stock that this node issued and holds out of the world.
+/// Takes stock that this node issued and holds out of circulation.
 #[derive(Debug)]
 pub struct ExitStock;
 

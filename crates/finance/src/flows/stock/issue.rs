@@ -1,4 +1,4 @@
-//! `stock.issue`: makes stock of this issuer.
+//! `stock.issue`: issues stock of this node.
 
 use flow::library::{build_and_sign, finality};
 use flow::{Flow, FlowContext, FlowError};
@@ -17,19 +17,19 @@ use crate::stock::{StockToken, Symbol, builder};
 pub struct IssueStockArgs {
     /// The symbol: 1 to 16 capital letters, digits, dots and hyphens, a letter first.
     pub symbol: Symbol,
-    /// How much, in whole units.
+    /// The quantity, in whole units.
     pub quantity: u64,
-    /// In how many states, as equal as can be, at most 1000; 1 if left out.
+    /// The number of states, of quantities as equal as possible, at most 1000; 1 if left out.
     #[serde(default)]
     pub outputs: Option<u32>,
-    /// Who gets it; this node, if left out.
+    /// The recipient; this node, if left out.
     #[serde(default)]
     pub recipient: Option<LegalName>,
     /// The notary of the new states; the network's default, if left out.
     #[serde(default)]
     pub notary: Option<LegalName>,
-    /// Whether it goes to a fresh key, which its owner proves to this node alone; to the key that the network map lists, if left
-    /// out.
+    /// Whether it goes to a fresh key, which its owner proves only to this node; if left out, it goes to the key that the
+    /// network map lists.
     #[serde(default)]
     pub anonymous: Option<bool>,
 }
@@ -43,7 +43,7 @@ primitives::record!(IssueStockArgs {
     anonymous
 });
 
-/// Makes stock of this issuer.
+/// Issues stock of this node.
 #[derive(Debug)]
 pub struct IssueStock;
 

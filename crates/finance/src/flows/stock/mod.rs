@@ -22,7 +22,7 @@ use crate::stock::{StockToken, Symbol};
 pub struct StockArgs {
     /// The symbol.
     pub symbol: Symbol,
-    /// Who issued it; this node, if left out.
+    /// The issuer; this node, if left out.
     #[serde(default)]
     pub issuer: Option<LegalName>,
 }
@@ -30,7 +30,7 @@ pub struct StockArgs {
 primitives::record!(StockArgs { symbol, issuer });
 
 impl StockArgs {
-    /// The token.
+    /// Returns the token.
     pub(crate) fn resolve(&self, ctx: &FlowContext) -> Result<StockToken, FlowError> {
         let issuer = match &self.issuer {
             Some(name) => party(ctx, name)?,

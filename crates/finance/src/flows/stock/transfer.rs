@@ -1,4 +1,4 @@
-//! `stock.transfer`: passes stock on to one party, for nothing.
+//! `stock.transfer`: passes stock on to one party without payment.
 
 use flow::library::{build_and_sign, finality};
 use flow::{Flow, FlowContext, FlowError};
@@ -18,24 +18,24 @@ use crate::stock::{StockError, Symbol, builder};
 pub struct TransferStockArgs {
     /// The symbol.
     pub symbol: Symbol,
-    /// Who issued it; this node, if left out.
+    /// The issuer; this node, if left out.
     #[serde(default)]
     pub issuer: Option<LegalName>,
-    /// How much, in whole units.
+    /// The quantity, in whole units.
     pub quantity: u64,
-    /// Who gets it.
+    /// The recipient.
     pub to: LegalName,
-    /// In how many states, as equal as can be, at most 1000; 1 if left out.
+    /// The number of states, of quantities as equal as possible, at most 1000; 1 if left out.
     #[serde(default)]
     pub states: Option<u32>,
     /// The notary whose states to pass on; the network's default, if left out.
     #[serde(default)]
     pub notary: Option<LegalName>,
-    /// How long to wait for stock that other flows have locked, in milliseconds; 30000 if left out.
+    /// Maximum time to wait for stock that other flows have locked, in milliseconds; 30000 if left out.
     #[serde(default)]
     pub deadline_ms: Option<u64>,
-    /// Whether it goes to a fresh key, which its owner proves to this node alone, and the change to a fresh key of this node; to
-    /// the keys that the network map lists, if left out.
+    /// Whether fresh keys are used: the stock goes to one that its owner proves only to this node, and the change to one of this
+    /// node. If left out, both go to the keys that the network map lists.
     #[serde(default)]
     pub anonymous: Option<bool>,
 }
@@ -51,7 +51,7 @@ primitives::record!(TransferStockArgs {
     anonymous
 });
 
-/// Passes stock on to one party, for nothing; the change comes back as one state.
+/// Passes stock on to one party without payment. The change comes back as one state.
 #[derive(Debug)]
 pub struct TransferStock;
 

@@ -1,4 +1,4 @@
-//! What `swap.run` is asked for, and what it returns.
+//! The arguments and the result of `swap.run`.
 
 use flow::Fetching;
 use flow::library::Turns;
@@ -11,17 +11,17 @@ use super::leg::STATES_MAX;
 use crate::flows::TokenArgs;
 use crate::flows::stock::StockArgs;
 
-/// Most pairs in one swap.
+/// Maximum number of pairs in one swap.
 pub const PAIRS_MAX: usize = 5;
 
 /// How the parties' back chains are fetched. Encoded as `[0]` or `[1]`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Resolve {
-    /// What a party gives comes along with its answer, and missing ancestors many at once.
+    /// The answer of a party includes the transactions of its states, and missing ancestors are fetched many at a time.
     #[default]
     Bulk,
-    /// Nothing comes along, and each missing transaction is asked for by a request of its own: for comparison.
+    /// No answer includes transactions, and each missing transaction is fetched with its own request. For comparison.
     Single,
 }
 
@@ -36,26 +36,26 @@ impl Resolve {
     }
 }
 
-/// A pair: one pays, the other gives stock. Encoded as an array of the fields in their order.
+/// A pair: one party pays, the other gives stock. Encoded as an array of the fields in their order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Exchange {
-    /// Who pays, and gets the stock.
+    /// The party that pays and gets the stock.
     pub buyer: LegalName,
-    /// Who gives the stock, and is paid.
+    /// The party that gives the stock and gets the cash.
     pub seller: LegalName,
     /// The cash.
     pub cash: TokenArgs,
-    /// How much of it, for all of the stock, in minor units.
+    /// The price of all of the stock, in minor units.
     pub price: u64,
     /// The stock.
     pub stock: StockArgs,
-    /// How much of it, in whole units.
+    /// The quantity of stock, in whole units.
     pub quantity: u64,
-    /// The states that the buyer gives, at most 64; it selects some itself, if left out or empty.
+    /// The states that the buyer gives, at most 64; if left out or empty, the buyer selects them.
     #[serde(default)]
     pub cash_states: Vec<StateRef>,
-    /// The states that the seller gives, at most 64; it selects some itself, if left out or empty.
+    /// The states that the seller gives, at most 64; if left out or empty, the seller selects them.
     #[serde(default)]
     pub stock_states: Vec<StateRef>,
 }
@@ -93,22 +93,22 @@ impl Decode for Exchange {
 /// Arguments of `swap.run`. Encoded as an array of the fields in their order, absent ones null.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SwapArgs {
-    /// 1 to 5 pairs, no party twice.
+    /// The pairs, 1 to 5; no party may occur twice.
     pub pairs: Vec<Exchange>,
-    /// The notary of all that is exchanged; the network's default, if left out.
+    /// The notary of everything exchanged; the network's default, if left out.
     #[serde(default)]
     pub notary: Option<LegalName>,
-    /// Whether what changes hands goes to fresh keys, which their owners prove to this node alone, and what is over to fresh keys of
-    /// those who gave it; to the keys that the network map lists, if left out.
+    /// Whether fresh keys are used. Exchanged states then go to fresh keys that their owners prove only to this node, and change
+    /// to fresh keys of the giving parties. If left out, all go to the keys that the network map lists.
     #[serde(default)]
     pub anonymous: Option<bool>,
-    /// How long a party waits for states that its other flows have locked, in milliseconds; 30000 if left out.
+    /// Maximum time that a party waits for states that its other flows have locked, in milliseconds; 30000 if left out.
     #[serde(default)]
     pub deadline_ms: Option<u64>,
-    /// Whether the parties are spoken with all at once (`parallel`, the default) or one after the other (`sequential`).
+    /// Whether the parties are contacted all at once (`parallel`, the default) or one after the other (`sequential`).
     #[serde(default)]
     pub sessions: Option<Turns>,
-    /// Whether missing transactions are fetched in `bulk` (the default) or each by itself (`single`).
+    /// Whether missing transactions are fetched in `bulk` (the default) or individually (`single`).
     #[serde(default)]
     pub resolution: Option<Resolve>,
 }
@@ -139,7 +139,7 @@ impl Decode for SwapArgs {
     }
 }
 
-/// Pairs that arguments may hold, so that a few too many are refused by the flow, with its own code.
+/// Maximum number of pairs that decode, so that the flow itself refuses a few too many, with its own code.
 const PAIRS_ENCODED_MAX: usize = 64;
 
 /// The new states of a pair. Encoded as an array of the fields in their order, absent ones null.
@@ -149,9 +149,9 @@ pub struct ExchangeResult {
     pub cash: StateRef,
     /// The stock, now the buyer's.
     pub stock: StateRef,
-    /// What is over of the buyer's cash.
+    /// The change of the buyer's cash.
     pub cash_change: Option<StateRef>,
-    /// What is over of the seller's stock.
+    /// The change of the seller's stock.
     pub stock_change: Option<StateRef>,
 }
 
@@ -162,7 +162,7 @@ primitives::record!(ExchangeResult {
     stock_change
 });
 
-/// What `swap.run` returns. Encoded as `[transaction, pairs]`.
+/// The result of `swap.run`. Encoded as `[transaction, pairs]`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SwapResult {
     /// The transaction.

@@ -1,5 +1,5 @@
-//! Whether a proposed swap is the one that a party has agreed to, as far as it concerns that party: what it gives, what it gets, and
-//! nothing else of its own.
+//! Checks that a proposed swap is the one that a party has agreed to: the states it gives, the states it gets, and nothing else
+//! of its own.
 
 use flow::library::Asked;
 use ledger::{SignedTransaction, StateAndRef, TransactionState};
@@ -13,22 +13,22 @@ use crate::stock::stock_name;
 use crate::swap::SwapError;
 use crate::{CashCommand, stock::StockCommand};
 
-/// How long a proposed swap may wait for the notary at most, in milliseconds. So nobody can hold a signature back, and use it when
+/// Maximum time that a proposed swap may wait for the notary, in milliseconds. So a signature cannot be held back and used after
 /// prices have moved.
 pub(super) const WINDOW_MS_MAX: u64 = 600_000;
 
-/// What this party has agreed to.
+/// The agreement of this party.
 pub(super) struct Agreed<'a> {
     pub(super) leg: &'a Leg,
     pub(super) locked: &'a Locked,
-    /// The key for what it gets.
+    /// The key for the states that it gets.
     pub(super) receiver: &'a PublicKey,
-    /// The key for what is over.
+    /// The key for its change.
     pub(super) change_to: &'a PublicKey,
 }
 
 impl Agreed<'_> {
-    /// Checks a proposal. `consumed` is what it consumes, in its order.
+    /// Checks a proposal. `consumed` are the states that it consumes, in order.
     ///
     /// # Errors
     /// `swap.proposal_differs`.
@@ -45,7 +45,7 @@ impl Agreed<'_> {
         let moves = gives.move_command();
         let is_move = |RawValue(value)| value == moves;
         if !asks_only_for(asked, proposal, gives.contract(), is_move) {
-            return differs("it asks for more than a move of what is given");
+            return differs("it asks for more than a move of the given states");
         }
         if !wire.commands().iter().all(is_a_move) {
             return differs("it does more than to move cash and stock");
@@ -62,7 +62,8 @@ impl Agreed<'_> {
         self.check_made(asked, wire.outputs())
     }
 
-    /// Of this party's states, those that it gives and no others. A signature would be good for all that its keys own.
+    /// Checks that the proposal consumes exactly the given states of this party, because a signature would release every state
+    /// that its keys own.
     fn check_consumed(&self, asked: &Asked, consumed: &[StateAndRef]) -> Result<(), SwapError> {
         let given = &self.locked.states;
         for input in consumed {
@@ -82,8 +83,8 @@ impl Agreed<'_> {
         }
     }
 
-    /// What this party gets, as one state, what is over of what it gives, as another, and no other state of its own. Every state is cash
-    /// or stock: another contract might count the same cash as its own payment.
+    /// Checks the outputs for this party: one state that it gets, one with its change if there is any, and no other state of its
+    /// own. Every output must be cash or stock, because another contract might count the same cash as its own payment.
     fn check_made(&self, asked: &Asked, outputs: &[TransactionState]) -> Result<(), SwapError> {
         let (gets, quantity) = self.leg.gets();
         let (gives, _) = self.leg.gives();
@@ -117,7 +118,7 @@ impl Agreed<'_> {
     }
 }
 
-/// Whether a key, or a part of it, is one that this party would sign with.
+/// Returns whether this party would sign with the key or a part of it.
 fn is_own(asked: &Asked, owner: &PublicKey) -> bool {
     asked.keys.contains(owner)
         || owner
@@ -126,7 +127,7 @@ fn is_own(asked: &Asked, owner: &PublicKey) -> bool {
             .any(|leaf| asked.keys.contains(leaf))
 }
 
-/// Who owns a state of cash or stock; nobody, if it is something else.
+/// Returns the owner of a state of cash or stock; `None` for other states.
 fn owner_of(state: &TransactionState) -> Option<PublicKey> {
     if state.contract == *cash_name() {
         let cash = crate::CashState::from_bytes(&state.data).ok()?;
@@ -149,7 +150,7 @@ fn is_a_move(command: &ledger::Command) -> bool {
     }
 }
 
-/// A command's value as it is.
+/// The raw bytes of a command's value.
 struct RawValue(Vec<u8>);
 
 impl Decode for RawValue {

@@ -1,4 +1,4 @@
-//! What the coordinator and a party say to each other.
+//! The messages between the coordinator and a party.
 
 use ledger::{OwnershipProof, Party, SignedTransaction, StateRef, TxId};
 use primitives::{Decode, DecodeError, Decoder, Encode, Encoder, PublicKey};
@@ -6,37 +6,37 @@ use primitives::{Decode, DecodeError, Decoder, Encode, Encoder, PublicKey};
 use super::Resolve;
 use crate::swap::{Goods, Market, Side};
 
-/// Most states that one party gives.
+/// Maximum number of states that one party gives.
 pub const STATES_MAX: usize = 64;
-/// Transactions up to this size in bytes go along with what a party gives; larger ones are sent when they are asked for, for the
-/// coordinator may well have them.
+/// Maximum size, in bytes, of a transaction that is sent along with a party's states. Larger ones are sent on request, because
+/// the coordinator may already have them.
 pub(super) const ALONG_BYTES_MAX: usize = 16 << 10;
-/// Bytes of transactions in one message, but for one larger transaction.
+/// Maximum bytes of transactions in one message; a single larger transaction is allowed.
 pub(super) const SHARED_BYTES_MAX: usize = 4 << 20;
 
-/// What one party gives and gets, as the coordinator asks for it. Encoded as an array of the fields in their order.
+/// The coordinator's request to one party: the goods that it gives and gets. Encoded as an array of the fields in their order.
 #[derive(Clone, Debug)]
 pub(super) struct Leg {
-    /// What for what, as the party sees it.
+    /// The market, as the party sees it.
     pub(super) market: Market,
-    /// Units of stock.
+    /// The quantity of stock, in whole units.
     pub(super) quantity: u64,
-    /// Minor units of cash for all of it.
+    /// The price of all of it, in minor units.
     pub(super) price: u64,
-    /// The notary of all of it.
+    /// The notary of all states.
     pub(super) notary: Party,
-    /// Which states the party is to give; none, if it selects them.
+    /// The states that the party is to give; if empty, the party selects them.
     pub(super) states: Vec<StateRef>,
-    /// Whether the party is to get what it gets with fresh keys.
+    /// Whether the party is to receive with fresh keys.
     pub(super) anonymous: bool,
-    /// How long it may wait for states, in milliseconds.
+    /// Maximum time that it may wait for states, in milliseconds.
     pub(super) deadline_ms: u64,
     /// How back chains are fetched.
     pub(super) resolve: Resolve,
 }
 
 impl Leg {
-    /// What the party gives, and how much.
+    /// Returns the goods that the party gives, and their quantity.
     pub(super) fn gives(&self) -> (Goods, u64) {
         match self.market.side {
             Side::Buy => (Goods::Cash(self.market.cash.clone()), self.price),
@@ -44,7 +44,7 @@ impl Leg {
         }
     }
 
-    /// What it gets, and how much.
+    /// Returns the goods that the party gets, and their quantity.
     pub(super) fn gets(&self) -> (Goods, u64) {
         match self.market.side {
             Side::Buy => (Goods::Stock(self.market.stock.clone()), self.quantity),
@@ -83,8 +83,8 @@ impl Decode for Leg {
     }
 }
 
-/// What a party gives: its states, the transactions that made them as far as they go along, and its keys where they are fresh.
-/// Encoded as an array of the fields in their order, absent ones null.
+/// A party's contribution: its states, those of their transactions that are sent along, and its fresh keys if any. Encoded as an
+/// array of the fields in their order, absent ones null.
 #[derive(Clone, Debug)]
 pub(super) struct Stake {
     pub(super) states: Vec<StateRef>,
@@ -115,12 +115,12 @@ impl Decode for Stake {
     }
 }
 
-/// What the coordinator says next. Encoded as `[0, ids]` or `[1, transaction]`.
+/// The coordinator's next message. Encoded as `[0, ids]` or `[1, transaction]`.
 #[derive(Clone, Debug)]
 pub(super) enum Next {
-    /// These transactions, which made what the party gives, are not known to the coordinator.
+    /// The transactions of the party's states that the coordinator lacks.
     Wanted(Wanted),
-    /// This is the transaction to sign.
+    /// The transaction to sign.
     Proposed(SignedTransaction),
 }
 
@@ -142,7 +142,7 @@ impl Decode for Wanted {
     }
 }
 
-/// Some of the transactions asked for, one at least. Encoded as a list.
+/// Some of the requested transactions, at least one. Encoded as a list.
 #[derive(Clone, Debug)]
 pub(super) struct Shared(pub(super) Vec<SignedTransaction>);
 

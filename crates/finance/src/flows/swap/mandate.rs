@@ -1,4 +1,4 @@
-//! `swap.mandate` and `swap.revoke`: what this node lets a coordinator settle for it.
+//! `swap.mandate` and `swap.revoke`: the swaps that a coordinator may settle for this node.
 
 use flow::library::{build_and_sign, finality};
 use flow::{Flow, FlowContext, FlowError};
@@ -16,7 +16,7 @@ use crate::swap::{Mandate, MandateCommand, Market, Side, SwapError, mandate_code
 /// Arguments of `swap.mandate`. Encoded as an array of the fields in their order, absent ones null.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GiveMandateArgs {
-    /// Who may have swaps proposed.
+    /// The coordinator that may propose swaps.
     pub coordinator: LegalName,
     /// `buy`: this node gives cash for stock. `sell`: it gives stock for cash.
     pub side: Side,
@@ -24,11 +24,11 @@ pub struct GiveMandateArgs {
     pub cash: TokenArgs,
     /// The stock.
     pub stock: StockArgs,
-    /// Minor units of cash for each unit of stock: at most so much is paid, or at least so much taken.
+    /// The limit price in minor units of cash per unit of stock: the maximum if this node buys, the minimum if it sells.
     pub price: u64,
-    /// Units of stock in one swap, at most.
+    /// The maximum quantity of stock in one swap, in whole units.
     pub quantity_max: u64,
-    /// Until when, in milliseconds since 1970; until it is taken back, if left out.
+    /// The end of the mandate, in milliseconds since 1970; if left out, it stands until it is revoked.
     #[serde(default)]
     pub until: Option<Timestamp>,
     /// The notary of the mandate; the network's default, if left out.
@@ -47,8 +47,8 @@ primitives::record!(GiveMandateArgs {
     notary
 });
 
-/// Lets a coordinator settle swaps for this node, within limits, until it is taken back. Takes the place of earlier mandates to the
-/// same coordinator on the same side of the same market.
+/// Lets a coordinator settle swaps for this node, within limits, until it is revoked. Replaces earlier mandates to the same
+/// coordinator on the same side of the same market.
 #[derive(Debug)]
 pub struct GiveMandate;
 
@@ -88,7 +88,7 @@ impl Flow for GiveMandate {
         };
         ctx.progress("looking for earlier mandates");
         let mut before = ctx.linear(mandate_name(), &mandate.id()).await?;
-        // One transaction has one notary: a mandate of another has to be revoked by itself.
+        // One transaction has one notary, so a mandate at another notary must be revoked separately.
         let notary = match before.first() {
             Some(earlier) if args.notary.is_none() => earlier.state.notary.clone(),
             _ => notary(&ctx, args.notary.as_ref())?.clone(),
@@ -137,7 +137,7 @@ pub struct RevokeMandateArgs {
 
 primitives::record!(RevokeMandateArgs { mandate });
 
-/// Takes a mandate back. Swaps that this node has agreed to before may still settle.
+/// Revokes a mandate. Swaps that this node has already agreed to may still settle.
 #[derive(Debug)]
 pub struct RevokeMandate;
 
@@ -170,7 +170,7 @@ impl Flow for RevokeMandate {
     }
 }
 
-/// The mandate in a state.
+/// Decodes the mandate in a state.
 pub(super) fn open(state: &StateAndRef) -> Result<Mandate, SwapError> {
     if state.state.contract != *mandate_name() {
         return Err(SwapError::NotAMandate);

@@ -10,16 +10,17 @@ use super::states::{Locked, check_distinct, lock};
 use super::{Resolve, Swap, mandate};
 use crate::swap::{SwapError, mandate_name};
 
-/// How long a coordinator that asks its parties in turn may take until it asks this one, in milliseconds.
+/// Maximum time before a coordinator that asks its parties in turn asks this one, in milliseconds.
 const REQUEST_MS_MAX: u64 = 900_000;
-/// How long a party keeps its states locked for a swap that is not proposed, in milliseconds.
+/// Maximum time that a party keeps its states locked for a swap that is not proposed, in milliseconds.
 const PROPOSAL_MS_MAX: u64 = 300_000;
-/// Longest that a coordinator may have a party wait for its own states, in milliseconds.
+/// Maximum time that a coordinator may have a party wait for its own states, in milliseconds.
 pub(super) const DEADLINE_MS_MAX: u64 = 300_000;
-/// Questions about transactions before a proposal comes: one for each state.
+/// Maximum number of questions about transactions before the proposal: one for each state.
 const QUESTIONS_MAX: usize = super::STATES_MAX;
 
-/// A party's side: gives what a mandate of its own allows, for what that asks for, and signs nothing else.
+/// A party's side: gives only the states that one of its mandates allows, for the goods that the mandate asks for, and
+/// signs nothing else.
 #[derive(Debug)]
 pub struct TakesPart;
 
@@ -28,12 +29,12 @@ impl Responder for TakesPart {
     const VERSION: u32 = 1;
 
     async fn run(ctx: FlowContext, session: Session) -> Result<(), FlowError> {
-        // Asked in turn, a party may be asked long after the session was opened.
+        // If the parties are asked in turn, the request may come long after the session was opened.
         let wait = Deadline::AfterMs(REQUEST_MS_MAX);
         let mut leg: Leg = ctx.within(wait, "what to give", session.receive()).await?;
         leg.deadline_ms = leg.deadline_ms.min(DEADLINE_MS_MAX);
         check_distinct(&leg.states)?;
-        // Before anything is locked: whoever else asks must not lock states of this node.
+        // Checked before any state is locked: a coordinator without a mandate must not lock states of this node.
         consent(&ctx, &session, &leg).await?;
         let locked = lock(&ctx, &leg).await?;
         let mut stake = Stake {
@@ -60,7 +61,7 @@ impl Responder for TakesPart {
         ctx.within(Deadline::AfterMs(WINDOW_MS_MAX), "a back chain", verified)
             .await?;
         let asked = Asked::of(&ctx, &proposal).await?;
-        // Verification has recorded all that it consumes.
+        // Verification has recorded everything that the proposal consumes.
         let consumed = ctx.states(proposal.wire().inputs().to_vec()).await?;
         let proof = stake.receiver.as_ref();
         let agreed = Agreed {
@@ -75,7 +76,7 @@ impl Responder for TakesPart {
     }
 }
 
-/// Whether this node has given the coordinator a mandate that allows this.
+/// Checks that this node has given the coordinator a mandate that allows the swap.
 async fn consent(ctx: &FlowContext, session: &Session, leg: &Leg) -> Result<(), FlowError> {
     ctx.progress("looking for a mandate");
     let id = leg.market.mandate_id(&ctx.my_id(), &session.peer());
@@ -100,7 +101,7 @@ async fn consent(ctx: &FlowContext, session: &Session, leg: &Leg) -> Result<(), 
     Err(refused.into())
 }
 
-/// The transactions that made the states, each once, as far as they are small.
+/// Returns the transactions that made the states, each once, except those that are too large to send along.
 async fn along(ctx: &FlowContext, locked: &Locked) -> Result<Vec<SignedTransaction>, FlowError> {
     let made_by = transactions_of(locked);
     let mut shared = Vec::with_capacity(made_by.len());
@@ -127,7 +128,7 @@ fn transactions_of(locked: &Locked) -> Vec<TxId> {
     ids
 }
 
-/// Answers questions about the transactions that made what is given, until the proposal comes.
+/// Answers questions about the transactions that made the given states, until the proposal arrives.
 async fn proposal(
     ctx: &FlowContext,
     session: &Session,
@@ -141,7 +142,7 @@ async fn proposal(
         };
         let mut shared = Vec::new();
         let mut room = SHARED_BYTES_MAX;
-        // What comes after the first that does not fit is asked for again.
+        // Stops at the first transaction that does not fit. The coordinator asks again for the rest.
         for id in wanted.iter().filter(|id| made_by.contains(id)) {
             let Some(transaction) = ctx.transaction(id).await? else {
                 continue;

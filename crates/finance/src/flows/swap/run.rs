@@ -1,4 +1,4 @@
-//! `swap.run`: cash against stock for one to five pairs at once, in one transaction.
+//! `swap.run`: swaps cash for stock in one to five pairs at once, in one transaction.
 
 use flow::library::{ANSWER_MS_MAX, Turns, build_and_sign, collect_signatures_by, finality_by};
 use flow::{Deadline, Flow, FlowContext, FlowError, Session};
@@ -13,13 +13,13 @@ use crate::flows::arguments::{SELECTION_DEADLINE_MS, notary, party};
 use crate::swap::builder::{Given, swap};
 use crate::swap::{Market, Side, SwapError};
 
-/// How long the notary takes the swap from when it is proposed, in milliseconds.
+/// Time for the notary to accept the swap after it is proposed, in milliseconds.
 const WINDOW_MS: u64 = 120_000;
-/// What a node says of states of transactions that it does not have.
+/// The error code of a look-up of states whose transaction is not recorded here.
 const UNKNOWN_STATE: &str = "node.unknown_state";
 
-/// Swaps cash for stock between the parties of each pair, all at once or not at all. The parties' nodes give what their mandates allow;
-/// this node's own part needs none.
+/// Swaps cash for stock between the parties of each pair, all at once or not at all. The parties' nodes give only the states that
+/// their mandates allow. This node's own part needs no mandate.
 #[derive(Debug)]
 pub struct Swap;
 
@@ -75,13 +75,13 @@ impl Flow for Swap {
     }
 }
 
-/// A party's place in the swap: buyers and sellers in turn, pair by pair.
+/// A party's place in the swap. Buyers and sellers alternate, pair by pair.
 struct Place {
     party: Party,
     leg: Leg,
 }
 
-/// What is asked of whom.
+/// Derives the request to each party from the arguments.
 fn places(ctx: &FlowContext, args: &SwapArgs) -> Result<Vec<Place>, FlowError> {
     if !(1..=PAIRS_MAX).contains(&args.pairs.len()) {
         return Err(SwapError::Pairs(args.pairs.len()).into());
@@ -123,14 +123,14 @@ fn places(ctx: &FlowContext, args: &SwapArgs) -> Result<Vec<Place>, FlowError> {
     Ok(places)
 }
 
-/// What a party gives, and the keys for what it gets and for what is over.
+/// A party's contribution: its states, and the keys for its receipts and its change.
 struct Part {
     states: Vec<StateRef>,
     receiver: PublicKey,
     change_to: PublicKey,
 }
 
-/// What all give, in the order of their places.
+/// Collects the contributions of all parties, in the order of their places.
 async fn contributions(
     ctx: &FlowContext,
     places: &[Place],
@@ -169,7 +169,7 @@ async fn contributions(
     ctx.join_all(parts.collect()).await
 }
 
-/// What this node gives itself.
+/// Makes this node's own contribution.
 async fn own_part(ctx: &FlowContext, place: &Place) -> Result<Part, FlowError> {
     let locked = lock(ctx, &place.leg).await?;
     let (mut receiver, mut change_to) = (ctx.me().key.clone(), ctx.me().key.clone());
@@ -186,14 +186,14 @@ async fn own_part(ctx: &FlowContext, place: &Place) -> Result<Part, FlowError> {
     })
 }
 
-/// Receives what a party gives, and resolves the transactions that made it.
+/// Receives a party's contribution, and resolves the transactions that made its states.
 async fn receive_part(
     ctx: &FlowContext,
     session: &Session,
     place: &Place,
     resolve: Resolve,
 ) -> Result<Part, FlowError> {
-    // The party may wait for its own states first. Nothing of this node's is signed yet.
+    // The party may wait for its own states first. This node has not signed yet.
     let patience = place.leg.deadline_ms.min(DEADLINE_MS_MAX) + ANSWER_MS_MAX;
     let patience = Deadline::AfterMs(patience);
     let stake: Stake = ctx
@@ -278,7 +278,7 @@ async fn receive_part(
     })
 }
 
-/// Resolves a transaction that made what a party gives, verifies it and records it: from then on the parties find it here.
+/// Resolves a transaction that made a party's states, verifies it and records it. Afterwards the other parties can fetch it here.
 async fn keep(
     ctx: &FlowContext,
     session: &Session,
@@ -289,7 +289,7 @@ async fn keep(
         .await
 }
 
-/// What changes hands: in each pair the buyer's cash goes to the seller, the seller's stock to the buyer.
+/// Pairs the contributions: the buyer's cash goes to the seller, and the seller's stock to the buyer.
 async fn given(
     ctx: &FlowContext,
     places: &[Place],
@@ -300,7 +300,7 @@ async fn given(
     let receivers: Vec<PublicKey> = parts.iter().map(|part| part.receiver.clone()).collect();
     let mut given = Vec::with_capacity(places.len());
     for (index, (place, part)) in places.iter().zip(parts).enumerate() {
-        // Buyers stand at even places, their sellers at the next.
+        // Buyers have even places, and their sellers the next odd ones.
         let to = receivers.get(index ^ 1).cloned();
         let (goods, quantity) = place.leg.gives();
         given.push(Given {

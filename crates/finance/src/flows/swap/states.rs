@@ -1,4 +1,4 @@
-//! The states that a party gives: named or selected, and locked for the flow.
+//! Selects or checks the states that a party gives, and locks them for the flow.
 
 use flow::{FlowContext, FlowError};
 use ledger::{SelectionRequest, StateAndRef, StateRef};
@@ -7,17 +7,18 @@ use primitives::PublicKey;
 use super::leg::{Leg, STATES_MAX};
 use crate::swap::{Goods, SwapError};
 
-/// Locked states of this node, worth at least what a leg gives.
+/// Locked states of this node, worth at least the quantity that a leg gives.
 pub(super) struct Locked {
     pub(super) states: Vec<StateAndRef>,
-    /// What they hold beyond that.
+    /// The quantity above that.
     pub(super) change: u64,
 }
 
-/// Locks what this node gives until the flow ends or consumes it.
+/// Locks the states that this node gives until the flow ends or consumes them.
 ///
 /// # Errors
-/// `swap.states`, `swap.state_not_given`, `swap.too_little`; codes `vault.*` where there is not enough, or it is not free.
+/// `swap.states`, `swap.state_not_given`, `swap.too_little`; codes `vault.*` if there is not enough, or the states are not
+/// free.
 pub(super) async fn lock(ctx: &FlowContext, leg: &Leg) -> Result<Locked, FlowError> {
     let (goods, wanted) = leg.gives();
     let states = if leg.states.is_empty() {
@@ -41,7 +42,8 @@ pub(super) async fn lock(ctx: &FlowContext, leg: &Leg) -> Result<Locked, FlowErr
     Ok(Locked { states, change })
 }
 
-/// Looks at states before it locks them: whoever names what can't be given must not keep this node from using it.
+/// Checks the named states before it locks them, so that a request for states which this node cannot give does not block
+/// their use.
 async fn named(ctx: &FlowContext, leg: &Leg, goods: &Goods) -> Result<Vec<StateAndRef>, FlowError> {
     ctx.progress("locking states");
     check_distinct(&leg.states)?;
@@ -64,7 +66,7 @@ async fn named(ctx: &FlowContext, leg: &Leg, goods: &Goods) -> Result<Vec<StateA
     ctx.lock_states(leg.states.clone()).await
 }
 
-/// Whether there are few enough, none of them twice.
+/// Checks that there are not too many states and none occurs twice.
 pub(super) fn check_distinct(states: &[StateRef]) -> Result<(), SwapError> {
     let repeated = (1..states.len()).any(|index| states[..index].contains(&states[index]));
     if repeated || states.len() > STATES_MAX {

@@ -1,4 +1,4 @@
-//! `trade.bid` and `trade.withdraw`: what this node is ready to buy.
+//! `trade.bid` and `trade.withdraw`: this node's offers to buy.
 
 use flow::library::{build_and_sign, finality};
 use flow::{Flow, FlowContext, FlowError};
@@ -15,20 +15,20 @@ use crate::paper::PaperState;
 use crate::trade::{ASSET_BYTES_MAX, Asset, BidCommand, BidState, TradeError, bid_code, bid_name};
 use crate::{CashError, Reference};
 
-/// A commercial paper that is wanted.
+/// A commercial paper to buy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PaperTerms {
-    /// Who owes the face value.
+    /// The party that owes the face value.
     pub issuer: LegalName,
     /// The issuer's own mark in hexadecimal; empty if left out.
     #[serde(default)]
     pub reference: Option<Reference>,
     /// The cash that it is redeemed in.
     pub token: TokenArgs,
-    /// What it is redeemed for, in minor units.
+    /// The face value, in minor units.
     pub face: u64,
-    /// From when on it can be redeemed, in milliseconds since 1970.
+    /// The maturity: the start of redemption, in milliseconds since 1970.
     pub maturity: Timestamp,
 }
 
@@ -44,22 +44,22 @@ primitives::record!(PaperTerms {
 /// absent ones null.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlaceBidArgs {
-    /// Who may take the bid.
+    /// The party that may take the bid.
     pub seller: LegalName,
-    /// The paper that is wanted.
+    /// The paper to buy.
     #[serde(default)]
     pub paper: Option<PaperTerms>,
-    /// The contract of the state that is wanted.
+    /// The contract of the state to buy.
     #[serde(default)]
     pub contract: Option<String>,
-    /// The data of the state that is wanted in hexadecimal, whoever owns it there.
+    /// The data of the state to buy, in hexadecimal; the owner in it is ignored.
     #[serde(default)]
     pub data: Option<String>,
-    /// The cash that is paid.
+    /// The cash for the payment.
     pub token: TokenArgs,
-    /// How much is paid at most, in minor units. The seller sees it.
+    /// The maximum price, in minor units. The seller sees it.
     pub price_max: u64,
-    /// Until when the bid stands, in milliseconds since 1970.
+    /// The end of the bid, in milliseconds since 1970.
     pub until: Timestamp,
     /// The notary of the bid, of the asset and of the cash; the network's default, if left out.
     #[serde(default)]
@@ -77,7 +77,7 @@ primitives::record!(PlaceBidArgs {
     notary
 });
 
-/// Says what this node buys, from whom, and for how much at most; once.
+/// Places a bid: an offer to buy one asset once, from one seller, up to a maximum price.
 #[derive(Debug)]
 pub struct PlaceBid;
 
@@ -128,7 +128,7 @@ impl Flow for PlaceBid {
     }
 }
 
-/// The asset that the arguments name.
+/// Returns the asset that the arguments name.
 fn wanted(ctx: &FlowContext, args: &PlaceBidArgs) -> Result<Asset, FlowError> {
     match (&args.paper, &args.contract, &args.data) {
         (Some(terms), None, None) => Ok(Asset::Paper(PaperState {
@@ -156,7 +156,7 @@ pub struct WithdrawBidArgs {
 
 primitives::record!(WithdrawBidArgs { bid });
 
-/// Takes a bid of this node back.
+/// Withdraws a bid of this node.
 #[derive(Debug)]
 pub struct WithdrawBid;
 

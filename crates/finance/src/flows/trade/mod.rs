@@ -11,7 +11,7 @@ use primitives::Decode;
 
 use crate::trade::{BidState, TradeError, bid_name};
 
-/// The bid in a state.
+/// Decodes the bid in a state.
 fn open_bid(state: &StateAndRef) -> Result<BidState, TradeError> {
     if state.state.contract != *bid_name() {
         return Err(TradeError::NoBid);

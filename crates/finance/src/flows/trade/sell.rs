@@ -1,4 +1,4 @@
-//! `trade.sell`: an asset of this node against cash of a buyer that has bid for it, in one transaction.
+//! `trade.sell`: exchanges an asset of this node for cash of a buyer that has bid for it, in one transaction.
 
 use flow::library::{ANSWER_MS_MAX, Asked, build_and_sign, finality, until_void, verify_proposal};
 use flow::{Deadline, Fetching, Flow, FlowContext, FlowError, Responder, Session};
@@ -18,24 +18,24 @@ use crate::flows::arguments::signatures;
 use crate::trade::{Asset, BidCommand, BidState, TradeError, bid_code, bid_name};
 use crate::{CashState, Portion, cash_builder, cash_name};
 
-/// How long a buyer waits for cash that other flows have locked, in milliseconds.
+/// Maximum time that a buyer waits for cash that other flows have locked, in milliseconds.
 const BUYER_DEADLINE_MS: u64 = 10_000;
 
 /// Arguments of `trade.sell`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SellArgs {
-    /// The state that is sold.
+    /// The state to sell.
     pub asset: StateRef,
     /// The buyer's bid for it.
     pub bid: StateRef,
-    /// The price in minor units, at most what is bid; as much as that, if left out.
+    /// The price in minor units, at most the bid's maximum; that maximum, if left out.
     #[serde(default)]
     pub price: Option<u64>,
 }
 
 primitives::record!(SellArgs { asset, bid, price });
 
-/// What the seller says to the buyer. Encoded as an array of the fields in their order.
+/// The seller's offer to the buyer. Encoded as an array of the fields in their order.
 struct Offer {
     bid: StateRef,
     reference: StateRef,
@@ -98,7 +98,7 @@ impl Flow for Sell {
             price,
         };
         session.send(&offer).await?;
-        // Nothing of this node's is signed yet: the asset is free at any time.
+        // This node has not signed yet, so the asset can be released at any time.
         let wait = Deadline::AfterMs(ANSWER_MS_MAX);
         ctx.progress("receiving a proposal");
         let proposal = session.receive();
@@ -109,7 +109,7 @@ impl Flow for Sell {
             .await?;
         let asked = Asked::of(&ctx, &proposal).await?;
         check_proposal(&asked, &proposal, &offer, &terms, asset.owner())?;
-        // Verification has recorded all that it consumes.
+        // Verification has recorded everything that the proposal consumes.
         let consumed = ctx.states(proposal.wire().inputs().to_vec()).await?;
         check_consumed(&consumed, &offer)?;
         ctx.progress("signing");
@@ -125,7 +125,7 @@ impl Flow for Sell {
     }
 }
 
-/// What is sold to whom, for how much.
+/// The terms of a sale: the asset, the bid and the price.
 struct Terms<'a> {
     bid: &'a BidState,
     /// The asset as the buyer will own it.
@@ -134,7 +134,7 @@ struct Terms<'a> {
 }
 
 impl Terms<'_> {
-    /// Whether the bid is for that, at that price, and still stands.
+    /// Checks that the bid is for this asset, at this price, and still stands.
     fn check(&self, now: Timestamp) -> Result<(), TradeError> {
         let Self { bid, sold, price } = *self;
         if bid.contract != *sold.contract() || bid.asset != sold.to_bytes() {
@@ -151,7 +151,7 @@ impl Terms<'_> {
     }
 }
 
-/// Whether the buyer's transaction takes the asset and nothing else from this node, and pays the price.
+/// Checks that the buyer's transaction takes the asset and nothing else from this node, and pays the price.
 fn check_proposal(
     asked: &Asked,
     proposal: &SignedTransaction,
@@ -188,8 +188,8 @@ fn check_proposal(
     Ok(())
 }
 
-/// Whether the asset is exchanged for cash alone: whatever else ends in the transaction, such as another debt to this node, might
-/// count the same cash as its own payment.
+/// Checks that the asset is exchanged only for cash. Any other state consumed in the transaction, such as another debt to this
+/// node, might count the same cash as its own payment.
 fn check_consumed(consumed: &[StateAndRef], offer: &Offer) -> Result<(), TradeError> {
     let expected = |input: &StateAndRef| {
         let contract = &input.state.contract;
@@ -202,7 +202,7 @@ fn check_consumed(consumed: &[StateAndRef], offer: &Offer) -> Result<(), TradeEr
     }
 }
 
-/// A command's value as it is.
+/// The raw bytes of a command's value.
 struct RawCommand(Vec<u8>);
 
 impl Decode for RawCommand {
@@ -211,7 +211,7 @@ impl Decode for RawCommand {
     }
 }
 
-/// The buyer's side of `trade.sell`: buys what it has bid for, at that price at most, and nothing else.
+/// The buyer's side of `trade.sell`: buys only an asset that it has bid for, at most at the bid's maximum price.
 #[derive(Debug)]
 pub struct BuyByBid;
 
@@ -222,7 +222,7 @@ impl Responder for BuyByBid {
     async fn run(ctx: FlowContext, session: Session) -> Result<(), FlowError> {
         let offer: Offer = session.receive().await?;
         let me = ctx.me().key.clone();
-        // Looked at before it is locked: whoever else asks must not lock states of this node.
+        // Checked before it is locked: a party other than the bid's seller must not lock states of this node.
         let bids = ctx.states(vec![offer.bid]).await?;
         let bid = open_bid(bids.first().ok_or(TradeError::NoBid)?)?;
         if bid.buyer.key != me || bid.seller.id() != session.peer() {
@@ -291,7 +291,7 @@ impl Responder for BuyByBid {
     }
 }
 
-/// Adds that the asset passes to the buyer; its owner has to sign.
+/// Adds the transfer of the asset to the buyer; its owner has to sign.
 fn pass(
     builder: ledger::TransactionBuilder,
     input: &StateAndRef,
