@@ -1,44 +1,44 @@
-//! Attachments: files that transactions refer to by the SHA-256 of their bytes; and uploads, by which they come.
+//! Attachments: files that transactions refer to by the SHA-256 of their bytes. Clients send them as uploads.
 //!
-//! The bytes themselves are no JSON: they are the body of a request or of an answer.
+//! The bytes are not JSON: they are the body of a request or of an answer.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The longest name of an attachment, in bytes.
+/// Maximum length of an attachment's name, in bytes.
 pub const ATTACHMENT_NAME_BYTES_MAX: usize = 255;
-/// The longest media type, in bytes.
+/// Maximum length of a media type, in bytes.
 pub const MEDIA_TYPE_BYTES_MAX: usize = 127;
-/// Most attachments on one page.
+/// Maximum number of attachments on one page.
 pub const ATTACHMENT_PAGE_MAX: u32 = 1_000;
-/// The header that says where the bytes of a request belong, and in an answer how many bytes the node has.
+/// The header with the position of a request's bytes in the file; in an answer, the number of bytes that the node has.
 pub const UPLOAD_OFFSET: &str = "Upload-Offset";
 
-/// A file that the node has whole.
+/// A complete file in the node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AttachmentView {
-    /// SHA-256 of its bytes: what transactions refer to.
+    /// SHA-256 of its bytes. Transactions refer to it by this hash.
     pub hash: String,
-    /// Its bytes.
+    /// Its size, in bytes.
     pub size: u64,
-    /// What it is called: a hint that nobody has checked; empty if nobody said.
+    /// Its name: an unchecked hint; empty if none was given.
     pub name: String,
-    /// What it is said to be: a hint that nobody has checked; empty if nobody said.
+    /// Its media type: an unchecked hint; empty if none was given.
     pub media_type: String,
-    /// Whether somebody here vouches for it. It is data either way: a node executes no attachment.
+    /// Whether a user of this node vouches for it. It is only data in any case: a node executes no attachment.
     pub trusted: bool,
-    /// The user who said last whether it is trusted; missing if a rule did.
+    /// The user who last set whether it is trusted; missing if a rule did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust_by: Option<String>,
-    /// Who uploaded it here; missing if it came from a peer.
+    /// The user who uploaded it here; missing if it came from a peer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uploaded_by: Option<String>,
     /// The party whose node sent it; missing if it was uploaded here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub received_from: Option<String>,
-    /// When it came.
+    /// The time at which it was stored.
     pub stored_at_ms: u64,
-    /// Recorded transactions that refer to it. One that has any is not removed.
+    /// Recorded transactions that refer to it. A file with any is not removed.
     pub references: u64,
 }
 
@@ -47,21 +47,22 @@ pub struct AttachmentView {
 pub struct AttachmentPage {
     /// In order of hash.
     pub attachments: Vec<AttachmentView>,
-    /// Go on after this; missing when there is nothing more. A page can be short, or empty, and still name one.
+    /// The place to continue after; missing if there is nothing more. A page may be short or even empty and still have
+    /// one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
 
-/// Which attachments are listed: the parameters of `GET /v1/attachments`. Each narrows the list.
+/// Filters of the list: the parameters of `GET /v1/attachments`. Each narrows the list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AttachmentQuery {
-    /// The name contains this, in whatever case.
+    /// Text contained in the name, in upper or lower case.
     pub name: Option<String>,
-    /// The media type starts with this.
+    /// The beginning of the media type.
     pub media_type: Option<String>,
-    /// Trusted ones, or others.
+    /// True for trusted files, false for others.
     pub trusted: Option<bool>,
-    /// Those that no recorded transaction refers to, or others.
+    /// True for files that no recorded transaction refers to, false for others.
     pub unreferenced: Option<bool>,
 }
 
@@ -69,55 +70,55 @@ pub struct AttachmentQuery {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AttachmentChange {
-    /// Whether somebody here vouches for it.
+    /// Whether this node's users vouch for the file.
     pub trusted: bool,
 }
 
-/// The body of `POST /v1/uploads`: what is going to come. All of it may be left out.
+/// The body of `POST /v1/uploads`: the announced file. All fields are optional.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewUpload {
-    /// Bytes that will come: neither more nor fewer are taken.
+    /// The size in bytes: an upload of any other size is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
-    /// SHA-256 of the bytes that will come: no others are taken.
+    /// SHA-256 of the bytes: an upload with any other hash is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(regex(pattern = "^[0-9a-f]{64}$"))]
     pub sha256: Option<String>,
-    /// What the file is called: 1 to 255 bytes without slashes, backslashes and control characters.
+    /// The name of the file: 1 to 255 bytes without slashes, backslashes and control characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 255))]
     pub name: Option<String>,
-    /// What the file is, such as `application/pdf`.
+    /// The media type of the file, such as `application/pdf`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 3, max = 127))]
     pub media_type: Option<String>,
 }
 
-/// An upload that has not been completed.
+/// An incomplete upload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UploadView {
-    /// Names it.
+    /// The upload's id.
     pub upload_id: String,
-    /// Bytes that the node has: where the next ones belong.
+    /// Bytes that the node has; the next ones belong after them.
     pub offset: u64,
-    /// When the node forgets it, unless something is sent before.
+    /// The time at which the node deletes it, unless more bytes arrive before.
     pub expires_at_ms: u64,
-    /// Bytes that were promised.
+    /// The announced size in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
-    /// The hash that was promised.
+    /// The announced hash.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
-    /// What the file is called.
+    /// The name of the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What the file is.
+    /// The media type of the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub media_type: Option<String>,
 }
 
-/// Why a name or a media type is none; nothing if it is one.
+/// Returns why a name or a media type is invalid; `None` if both are valid.
 pub fn bad_hint(name: Option<&str>, media_type: Option<&str>) -> Option<String> {
     let bad_name = name.and_then(|name| match name {
         "" => Some("a name has one byte at least".to_owned()),
@@ -141,7 +142,7 @@ pub fn bad_hint(name: Option<&str>, media_type: Option<&str>) -> Option<String> 
     bad_name.or(bad_type)
 }
 
-/// Whether a text is a media type without parameters (RFC 6838 4.2).
+/// Returns whether a text is a media type without parameters (RFC 6838 4.2).
 pub fn is_media_type(text: &str) -> bool {
     let part = |part: &str| {
         part.starts_with(|first: char| first.is_ascii_alphanumeric())

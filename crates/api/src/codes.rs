@@ -1,15 +1,15 @@
-//! The codes that the API itself answers with. Flows, the ledger and the notary bring their own.
+//! The error codes of the API itself. Flows, the ledger and the notary have their own.
 
-/// A page of `docs/errors`, and the HTTP status.
+/// An error code: its page in `docs/errors`, and its HTTP status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ErrorInfo {
-    /// Stable, `domain.snake_case`.
+    /// The stable code, `domain.snake_case`.
     pub code: &'static str,
-    /// The HTTP status it is answered with.
+    /// The HTTP status of the answer.
     pub status: u16,
-    /// Why it happens.
+    /// The cause.
     pub cause: &'static str,
-    /// What to do.
+    /// The suggested action.
     pub action: &'static str,
 }
 
@@ -19,22 +19,22 @@ macro_rules! codes {
             $(#[$doc])*
             pub const $name: ErrorInfo = ErrorInfo { code: $code, status: $status, cause: $cause, action: $action };
         )*
-        /// All of them.
+        /// All error codes.
         pub const ERRORS: &[ErrorInfo] = &[$($name),*];
     };
 }
 pub(crate) use codes;
 
 codes! {
-    /// No token, or a wrong one.
+    /// The token is missing or wrong.
     UNAUTHORISED = "api.unauthorised" 401
         "The request carries no bearer token, or one that the node does not know."
         "Send 'Authorization: Bearer TOKEN' with a token from the node's configuration; bootstrap wrote one to the node's folder.";
-    /// Not allowed.
+    /// The user lacks a permission.
     FORBIDDEN = "api.forbidden" 403
         "The user whose token the request carries lacks the permission that the detail names."
         "Have the node's operator grant it with 'tally user grant', or ask as another user.";
-    /// No such user, or a wrong password.
+    /// The user or the password is wrong.
     LOGIN_FAILED = "api.login_failed" 401
         "There is no such user, the password is wrong, or the user is disabled or has no password."
         "Check the name and the password; the node's operator sets a new one with 'tally user passwd'.";
@@ -42,11 +42,11 @@ codes! {
     LOGIN_LIMITED = "api.login_limited" 429
         "Too many logins failed lately for this user or from this address."
         "Try again after the time given in retry_after_ms.";
-    /// Logout without a login.
+    /// The token to log out was not given by a login.
     NOT_A_LOGIN = "api.not_a_login" 422
         "The token was not given by a login, so it cannot be logged out."
         "Let the token expire, or have the node's operator remove it from the node's folder.";
-    /// A user that can't be.
+    /// A user's data are invalid.
     BAD_USER = "api.bad_user" 422
         "A user's name, password, permissions or a token's life are not what they may be; the detail says which."
         "Correct what the detail names; docs/reference/users.md lists names, permissions and limits.";
@@ -58,7 +58,7 @@ codes! {
     USER_EXISTS = "api.user_exists" 409
         "There is a user of this name already."
         "Choose another name, or change the user that there is.";
-    /// The file of users fails.
+    /// The file of users cannot be read or written.
     USERS_FILE = "api.users_file" 503
         "The node cannot read or write users.toml in its folder, or keeps no users."
         "Read the node's log for the reason, and check the permissions of the folder and the space on its disk.";
@@ -70,11 +70,11 @@ codes! {
     METHOD_NOT_ALLOWED = "api.method_not_allowed" 405
         "The path exists, but not with this method."
         "Read the Allow header of the answer for the methods there are.";
-    /// Not JSON.
+    /// The body is not JSON.
     BAD_JSON = "api.bad_json" 400
         "The body, or a line of a stream, is not JSON."
         "Send one JSON value in UTF-8; the detail names the line and column.";
-    /// JSON, but another shape.
+    /// The body is JSON of another shape.
     BAD_REQUEST = "api.bad_request" 422
         "The body, or a line of a stream, is JSON, but a field is missing, unknown or of the wrong type."
         "Compare the fields with the API's description; the detail names the field.";
@@ -82,7 +82,7 @@ codes! {
     BAD_PARAMETER = "api.bad_parameter" 400
         "A parameter in the path or the query is unknown or does not parse."
         "Correct the parameter that the detail names.";
-    /// Too large a body.
+    /// The body is too large.
     BODY_TOO_LARGE = "api.body_too_large" 413
         "The body, or a line of a stream, is larger than the node allows."
         "Send less at a time, or raise the limit in the node's configuration.";
@@ -94,19 +94,19 @@ codes! {
     BAD_CLIENT_ID = "api.bad_client_id" 422
         "A client id is empty or longer than 128 bytes."
         "Choose a client id of 1 to 128 bytes, such as a UUID.";
-    /// More starts than the user may make.
+    /// The user exceeds the rate of starts.
     RATE_LIMITED = "api.rate_limited" 429
         "The user starts more flows a second than the node allows this user. Nothing was started."
         "Try again after the time given in retry_after_ms, or have the node's operator raise the user's starts_per_s.";
-    /// Too many starts in one batch, or none.
+    /// The batch has no starts, or too many.
     BAD_BATCH = "api.bad_batch" 422
         "A batch holds no starts, or more than the node takes at once."
         "Send 1 to 256 starts in a batch, or use /v1/stream for more.";
-    /// A query of the vault that cannot be answered.
+    /// A query of the vault cannot be answered.
     BAD_QUERY = "api.bad_query" 422
         "A query of the vault names a field that does not exist, compares it with the wrong kind of value, or is larger than the node allows."
         "Correct what the detail names; it lists the fields there are.";
-    /// A query of the vault that took too long.
+    /// A query of the vault took too long.
     QUERY_TIMEOUT = "api.query_timeout" 504
         "A query of the vault did not end in the time it had, and was stopped."
         "Narrow the criteria, sort by fewer columns, or allow more time with timeout_ms.";
@@ -114,19 +114,19 @@ codes! {
     SLOW_READER = "api.slow_reader" 503
         "A follower of events did not read them as fast as they came, and the node keeps a bounded number."
         "Follow again, and read faster; what was missed can be asked for at the flow's own path.";
-    /// A name, media type, hash or size that can't be.
+    /// A name, media type, hash or size is invalid.
     BAD_ATTACHMENT = "api.bad_attachment" 422
         "The name, media type or hash of a file is not what it may be; the detail says which."
         "Give the file's plain name without folders, a media type such as application/pdf, the SHA-256 as 64 lower-case hexadecimal digits, or leave them out.";
-    /// A range that makes no sense.
+    /// A range is invalid.
     BAD_RANGE = "api.bad_range" 416
         "The Range header is no single range of bytes, or lies outside the file."
         "Ask for one range within the size that Content-Range names, such as bytes=0-1023, or leave the header out.";
-    /// Bytes for another place.
+    /// The bytes do not belong at the offset of the upload.
     UPLOAD_OFFSET = "api.upload_offset" 409
         "The bytes do not belong where the upload stands; the Upload-Offset header of the answer says where that is."
         "Go on from that offset.";
-    /// Too many uploads.
+    /// Too many uploads are open.
     UPLOADS_LIMITED = "api.uploads_limited" 429
         "The user, or all users together, have as many uploads open as the node takes, or as many downloads."
         "Complete or delete uploads that are open, or try again after the time given in retry_after_ms.";
@@ -138,7 +138,7 @@ codes! {
     INTERNAL = "api.internal" 500
         "The node met a bug while answering this request; the bug was contained and the node goes on."
         "Report it with the lines that the node logged at that time.";
-    /// The node takes no more work now.
+    /// The node is at capacity.
     NODE_BUSY = "node.busy" 503
         "The node has as much work as it accepts. This request started nothing, and what an earlier one started under the same client id goes on."
         "Try again after the time given in retry_after_ms, with the same client id.";
@@ -150,11 +150,11 @@ codes! {
     NODE_STOPPING = "node.stopping" 503
         "The node stopped before it could answer; whether the flow was started is not known."
         "Repeat with the same client id once the node is back: that starts a flow once only.";
-    /// Still starting.
+    /// The node is still starting.
     NODE_STARTING = "node.starting" 503
         "The node is starting and recovers its flows."
         "Try again in a moment.";
-    /// Writes are refused.
+    /// The store refuses writes.
     STORE_FAILED = "node.store_failed" 503
         "A write or sync of the node's store failed; the node refuses writes until it is restarted."
         "Look into the node's log for the cause (often a full disk), remove it, restart the node.";
@@ -162,7 +162,7 @@ codes! {
     UNKNOWN_FLOW = "node.unknown_flow" 404
         "No flow with this id is live, and none that ended lately has it."
         "Check the id; give starts a client id, then their outcome is kept until you delete it.";
-    /// The order is not for a flow that stands like this.
+    /// The flow's state does not fit the order.
     FLOW_STANDS_OTHERWISE = "node.flow_stands_otherwise" 409
         "The flow is not in a state that the order is for: retry is for parked and retrying flows, pause for running and retrying ones, resume for paused ones."
         "Look where the flow stands (tally flow get), and give the order that fits.";
@@ -174,7 +174,7 @@ codes! {
     CHAIN_TOO_WIDE = "node.chain_too_wide" 422
         "The page lies behind more than 20,000 transactions of the back chain, which are not walked for one answer."
         "Begin with an older transaction of the chain, or read the whole ledger in pages.";
-    /// No more notes, or none so long.
+    /// The transaction has the maximum number of notes, or the note is too long.
     NOTE_REFUSED = "node.note_refused" 422
         "The transaction has as many notes as it may have, or the note is too long."
         "Remove a note that is no longer needed, or write a shorter one.";
@@ -186,15 +186,15 @@ codes! {
     UNKNOWN_CONTRACT = "node.unknown_contract" 422
         "No contract with this descriptor is registered in the node's binary."
         "Copy the hash from 'tally contract list'; start a binary with the new code first.";
-    /// Nothing to withdraw.
+    /// There is no authorisation to withdraw.
     UNKNOWN_CONSENT = "node.unknown_consent" 404
         "The upgrade is not authorised, so there is nothing to withdraw."
         "See what is authorised: tally contract consents.";
-    /// Authorised in the configuration.
+    /// The authorisation is in the configuration.
     CONSENT_CONFIGURED = "node.consent_configured" 409
         "The upgrade is authorised in node.toml, which the API does not change."
         "Remove the entry from transitions.accept_upgrades and start the node again.";
-    /// No room for a further authorisation.
+    /// The maximum number of authorisations is reached.
     TOO_MANY_CONSENTS = "node.too_many_consents" 422
         "As many upgrades are authorised as may be at once."
         "Withdraw those that are done.";
@@ -206,13 +206,13 @@ codes! {
     NOT_A_NOTARY = "node.not_a_notary" 404
         "The node is not a notary."
         "Ask the network's notary; GET /v1/network names it.";
-    /// The view is too far behind.
+    /// The vault's view is too far behind.
     VIEW_BEHIND = "node.view_behind" 504
         "The vault's view did not catch up in time with what was committed."
         "Try again, or wait longer with timeout_ms.";
 }
 
-/// Codes of other parts of the node that the API answers with a status of their own. Their pages are those of these parts.
+/// Codes of other parts of the node that the API answers with a specific status. The pages belong to these parts.
 pub mod files {
     use super::ErrorInfo;
 
@@ -221,35 +221,35 @@ pub mod files {
         UNKNOWN = "file.unknown" 404
             "The node has no file with this hash."
             "Check the hash; list the files that are here (tally attachment list).";
-        /// Transactions list it.
+        /// Transactions refer to the file.
         REFERENCED = "file.referenced" 409
             "Recorded transactions list the file: it stays as long as they do."
             "Leave it; only files to which nothing refers can be removed.";
-        /// A flow has it in hand.
+        /// A flow is using the file.
         IN_USE = "file.in_use" 409
             "A running flow has a transaction that lists the file."
             "Remove the file when the flow has ended.";
-        /// Somebody else writes.
+        /// Another transfer writes to the same part.
         BUSY = "files.busy" 409
             "Somebody else writes to this part of a file at the moment."
             "Try again when the other transfer of the same file has ended.";
-        /// Not what was promised.
+        /// The bytes do not match the announced hash.
         MISMATCH = "files.mismatch" 422
             "The bytes that came do not have the hash that was promised; they were thrown away."
             "Compute the SHA-256 of the file again and send the file from its start.";
-        /// Not as many as promised.
+        /// The bytes do not match the announced size.
         WRONG_SIZE = "files.wrong_size" 422
             "More or fewer bytes came than were promised."
             "Send exactly as many bytes as were promised, or promise no size.";
-        /// Over the network's limit.
+        /// The file exceeds the network's limit.
         TOO_LARGE = "tx.attachment_too_large" 413
             "A file has more bytes than the network's parameters allow."
             "Split the file, or have the network's operator raise max_attachment_bytes.";
-        /// Damaged on disk.
+        /// A file on disk is damaged.
         DAMAGED = "files.damaged" 500
             "A file of an attachment is not there, is no ordinary file, or has another length or content than its name says."
             "Restore the file from a backup, or remove the attachment and upload the file again; then check the disk.";
-        /// The disk fails.
+        /// The disk failed.
         FAILED = "files.failed" 503
             "A file of an attachment could not be read or written; the message names the path and what the system said."
             "Check the disk and the permissions of the folder; the transfer can be tried again.";
@@ -257,14 +257,14 @@ pub mod files {
         DISK_FULL = "files.disk_full" 507
             "The disk (or a quota) has no room for more bytes of attachments, or they would leave less free than the node keeps for its ledger."
             "Free disk space, then try again: the transfer goes on where it stopped.";
-        /// The vault's view.
+        /// The vault's view failed.
         VIEW_FAILED = "vault.view_failed" 503
             "The vault's view can't be read or written, so what the node holds is not known; the ledger itself is whole."
             "Free disk space or repair the disk: the node opens the view again by itself, and fills it again if it is damaged.";
     }
 }
 
-/// The entry of a code, a chain node's included.
+/// Returns the entry of a code, including codes of a chain node.
 pub fn info(code: &str) -> Option<&'static ErrorInfo> {
     let all = ERRORS.iter().chain(crate::chain::ERRORS);
     let mut all = all.chain(files::ERRORS);

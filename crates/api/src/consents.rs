@@ -1,9 +1,9 @@
-//! The contracts of a node's binary, and which transitions of others the node signs.
+//! The contracts of a node's binary, and the transitions of other parties that the node signs.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The answer of `GET /v1/contracts`: all that are registered, in order of name and version.
+/// The answer of `GET /v1/contracts`: all registered contracts, in order of name and version.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ContractList {
     /// The contracts.
@@ -17,56 +17,57 @@ pub struct ContractView {
     pub name: String,
     /// The version of its code.
     pub version: u32,
-    /// The hash of its descriptor, which names the code in transactions and upgrades.
+    /// The hash of its descriptor, which identifies the code in transactions and upgrades.
     pub descriptor: String,
     /// The key that signed the descriptor.
     pub signer: String,
-    /// Whether new states of this node are made under it: it is the newest version here.
+    /// Whether it is the newest version here, which this node's new states use.
     pub current: bool,
-    /// What new states are bound to.
+    /// The constraint of new states.
     pub constraint: ConstraintView,
 }
 
-/// What states are bound to.
+/// The constraint of states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ConstraintView {
-    /// Exactly this version: newer code needs an upgrade to which all whom a state concerns consent.
+    /// Exactly this version. Newer code needs an upgrade with the consent of every party that a state concerns.
     Version,
     /// Any version that the same key has signed, never an older one.
     Signer,
 }
 
-/// The answer of `GET /v1/consents`: which transitions of others the node signs. Flows that are started here need none of it.
+/// The answer of `GET /v1/consents`: the transitions of other parties that the node signs. Flows started on this node do not
+/// need them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConsentList {
     /// Changes of notary.
     pub notary_changes: NotaryConsent,
-    /// Upgrades that are signed; no others are.
+    /// The upgrades that are signed; all others are refused.
     pub upgrades: Vec<UpgradeConsent>,
 }
 
-/// Whether changes of notary are signed.
+/// The consent to changes of notary.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NotaryConsent {
-    /// Whether they are.
+    /// Whether changes of notary are signed.
     pub accepted: bool,
-    /// What the configuration says.
+    /// The setting in the configuration.
     pub configured: bool,
-    /// Who said otherwise while the node ran.
+    /// The user who changed it while the node ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// When.
+    /// The time of that change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_ms: Option<u64>,
 }
 
-/// An upgrade that is signed.
+/// An authorised upgrade.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UpgradeConsent {
-    /// The hash of the descriptor of the code that states are under.
+    /// The hash of the descriptor of the current code.
     pub from: String,
-    /// Of the code that they come under.
+    /// The hash of the descriptor of the new code.
     pub to: String,
     /// The contract and version of the old code, if it is registered here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -76,10 +77,10 @@ pub struct UpgradeConsent {
     pub to_contract: Option<String>,
     /// Whether the configuration authorises it.
     pub configured: bool,
-    /// Who authorised it while the node ran.
+    /// The user who authorised it while the node ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// When.
+    /// The time of the authorisation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_ms: Option<u64>,
 }
@@ -88,10 +89,10 @@ pub struct UpgradeConsent {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewUpgrade {
-    /// The hash of the descriptor of the code that states are under: 64 hexadecimal digits.
+    /// The hash of the descriptor of the current code: 64 hexadecimal digits.
     #[schemars(length(min = 64, max = 64), regex(pattern = "^[0-9a-f]{64}$"))]
     pub from: String,
-    /// Of the code that they come under.
+    /// The hash of the descriptor of the new code: 64 hexadecimal digits.
     #[schemars(length(min = 64, max = 64), regex(pattern = "^[0-9a-f]{64}$"))]
     pub to: String,
 }
@@ -100,18 +101,18 @@ pub struct NewUpgrade {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConsentChange {
-    /// What to do with changes of notary.
+    /// The new setting for changes of notary.
     pub notary_changes: NotaryChanges,
 }
 
-/// What to do with changes of notary that others propose.
+/// A setting for changes of notary that other parties propose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NotaryChanges {
-    /// Sign them.
+    /// Sign all of them.
     Accept,
-    /// Sign none.
+    /// Sign none of them.
     Refuse,
-    /// What the configuration says.
+    /// Follow the configuration.
     Configured,
 }

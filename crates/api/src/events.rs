@@ -1,7 +1,7 @@
 //! Server-sent events: a flow's progress, and changes of the vault.
 //!
 //! Each event has a `type` (in the field `event`), an `id`, and one line of JSON. A line that begins with a colon is a
-//! heartbeat and means nothing.
+//! heartbeat without content.
 
 use std::collections::BTreeMap;
 
@@ -10,43 +10,43 @@ use serde::{Deserialize, Serialize};
 
 use crate::vault::Fungible;
 
-/// Where the flow stands at first; the data is an [`crate::Outcome`].
+/// The flow's state at the start of the stream; the data is an [`crate::Outcome`].
 pub const STATE: &str = "state";
-/// The flow came to a step; the data is a [`FlowStep`].
+/// The flow reached a step; the data is a [`FlowStep`].
 pub const STEP: &str = "step";
-/// The flow cannot go on by itself, and the events end; the data is an [`crate::Outcome`].
+/// The flow cannot continue by itself, and the events end; the data is an [`crate::Outcome`].
 pub const PARKED: &str = "parked";
-/// The flow is over, and the events end; the data is an [`crate::Outcome`].
+/// The flow has ended, and the events end; the data is an [`crate::Outcome`].
 pub const END: &str = "end";
-/// The events end early; the data is a [`crate::Problem`] that says why.
+/// The events end early; the data is a [`crate::Problem`] with the reason.
 pub const CUT: &str = "cut";
-/// Where changes of the vault are followed from; the data is a [`VaultStart`].
+/// The start of the changes of the vault that follow; the data is a [`VaultStart`].
 pub const START: &str = "start";
 /// A transaction changed the vault; the data is a [`VaultChange`].
 pub const CHANGE: &str = "change";
 
-/// The flow came to a step. A step may be told twice, after a restart too.
+/// The flow reached a step. A step may be reported twice, even after a restart.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowStep {
-    /// What it does now.
+    /// The current step.
     pub step: String,
 }
 
-/// Where changes of the vault are followed from.
+/// The start of the changes of the vault that follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VaultStart {
     /// Changes after this ledger position follow.
     pub after: u64,
 }
 
-/// What one recorded transaction changed in the vault. Its event's id is `seq`.
+/// The changes of one recorded transaction in the vault. Its event's id is `seq`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VaultChange {
     /// The transaction's position in the ledger.
     pub seq: u64,
     /// The transaction.
     pub transaction: String,
-    /// When it was recorded.
+    /// The time at which it was recorded.
     pub recorded_at_ms: u64,
     /// States of this node that it consumed: the transaction id, then the index in parentheses.
     pub consumed: Vec<String>,
@@ -64,7 +64,7 @@ pub struct ProducedState {
     /// Its value, if it is fungible and this node's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fungible: Option<Fungible>,
-    /// The thing it is a version of, if it is linear.
+    /// The id shared by its versions, if it is linear.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub linear_id: Option<String>,
     /// Values of the columns that its contract declares.

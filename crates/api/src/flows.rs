@@ -1,4 +1,4 @@
-//! Starting a flow and learning what came of it.
+//! Starts flows and reports their outcomes.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,10 +7,10 @@ use serde_json::value::RawValue;
 use crate::hospital::{FlowCause, FlowWait};
 use crate::problem::Problem;
 
-/// JSON that is passed on as it was written, without a second parse.
+/// JSON that is passed on as written, without a second parse.
 pub type RawJson = Box<RawValue>;
 
-/// How long a caller waits for a flow.
+/// The event that a caller waits for.
 #[derive(
     Clone,
     Copy,
@@ -29,15 +29,15 @@ pub type RawJson = Box<RawValue>;
 pub enum Wait {
     /// Until the start is durable.
     None,
-    /// Until the flow has ended and what it recorded is durable here.
+    /// Until the flow has ended and its transactions are durable here.
     #[default]
     Finalised,
-    /// Until every participant has recorded what the flow recorded.
+    /// Until every participant has recorded the flow's transactions.
     Delivered,
 }
 
 impl Wait {
-    /// As it is written in JSON and in a query.
+    /// Returns the form in JSON and in a query.
     pub fn as_str(self) -> &'static str {
         match self {
             Wait::None => "none",
@@ -64,20 +64,21 @@ impl std::str::FromStr for Wait {
 pub struct StartFlow {
     /// The flow's registered name, such as `cash.issue`.
     pub flow: String,
-    /// A version; the newest if left out.
+    /// The version; the newest if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<u32>,
     /// The flow's arguments.
     #[serde(default = "null")]
     pub args: RawJson,
-    /// A name of the caller's choice that makes the start exactly once: the same id again gives the same flow's outcome.
+    /// An id chosen by the caller that makes the start exactly once: a repeated start with the same id gives the same
+    /// flow's outcome.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 128))]
     pub client_id: Option<String>,
-    /// What to wait for.
+    /// The event to wait for.
     #[serde(default)]
     pub wait: Wait,
-    /// How long to wait at most, in milliseconds; the node's own limit if left out.
+    /// Maximum time to wait, in milliseconds; the node's own limit if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
 }
@@ -87,7 +88,7 @@ fn null() -> RawJson {
 }
 
 impl StartFlow {
-    /// The newest version of a flow, waited for until finalised, without a client id.
+    /// Starts the newest version of a flow, waits until it is finalised, and has no client id.
     pub fn new(flow: impl Into<String>, args: &impl Serialize) -> Result<Self, serde_json::Error> {
         Ok(Self {
             flow: flow.into(),
@@ -99,7 +100,7 @@ impl StartFlow {
         })
     }
 
-    /// Waits for something else than *finalised*.
+    /// Waits for an event other than *finalised*.
     #[must_use]
     pub fn wait(mut self, wait: Wait) -> Self {
         self.wait = wait;
@@ -113,7 +114,7 @@ impl StartFlow {
         self
     }
 
-    /// Waits at most so long.
+    /// Limits the wait to this many milliseconds.
     #[must_use]
     pub fn timeout_ms(mut self, timeout_ms: u64) -> Self {
         self.timeout_ms = Some(timeout_ms);
@@ -121,20 +122,20 @@ impl StartFlow {
     }
 }
 
-/// Most starts in one batch (`api.bad_batch`).
+/// Maximum number of starts in one batch (`api.bad_batch`).
 pub const BATCH_STARTS_MAX: usize = 256;
 
 /// The body of `POST /v1/flows/batch`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StartBatch {
-    /// 1 to 256 starts, each as in `POST /v1/flows`; they are started in this order, and run side by side.
+    /// 1 to 256 starts, each as in `POST /v1/flows`. They are started in this order and run concurrently.
     #[schemars(length(min = 1, max = 256), with = "Vec<StartFlow>")]
     pub starts: Vec<RawJson>,
 }
 
 impl StartBatch {
-    /// A batch of these.
+    /// Creates a batch of these starts.
     pub fn new(starts: &[StartFlow]) -> Result<Self, serde_json::Error> {
         let starts = starts.iter().map(serde_json::value::to_raw_value);
         Ok(Self {
@@ -146,45 +147,45 @@ impl StartBatch {
 /// The answer of `POST /v1/flows/batch`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct BatchAnswers {
-    /// One for each start, in the order of the starts.
+    /// One answer for each start, in the order of the starts.
     pub answers: Vec<BatchAnswer>,
 }
 
-/// What a start of a batch came to: what it would have been answered alone.
+/// The answer for one start of a batch, the same as for a single start.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct BatchAnswer {
-    /// The HTTP status that the start would have had alone: 200, 202, or a problem's.
+    /// The HTTP status that a single start would have had: 200, 202, or a problem's.
     pub status: u16,
-    /// What became of the flow; absent when nothing was started.
+    /// The outcome of the flow; absent if no flow was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
-    /// Why nothing was started.
+    /// The reason why no flow was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<Problem>,
 }
 
-/// Where a flow stands.
+/// The status of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FlowStatus {
     /// It runs.
     Running,
-    /// It failed for the moment, and is tried again by itself.
+    /// It had a transient failure, and is retried automatically.
     Retrying,
-    /// It cannot go on by itself; `step` says why. An operator retries or kills it.
+    /// It cannot continue by itself; `step` gives the reason. An operator retries or kills it.
     Parked,
     /// An operator paused it.
     Paused,
-    /// It ended well; what it recorded is durable here: *finalised*.
+    /// It succeeded, and its transactions are durable here: *finalised*.
     Completed,
-    /// It ended well, and every participant has recorded what it recorded.
+    /// It succeeded, and every participant has recorded its transactions.
     Delivered,
     /// It ended with an error.
     Failed,
 }
 
 impl FlowStatus {
-    /// As it is written in JSON.
+    /// Returns the form in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             FlowStatus::Running => "running",
@@ -197,7 +198,7 @@ impl FlowStatus {
         }
     }
 
-    /// Whether the flow is over.
+    /// Returns whether the flow has ended.
     pub fn is_end(self) -> bool {
         matches!(
             self,
@@ -205,61 +206,61 @@ impl FlowStatus {
         )
     }
 
-    /// Whether it takes no step until an operator does something.
+    /// Returns whether the flow takes no step until an operator acts.
     pub fn stands_still(self) -> bool {
         matches!(self, FlowStatus::Parked | FlowStatus::Paused)
     }
 }
 
-/// What became of a flow: the answer to a start, to a question for it, and (with `n`) of the stream form.
+/// The outcome of a flow: the answer to a start or to a query for the flow, and (with `n`) an answer of the stream form.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Outcome {
     /// The flow; 32 hexadecimal digits.
     pub flow_id: String,
-    /// Where it stands.
+    /// Its status.
     pub status: FlowStatus,
-    /// Its output, if it ended well.
+    /// Its output, if it succeeded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<RawJson>,
-    /// Why it failed.
+    /// The reason for its failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<FlowFailure>,
-    /// Its last step, while it runs, or why it is parked.
+    /// Its last step while it runs, or the reason why it is parked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
     /// The transactions it recorded, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub transactions: Vec<String>,
-    /// What participants refused to record of them, for good: it will not be `delivered`.
+    /// Transactions that participants refused permanently; the flow will not become `delivered`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<DeliveryRefusal>,
 }
 
-/// A participant refused to record a transaction. The transaction is final all the same.
+/// A participant refused to record a transaction. The transaction is final nevertheless.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeliveryRefusal {
     /// The transaction.
     pub transaction: String,
     /// The participant's name.
     pub party: String,
-    /// Stable, `domain.snake_case`.
+    /// The stable code, `domain.snake_case`.
     pub code: String,
-    /// What the participant says.
+    /// The participant's message.
     pub message: String,
-    /// What to do, as it says.
+    /// The participant's suggested action.
     pub hint: String,
 }
 
 /// An error with a stable code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowFailure {
-    /// Stable, `domain.snake_case`.
+    /// The stable code, `domain.snake_case`.
     pub code: String,
-    /// What happened.
+    /// Description of the failure.
     pub message: String,
-    /// What to do.
+    /// Suggested action.
     pub hint: String,
-    /// When to try again, in milliseconds, if that is the thing to do.
+    /// The delay before a retry, in milliseconds, if a retry makes sense.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
 }
@@ -267,7 +268,7 @@ pub struct FlowFailure {
 /// A page of live flows.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct FlowList {
-    /// In order of id.
+    /// The flows, in order of id.
     pub flows: Vec<FlowSummary>,
     /// Give this as `after` for the next page; absent on the last one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -287,35 +288,35 @@ pub struct FlowSummary {
     pub version: Option<u32>,
     /// `running`, `retrying`, `parked` or `paused`.
     pub status: FlowStatus,
-    /// Its last step, or why it takes none.
+    /// Its last step, or the reason why it takes none.
     pub step: String,
-    /// Whether it was started here, and not by a counterparty.
+    /// Whether it was started on this node, and not by a counterparty.
     pub started_here: bool,
-    /// Who started it here.
+    /// The user who started it here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
-    /// When it started, in milliseconds since the Unix epoch.
+    /// The time at which it started, in milliseconds since the Unix epoch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at_ms: Option<u64>,
-    /// When it took its last step, or the node started, in milliseconds since the Unix epoch; while it runs.
+    /// The time of its last step, or of the node's start if later, in milliseconds since the Unix epoch; while it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress_at_ms: Option<u64>,
-    /// When it is tried again, in milliseconds since the Unix epoch; while it is retrying.
+    /// The time of its next retry, in milliseconds since the Unix epoch; while it is retrying.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_at_ms: Option<u64>,
-    /// It is to be killed, and waits for a notary's answer first.
+    /// Whether a kill waits for a notary's answer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub kill_asked: bool,
-    /// The parties that it deals with.
+    /// The other parties of its sessions and requests.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub peers: Vec<String>,
-    /// What it waits for, while it runs.
+    /// Its current waits, while it runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<FlowWait>,
-    /// How often it failed so far.
+    /// The number of its failures so far.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub failures: u64,
-    /// Its failures, oldest first: the first one, and the latest; 8 at most.
+    /// Its failures, oldest first: the first one and the latest ones, at most 8.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<FlowCause>,
 }

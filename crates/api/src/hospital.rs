@@ -1,15 +1,15 @@
-//! Flows that do not finish: which they are, what happened to them, and what an operator does with them.
+//! Flows that do not finish: queries, failures and orders of operators.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::flows::{FlowFailure, FlowStatus, FlowSummary, RawJson};
 
-/// Which live flows: those that meet everything that is given. As `where` of an order, and as parameters of the list.
+/// A query for live flows, which must match all given fields. Used as `where` of an order, and as parameters of the list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FlowQuery {
-    /// Where they stand: `running`, `retrying`, `parked` or `paused`.
+    /// Their status: `running`, `retrying`, `parked` or `paused`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<FlowStatus>,
     /// The registered name.
@@ -18,16 +18,16 @@ pub struct FlowQuery {
     /// The code of one of their failures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// Who started them here.
+    /// The user who started them here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
     /// The legal name of a party on the other side of a session or a request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peer: Option<String>,
-    /// Started at least so many milliseconds ago.
+    /// Minimum time since their start, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub older_than_ms: Option<u64>,
-    /// Waiting without a step for at least so many milliseconds, for something that is not just a time.
+    /// Minimum time of waiting without a step, in milliseconds, for something other than a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stuck_ms: Option<u64>,
 }
@@ -36,30 +36,31 @@ pub struct FlowQuery {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FlowOrder {
-    /// Which flows. Of these the order is for those whose status it fits: retry for parked and retrying ones, pause for running
-    /// and retrying ones, resume for paused ones and those that have not come back since the node's start, kill for all.
+    /// The flows to match. The order is executed only for those with a fitting status. Retry fits parked and retrying flows;
+    /// pause fits running and retrying ones. Resume fits paused flows and those that have not come back since the node's start.
+    /// Kill fits all.
     #[serde(rename = "where")]
     pub query: FlowQuery,
-    /// Only count them.
+    /// Whether to count the flows only.
     #[serde(default)]
     pub dry_run: bool,
-    /// `next` of the answer before: goes on after that flow.
+    /// `next` of the previous answer: continues after that flow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
 }
 
-/// What became of an order for many flows.
+/// The result of an order for many flows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowOrdered {
-    /// Flows that it is for, at most 1,000 in one answer.
+    /// Flows that the order matches, at most 1,000 in one answer.
     pub matched: u64,
-    /// Of them, those with which it was done; none in a dry run.
+    /// The matched flows that the order was executed for; none in a dry run.
     pub done: u64,
-    /// Of them, those that wait for a notary's answer first, which cannot be given up.
+    /// The matched flows that wait for a notary's answer first, which they cannot give up.
     pub waiting: u64,
-    /// The first 100 of them.
+    /// The first 100 matched flows.
     pub flows: Vec<String>,
-    /// There are more: order again with this as `after`.
+    /// Present if there are more flows: repeat the order with this as `after`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
@@ -67,16 +68,16 @@ pub struct FlowOrdered {
 /// A failure of a flow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowCause {
-    /// Its code, what happened and what to do.
+    /// Its code, description and suggested action.
     #[serde(flatten)]
     pub error: FlowFailure,
-    /// When, in milliseconds since the Unix epoch.
+    /// The time of the failure, in milliseconds since the Unix epoch.
     pub at_ms: u64,
-    /// Which failure in a row at this place of the flow, from 1.
+    /// Its number among consecutive failures at this place of the flow, from 1.
     pub attempt: u32,
 }
 
-/// Something that a flow waits for.
+/// A wait of a flow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowWait {
     /// The kind of the effect, such as `request` or `select states`; `message` for a session.
@@ -84,10 +85,11 @@ pub struct FlowWait {
     /// The party that has to answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peer: Option<String>,
-    /// What it is about: a service, a transaction, a token, an operation, or a time in milliseconds since the Unix epoch.
+    /// The subject of the wait: a service, a transaction, a token, an operation, or a time in milliseconds since the Unix
+    /// epoch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
-    /// Since when, in milliseconds since the Unix epoch; not before the node's start.
+    /// The time since which it waits, in milliseconds since the Unix epoch; not before the node's start.
     pub since_ms: u64,
 }
 
@@ -96,7 +98,7 @@ pub struct FlowWait {
 pub struct FlowJournal {
     /// The flow.
     pub flow: FlowSummary,
-    /// Its entries in the order of their rows; large values by their size and SHA-256 only.
+    /// Its entries in the order of their rows; large values only by their size and SHA-256.
     pub entries: Vec<JournalEntry>,
     /// Give this as `after` for the next page; absent on the last one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -106,10 +108,10 @@ pub struct FlowJournal {
 /// An entry of a flow's journal.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct JournalEntry {
-    /// The row it stands in; what came in one round is one row.
+    /// The row of the entry. All inputs of one round are in one row.
     pub row: u32,
-    /// What it is: `start`, `result`, `fact`, `opened`, `received`, `peer_ended`, `confirmed`, `sub_flow_ended`,
-    /// `kill_asked`, `scope`, `check`, `deferred`, or `unreadable`.
+    /// The kind of entry: `start`, `result`, `fact`, `opened`, `received`, `peer_ended`, `confirmed`, `sub_flow_ended`,
+    /// `kill_asked`, `scope`, `check`, `deferred` or `unreadable`.
     pub entry: String,
     /// The number of the effect or session, within its scope.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -120,7 +122,7 @@ pub struct JournalEntry {
     /// The kind of the effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// The digest of what was asked, 16 hexadecimal digits.
+    /// The digest of the request, 16 hexadecimal digits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
     /// The party on the other side.

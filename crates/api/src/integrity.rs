@@ -35,18 +35,18 @@ pub struct EquivocationEntry {
     pub proof: String,
 }
 
-/// The answer of `GET /v1/recovery`, and of the orders about it: how the node's data stands against what others have seen of
-/// it.
+/// The answer of `GET /v1/recovery`, and of the orders for recovery: contradictions between the node's data and the data that
+/// others have seen of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RecoveryView {
-    /// How often the node was started on this data.
+    /// The number of times that the node was started on this data.
     pub life: u64,
     /// Transactions recorded and, by a notary, transactions accepted.
     pub number: u64,
     /// Proof that the data is an older copy; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rolled_back: Option<RollbackView>,
-    /// Contradictions about session messages, each by the word of one peer alone. Nothing is stopped for them.
+    /// Contradictions about session messages, each reported by one peer alone. They do not stop the node.
     pub links: Vec<LinkView>,
     /// The recovery begun since the node's start; absent if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -56,7 +56,7 @@ pub struct RecoveryView {
 /// Proof that a node's data is an older copy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RollbackView {
-    /// Something that this node has signed and that its data does not contain.
+    /// An item that this node has signed and that its data does not contain.
     pub evidence: String,
     /// The peer that showed it: a legal name, or a party id if the network does not list it any more.
     pub shown_by: String,
@@ -93,7 +93,7 @@ pub struct RecoveryProgress {
     pub transactions: Vec<String>,
     /// By a notary: transactions entered again that it had signed.
     pub notarised: u64,
-    /// By a notary: states of which peers showed another consumer than the one entered.
+    /// By a notary: states with a conflict, because peers showed another consumer than the one entered.
     pub conflicts: u64,
 }
 
@@ -111,7 +111,7 @@ pub struct RecoveryPeer {
     pub searched: u64,
     /// The last position of its ledger.
     pub end: u64,
-    /// Transactions found there that concern this node, those that it has already included.
+    /// Transactions found there that concern this node, including those that it already has.
     pub found: u64,
 }
 
@@ -119,7 +119,7 @@ pub struct RecoveryPeer {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FinishRecovery {
-    /// Go on although some peers have not given everything.
+    /// Whether to continue although some peers have not given everything.
     #[serde(default)]
     pub accept_missing: bool,
 }

@@ -1,4 +1,4 @@
-//! What the node has recorded: the order of transactions, and each of them readable.
+//! The recorded transactions: their order, and each of them in readable form.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,14 +8,14 @@ use crate::vault::Fungible;
 /// The answer of `GET /v1/ledger`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LedgerPage {
-    /// In order of recording.
+    /// The entries, in order of recording.
     pub entries: Vec<LedgerEntry>,
     /// Give this as `after` for the next page; absent on the last one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<u64>,
 }
 
-/// A recorded transaction's place.
+/// The position of a recorded transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LedgerEntry {
     /// Its position.
@@ -27,7 +27,7 @@ pub struct LedgerEntry {
 /// The answer of `GET /v1/transactions/{id}/chain`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChainPage {
-    /// The transactions that this one comes from, and itself; the last recorded first.
+    /// The transactions in the back chain of this one, and itself; the last recorded first.
     pub entries: Vec<ChainEntry>,
     /// Give this as `after` for the next page; absent on the last one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -58,20 +58,20 @@ pub struct TransactionView {
     pub references: Vec<String>,
     /// States it makes.
     pub outputs: Vec<StateView>,
-    /// What it asks of its contracts.
+    /// Its commands to contracts.
     pub commands: Vec<CommandView>,
     /// Hashes of its attachments, contract descriptors among them.
     pub attachments: Vec<String>,
     /// Its notary's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notary: Option<String>,
-    /// When it may be notarised.
+    /// The time window of its notarisation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_window: Option<TimeWindowView>,
     /// Hash of the network parameters it was built under.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parameters: Option<String>,
-    /// Keys whose signatures it needs, the notary's aside.
+    /// Keys that must sign it, except the notary's.
     pub required_signers: Vec<String>,
     /// The signatures it carries.
     pub signatures: Vec<SignatureView>,
@@ -86,26 +86,26 @@ pub struct StateView {
     pub index: u32,
     /// Its contract.
     pub contract: String,
-    /// What code may decide about it.
+    /// The constraint on the code that decides about it.
     pub constraint: String,
     /// Its notary's name.
     pub notary: String,
     /// The output that must be consumed together with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encumbrance: Option<u32>,
-    /// Keys of those whom it concerns, if the contract is known here.
+    /// Keys of the participants, if the contract is known here.
     pub participants: Vec<String>,
     /// Its owner's key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
-    /// Its owner's name, where this node knows whose the key is: by the network map, as a fresh key of its own, or by a proof that
-    /// the owner gave it.
+    /// Its owner's name, if this node knows the owner of the key: from the network map, as a fresh key of its own, or by a proof
+    /// that the owner gave it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner_party: Option<String>,
     /// Its value, if it is fungible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fungible: Option<Fungible>,
-    /// The thing it is a version of, if it is linear.
+    /// The id shared by its versions, if it is linear.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub linear_id: Option<String>,
     /// The contract's own data, hexadecimal.
@@ -123,13 +123,13 @@ pub struct CommandView {
     pub signers: Vec<String>,
 }
 
-/// `[from, until)`, at least one of them given.
+/// The time window `[from, until)`; at least one end is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TimeWindowView {
-    /// Not before.
+    /// The begin, inclusive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_ms: Option<u64>,
-    /// Before.
+    /// The end, exclusive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until_ms: Option<u64>,
 }
@@ -139,12 +139,12 @@ pub struct TimeWindowView {
 pub struct SignatureView {
     /// The key.
     pub by: String,
-    /// Whose key it is, if the network map knows.
+    /// The party that owns the key, if the network map lists it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub party: Option<String>,
     /// The scheme.
     pub scheme: String,
-    /// How many transactions the notary signed with the same signature, for a notary's.
+    /// For a notary's signature: the number of transactions that it covers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub batch: Option<u32>,
     /// The signature, hexadecimal.

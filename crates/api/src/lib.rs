@@ -1,13 +1,13 @@
-//! The HTTP API's requests, answers and error codes, as types. No domain logic, no transport: both sides of the wire
-//! import this and nothing else of ours.
+//! The HTTP API's requests, answers and error codes, as types. The crate has no domain logic and no transport. Both sides of the
+//! wire import it, and it imports nothing else of this project.
 //!
-//! Everything is JSON. Amounts and sequence numbers are integers; ids, hashes and keys are text (lower-case hexadecimal
-//! unless a type says otherwise); times are milliseconds since the Unix epoch, with `_ms` in the name.
+//! Everything is JSON. Amounts and sequence numbers are integers. Ids, hashes and keys are text (lower-case hexadecimal unless a
+//! type says otherwise). Times are milliseconds since the Unix epoch, with `_ms` in the name.
 //!
-//! Modules in reading order: [`paths`] (where), [`flows`] (start a flow, learn what came of it), [`stream`] (the same for
-//! busy clients), [`ledger`], [`vault`], [`notary`], [`network`], [`node`] (what can be read), [`attachments`] (files that transactions refer to), [`consents`] (what
-//! is signed that others propose), [`chain`] (a chain node's API), [`login`] and [`users`] (who may), [`problem`] and [`codes`]
-//! (what can go wrong).
+//! Modules in reading order. Start with [`paths`] (addresses), [`flows`] (starts and outcomes of flows) and [`stream`] (the same
+//! for busy clients). The reads are in [`ledger`], [`vault`], [`notary`], [`network`] and [`node`]. Then read [`attachments`]
+//! (files that transactions refer to), [`consents`] (proposals of others that the node signs) and [`chain`] (a chain node's API).
+//! Access is in [`login`] and [`users`], errors are in [`problem`] and [`codes`].
 
 pub mod attachments;
 pub mod chain;

@@ -11,7 +11,7 @@ pub struct Login {
     pub user: String,
     /// The user's password.
     pub password: String,
-    /// How long the token is good, in seconds; an hour unless given, a day at most.
+    /// The lifetime of the token, in seconds; an hour if left out, a day at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl_s: Option<u64>,
 }
@@ -21,6 +21,6 @@ pub struct Login {
 pub struct LoggedIn {
     /// The token; the node keeps its hash only.
     pub token: String,
-    /// When it ends, in milliseconds since the Unix epoch.
+    /// The end of its lifetime, in milliseconds since the Unix epoch.
     pub expires_ms: u64,
 }

@@ -8,15 +8,15 @@ use serde::{Deserialize, Serialize};
 pub struct NetworkView {
     /// Hash of the network parameters.
     pub parameters: String,
-    /// Largest message between nodes, in bytes.
+    /// Maximum size of a message between nodes, in bytes.
     pub max_message_bytes: u64,
-    /// Largest transaction, in bytes.
+    /// Maximum size of a transaction, in bytes.
     pub max_transaction_bytes: u64,
-    /// Largest file that a transaction lists, in bytes.
+    /// Maximum size of a file that a transaction lists, in bytes.
     pub max_attachment_bytes: u64,
-    /// Most bytes of all files that one transaction lists.
+    /// Maximum total size of the files that one transaction lists, in bytes.
     pub max_transaction_attachment_bytes: u64,
-    /// When the parameters were issued.
+    /// The time at which the parameters were issued.
     pub issued_at_ms: u64,
     /// The notaries' names.
     pub notaries: Vec<String>,
@@ -33,9 +33,9 @@ pub struct PartyView {
     pub party_id: String,
     /// The party's key.
     pub key: String,
-    /// Where its node is reached by other nodes.
+    /// The addresses at which other nodes reach its node.
     pub addresses: Vec<String>,
-    /// What kind of notary it is, if it is one.
+    /// The kind of notary, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notary: Option<NotaryView>,
 }
@@ -50,7 +50,7 @@ pub struct NotaryView {
 /// The answer of `GET /v1/peers`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PeersView {
-    /// The software of this node, as its peers see it.
+    /// The software of this node, as sent to its peers.
     pub software: String,
     /// Every other node of the map, in order of name.
     pub peers: Vec<PeerView>,
@@ -63,31 +63,31 @@ pub struct PeerView {
     pub name: String,
     /// The party's id.
     pub party_id: String,
-    /// Whether a connection stands.
+    /// Whether a connection is open.
     pub connected: bool,
     /// The other end of the connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
-    /// Its software, as it said when a connection was made last.
+    /// Its software, as sent at the last connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub software: Option<String>,
-    /// Its clock less this node's then; the time of a handshake too little at most.
+    /// Its clock minus this node's at that time; too low by at most the time of a handshake.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_offset_ms: Option<i64>,
-    /// Messages that wait for it, in bytes.
+    /// Size of the messages queued for it, in bytes.
     pub queued_bytes: u64,
-    /// What it costs this node, if it has been heard since the node's start.
+    /// Its load on this node, if it was heard since the node's start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<PeerLoad>,
-    /// For how many milliseconds it may not connect, because it sent too much that makes no sense.
+    /// Remaining time of its cut-off, in milliseconds: the peer may not connect, because it sent too much garbage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_off_ms: Option<u64>,
-    /// Transactions delivered to it that it cannot record for now, with the reasons that it told. At most 100 of all peers.
+    /// Transactions delivered to it that it cannot record at present, with its reasons. At most 100 of all peers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waiting: Vec<WaitingView>,
 }
 
-/// What another node costs this one: what is held for it now, and what was counted since this node's start.
+/// The load that another node puts on this one: its current resources, and counters since this node's start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PeerLoad {
     /// Flows here that answer its sessions and have not ended.
@@ -100,19 +100,19 @@ pub struct PeerLoad {
     pub refused: u64,
     /// Its sessions that were ended because it was silent on them.
     pub idle_ended: u64,
-    /// Its messages that were put off because it was over its share of a round.
+    /// Its messages that were deferred because it was over its share of a round.
     pub deferred: u64,
-    /// Its messages that were dropped because too many were put off.
+    /// Its messages that were dropped because too many were deferred.
     pub dropped: u64,
-    /// Its messages and signatures that made no sense.
+    /// Its invalid messages and signatures.
     pub garbage: u64,
-    /// Times that it was cut off for that.
+    /// The number of times that it was cut off for that.
     pub cut_offs: u64,
     /// Whether it is slowed down for that.
     pub slowed: bool,
 }
 
-/// A delivery that its receiver cannot record for now. It is repeated until the receiver has answered.
+/// A delivery that its receiver cannot record at present. It is repeated until the receiver has answered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WaitingView {
     /// The transaction's id.
@@ -123,6 +123,6 @@ pub struct WaitingView {
     pub message: String,
     /// The remedy.
     pub hint: String,
-    /// When the receiver told a reason first, in milliseconds since 1970.
+    /// The time of the receiver's first reason, in milliseconds since 1970.
     pub since_ms: u64,
 }

@@ -1,30 +1,30 @@
-//! The node itself.
+//! The node itself: its health, state, clock and flows.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::network::NotaryView;
 
-/// Whether a node takes work.
+/// The state of a node: whether it takes work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NodeState {
-    /// It recovers.
+    /// It recovers and takes no work yet.
     Starting,
     /// It takes work.
     Ready,
-    /// It takes work, but a part of it has failed and is being repaired; `code` of its health says which.
+    /// It takes work, but a part of it has failed and is being repaired; `code` of its health names the failure.
     Degraded,
-    /// It finishes what it has.
+    /// It takes no new work and finishes its current work.
     Draining,
-    /// It has finished; it only answers.
+    /// It has finished its work; it only answers requests.
     Drained,
-    /// Its store failed; it refuses writes until restarted.
+    /// Its store failed; it refuses writes until it is restarted.
     Failed,
 }
 
 impl NodeState {
-    /// As it is written in JSON.
+    /// Returns the form in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             NodeState::Starting => "starting",
@@ -40,30 +40,30 @@ impl NodeState {
 /// The answer of `GET /health`: 200 when ready, else 503.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Health {
-    /// The process answers.
+    /// Whether the process answers.
     pub live: bool,
-    /// It takes work.
+    /// Whether it takes work.
     pub ready: bool,
-    /// Whether and why.
+    /// The state behind these two.
     pub state: NodeState,
-    /// The last recorded position.
+    /// The position of the last recorded transaction.
     pub ledger_seq: u64,
     /// The position that the vault's view has reached.
     pub view_seq: u64,
-    /// How far the view is behind.
+    /// The lag of the view, in positions.
     pub view_lag: u64,
-    /// What an operator should know.
+    /// A message for the operator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// The code of what has failed.
+    /// The code of the failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// Faults that an operator has to look into while the node goes on.
+    /// Faults that an operator has to examine while the node continues.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<HealthWarning>,
 }
 
-/// A fault that an operator has to look into.
+/// A fault that an operator has to examine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HealthWarning {
     /// The stable code.
@@ -83,10 +83,10 @@ pub struct NodeView {
     pub party_id: String,
     /// The party's key.
     pub key: String,
-    /// What kind of notary it is, if it is one.
+    /// The kind of notary, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notary: Option<NotaryView>,
-    /// Where other nodes reach it.
+    /// The addresses at which other nodes reach it.
     pub addresses: Vec<String>,
     /// The software's version.
     pub version: String,
@@ -94,19 +94,19 @@ pub struct NodeView {
     pub platform_version: u32,
     /// Whether it takes work.
     pub state: NodeState,
-    /// Since it was started.
+    /// The time since its start.
     pub uptime_ms: u64,
-    /// Flows that have not ended, those that take no step too.
+    /// Flows that have not ended, including those that take no step.
     pub flows_in_flight: u64,
-    /// Of them, those that failed for the moment and wait for their next try.
+    /// Flows in flight that had a transient failure and wait for their retry.
     pub flows_retrying: u64,
-    /// Of them, those that are kept for an operator.
+    /// Flows in flight that are kept for an operator.
     pub flows_parked: u64,
-    /// Of them, those that an operator paused.
+    /// Flows in flight that an operator paused.
     pub flows_paused: u64,
-    /// Starts that wait for a place.
+    /// Starts that wait for a free place.
     pub flows_queued: u64,
-    /// The last recorded position.
+    /// The position of the last recorded transaction.
     pub ledger_seq: u64,
     /// The position that the vault's view has reached.
     pub view_seq: u64,
@@ -122,18 +122,18 @@ pub struct NodeView {
 /// A node's clock. Also the answer of `POST /v1/clock/confirm`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ClockView {
-    /// It was set while the node ran, and neither peers nor an operator have confirmed it since. A notary judges no time
-    /// window meanwhile.
+    /// Whether the clock was set while the node ran, and neither peers nor an operator have confirmed it since. A notary
+    /// checks no time windows until then.
     pub in_doubt: bool,
-    /// How often it was set since the node was started.
+    /// The number of times that it was set since the node's start.
     pub jumps: u64,
-    /// By how much it was set last, in milliseconds; back if negative.
+    /// The size of the last setting, in milliseconds; negative if it went back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_jump_ms: Option<i64>,
-    /// The median of the peers' clocks less this one, when they were asked last, in milliseconds.
+    /// The median of the peers' clocks minus this one, when they were last asked, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peers_ahead_ms: Option<i64>,
-    /// How far it is behind the latest time at which this notary judged a time window, in milliseconds.
+    /// How far it is behind the latest time at which this notary checked a time window, in milliseconds.
     pub notary_behind_ms: u64,
 }
 
@@ -142,7 +142,7 @@ pub struct ClockView {
 pub struct FlowInfo {
     /// Its name.
     pub name: String,
-    /// Its versions; a start takes the last unless it names one.
+    /// Its versions; a start takes the last one by default.
     pub versions: Vec<u32>,
     /// Names of its arguments' fields.
     pub arguments: Vec<String>,
@@ -153,12 +153,12 @@ pub struct FlowInfo {
 pub struct Drain {
     /// Draining or drained.
     pub state: NodeState,
-    /// Flows that have not ended, those that take no step too.
+    /// Flows that have not ended, including those that take no step.
     pub flows_in_flight: u64,
-    /// Of them, those that failed for the moment; the drain waits for their next try.
+    /// Flows in flight that had a transient failure; the drain waits for their retry.
     pub flows_retrying: u64,
-    /// Of them, those that are kept for an operator; the drain does not wait for them.
+    /// Flows in flight that are kept for an operator; the drain does not wait for them.
     pub flows_parked: u64,
-    /// Of them, those that an operator paused; the drain does not wait for them.
+    /// Flows in flight that an operator paused; the drain does not wait for them.
     pub flows_paused: u64,
 }

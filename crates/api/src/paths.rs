@@ -1,20 +1,20 @@
-//! Where everything is. A `{name}` stands for one path segment.
+//! The paths of the API. A `{name}` stands for one path segment.
 
 /// `POST`: start a flow. `GET`: live flows, paged by `after` and `limit`.
 pub const FLOWS: &str = "/v1/flows";
-/// `POST`: start many flows, each answered by itself.
+/// `POST`: start many flows, each answered separately.
 pub const FLOW_BATCH: &str = "/v1/flows/batch";
-/// `GET`: a flow's outcome or state; `wait` and `timeout_ms` say how long to wait for it.
+/// `GET`: a flow's outcome or state; `wait` and `timeout_ms` control the wait.
 pub const FLOW: &str = "/v1/flows/{flow_id}";
 /// `GET`: a flow's progress until its end, as server-sent events.
 pub const FLOW_EVENTS: &str = "/v1/flows/{flow_id}/events";
 /// `POST`: cancel a flow.
 pub const FLOW_CANCEL: &str = "/v1/flows/{flow_id}/cancel";
-/// `POST`: try a parked flow again now, or one that waits for its next try.
+/// `POST`: retry a parked or retrying flow now.
 pub const FLOW_RETRY: &str = "/v1/flows/{flow_id}/retry";
-/// `POST`: let a flow take no step.
+/// `POST`: pause a flow.
 pub const FLOW_PAUSE: &str = "/v1/flows/{flow_id}/pause";
-/// `POST`: let a paused flow go on.
+/// `POST`: resume a paused flow.
 pub const FLOW_RESUME: &str = "/v1/flows/{flow_id}/resume";
 /// `GET`: a live flow's journal, paged by `after` and `limit`.
 pub const FLOW_JOURNAL: &str = "/v1/flows/{flow_id}/journal";
@@ -34,35 +34,35 @@ pub const STREAM: &str = "/v1/stream";
 pub const BALANCES: &str = "/v1/balances";
 /// `GET`: unconsumed states, paged by `after` and `limit`.
 pub const STATES: &str = "/v1/states";
-/// `POST`: states, counts and sums by criteria; consumed states as well.
+/// `POST`: query states, counts and sums by criteria, including consumed states.
 pub const VAULT_QUERY: &str = "/v1/vault/query";
-/// `GET`: changes of the vault as they happen, as server-sent events; `after` says from where.
+/// `GET`: changes of the vault as they happen, as server-sent events; `after` gives the start.
 pub const VAULT_EVENTS: &str = "/v1/vault/events";
-/// `GET`: a transaction, readable.
+/// `GET`: a transaction in readable form.
 pub const TRANSACTION: &str = "/v1/transactions/{transaction_id}";
 /// `GET`: a transaction's bytes as it is carried.
 pub const TRANSACTION_BYTES: &str = "/v1/transactions/{transaction_id}/bytes";
-/// `GET`: what a transaction comes from, paged by `after` and `limit`.
+/// `GET`: the back chain of a transaction, paged by `after` and `limit`.
 pub const TRANSACTION_CHAIN: &str = "/v1/transactions/{transaction_id}/chain";
-/// `GET`, `POST`: notes that users made of a transaction.
+/// `GET`, `POST`: users' notes on a transaction.
 pub const NOTES: &str = "/v1/transactions/{transaction_id}/notes";
-/// `DELETE`: take a note away.
+/// `DELETE`: delete a note.
 pub const NOTE: &str = "/v1/transactions/{transaction_id}/notes/{note_id}";
 /// `GET`: flows that states have scheduled, paged by `after` and `limit`.
 pub const SCHEDULE: &str = "/v1/schedule";
-/// `GET`: what was recorded, in order, paged by `after` and `limit`.
+/// `GET`: recorded transactions, in order, paged by `after` and `limit`.
 pub const LEDGER: &str = "/v1/ledger";
-/// `POST`: upload a file, its bytes being the body. `GET`: the files that are here, paged by `after` and `limit`.
+/// `POST`: upload a file; its bytes are the body. `GET`: the files in the node, paged by `after` and `limit`.
 pub const ATTACHMENTS: &str = "/v1/attachments";
-/// `GET`: what is known of a file. `PATCH`: whether it is trusted. `DELETE`: remove it.
+/// `GET`: the metadata of a file. `PATCH`: set whether it is trusted. `DELETE`: remove it.
 pub const ATTACHMENT: &str = "/v1/attachments/{hash}";
 /// `GET`, `HEAD`: a file's bytes, or a range of them.
 pub const ATTACHMENT_CONTENT: &str = "/v1/attachments/{hash}/content";
 /// `POST`: begin an upload that can be interrupted.
 pub const UPLOADS: &str = "/v1/uploads";
-/// `GET`: how far an upload is. `PATCH`: add bytes. `DELETE`: give it up.
+/// `GET`: the progress of an upload. `PATCH`: add bytes. `DELETE`: abandon it.
 pub const UPLOAD: &str = "/v1/uploads/{upload_id}";
-/// `POST`: all bytes are there; the upload becomes an attachment.
+/// `POST`: complete an upload that has all its bytes; it becomes an attachment.
 pub const UPLOAD_COMPLETE: &str = "/v1/uploads/{upload_id}/complete";
 /// `GET`, notaries only: consumed states, paged by `after` and `limit`.
 pub const CONSUMED: &str = "/v1/notary/consumed";
@@ -74,19 +74,20 @@ pub const LOGOUT: &str = "/v1/logout";
 pub const USERS: &str = "/v1/users";
 /// `GET`: a user. `PATCH`: change one. `DELETE`: remove one.
 pub const USER: &str = "/v1/users/{user}";
-/// `POST`: a long-lived token for a user. `DELETE`: end all tokens and logins of one.
+/// `POST`: create a long-lived token for a user. `DELETE`: end all tokens and logins of a user.
 pub const USER_TOKENS: &str = "/v1/users/{user}/tokens";
-/// `GET`: who asked a notary for which transactions.
+/// `GET`: the requesters of a notary's transactions.
 pub const NOTARY_REQUESTS: &str = "/v1/notary/requests";
 /// `GET`: proofs that notaries signed two consumers of a state, paged by `after` and `limit`.
 pub const EQUIVOCATIONS: &str = "/v1/equivocations";
-/// `GET`: how the node's data stands against what others have seen of it. `POST`: fetch what is lost from the other nodes.
+/// `GET`: contradictions between the node's data and the data that others have seen of it. `POST`: fetch lost data from
+/// the other nodes.
 pub const RECOVERY: &str = "/v1/recovery";
 /// `POST`: end a rollback.
 pub const RECOVERY_FINISH: &str = "/v1/recovery/finish";
 /// `GET`: the contracts that are registered.
 pub const CONTRACTS: &str = "/v1/contracts";
-/// `GET`: which transitions of others the node signs. `PATCH`: whether it signs changes of notary.
+/// `GET`: the transitions of others that the node signs. `PATCH`: set whether it signs changes of notary.
 pub const CONSENTS: &str = "/v1/consents";
 /// `POST`: authorise an upgrade.
 pub const UPGRADES: &str = "/v1/consents/upgrades";
@@ -98,20 +99,20 @@ pub const NODE: &str = "/v1/node";
 pub const PEERS: &str = "/v1/peers";
 /// `GET`: the network.
 pub const NETWORK: &str = "/v1/network";
-/// `POST`: vouch for the node's clock after it was set.
+/// `POST`: confirm the node's clock after it was set.
 pub const CLOCK_CONFIRM: &str = "/v1/clock/confirm";
-/// `POST`: accept no more starts, finish what runs.
+/// `POST`: accept no more starts, and finish the running flows.
 pub const DRAIN: &str = "/v1/drain";
-/// `GET`: the description of all this, OpenAPI 3.1, with this node's flows.
+/// `GET`: the description of this API, OpenAPI 3.1, with this node's flows.
 pub const OPENAPI: &str = "/v1/openapi.json";
 /// `GET`, without a token: a page that shows the description and tries its calls.
 pub const DOCS: &str = "/docs";
-/// `GET`, without a token: is the node up, and does it take work.
+/// `GET`, without a token: whether the node is up and takes work.
 pub const HEALTH: &str = "/health";
 /// `GET`: counters in Prometheus text format.
 pub const METRICS: &str = "/metrics";
 
-/// A path with its `{name}` replaced by a segment, percent-encoded.
+/// Replaces the `{name}` of a path by a segment, percent-encoded.
 pub fn with(path: &str, segment: &str) -> String {
     let Some((before, rest)) = path.split_once('{') else {
         return path.to_owned();

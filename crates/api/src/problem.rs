@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// The media type of a [`Problem`].
 pub const PROBLEM_JSON: &str = "application/problem+json";
 
-/// What went wrong and what to do.
+/// An error and the suggested action.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Problem {
     /// `urn:tally:error:` and the code.
@@ -16,19 +16,19 @@ pub struct Problem {
     pub title: String,
     /// The HTTP status.
     pub status: u16,
-    /// What happened this time.
+    /// Description of this occurrence.
     pub detail: String,
-    /// Stable, `domain.snake_case`; `docs/errors` has a page for each.
+    /// The stable code, `domain.snake_case`; `docs/errors` has a page for each.
     pub code: String,
-    /// What to do.
+    /// Suggested action.
     pub hint: String,
-    /// When to try again, in milliseconds, if that is the thing to do.
+    /// The delay before a retry, in milliseconds, if a retry makes sense.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
 }
 
 impl Problem {
-    /// A problem with its `type` made from the code.
+    /// Creates a problem with its `type` derived from the code.
     pub fn new(
         status: u16,
         title: impl Into<String>,
@@ -48,7 +48,7 @@ impl Problem {
         }
     }
 
-    /// Says when to try again.
+    /// Sets the delay before a retry.
     #[must_use]
     pub fn retry_after_ms(mut self, ms: u64) -> Self {
         self.retry_after_ms = Some(ms);

@@ -1,4 +1,4 @@
-//! Questions about the vault's states, consumed ones as well.
+//! Queries of the vault's states, including consumed ones.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::vault::Fungible;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VaultQuery {
-    /// Which states, besides the criterion.
+    /// The status of the states, in addition to the criterion.
     #[serde(default)]
     pub status: Status,
     /// Whether states in quarantine, which cannot be spent, are among the answer's states, counts and sums.
@@ -20,38 +20,39 @@ pub struct VaultQuery {
     /// What they must meet; absent for all.
     #[serde(default, rename = "where", skip_serializing_if = "Option::is_none")]
     pub criterion: Option<Criterion>,
-    /// The order; ties, and no order at all, go by recording. At most 4.
+    /// The order. Ties, and queries without an order, are sorted by recording. At most 4.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sort: Vec<SortBy>,
     /// `next` of an earlier answer to the same criteria and order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
-    /// States on a page, at most 1,000; 100 when absent.
+    /// Maximum number of states on a page, at most 1,000; 100 if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
-    /// Counts and sums instead of states, one for each combination of these fields; empty for one over all. At most 4.
+    /// Fields to group by. Returns counts and sums instead of states, one for each combination of these fields; if empty, one
+    /// over all. At most 4.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group_by: Option<Vec<String>>,
-    /// Whether the number of all states that meet the criterion is wanted as well.
+    /// Whether to count all states that match the criterion too.
     #[serde(default)]
     pub count: bool,
-    /// Whether each state tells which running flow holds it locked. A `where` with `locked` makes it so as well, and one with
-    /// `locked_by` tells of the flows that it names.
+    /// Whether each state reports the running flow that holds it locked. A `where` with `locked` implies it, and one with
+    /// `locked_by` reports the flows that it names.
     #[serde(default)]
     pub locks: bool,
-    /// How long the answer may take, in milliseconds.
+    /// Maximum time for the answer, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
 }
 
-/// Spent or not.
+/// The status of states: unconsumed, consumed or both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// What the node owns now.
+    /// States that the node owns now.
     #[default]
     Unconsumed,
-    /// What it owned.
+    /// States that the node owned.
     Consumed,
     /// Both.
     All,
@@ -104,17 +105,17 @@ impl std::str::FromStr for Quarantined {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Criterion {
-    /// All of these.
+    /// All of these criteria.
     And(Vec<Criterion>),
-    /// At least one of these.
+    /// At least one of these criteria.
     Or(Vec<Criterion>),
-    /// Not this.
+    /// Not this criterion.
     Not(Box<Criterion>),
     /// The field has this value.
     Is(Is),
     /// The field has one of these values.
     In(In),
-    /// The field lies between two values, both included.
+    /// The field lies between two values, inclusive.
     Between(Between),
     /// The field is less than this value.
     Less(Is),
@@ -122,9 +123,9 @@ pub enum Criterion {
     Greater(Is),
     /// The field is text that begins with this value.
     Prefix(Is),
-    /// Spent or not.
+    /// The state has this status.
     Status(Status),
-    /// Held locked by a running flow when the query was asked, or by none.
+    /// Whether a running flow held the state locked at the time of the query.
     Locked(bool),
 }
 
@@ -144,7 +145,7 @@ pub struct Is {
 pub struct In {
     /// One of the fields of a query.
     pub field: String,
-    /// Its values, 256 in the whole query at most.
+    /// Its values, at most 256 in the whole query.
     pub values: Vec<Datum>,
 }
 
@@ -154,15 +155,15 @@ pub struct In {
 pub struct Between {
     /// `quantity`, `recorded_at_ms`, `consumed_at_ms`, `number`, or a contract's column.
     pub field: String,
-    /// At least this.
+    /// The minimum, inclusive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<Datum>,
-    /// At most this.
+    /// The maximum, inclusive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<Datum>,
 }
 
-/// A value: numbers for quantities and times, text for all else.
+/// A value: a number for quantities and times, text for everything else.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Datum {
@@ -178,7 +179,7 @@ pub enum Datum {
 pub struct SortBy {
     /// One of the fields of a query, except `participant`.
     pub field: String,
-    /// Largest first; otherwise states that lack the field come first.
+    /// Whether the largest value comes first. Otherwise states that lack the field come first.
     #[serde(default)]
     pub descending: bool,
 }
@@ -186,14 +187,14 @@ pub struct SortBy {
 /// The answer of `POST /v1/vault/query`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VaultAnswer {
-    /// The ledger position that the view had reached at least.
+    /// The ledger position that the view had reached, at least.
     pub view_seq: u64,
     /// The states, unless groups were asked for.
     pub states: Vec<FoundState>,
     /// Give this as `after` for the next page; absent on the last one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
-    /// How many states meet the criterion on all pages, if asked for.
+    /// The number of states that match the criterion on all pages, if asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<FoundCount>,
     /// The groups, if asked for, in the order of their values.
@@ -201,28 +202,28 @@ pub struct VaultAnswer {
     pub groups: Vec<FoundGroup>,
 }
 
-/// How many states meet a criterion.
+/// The number of states that match a criterion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FoundCount {
-    /// So many.
+    /// The number of states counted.
     pub states: u64,
-    /// There may be more: counting one by one ends at 50,000.
+    /// Whether there may be more: counting one by one stops at 50,000.
     pub more: bool,
 }
 
-/// A state that meets the query.
+/// A state that matches the query.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FoundState {
     /// Its number in the view, in order of recording.
     pub number: u64,
-    /// As the ledger writes it: the transaction id, then the index in parentheses.
+    /// The state in the ledger's form: the transaction id, then the index in parentheses.
     pub state_ref: String,
     /// Its contract.
     pub contract: String,
     /// Its value, if it is fungible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fungible: Option<Fungible>,
-    /// The thing it is a version of, if it is linear.
+    /// The id shared by its versions, if it is linear.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub linear_id: Option<String>,
     /// Values of the columns that its contract declares.
@@ -230,9 +231,9 @@ pub struct FoundState {
     pub columns: BTreeMap<String, Datum>,
     /// The notary.
     pub notary: String,
-    /// When it was recorded.
+    /// The time at which it was recorded.
     pub recorded_at_ms: u64,
-    /// When it was consumed, if it was.
+    /// The time at which it was consumed, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub consumed_at_ms: Option<u64>,
     /// Whether it is in quarantine: its notary reports it as consumed elsewhere, and it cannot be spent.
@@ -246,10 +247,10 @@ pub struct FoundState {
 /// States with the same values.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FoundGroup {
-    /// The values of the fields grouped by, in their order; absent where a state lacks the field.
+    /// The values of the grouping fields, in order; absent where a state lacks the field.
     pub key: Vec<Option<Datum>>,
-    /// How many states.
+    /// The number of states.
     pub states: u64,
-    /// The sum of their quantities in minor units, as text. Means something among states of one token.
+    /// The sum of their quantities in minor units, as text. Meaningful only for states of one token.
     pub quantity: String,
 }

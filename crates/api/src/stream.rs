@@ -1,4 +1,4 @@
-//! The stream form, for busy clients: one long `POST /v1/stream`, a JSON object a line in both directions.
+//! The stream form, for busy clients: one long `POST /v1/stream`, with one JSON object per line in both directions.
 //!
 //! ```text
 //! client ─► {"n":1,"flow":"cash.pay","args":{..},"wait":"delivered"}
@@ -6,9 +6,10 @@
 //!           {"n":2,"flow_id":"..","status":"completed","result":{..},"transactions":[".."]} ◄─ node
 //!           {"n":1,"error":{"code":"node.busy","message":"..","hint":"..","retry_after_ms":20}} ◄─ node
 //! ```
-//! `n` is the client's own number and comes back with the answer; answers come in any order, one for each line. A line
-//! that is no start is answered with `n` if it has one, else with `null`. Empty lines mean nothing. The node reads no
-//! further while as many starts are outstanding as it allows, and ends the stream when the client has and all is answered.
+//! `n` is the client's own number and comes back with the answer. Answers come in any order, one for each line. A line
+//! that is not a start is answered with `n` if it has one, else with `null`. Empty lines are ignored. The node stops
+//! reading while the maximum number of starts is outstanding. It ends the stream after the client has ended its side and
+//! every start is answered.
 
 use std::borrow::Cow;
 
@@ -22,7 +23,7 @@ use crate::flows::{DeliveryRefusal, FlowFailure, FlowStatus, Outcome, RawJson, W
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StreamStart<'a> {
-    /// The client's number for it.
+    /// The client's number for the start.
     pub n: u64,
     /// As in [`crate::StartFlow`].
     #[serde(borrow)]
@@ -49,9 +50,9 @@ fn null() -> &'static RawValue {
 /// A line from the node.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct StreamAnswer {
-    /// The client's number; `None` answers a line in which none was found.
+    /// The client's number; `None` for a line without one.
     pub n: Option<u64>,
-    /// As in [`Outcome`]; absent when nothing was started.
+    /// As in [`Outcome`]; absent if no flow was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow_id: Option<String>,
     /// As in [`Outcome`].
@@ -60,7 +61,7 @@ pub struct StreamAnswer {
     /// As in [`Outcome`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<RawJson>,
-    /// Why nothing was started, or why the flow failed.
+    /// The reason why no flow was started, or why the flow failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<FlowFailure>,
     /// As in [`Outcome`].
@@ -72,7 +73,7 @@ pub struct StreamAnswer {
 }
 
 impl StreamAnswer {
-    /// The outcome of a flow that was started, or why none was.
+    /// Returns the outcome of a started flow, or the reason why none was started.
     pub fn into_outcome(self) -> Result<Outcome, FlowFailure> {
         match (self.flow_id, self.status) {
             (Some(flow_id), Some(status)) => Ok(Outcome {

@@ -1,4 +1,4 @@
-//! Users of a node, managed over the API by whoever has the permission `admin.users`.
+//! Users of a node, managed over the API by users with the permission `admin.users`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,19 +8,20 @@ use serde::{Deserialize, Serialize};
 pub struct UserView {
     /// The user's name.
     pub name: String,
-    /// Whether the user may do anything at all.
+    /// Whether the user is enabled; a disabled user may do nothing.
     pub enabled: bool,
-    /// Whether the user has a password; without one there are tokens only.
+    /// Whether the user has a password; without one the user has tokens only.
     pub password: bool,
-    /// What the user may do.
+    /// The user's permissions.
     pub permissions: Vec<String>,
-    /// Flows that the user may start in a second; 0 is no bound, and without it the node's settings say.
+    /// Maximum number of flows that the user may start in a second; 0 means unlimited. If absent, the node's settings
+    /// apply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub starts_per_s: Option<u32>,
-    /// The largest start of a flow, in bytes; 0 is no bound, and without it the node's settings say.
+    /// Maximum size of a start of a flow, in bytes; 0 means unlimited. If absent, the node's settings apply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_bytes_max: Option<u32>,
-    /// When each long-lived token ends, in milliseconds since the Unix epoch.
+    /// The time at which each long-lived token ends, in milliseconds since the Unix epoch.
     pub tokens_expire_ms: Vec<u64>,
 }
 
@@ -29,12 +30,12 @@ pub struct UserView {
 pub struct UserPage {
     /// The users.
     pub users: Vec<UserView>,
-    /// `after` of the next page; absent on the last.
+    /// The `after` of the next page; absent on the last one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
 
-/// A user to be.
+/// A new user.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewUser {
@@ -43,46 +44,47 @@ pub struct NewUser {
     /// At most 1,024 bytes; without one the user has tokens only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password: Option<String>,
-    /// What the user may do: `flow.start:cash.*`, `vault.query`, ... None means nothing.
+    /// The user's permissions: `flow.start:cash.*`, `vault.query`, ... An empty list permits nothing.
     #[serde(default)]
     pub permissions: Vec<String>,
-    /// Flows that the user may start in a second; 0 is no bound, and without it the node's settings say.
+    /// Maximum number of flows that the user may start in a second; 0 means unlimited. If absent, the node's settings
+    /// apply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub starts_per_s: Option<u32>,
-    /// The largest start of a flow, in bytes; 0 is no bound, and without it the node's settings say.
+    /// Maximum size of a start of a flow, in bytes; 0 means unlimited. If absent, the node's settings apply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_bytes_max: Option<u32>,
 }
 
-/// What to change of a user; what is absent stays.
+/// Changes to a user. Absent fields stay as they are.
 #[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UserChange {
-    /// Whether the user may do anything at all.
+    /// Whether the user is enabled; a disabled user may do nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
-    /// A new password, at most 1,024 bytes; logins end.
+    /// A new password, at most 1,024 bytes. It ends the user's logins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password: Option<String>,
-    /// All that the user may do from now on.
+    /// The complete list of permissions from now on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permissions: Option<Vec<String>>,
-    /// `true`: what bounds the user's starts is what the node's settings say again, but for what is said below.
+    /// `true` resets the limits on the user's starts to the node's settings, except for the limits given below.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reset_bounds: Option<bool>,
-    /// Flows that the user may start in a second from now on; 0 is no bound.
+    /// Maximum number of flows that the user may start in a second from now on; 0 means unlimited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub starts_per_s: Option<u32>,
-    /// The largest start of a flow from now on, in bytes; 0 is no bound.
+    /// Maximum size of a start of a flow from now on, in bytes; 0 means unlimited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_bytes_max: Option<u32>,
 }
 
-/// A long-lived token to be.
+/// A new long-lived token.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewToken {
-    /// How long it is good, in days: 1 to 3,650.
+    /// The lifetime, in days: 1 to 3,650.
     #[schemars(range(min = 1, max = 3650))]
     pub days: u32,
 }

@@ -1,4 +1,5 @@
-//! What the node owns: sums and unconsumed states. Answers wait until the vault's view shows what was committed.
+//! The node's holdings: sums and unconsumed states. Answers wait until the vault's view shows all commits made before
+//! the request.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct Balances {
     /// The ledger position that the view had reached.
     pub view_seq: u64,
-    /// In order of symbol, then issuer.
+    /// The sums, in order of symbol, then issuer.
     pub balances: Vec<Balance>,
 }
 
@@ -17,9 +18,9 @@ pub struct Balances {
 pub struct Balance {
     /// The token's id.
     pub token: String,
-    /// Such as `GBP`.
+    /// The symbol, such as `GBP`.
     pub symbol: String,
-    /// Who issued it.
+    /// The issuer.
     pub issuer: String,
     /// The amount that can be spent, in minor units, as text because a sum may not fit a JSON number everywhere.
     pub quantity: String,
@@ -46,9 +47,9 @@ pub struct StatesPage {
 /// An unconsumed state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StateEntry {
-    /// Its number in the view; pages are in this order.
+    /// Its number in the view, which is the order of the pages.
     pub number: u64,
-    /// As the ledger writes it: the transaction id, then the index in parentheses.
+    /// The state in the ledger's form: the transaction id, then the index in parentheses.
     pub state_ref: String,
     /// Whether it is in quarantine: its notary reports it as consumed elsewhere, and it cannot be spent.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -58,7 +59,7 @@ pub struct StateEntry {
     /// Its value, if it is fungible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fungible: Option<Fungible>,
-    /// The thing it is a version of, if it is linear.
+    /// The id shared by its versions, if it is linear.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub linear_id: Option<String>,
     /// The notary's party id.
@@ -70,10 +71,10 @@ pub struct StateEntry {
 pub struct Fungible {
     /// The token's id.
     pub token: String,
-    /// Such as `GBP`.
+    /// The symbol, such as `GBP`.
     pub symbol: String,
-    /// Who issued it.
+    /// The issuer.
     pub issuer: String,
-    /// In minor units.
+    /// The quantity, in minor units.
     pub quantity: u64,
 }

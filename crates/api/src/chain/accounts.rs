@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct ChainBalance {
     /// The chain.
     pub chain: u8,
-    /// How much, in minor units, by the blocks up to the tip.
+    /// The balance in minor units, by the blocks up to the tip.
     pub balance: u64,
 }
 
@@ -17,34 +17,34 @@ pub struct ChainBalance {
 pub struct AccountBalances {
     /// The account.
     pub account: String,
-    /// On every chain of the network, in their order; an account that nobody has paid has zeroes.
+    /// Balances on every chain of the network, in order. They are zero for an account that was never paid.
     pub balances: Vec<ChainBalance>,
 }
 
 /// Balances of several accounts, all at the same height.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BalancesView {
-    /// The height they are of.
+    /// The height of the balances.
     pub height: u32,
-    /// In the order asked for.
+    /// The accounts, in the order asked for.
     pub accounts: Vec<AccountBalances>,
 }
 
-/// What an account may forge with.
+/// The stake of an account in forging.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ForgingBalance {
-    /// Whole parent tokens that count for the next block, leases to it included.
+    /// Whole parent tokens that count for the next block, including leases to the account.
     pub effective_tokens: u64,
 }
 
 /// An account's lease.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LeaseView {
-    /// To whom.
+    /// The lessee.
     pub lessee: String,
-    /// The first block in which it counts.
+    /// The first block of the lease.
     pub from: u32,
-    /// The first block in which it no longer does.
+    /// The end of the lease: the first block after it.
     pub to: u32,
 }
 
@@ -53,14 +53,14 @@ pub struct LeaseView {
 pub struct AccountView {
     /// The account.
     pub account: String,
-    /// The height of what follows.
+    /// The height of the following fields.
     pub height: u32,
-    /// On every chain of the network, in their order.
+    /// Balances on every chain of the network, in order.
     pub balances: Vec<ChainBalance>,
-    /// For forging.
+    /// Its stake in forging.
     pub forging: ForgingBalance,
-    /// What it has leased out, now and next.
+    /// Its leases to others, the current and the next one.
     pub leases: Vec<LeaseView>,
-    /// Who has leased to it, now or next.
+    /// The accounts whose current or next lease is to this one.
     pub lessors: Vec<String>,
 }

@@ -8,17 +8,17 @@ use super::transactions::TransactionView;
 /// A block.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BlockView {
-    /// Blocks before it.
+    /// The number of blocks before it.
     pub height: u32,
     /// Its hash.
     pub hash: String,
-    /// The block before.
+    /// The hash of the block before.
     pub previous: String,
-    /// When it was forged, in seconds since genesis.
+    /// The time at which it was forged, in seconds since genesis.
     pub time: u32,
-    /// The same as milliseconds since the Unix epoch.
+    /// The same time in milliseconds since the Unix epoch.
     pub time_ms: u64,
-    /// Who forged it.
+    /// The account that forged it.
     pub forger: String,
     /// The forger's key.
     pub forger_key: String,
@@ -28,7 +28,7 @@ pub struct BlockView {
     pub base_target: u64,
     /// The work of all blocks up to it, a decimal number.
     pub cumulative_difficulty: String,
-    /// Parent transactions, child blocks among them.
+    /// Parent transactions, including child blocks.
     pub parent_count: u32,
     /// Transactions that child blocks carry.
     pub child_count: u32,
@@ -36,27 +36,28 @@ pub struct BlockView {
     pub body_bytes: u32,
     /// Blocks after it.
     pub confirmations: u32,
-    /// Fees of its parent transactions, child blocks included, in the parent token: the forger's.
+    /// Fees of its parent transactions, including child blocks, in the parent token. The forger gets them.
     pub fees: u64,
-    /// How many transactions its child blocks carry, by chain.
+    /// The number of transactions in its child blocks, by chain.
     pub children: Vec<ChildCount>,
-    /// The ids of its transactions by chain, child blocks apart; where they were asked for and the body is not pruned.
+    /// The ids of its transactions by chain, without child blocks. Present if they were asked for and the body is not
+    /// pruned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transaction_ids: Option<Vec<ChainIds>>,
-    /// Its child blocks; left out where the body is pruned or was not asked for.
+    /// Its child blocks; left out if the body is pruned or was not asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub child_blocks: Option<Vec<ChildBlockView>>,
-    /// Its transactions of all chains, in their order; left out where the body is pruned or was not asked for.
+    /// Its transactions of all chains, in order; left out if the body is pruned or was not asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transactions: Option<Vec<TransactionView>>,
 }
 
-/// How many transactions of a child chain a block has.
+/// The number of transactions of a child chain in a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChildCount {
     /// The child chain.
     pub chain: u8,
-    /// How many.
+    /// The number of transactions.
     pub count: u32,
 }
 
@@ -65,25 +66,25 @@ pub struct ChildCount {
 pub struct ChainIds {
     /// The chain.
     pub chain: u8,
-    /// The full ids, ascending.
+    /// The full ids, in ascending order.
     pub ids: Vec<String>,
 }
 
-/// How much of each block's body comes with it.
+/// The amount of each block's body in the answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BodyDetail {
-    /// Nothing.
+    /// No body.
     #[default]
     None,
-    /// The ids.
+    /// The ids only.
     Ids,
     /// The transactions.
     Full,
 }
 
 impl BodyDetail {
-    /// As it is written in a query.
+    /// Returns the form in a query.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -101,20 +102,20 @@ pub struct ChildBlockView {
     pub id: String,
     /// The child chain.
     pub chain: u8,
-    /// Transactions that it carries.
+    /// Transactions that the child block carries.
     pub count: u32,
-    /// Who bundled them.
+    /// The account that bundled them.
     pub bundler: String,
-    /// What the bundler pays the forger, in the parent token.
+    /// The bundler's fee for the forger, in the parent token.
     pub fee: u64,
 }
 
-/// Blocks, the newest first, or from a height upwards.
+/// A page of blocks, newest first or upwards from a height.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BlockPage {
     /// The blocks.
     pub blocks: Vec<BlockView>,
-    /// Give it as `before` (newest first) or `from` (upwards) for the next page; left out where there is none.
+    /// Give it as `before` (newest first) or `from` (upwards) for the next page; left out on the last page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<u32>,
 }

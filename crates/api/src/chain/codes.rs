@@ -1,4 +1,4 @@
-//! The codes that a chain node's API answers with itself, beside those of [`crate::codes`]. The chain brings its own.
+//! The codes of the chain node's API itself, in addition to those of [`crate::codes`]. The chain has its own codes.
 
 use crate::codes::ErrorInfo;
 
@@ -15,7 +15,7 @@ crate::codes::codes! {
     UNKNOWN_CHAIN = "chain_api.unknown_chain" 422
         "The network has no chain with this number."
         "Read the network's chains: GET /v1/chain/constants.";
-    /// No such forger or bundler here.
+    /// The account does not forge or bundle here.
     NOT_RUNNING = "chain_api.not_running" 404
         "This account does not forge, or does not bundle this chain, on this node."
         "List who does: GET /v1/chain/forging, GET /v1/chain/bundlers.";
@@ -23,7 +23,7 @@ crate::codes::codes! {
     UNKNOWN_PEER = "chain_api.unknown_peer" 404
         "The node has not met a peer with this key."
         "List the peers: GET /v1/chain/peers.";
-    /// Too many transactions in one batch, or none.
+    /// The batch has no transactions, or too many.
     BAD_BATCH = "chain_api.bad_batch" 422
         "A batch holds no transactions, or more than the node takes at once."
         "Send 1 to 1,000 transactions in a batch.";
@@ -31,11 +31,11 @@ crate::codes::codes! {
     TOO_MANY_ACCOUNTS = "chain_api.too_many_accounts" 422
         "More accounts are asked for than are answered at once."
         "Ask for at most 100 accounts in a call.";
-    /// A key, passphrase or account that is none.
+    /// A key, passphrase or account is invalid.
     BAD_KEY = "chain_api.bad_key" 422
         "A key or account does not parse, or a call that needs a secret names none or two."
         "Give keys and seeds as 64 hexadecimal digits, accounts as TLY-..., and either a seed or a passphrase.";
-    /// Neither payment nor lease.
+    /// The request is neither a payment nor a lease.
     BAD_PREPARE = "chain_api.bad_prepare" 422
         "What is to be prepared is neither a payment nor a lease, or both."
         "Give an amount, or lease_blocks on the parent chain, and not both.";
@@ -55,7 +55,7 @@ crate::codes::codes! {
     SNAPSHOT_FAILED = "chain_api.snapshot_failed" 422
         "A copy of the store could not be made: its name is taken or no name, or the disk failed."
         "Choose a new name of letters, digits and dashes; read the node's log, check the space on its disk.";
-    /// A state hash of another height.
+    /// A state hash was asked for another height than the tip.
     NOT_THE_TIP = "chain_api.not_the_tip" 409
         "A state hash was asked for a height that is not the tip."
         "Ask without a height, or again for the tip: states of the past are not kept.";

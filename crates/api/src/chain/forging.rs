@@ -12,43 +12,43 @@ pub struct ForgingAccount {
     pub key: String,
     /// Whole parent tokens that count for the next block.
     pub effective_tokens: u64,
-    /// When it may forge the next block, in seconds since genesis; left out where it may not forge.
+    /// The time at which it may forge the next block, in seconds since genesis; left out if it may not forge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hit_time: Option<u32>,
 }
 
-/// Who forges on this node.
+/// The forgers of this node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ForgingView {
-    /// The height that is next.
+    /// The height of the next block.
     pub height: u32,
     /// Seconds since genesis, by this node's clock.
     pub now: u32,
-    /// How long this node waits after a hit before it forges.
+    /// The delay between a hit and the forging on this node.
     pub forging_delay_ms: u64,
-    /// The accounts, the next one first.
+    /// The accounts, ordered by their hits, the next one first.
     pub accounts: Vec<ForgingAccount>,
 }
 
-/// Lets an account forge here. The secret stays in the node's memory and is gone when it stops.
+/// Starts forging with an account on this node. The secret stays in the node's memory and is lost when the node stops.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StartForging {
     /// The seed of its key, 32 bytes as hexadecimal text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<String>,
-    /// Or its passphrase (test networks).
+    /// Its passphrase instead of the seed (test networks).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1000))]
     pub passphrase: Option<String>,
 }
 
-/// Somebody who is to forge soon.
+/// An account expected to forge soon.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ForgerView {
     /// The account.
     pub account: String,
-    /// When it may forge the next block, in seconds since genesis.
+    /// The time at which it may forge the next block, in seconds since genesis.
     pub hit_time: u32,
     /// Whole parent tokens that count for the next block.
     pub effective_tokens: u64,
@@ -56,18 +56,18 @@ pub struct ForgerView {
     pub here: bool,
 }
 
-/// Who is to forge the next block: accounts that forged lately, and those of this node.
+/// The candidates for the next block: accounts that forged lately, and those of this node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ForgersView {
-    /// The height that is next.
+    /// The height of the next block.
     pub height: u32,
     /// Seconds since genesis, by this node's clock.
     pub now: u32,
-    /// The next one first.
+    /// The candidates, ordered by their hits, the next one first.
     pub forgers: Vec<ForgerView>,
 }
 
-/// A bundler's rules. A transaction is carried if it satisfies all of them.
+/// A bundler's rules. It carries a transaction that satisfies all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StartBundler {
@@ -76,16 +76,16 @@ pub struct StartBundler {
     /// The seed of its key, 32 bytes as hexadecimal text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<String>,
-    /// Or its passphrase (test networks).
+    /// Its passphrase instead of the seed (test networks).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1000))]
     pub passphrase: Option<String>,
-    /// The least child fee, in minor units, for each whole parent token that a transaction costs the bundler.
+    /// The minimum child fee, in minor units, for each whole parent token that a transaction costs the bundler.
     pub rate_min: u64,
-    /// The parent fee is raised by so many per cent above the least.
+    /// The surcharge on the minimum parent fee, in per cent.
     #[serde(default)]
     pub overpay_percent: u32,
-    /// Parent fees that it pays in all before it stops; nothing for no limit.
+    /// The total parent fees after which it stops; unlimited if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_fee_max: Option<u64>,
     /// Only transactions of these senders; empty for all.
@@ -105,7 +105,7 @@ pub struct StartBundler {
 /// A bundler that runs on this node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BundlerView {
-    /// The account that pays.
+    /// The paying account.
     pub account: String,
     /// The child chain.
     pub chain: u8,
@@ -118,35 +118,35 @@ pub struct BundlerView {
     pub total_fee_max: Option<u64>,
 }
 
-/// Who bundles on this node.
+/// The bundlers of this node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BundlerList {
     /// The bundlers.
     pub bundlers: Vec<BundlerView>,
 }
 
-/// What a bundler somewhere in the network asks, as it has signed.
+/// A signed offer of a bundler anywhere in the network.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RateView {
     /// The bundler.
     pub account: String,
     /// The child chain.
     pub chain: u8,
-    /// The least child fee, in minor units, for each whole parent token that a transaction costs the bundler.
+    /// The minimum child fee, in minor units, for each whole parent token that a transaction costs the bundler.
     pub rate: u64,
-    /// When it said so, in seconds since genesis.
+    /// The time of the offer, in seconds since genesis.
     pub time: u32,
-    /// It has bundled at this rate in the last 60 blocks.
+    /// Whether it has bundled at this rate in the last 60 blocks.
     #[serde(default)]
     pub proven: bool,
-    /// Default fees rely on it: it is proven, or the bundler has the stake that forging takes.
+    /// Whether default fees rely on it: it is proven, or the bundler has enough stake to forge.
     #[serde(default)]
     pub usable: bool,
 }
 
-/// What bundlers ask, the lowest of each chain first.
+/// The offers of bundlers, the lowest of each chain first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RatesView {
-    /// By chain, then by rate.
+    /// The offers, by chain, then by rate.
     pub rates: Vec<RateView>,
 }

@@ -1,9 +1,9 @@
 //! The chain node's HTTP API: requests, answers and codes. No domain logic: ids, keys, hashes and bytes are hexadecimal text,
 //! accounts are written `TLY-...`, amounts are integers of minor units, heights and times are integers.
 //!
-//! Reading and submitting need no token: a chain's transactions carry their own authority. What changes the node itself (forging,
-//! bundling, bans, rollbacks) does. A time without a unit in its name is in seconds since genesis, as the chain itself counts;
-//! one in `_ms` is in milliseconds since the Unix epoch.
+//! Reading and submitting need no token, because a chain's transactions carry their own authority. Requests that change the node
+//! itself (forging, bundling, bans, rollbacks) need one. A time without a unit in its name is in seconds since genesis, as the
+//! chain itself counts. A time with `_ms` is in milliseconds since the Unix epoch.
 //!
 //! Modules in reading order: [`paths`] (where), [`network`] (constants, status, peers), [`blocks`], [`transactions`] (and
 //! submitting), [`accounts`], [`forging`] (and bundling), [`equivocations`], [`events`], [`orders`] (of operators), [`codes`].

@@ -3,22 +3,22 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What never changes in a network.
+/// The constants of a network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Constants {
     /// The network's name, for people.
     pub network: String,
     /// The hash of the genesis, which every id and signature covers.
     pub genesis: String,
-    /// When time 0 of the chain was.
+    /// The time 0 of the chain.
     pub genesis_time_ms: u64,
-    /// The parameters of consensus: limits, fees, times. `docs/reference/chain-parameters.md` says what each means.
+    /// The parameters of consensus: limits, fees, times. `docs/reference/chain-parameters.md` explains each of them.
     pub parameters: serde_json::Map<String, serde_json::Value>,
     /// The parent chain, then its children.
     pub chains: Vec<ChainInfo>,
-    /// Transactions in a batch at most.
+    /// Maximum number of transactions in a batch.
     pub submit_batch_max: u32,
-    /// The node's software.
+    /// The node's software and version.
     pub software: String,
 }
 
@@ -31,88 +31,89 @@ pub struct ChainInfo {
     pub name: String,
     /// Its token.
     pub symbol: String,
-    /// Digits after the point: an amount of 1 is the smallest part.
+    /// Digits after the decimal point. An amount of 1 is the smallest unit.
     pub decimals: u8,
 }
 
-/// How far a node is.
+/// The progress of a node's synchronisation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SyncState {
-    /// It has what its peers have.
+    /// It has all blocks of its peers.
     Synced,
-    /// It fetches blocks that its peers have.
+    /// It is fetching blocks from its peers.
     Syncing,
-    /// A better branch forks deeper than it may follow: it goes on with its own, and an operator has to decide.
+    /// A better branch forks deeper than the node may follow. It continues on its own branch, and an operator has to
+    /// decide.
     Stuck,
 }
 
-/// A node's state.
+/// The status of a node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ChainStatus {
     /// The hash of the genesis.
     pub genesis: String,
-    /// When time 0 of the chain was.
+    /// The time 0 of the chain.
     pub genesis_time_ms: u64,
-    /// The aim of the time between blocks.
+    /// The target time between blocks.
     pub block_seconds: u32,
     /// Blocks after genesis.
     pub height: u32,
     /// The last block's hash.
     pub tip: String,
-    /// When the last block was forged, in seconds since genesis.
+    /// The time at which the last block was forged, in seconds since genesis.
     pub tip_time: u32,
     /// The work of all blocks, a decimal number.
     pub cumulative_difficulty: String,
-    /// How easily hits come: the base target after the last block.
+    /// The base target after the last block: the higher it is, the sooner hits come.
     pub base_target: u64,
     /// Seconds since genesis, by this node's clock.
     pub now: u32,
-    /// Transactions in no block yet.
+    /// Unconfirmed transactions in the pool.
     pub pool_count: u64,
     /// Their bytes.
     pub pool_bytes: u64,
-    /// Peers connected.
+    /// Connected peers.
     pub peers: u32,
-    /// Accounts that forge here.
+    /// Accounts that forge on this node.
     pub forging: u32,
-    /// Bundlers that run here.
+    /// Bundlers on this node.
     pub bundlers: u32,
-    /// How far the node is.
+    /// The progress of its synchronisation.
     pub sync: SyncState,
-    /// What is missing, when it fetches blocks: the height that a peer has told of.
+    /// The height that a peer has reported, while the node fetches blocks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sync_target: Option<u32>,
     /// The first block whose body is kept; those below are pruned.
     pub first_body: u32,
-    /// Branches that have won over the main chain since the node was started.
+    /// Branches that have replaced a part of the main chain since the node was started.
     pub forks: u64,
-    /// Blocks taken back for the deepest of them.
+    /// Blocks rolled back for the deepest of them.
     pub fork_depth_max: u32,
-    /// Transactions in blocks added in the last minute, each second.
+    /// Transactions in blocks added in the last minute, per second.
     pub transactions_per_second: f64,
     /// Bytes of the store on disk.
     pub store_bytes: u64,
     /// Whether this node signs for passphrases (test networks).
     pub server_signing: bool,
-    /// The node's software.
+    /// The node's software and version.
     pub software: String,
     /// Its name, for people.
     pub name: String,
-    /// When it was started.
+    /// The time at which it was started.
     pub started_at_ms: u64,
 }
 
-/// Whether the node is up and takes work.
+/// The health of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChainHealth {
-    /// It answers.
+    /// Whether it answers.
     pub live: bool,
-    /// It takes transactions: its store works and it follows the chain.
+    /// Whether it takes transactions: its store works and it follows the chain.
     pub ready: bool,
     /// Blocks after genesis.
     pub height: u32,
-    /// How far it is.
+    /// The progress of its synchronisation.
     pub sync: SyncState,
     /// A code, if the store refuses writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -130,26 +131,26 @@ pub struct ChainHealth {
 pub struct ChainPeer {
     /// Its key.
     pub id: String,
-    /// Where it is, if that is known.
+    /// Its address, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
-    /// Its software.
+    /// Its software and version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub software: Option<String>,
     /// Whether it is connected.
     pub connected: bool,
-    /// Who opened the connection.
+    /// Which side opened the connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub direction: Option<String>,
-    /// Points against it; they are forgiven with time, and 100 are a ban.
+    /// Penalty points. They decrease with time, and 100 lead to a ban.
     pub points: u32,
-    /// How much longer it is kept away.
+    /// The remaining time of its ban.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub banned_for_ms: Option<u64>,
-    /// Why it was last found at fault.
+    /// The reason for its last penalty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// How long it took to answer lately.
+    /// Its recent round-trip time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round_trip_ms: Option<f64>,
 }
@@ -159,9 +160,9 @@ pub struct ChainPeer {
 pub struct ChainPeers {
     /// This node's own key.
     pub me: String,
-    /// Where it listens for peers.
+    /// The address on which it listens for peers.
     pub listen: String,
-    /// Those it met, connected or not.
+    /// The peers it has met, connected or not.
     pub peers: Vec<ChainPeer>,
 }
 
@@ -169,10 +170,10 @@ pub struct ChainPeers {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewBan {
-    /// For how long, at most a year.
+    /// The duration of the ban, at most a year.
     #[schemars(range(min = 1, max = 31_536_000))]
     pub seconds: u32,
-    /// Why, for people.
+    /// The reason, for people.
     #[serde(default)]
     #[schemars(length(max = 200))]
     pub reason: String,

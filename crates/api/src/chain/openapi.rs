@@ -68,7 +68,7 @@ const SENT: &[&ErrorInfo] = &[
 ];
 const ORDERED: &[&ErrorInfo] = &[&BAD_JSON, &BAD_REQUEST, &BODY_TIMEOUT, &BODY_TOO_LARGE];
 
-/// What needs no token.
+/// An operation that needs no token.
 const OPEN: Operation = Operation {
     token: false,
     codes: ASKED,
@@ -82,7 +82,7 @@ const ORDER: Operation = Operation {
     ..READ
 };
 
-/// Every operation of a chain node, in the order in which they are shown.
+/// Returns every operation of a chain node, in the order of the description.
 pub fn operations() -> impl Iterator<Item = &'static Operation> {
     [
         reads::OPERATIONS,
@@ -94,7 +94,7 @@ pub fn operations() -> impl Iterator<Item = &'static Operation> {
     .flatten()
 }
 
-/// The description, with the codes of the chain and other parts and their causes.
+/// Builds the description, with the codes of the chain and of other parts and their causes.
 #[must_use]
 pub fn document(others: &[(&str, &str)]) -> Value {
     let errors: Vec<&ErrorInfo> = crate::codes::ERRORS
@@ -117,7 +117,7 @@ pub fn document(others: &[(&str, &str)]) -> Value {
         }),
         tags: json!([
             { "name": "chain", "description": "The chain and how it grows." },
-            { "name": "transactions", "description": "Submit transactions, learn what came of them." },
+            { "name": "transactions", "description": "Submit transactions and learn their results." },
             { "name": "accounts", "description": "Balances and histories." },
             { "name": "forging", "description": "Forgers and bundlers." },
             { "name": "peers", "description": "The other nodes." },
@@ -127,7 +127,7 @@ pub fn document(others: &[(&str, &str)]) -> Value {
     })
 }
 
-/// Whether an operation, or every one with a token, may refuse with this code.
+/// Returns whether an operation, or every operation with a token, may refuse with this code.
 fn named(code: &str) -> bool {
     let common = crate::openapi::COMMON.iter();
     let own = operations().flat_map(|operation| operation.codes);
@@ -142,7 +142,7 @@ fn mentioned(generator: &mut SchemaGenerator) {
         generator.subschema_for::<TransactionLeft>(),
         generator.subschema_for::<Stuck>(),
     ] {
-        // Named for their definitions only.
+        // Generated only for their definitions.
         drop(event);
     }
 }

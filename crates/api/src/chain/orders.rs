@@ -3,14 +3,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What was done.
+/// The result of an order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Done {
-    /// In words.
+    /// A description of the result.
     pub done: String,
 }
 
-/// Rolls the chain back. Peers that have the blocks bring them again, unless they are banned or gone.
+/// Rolls the chain back. Peers that still have the blocks send them again, unless they are banned or gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PopOff {
@@ -18,15 +18,15 @@ pub struct PopOff {
     pub height: u32,
 }
 
-/// Lets the bodies of all but the newest blocks go, once; the setting `node.keep_blocks` does it all the time.
+/// Deletes the bodies of all but the newest blocks, once. The setting `node.keep_blocks` does it continuously.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Prune {
-    /// The newest blocks whose bodies stay; never fewer than consensus needs.
+    /// The number of newest blocks whose bodies stay; consensus sets a minimum.
     pub keep_blocks: u32,
 }
 
-/// Accepts a branch that forks deeper than the node may follow by itself.
+/// Accepts a branch that forks deeper than the node may follow without an operator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Trust {
@@ -36,7 +36,7 @@ pub struct Trust {
     pub hash: String,
 }
 
-/// Makes a copy of the store while it runs.
+/// Copies the store while it is in use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Snapshot {
@@ -48,10 +48,10 @@ pub struct Snapshot {
 /// A hash over the whole state: two nodes with the same tip have the same.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StateHash {
-    /// The height of the tip that it is of.
+    /// The height of that tip.
     pub height: u32,
-    /// The tip.
+    /// The hash of that tip.
     pub tip: String,
-    /// The hash over all balances, leases and what consensus keeps beside them.
+    /// The hash over all balances, leases and other consensus state.
     pub state_hash: String,
 }

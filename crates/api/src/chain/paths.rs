@@ -1,8 +1,8 @@
-//! Where everything is. A `{name}` stands for one path segment; [`crate::paths::with`] fills it.
+//! The paths of the API. A `{name}` stands for one path segment; [`crate::paths::with`] fills it.
 
 /// `GET`: the network's constants: genesis, parameters, chains.
 pub const CONSTANTS: &str = "/v1/chain/constants";
-/// `GET`: this node: height, tip, pool, peers, forging, how far it is with syncing.
+/// `GET`: this node: height, tip, pool, peers, forging, progress of synchronisation.
 pub const STATUS: &str = "/v1/chain/status";
 /// `GET`: blocks, the newest first, paged by `before` and `limit`.
 pub const BLOCKS: &str = "/v1/chain/blocks";
@@ -12,11 +12,11 @@ pub const BLOCK: &str = "/v1/chain/blocks/{block}";
 pub const BLOCK_TRANSACTIONS: &str = "/v1/chain/blocks/{block}/transactions";
 /// `POST`: submit a signed transaction.
 pub const TRANSACTIONS: &str = "/v1/chain/transactions";
-/// `POST`: submit many, each answered by itself; JSON, or their bytes one after another.
+/// `POST`: submit many, each answered separately; JSON, or their bytes one after another.
 pub const TRANSACTION_BATCH: &str = "/v1/chain/transactions/batch";
-/// `GET`: a transaction: in a block, in the pool, or why it left.
+/// `GET`: a transaction: in a block, in the pool, or the reason why it left.
 pub const TRANSACTION: &str = "/v1/chain/transactions/{transaction_id}";
-/// `GET`: transactions that are in no block yet, paged by `after` and `limit`.
+/// `GET`: unconfirmed transactions, paged by `after` and `limit`.
 pub const UNCONFIRMED: &str = "/v1/chain/unconfirmed";
 /// `POST`: the bytes of a transaction for its sender to sign.
 pub const PREPARE: &str = "/v1/chain/prepare";
@@ -28,25 +28,25 @@ pub const BALANCES: &str = "/v1/chain/balances";
 pub const ACCOUNT: &str = "/v1/chain/accounts/{account}";
 /// `GET`: an account's transactions, the newest first, paged by `before` and `limit`.
 pub const ACCOUNT_TRANSACTIONS: &str = "/v1/chain/accounts/{account}/transactions";
-/// `GET`: who forges here, and when. `POST`: let an account forge here.
+/// `GET`: the forgers of this node and their times. `POST`: start forging with an account.
 pub const FORGING: &str = "/v1/chain/forging";
-/// `DELETE`: and no longer.
+/// `DELETE`: stop forging with an account.
 pub const FORGING_ACCOUNT: &str = "/v1/chain/forging/{account}";
-/// `GET`: who is to forge the next blocks, as far as is known here.
+/// `GET`: the candidates for the next blocks, as far as this node knows them.
 pub const FORGERS: &str = "/v1/chain/forgers";
-/// `GET`: who bundles here. `POST`: let an account bundle here.
+/// `GET`: the bundlers of this node. `POST`: start bundling with an account.
 pub const BUNDLERS: &str = "/v1/chain/bundlers";
-/// `DELETE`: and no longer.
+/// `DELETE`: stop bundling.
 pub const BUNDLER: &str = "/v1/chain/bundlers/{account}/{chain}";
-/// `GET`: what bundlers of the whole network ask.
+/// `GET`: the offers of bundlers of the whole network.
 pub const RATES: &str = "/v1/chain/rates";
 /// `GET`: evidence against forgers that signed two blocks on one parent.
 pub const EQUIVOCATIONS: &str = "/v1/chain/equivocations";
 /// `GET`: the peers of this node.
 pub const PEERS: &str = "/v1/chain/peers";
-/// `POST`: keep a peer away. `DELETE`: and no longer.
+/// `POST`: ban a peer. `DELETE`: lift its ban.
 pub const PEER_BAN: &str = "/v1/chain/peers/{peer}/ban";
-/// `GET`: what happens on the chain, as server-sent events.
+/// `GET`: events of the chain, as server-sent events.
 pub const EVENTS: &str = "/v1/chain/events";
 /// `GET`: a hash over the whole state at the tip.
 pub const STATE_HASH: &str = "/v1/chain/state-hash";
@@ -54,13 +54,13 @@ pub const STATE_HASH: &str = "/v1/chain/state-hash";
 pub const POP_OFF: &str = "/v1/chain/orders/pop-off";
 /// `POST`: empty the pool.
 pub const CLEAR_POOL: &str = "/v1/chain/orders/clear-pool";
-/// `POST`: let the bodies of old blocks go.
+/// `POST`: delete the bodies of old blocks.
 pub const PRUNE: &str = "/v1/chain/orders/prune";
 /// `POST`: accept a branch beyond the rollback limit.
 pub const TRUST: &str = "/v1/chain/orders/trust";
-/// `POST`: a copy of the store, while it runs.
+/// `POST`: copy the store while it is in use.
 pub const SNAPSHOT: &str = "/v1/chain/orders/snapshot";
-/// `GET`: the description of all this, OpenAPI 3.1.
+/// `GET`: the description of this API, OpenAPI 3.1.
 pub const OPENAPI: &str = "/v1/chain/openapi.json";
 /// `GET`: a page that shows the chain as it grows.
 pub const PAGE: &str = "/chain";

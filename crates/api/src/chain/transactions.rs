@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Transactions in one batch at most.
+/// Maximum number of transactions in one batch.
 pub const SUBMIT_BATCH_MAX: usize = 1_000;
 
-/// What a transaction does.
+/// The kind of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TransactionKind {
@@ -23,9 +23,9 @@ pub enum TransactionKind {
 pub struct TransactionView {
     /// Its full id.
     pub id: String,
-    /// The chain whose token it moves and its fee is in.
+    /// The chain of the token that it moves and pays its fee in.
     pub chain: u8,
-    /// What it does.
+    /// Its kind.
     pub kind: TransactionKind,
     /// The sender's account.
     pub sender: String,
@@ -39,18 +39,18 @@ pub struct TransactionView {
     pub amount: Option<u64>,
     /// The fee, in minor units of the chain's token.
     pub fee: u64,
-    /// When it was made, in seconds since genesis.
+    /// The time at which it was made, in seconds since genesis.
     pub time: u32,
-    /// The last second since genesis at which it may stand in a block.
+    /// The last second since genesis at which a block may include it.
     pub expires: u32,
     /// The height of the block that it refers to.
     pub anchor_height: u32,
     /// The first eight bytes of that block's hash.
     pub anchor_id: String,
-    /// A payment's message, where it is text.
+    /// A payment's message, if it is text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// A payment's message, where it is not.
+    /// A payment's message, if it is not text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_hex: Option<String>,
     /// A lease's length in blocks.
@@ -59,14 +59,14 @@ pub struct TransactionView {
     /// The chain whose transactions a child block carries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub child_chain: Option<u8>,
-    /// How many it carries.
+    /// The number of transactions that the child block carries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub child_count: Option<u32>,
     /// The signature.
     pub signature: String,
 }
 
-/// Where a transaction stands.
+/// The state of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TransactionState {
@@ -74,21 +74,21 @@ pub enum TransactionState {
     Confirmed,
     /// In the pool.
     Unconfirmed,
-    /// It left the pool without being in a block.
+    /// Gone from the pool without a block.
     Left,
 }
 
-/// What is known of a transaction.
+/// The answer about a transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TransactionAnswer {
     /// Its full id.
     pub id: String,
-    /// Where it stands.
+    /// Its state.
     pub state: TransactionState,
-    /// The transaction; left out where its block's body is pruned, and where it has left.
+    /// The transaction; left out if its block's body is pruned, and if it has left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transaction: Option<TransactionView>,
-    /// Its bytes as it is carried, where the transaction is.
+    /// Its bytes as it is carried, if the transaction is present.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<String>,
     /// The block's height.
@@ -100,25 +100,25 @@ pub struct TransactionAnswer {
     /// Bytes before it in the block's body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset: Option<u32>,
-    /// Blocks after that one.
+    /// The number of blocks after that one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmations: Option<u32>,
-    /// Why it left: a code.
+    /// The reason why it left: a code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// When it left, in seconds since genesis.
+    /// The time at which it left, in seconds since genesis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_at: Option<u32>,
 }
 
-/// A transaction and its place in the chain.
+/// A transaction and its position in the chain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlacedTransaction {
     /// The block's height.
     pub height: u32,
     /// Bytes before it in the block's body.
     pub offset: u32,
-    /// Blocks after that one.
+    /// The number of blocks after that one.
     pub confirmations: u32,
     /// The transaction.
     #[serde(flatten)]
@@ -130,7 +130,7 @@ pub struct PlacedTransaction {
 pub struct TransactionPage {
     /// The transactions.
     pub transactions: Vec<PlacedTransaction>,
-    /// Give it as `before` (of an account's) or `after` (of a block's) for the next page; left out where there is none.
+    /// Give it as `before` (of an account's) or `after` (of a block's) for the next page; left out on the last page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
@@ -138,14 +138,15 @@ pub struct TransactionPage {
 /// A page of the pool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UnconfirmedPage {
-    /// By id, which is by the time when they were made. Where few meet what is asked for, a page ends before it is full, even empty.
+    /// The transactions, ordered by id and so by the time at which they were made. If few match the query, a page may end before
+    /// it is full, or be empty.
     pub transactions: Vec<TransactionView>,
-    /// Give it as `after` for the next page; left out where there is none.
+    /// Give it as `after` for the next page; left out on the last page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
-    /// Transactions in the pool, whatever was asked for.
+    /// The number of all transactions in the pool, independent of the query.
     pub count: u64,
-    /// Their bytes.
+    /// Their total bytes.
     pub bytes: u64,
 }
 
@@ -157,7 +158,7 @@ pub struct Submit {
     pub transaction: String,
 }
 
-/// A transaction is in the pool, durably, and goes to the peers. It may have been there before, or be in a block already.
+/// A transaction is durably in the pool and is sent to the peers. It may have been there before, or may already be in a block.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Submitted {
     /// Its full id.
@@ -173,37 +174,37 @@ pub struct SubmitBatch {
     pub transactions: Vec<String>,
 }
 
-/// Why one of a batch was refused.
+/// The reason why one of a batch was refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ItemRefusal {
-    /// Stable, `domain.snake_case`.
+    /// The stable code, `domain.snake_case`.
     pub code: String,
-    /// What is wrong with this one.
+    /// The fault of this transaction.
     pub detail: String,
-    /// When to try again, if that is the thing to do.
+    /// The delay before a retry, if a retry makes sense.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
 }
 
-/// What came of one of a batch: an id, or an error.
+/// The result for one transaction of a batch: an id, or an error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SubmitAnswer {
     /// Its full id, if it is in the pool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// Why it is not.
+    /// The error, if it is not in the pool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ItemRefusal>,
 }
 
-/// What came of a batch.
+/// The results of a batch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SubmitBatchAnswer {
-    /// In the order of the transactions.
+    /// The results, in the order of the transactions.
     pub answers: Vec<SubmitAnswer>,
 }
 
-/// A payment, or a lease, to be made ready for signing.
+/// A payment or a lease to prepare for signing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Prepare {
@@ -214,41 +215,42 @@ pub struct Prepare {
     pub sender: String,
     /// The recipient's account.
     pub recipient: String,
-    /// How much, in minor units; of a payment.
+    /// The amount of a payment, in minor units.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub amount: Option<u64>,
-    /// For how many blocks; of a lease, which takes the place of an amount.
+    /// The length of a lease in blocks, in place of an amount.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease_blocks: Option<u32>,
-    /// A message that everybody can read.
+    /// A message that is public.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// The fee; if left out the least one of the parent chain, or on a child chain the fee that the cheapest bundler asks, of those that have bundled at their rate lately or hold stake.
+    /// The fee. If left out, the minimum of the parent chain, or on a child chain the fee of the cheapest bundler that has
+    /// bundled at its rate lately or holds stake.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fee: Option<u64>,
-    /// Until when it may stand in a block, in minutes from now; if left out an hour, or the longest there is.
+    /// The deadline for its block, in minutes from now. If left out, an hour, or the maximum if that is shorter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline_minutes: Option<u16>,
 }
 
-/// A transaction to be signed.
+/// A transaction ready to be signed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Prepared {
-    /// Its bytes without the signature: append 64 bytes of it and submit.
+    /// Its bytes without the signature. Append the 64 bytes of the signature and submit.
     pub unsigned: String,
-    /// What the sender's Ed25519 key is to sign.
+    /// The bytes that the sender's Ed25519 key has to sign.
     pub to_sign: String,
-    /// The id it has, whoever signs when.
+    /// Its id, which does not depend on the signature.
     pub id: String,
-    /// The transaction, its signature zero.
+    /// The transaction, with a zero signature.
     pub transaction: TransactionView,
-    /// The bundler whose rate the fee is enough for. Left out if the request gave the fee, on the parent chain, and if no bundler of the
-    /// chain counts: then the fee is a guess, a whole child token for each whole parent token.
+    /// The bundler whose rate the fee satisfies. Left out if the request gave the fee, on the parent chain, and if no bundler of
+    /// the chain counts. In the last case the fee is a guess: a whole child token for each whole parent token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bundler: Option<String>,
 }
 
-/// Prepare, sign and submit in one. For test networks: the node sees the secret.
+/// Prepares, signs and submits in one request. For test networks, because the node sees the secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SignAndSend {
@@ -260,13 +262,13 @@ pub struct SignAndSend {
     pub chain: Option<u8>,
     /// The recipient's account.
     pub recipient: String,
-    /// How much, in minor units; of a payment.
+    /// The amount of a payment, in minor units.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub amount: Option<u64>,
-    /// For how many blocks; of a lease, which takes the place of an amount.
+    /// The length of a lease in blocks, in place of an amount.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease_blocks: Option<u32>,
-    /// A message that everybody can read.
+    /// A message that is public.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// The fee, as in [`Prepare`].

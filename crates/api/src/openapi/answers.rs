@@ -36,7 +36,7 @@ pub(super) fn answers(operation: &Operation, generator: &mut SchemaGenerator) ->
     answers.into()
 }
 
-/// Adds what an operation may refuse with.
+/// Adds an operation's refusals as problems.
 pub(super) fn problems_of(operation: &Operation, answers: &mut Map<String, Value>) {
     for (status, codes) in problems(operation) {
         let named: Vec<&str> = codes.iter().map(|info| info.code).collect();
@@ -72,10 +72,10 @@ pub(super) fn problems_of(operation: &Operation, answers: &mut Map<String, Value
 /// Operations of a chain node.
 const CHAIN: &str = "/v1/chain/";
 
-/// Refusals with codes that are not the API's own.
+/// The status of refusals with codes that are not the API's own.
 const REFUSED: u16 = 422;
 
-/// The codes that an operation may refuse with, by status.
+/// Returns an operation's refusal codes, by status.
 fn problems(operation: &Operation) -> BTreeMap<u16, Vec<&'static ErrorInfo>> {
     let mut problems: BTreeMap<u16, Vec<&'static ErrorInfo>> = BTreeMap::new();
     let common = COMMON.iter().filter(|_| operation.token);
@@ -88,7 +88,7 @@ fn problems(operation: &Operation) -> BTreeMap<u16, Vec<&'static ErrorInfo>> {
     problems
 }
 
-/// A code's problem, as an example.
+/// Returns a code's problem, as an example.
 pub(super) fn problem(info: &ErrorInfo) -> Value {
     json!({
         "type": format!("urn:tally:error:{}", info.code),

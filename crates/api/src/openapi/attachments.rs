@@ -15,12 +15,12 @@ const UPLOAD_ID: Parameter = parameter("upload_id", Kind::Hex(32), "The upload."
 const NAME: Parameter = parameter(
     "name",
     Kind::Text(255),
-    "What the file is called: no slashes, backslashes and control characters.",
+    "The name of the file: no slashes, backslashes and control characters.",
 );
 const MEDIA_TYPE: Parameter = parameter(
     "media_type",
     Kind::Text(127),
-    "What the file is, such as application/pdf.",
+    "The media type of the file, such as application/pdf.",
 );
 const OFFSET: Parameter = parameter(
     "Upload-Offset",
@@ -28,7 +28,7 @@ const OFFSET: Parameter = parameter(
     "Where the bytes belong: as many as the node has.",
 );
 
-/// Any bytes.
+/// Returns the schema of arbitrary bytes.
 fn bytes(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "format": "binary" })
 }
@@ -41,7 +41,7 @@ const BYTES: Option<Content> = Some(Content {
 
 const READ_CODES: &[&ErrorInfo] = &[&codes::BAD_PARAMETER, &files::UNKNOWN];
 
-/// What can be wrong with bytes that come and with the disk that takes them.
+/// Failures of arriving bytes and of the disk that stores them.
 const TAKING: &[&ErrorInfo] = &[
     &codes::BAD_PARAMETER,
     &codes::BAD_ATTACHMENT,
@@ -56,21 +56,21 @@ const TAKING: &[&ErrorInfo] = &[
     &files::DISK_FULL,
 ];
 
-/// In the order in which they are shown.
+/// The operations, in the order of the description.
 pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         method: "post",
         path: paths::ATTACHMENTS,
         id: "upload",
         tag: "attachments",
-        summary: "Uploads a file in one piece: the body is its bytes, of whatever length, and is never whole in memory. Bytes that turn out to be others than promised leave nothing behind. For large files on bad lines begin an upload that can be interrupted.",
+        summary: "Uploads a file in one piece: the body is its bytes, of any length, and is never completely in memory. If the bytes do not match the announced hash or size, nothing is kept. For large files on unreliable connections begin an upload that can be interrupted.",
         query: &[
             NAME,
             MEDIA_TYPE,
             parameter(
                 "sha256",
                 Kind::Hex(64),
-                "What the bytes must hash to: others are refused.",
+                "The hash of the bytes: others are refused.",
             ),
         ],
         body: BYTES,
@@ -105,7 +105,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             parameter(
                 "name",
                 Kind::Text(255),
-                "The name contains this, in whatever case.",
+                "Text contained in the name, in upper or lower case.",
             ),
             parameter(
                 "media_type",
@@ -144,7 +144,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: paths::ATTACHMENT,
         id: "trustAttachment",
         tag: "attachments",
-        summary: "Says whether somebody here vouches for a file. One that came from a peer is not trusted until somebody does.",
+        summary: "Sets whether a user of this node vouches for a file. A file from a peer is not trusted until a user does.",
         segments: &[HASH],
         body: json::<AttachmentChange>(r#"{"trusted":true}"#),
         answers: &[answer(200, "The file.", json::<AttachmentView>(ATTACHMENT))],
@@ -180,7 +180,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: paths::ATTACHMENT_CONTENT,
         id: "attachmentContent",
         tag: "attachments",
-        summary: "A file's bytes, or one range of them. The ETag is the hash. Whatever the file is said to be, browsers are told to save it, not to show it.",
+        summary: "A file's bytes, or one range of them. The ETag is the hash. Browsers are told to save the file, not to show it, for every media type.",
         segments: &[HASH],
         query: &[
             parameter(
@@ -191,7 +191,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             parameter(
                 "If-Range",
                 Kind::HeaderText("^\"[0-9a-f]{64}\"$"),
-                "The ETag for which the range is meant; with another one the whole file is sent.",
+                "The ETag that the range belongs to; with another one the whole file is sent.",
             ),
         ],
         answers: &[
@@ -246,7 +246,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: paths::UPLOAD,
         id: "addToUpload",
         tag: "attachments",
-        summary: "Adds the body's bytes at the offset that the Upload-Offset header names. What came before a connection broke stays.",
+        summary: "Adds the body's bytes at the offset that the Upload-Offset header names. Bytes that arrived before a connection broke are kept.",
         segments: &[UPLOAD_ID],
         query: &[OFFSET],
         body: BYTES,
@@ -305,7 +305,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: paths::UPLOAD,
         id: "removeUpload",
         tag: "attachments",
-        summary: "Gives an upload up; what came of it is thrown away.",
+        summary: "Abandons an upload; its bytes are deleted.",
         segments: &[UPLOAD_ID],
         answers: &[answer(204, "Gone.", None)],
         codes: &[

@@ -1,4 +1,4 @@
-//! Puts the description together.
+//! Builds the description.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,10 @@ use super::operations;
 use crate::codes::{ERRORS, ErrorInfo, files};
 use crate::problem::Problem;
 
-/// What the description depends on besides the types.
+/// Inputs of the description in addition to the types.
 #[derive(Clone, Copy, Default)]
 pub struct Facts<'a> {
-    /// Flows that can be started here, with schemas by this generator; `None` leaves them open.
+    /// Flows that can be started here, with schemas by this generator; `None` leaves their arguments open.
     pub flows: Option<&'a FlowsOf<'a>>,
     /// Codes of other parts of the node and their causes, which flows and refusals may carry.
     pub codes: &'a [(&'a str, &'a str)],
@@ -25,25 +25,25 @@ pub struct Facts<'a> {
 /// Flows that can be started, in order, with schemas by a generator.
 pub type FlowsOf<'a> = dyn Fn(&mut SchemaGenerator) -> Vec<FlowFacts> + 'a;
 
-/// What a description is put together from.
+/// The parts of a description.
 pub(crate) struct Parts<'a> {
-    /// In the order in which they are shown.
+    /// The operations, in the order of the description.
     pub(crate) operations: &'a [&'static Operation],
     /// Codes of the API itself.
     pub(crate) errors: &'a [&'static ErrorInfo],
     /// Codes of other parts and their causes.
     pub(crate) others: &'a [(&'a str, &'a str)],
-    /// Names types that only events carry.
+    /// Generates the types that only events carry.
     pub(crate) mentioned: fn(&mut SchemaGenerator),
-    /// Flows that have operations of their own.
+    /// Flows that have their own operations.
     pub(crate) flows: Option<&'a FlowsOf<'a>>,
-    /// What the description says of itself.
+    /// The `info` object of the description.
     pub(crate) info: Value,
-    /// What operations belong to.
+    /// The tags of the operations.
     pub(crate) tags: Value,
 }
 
-/// The whole description.
+/// Builds the whole description.
 pub fn document(facts: &Facts<'_>) -> Value {
     assemble(&Parts {
         operations: &operations().collect::<Vec<_>>(),
@@ -55,7 +55,7 @@ pub fn document(facts: &Facts<'_>) -> Value {
                 generator.subschema_for::<crate::events::VaultStart>(),
                 generator.subschema_for::<crate::events::VaultChange>(),
             ] {
-                // Named for their definitions only.
+                // Generated only for their definitions.
                 drop(mentioned);
             }
         },
@@ -68,19 +68,19 @@ pub fn document(facts: &Facts<'_>) -> Value {
             "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
         }),
         tags: json!([
-            { "name": "flows", "description": "Start flows, follow them, learn what came of them." },
+            { "name": "flows", "description": "Start flows, follow them, learn their outcomes." },
             { "name": "vault", "description": "What the node owns." },
             { "name": "ledger", "description": "What the node has recorded." },
             { "name": "attachments", "description": "Files that transactions refer to by their hash." },
             { "name": "notary", "description": "What a notary has seen consumed." },
-            { "name": "contracts", "description": "Contracts of the node's binary, and what the node signs that others propose." },
+            { "name": "contracts", "description": "Contracts of the node's binary, and the proposals of others that the node signs." },
             { "name": "node", "description": "The node and its network." },
             { "name": "users", "description": "Who may do what." },
         ]),
     })
 }
 
-/// Puts a description together.
+/// Assembles a description from its parts.
 pub(crate) fn assemble(parts: &Parts<'_>) -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.definitions_path = "/components/schemas".into();
@@ -202,7 +202,7 @@ pub(super) fn parameter(
     })
 }
 
-/// The form of a code, and those that are known; applications bring their own.
+/// Returns the schema of a code and the list of known codes; applications have their own.
 fn error_code(own: &[&ErrorInfo], others: &[(&str, &str)]) -> Value {
     let known: BTreeMap<&str, &str> = own
         .iter()
@@ -217,8 +217,8 @@ fn error_code(own: &[&ErrorInfo], others: &[(&str, &str)]) -> Value {
     })
 }
 
-/// Words that a text may be are an `enum`, which generators of clients understand; and what may be left out has no default
-/// of null, which some take for a field that is always there.
+/// Turns alternatives that are constant words into an `enum`, which client generators understand. Removes a default of
+/// null from optional members, because some generators take such a member for a required one.
 fn without_riddles(schema: &mut Value) {
     match schema {
         Value::Object(members) => {
@@ -241,7 +241,7 @@ fn without_riddles(schema: &mut Value) {
     }
 }
 
-/// Comments of the code link to types; here they name them.
+/// Replaces links to types in the code's comments by the names of the types.
 fn without_links(schema: &mut Value) {
     match schema {
         Value::Object(members) => {
@@ -262,8 +262,8 @@ fn without_links(schema: &mut Value) {
     }
 }
 
-/// Which flows there are, and their arguments: one alternative for each flow, told apart by its name, which is what
-/// generators of clients and of requests understand best.
+/// Adds the list of flows and their arguments: one alternative per flow, distinguished by its name. Client and request
+/// generators understand this form best.
 fn name_flows(schema: &mut Value, flows: &[FlowFacts]) {
     let names: Vec<&str> = flows.iter().map(|flow| flow.name.as_str()).collect();
     let alternatives: Vec<Value> = flows
@@ -319,7 +319,7 @@ mod tests {
             .filter_map(|tag| tag["name"].as_str())
             .collect();
         for operation in operations() {
-            // The page shows operations by their tags.
+            // The page groups operations by their tags.
             assert!(tags.contains(operation.tag), "{}", operation.tag);
             let segments = operation.path.matches('{').count();
             assert_eq!(segments, operation.segments.len(), "{}", operation.path);
@@ -367,7 +367,7 @@ mod tests {
         let outcome = &schemas["ABOutcome"]["properties"];
         assert_eq!(outcome["result"]["type"], "string");
         assert_eq!(outcome["flow_id"]["type"], "string");
-        // Names that would be one are told apart, here and where the generic start refers to them.
+        // Names that would collide are made distinct, here and where the generic start refers to them.
         let ids = ["a.b_c", "a.b.c"].map(|name| {
             let path = format!("/v1/flows/{name}");
             document["paths"][path]["post"]["operationId"].clone()

@@ -1,4 +1,4 @@
-//! Operations on contracts and on what the node signs that others propose.
+//! Operations on contracts, and on the proposals of other parties that the node signs.
 
 use super::model::{Kind, Operation, Parameter};
 use super::parts::{READ, answer, json, parameter};
@@ -17,7 +17,7 @@ const TO: Parameter = parameter(
 const CONSENTS: &str = r#"{"notary_changes":{"accepted":true,"configured":true},"upgrades":[]}"#;
 const UPGRADE: &str = r#"{"from":"1f0c1f0c1f0c1f0c1f0c1f0c1f0c1f0c1f0c1f0c1f0c1f0c1f0c1f0c1f0c1f0c","to":"2f0c2f0c2f0c2f0c2f0c2f0c2f0c2f0c2f0c2f0c2f0c2f0c2f0c2f0c2f0c2f0c"}"#;
 
-/// In the order in which they are shown.
+/// The operations, in the order of the description.
 pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         path: paths::CONTRACTS,
@@ -89,7 +89,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: paths::UPGRADE,
         id: "withdrawUpgrade",
         tag: "contracts",
-        summary: "Withdraws an authorisation. What the configuration authorises is withdrawn there.",
+        summary: "Withdraws an authorisation. One in the configuration is withdrawn there.",
         segments: &[FROM, TO],
         answers: &[answer(
             200,

@@ -18,17 +18,17 @@ use crate::{Outcome, paths};
 pub struct FlowFacts {
     /// Its registered name.
     pub name: String,
-    /// Its versions; the schemas are of the last.
+    /// Its versions; the schemas belong to the last one.
     pub versions: Vec<u32>,
-    /// The steps that it shows, in their usual order.
+    /// Its progress steps, in their usual order.
     pub steps: Vec<String>,
-    /// Of its arguments.
+    /// The schema of its arguments.
     pub arguments: Schema,
-    /// Of its result.
+    /// The schema of its result.
     pub result: Schema,
 }
 
-/// What flows' endpoints may refuse with, besides what all operations may.
+/// Refusal codes of flows' endpoints, in addition to those of all operations.
 pub(super) const CODES: &[&ErrorInfo] = &[
     &codes::BAD_JSON,
     &codes::BAD_PARAMETER,
@@ -57,7 +57,7 @@ const QUERY: &[Parameter] = &[
     ),
 ];
 
-/// Adds the flows' operations to the paths and their schemas to the definitions. Gives the tags that they belong to.
+/// Adds the flows' operations to the paths and their schemas to the definitions. Returns the tags of the operations.
 pub(super) fn describe(
     flows: &[FlowFacts],
     paths: &mut Map<String, Value>,
@@ -87,7 +87,7 @@ pub(super) fn describe(
         .collect()
 }
 
-/// What operations and schemas are named after: each flow's name in the way of types, told apart where that is the same.
+/// Returns the names of operations and schemas: each flow's name in Pascal case, made distinct where two would be the same.
 pub(super) fn names(flows: &[FlowFacts]) -> Vec<String> {
     let mut taken = BTreeSet::new();
     let mut names = Vec::with_capacity(flows.len());
@@ -101,12 +101,12 @@ pub(super) fn names(flows: &[FlowFacts]) -> Vec<String> {
     names
 }
 
-/// The name of the schema of a flow's arguments.
+/// Returns the name of the schema of a flow's arguments.
 pub(super) fn arguments_of(name: &str) -> String {
     format!("{name}Arguments")
 }
 
-/// Whether a flow may be started without arguments.
+/// Returns whether a flow may be started without arguments.
 pub(super) fn needs_nothing(flow: &FlowFacts) -> bool {
     let required = flow.arguments.get("required").and_then(Value::as_array);
     let is_object = match flow.arguments.get("type") {
@@ -151,7 +151,7 @@ fn operation(
             "The flow goes on: the time to wait is over, or nothing was to be waited for.",
             json!({
                 "Location": text("Where to ask for the flow."),
-                "Link": text("Its events, as the relation `monitor`, and what cancels it, as `cancel`."),
+                "Link": text("Its events, as the relation `monitor`, and its cancellation, as `cancel`."),
             }),
         ),
     );
@@ -190,12 +190,12 @@ fn operation(
     })
 }
 
-/// What becomes of a flow, with its own result.
+/// Returns the schema of a flow's outcome, with its own result.
 fn outcome_of(flow: &FlowFacts, generator: &mut SchemaGenerator) -> Value {
     let mut outcome = Outcome::json_schema(generator);
     if let Some(properties) = outcome.get_mut("properties").and_then(Value::as_object_mut) {
         let mut result = flow.result.clone();
-        // Beside a reference a description stands alone in every version of JSON schemas that tools know.
+        // No description is added next to a `$ref`, because older versions of JSON Schema ignore it there.
         if result.get("$ref").is_none() {
             describe_as(&mut result, "", "Its output, if it ended well.");
         }
@@ -219,13 +219,13 @@ pub(super) fn reference(name: &str) -> Value {
     json!({ "$ref": format!("#/components/schemas/{name}") })
 }
 
-/// What a flow's operation belongs to: its application.
+/// Returns the tag of a flow's operation: its application.
 fn tag(name: &str) -> String {
     let application = name.split('.').next().unwrap_or(name);
     format!("{application} flows")
 }
 
-/// `cash.issue_and_pay` as `CashIssueAndPay`.
+/// Converts `cash.issue_and_pay` to `CashIssueAndPay`.
 fn pascal(name: &str) -> String {
     let words = name.split(|c: char| !c.is_ascii_alphanumeric());
     words

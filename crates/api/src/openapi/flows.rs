@@ -11,14 +11,14 @@ const STARTED: &str = r#"{"flow_id":"5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c","status":
 const ENDED: &str = r#"{"flow_id":"5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c","status":"delivered","result":{},"transactions":["9a41"]}"#;
 const START: &str = r#"{"flow":"cash.pay","args":{"currency":"GBP","payments":[{"to":"O=Bank B, L=Paris, C=FR","quantity":100}]},"client_id":"order-17","wait":"delivered","timeout_ms":30000}"#;
 
-/// In the order in which they are shown.
+/// The operations, in the order of the description.
 pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         method: "post",
         path: paths::FLOWS,
         id: "startFlow",
         tag: "flows",
-        summary: "Starts a flow and waits for what is asked for. A flow that fails is an answer, not a problem. The same client id again names the same flow and gives its outcome.",
+        summary: "Starts a flow and waits for the requested event. A flow that fails is an answer, not a problem. A repeated start with the same client id gives the outcome of the same flow.",
         body: json::<StartFlow>(START),
         answers: &[
             answer(200, "The flow has ended.", json::<Outcome>(ENDED)),
@@ -46,7 +46,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: paths::FLOWS,
         id: "listFlows",
         tag: "flows",
-        summary: "Flows that have not ended, in order of id; those that meet what is given.",
+        summary: "Flows that have not ended and match the filters, in order of id.",
         query: &[
             parameter(
                 "status",
@@ -133,7 +133,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         query: &[parameter(
             "wait",
             Kind::Words(&["finalised", "delivered"]),
-            "What to follow it to; finalised if left out.",
+            "The event that ends the stream; finalised if left out.",
         )],
         answers: &[answer(
             200,

@@ -15,7 +15,7 @@ const JOURNAL: &str = r#"{"flow":{"flow_id":"5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c","
 const STANDS: &[Answer] = &[answer(200, "Where it stands.", json::<Outcome>(STARTED))];
 const HOW_MANY: &[Answer] = &[answer(200, "How many.", json::<FlowOrdered>(ORDERED))];
 
-/// An order for one flow; some are refused while the node drains.
+/// Returns an order for one flow; some orders are refused while the node drains.
 const fn for_one(
     path: &'static str,
     id: &'static str,
@@ -48,7 +48,7 @@ const OF_ONE_RUNNING: &[&ErrorInfo] = &[
     &codes::FLOW_STANDS_OTHERWISE,
 ];
 
-/// An order for all flows that meet a query.
+/// Returns an order for all flows that match a query.
 const fn for_many(
     path: &'static str,
     id: &'static str,
@@ -84,7 +84,7 @@ const OF_MANY_RUNNING: &[&ErrorInfo] = &[
     &codes::BODY_TIMEOUT,
 ];
 
-/// In the order in which they are shown.
+/// The operations, in the order of the description.
 pub(super) const OPERATIONS: &[Operation] = &[
     for_one(
         paths::FLOW_RETRY,
@@ -108,7 +108,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: paths::FLOW_JOURNAL,
         id: "getFlowJournal",
         tag: "flows",
-        summary: "A live flow's journal for support: what came in which order, large values by their size and hash only, no secrets.",
+        summary: "A live flow's journal for support: the entries in order, large values by their size and hash only, no secrets.",
         segments: &[FLOW_ID],
         query: &[
             parameter("after", Kind::Count, "What `next` of the page before said."),

@@ -1,4 +1,4 @@
-//! Operations on what is recorded: bytes, back chains, notes; and what states have scheduled.
+//! Operations on recorded data: bytes, back chains and notes; and on flows scheduled by states.
 
 use super::model::{Content, Kind, Operation, Parameter};
 use super::parts::{AFTER, LIMIT, READ, TIMEOUT, answer, json, of, parameter};
@@ -7,7 +7,7 @@ use crate::{ChainPage, NewNote, NoteList, NoteView, SchedulePage, codes, paths};
 const ID: Parameter = parameter("transaction_id", Kind::Hex(64), "The transaction.");
 const NOTE_ID: Parameter = parameter("note_id", Kind::Hex(24), "The note.");
 
-/// In the order in which they are shown.
+/// The operations, in the order of the description.
 pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         path: paths::TRANSACTION_BYTES,

@@ -1,4 +1,4 @@
-//! The API's description as OpenAPI 3.1, made from a table of operations and the types' own schemas.
+//! The API's description as OpenAPI 3.1, built from a table of operations and the types' own schemas.
 //!
 //! ```text
 //! types (JsonSchema) ─────┐
@@ -25,7 +25,7 @@ pub(crate) use build::{Parts, assemble};
 pub use endpoints::FlowFacts;
 pub use model::{Answer, COMMON, Content, Kind, Operation, Parameter};
 
-/// Every operation, in the order in which they are shown.
+/// Returns every operation, in the order of the description.
 pub fn operations() -> impl Iterator<Item = &'static Operation> {
     [
         flows::OPERATIONS,

@@ -1,4 +1,4 @@
-//! What an operation of the API is, for its description.
+//! The model of an operation, for the API's description.
 
 use schemars::{Schema, SchemaGenerator};
 
@@ -7,15 +7,15 @@ use crate::codes::{self, ErrorInfo};
 /// A method at a path.
 #[derive(Clone, Copy, Debug)]
 pub struct Operation {
-    /// In lower case.
+    /// The method, in lower case.
     pub method: &'static str,
-    /// One of [`crate::paths`].
+    /// The path, one of [`crate::paths`].
     pub path: &'static str,
-    /// Unique; generated clients name their functions after it.
+    /// The unique id; generated clients name their functions after it.
     pub id: &'static str,
-    /// What it belongs to.
+    /// The tag that groups it.
     pub tag: &'static str,
-    /// What it does.
+    /// A summary of its effect.
     pub summary: &'static str,
     /// Whether it needs a token.
     pub token: bool,
@@ -25,11 +25,11 @@ pub struct Operation {
     pub query: &'static [Parameter],
     /// The request's body.
     pub body: Option<Content>,
-    /// Answers that are no problem.
+    /// Answers that are not problems.
     pub answers: &'static [Answer],
-    /// Codes that it may refuse with, besides [`COMMON`].
+    /// Its refusal codes, in addition to [`COMMON`].
     pub codes: &'static [&'static ErrorInfo],
-    /// Whether flows, contracts and other parts of the node may refuse it with codes of their own.
+    /// Whether flows, contracts and other parts of the node may refuse it with their own codes.
     pub others: bool,
 }
 
@@ -38,37 +38,37 @@ pub struct Operation {
 pub struct Parameter {
     /// Its name.
     pub name: &'static str,
-    /// What it may be.
+    /// The kind of its values.
     pub kind: Kind,
-    /// What it means.
+    /// A description.
     pub help: &'static str,
 }
 
-/// What a parameter may be.
+/// The kind of a parameter's values.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     /// A number that is not negative.
     Number,
     /// A number that fits 32 bits.
     Count,
-    /// So many hexadecimal digits.
+    /// This many hexadecimal digits.
     Hex(usize),
-    /// Text of at most so many bytes.
+    /// Text of at most this many bytes.
     Text(usize),
-    /// Text of a form: a regular expression.
+    /// Text that matches a regular expression.
     Form(&'static str),
     /// One of these words.
     Words(&'static [&'static str]),
-    /// One of a type's values.
+    /// One of the values of a type.
     Of(fn(&mut SchemaGenerator) -> Schema),
     /// A header with a number.
     Header,
-    /// A header with text of a form: a regular expression.
+    /// A header with text that matches a regular expression.
     HeaderText(&'static str),
 }
 
 impl Kind {
-    /// Where such a parameter stands, unless in the path.
+    /// Returns the place of a parameter outside the path.
     pub(super) fn place(self) -> &'static str {
         match self {
             Kind::Header | Kind::HeaderText(_) => "header",
@@ -82,24 +82,24 @@ impl Kind {
 pub struct Content {
     /// Its media type.
     pub media: &'static str,
-    /// Its schema; for a stream that of a line, for events that of their data.
+    /// Its schema; for a stream the schema of a line, for events the schema of their data.
     pub schema: fn(&mut SchemaGenerator) -> Schema,
-    /// An example; JSON, or text when the media type is not JSON.
+    /// An example; JSON, or text if the media type is not JSON.
     pub example: &'static str,
 }
 
-/// An answer that is no problem.
+/// An answer that is not a problem.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer {
     /// Its status.
     pub status: u16,
-    /// What it says.
+    /// A description.
     pub help: &'static str,
     /// Its body.
     pub content: Option<Content>,
 }
 
-/// Codes that every operation with a token may refuse with.
+/// Refusal codes of every operation with a token.
 pub const COMMON: &[&ErrorInfo] = &[
     &codes::UNAUTHORISED,
     &codes::FORBIDDEN,

@@ -1,4 +1,4 @@
-//! What the tables of operations are made of.
+//! Building blocks of the tables of operations.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
@@ -39,7 +39,7 @@ pub(crate) const fn parameter(name: &'static str, kind: Kind, help: &'static str
     Parameter { name, kind, help }
 }
 
-/// What most operations are.
+/// The defaults of an operation.
 pub(crate) const READ: Operation = Operation {
     method: "get",
     path: "",

@@ -1,4 +1,4 @@
-//! Operations that read, and those on the node itself.
+//! Operations that read, and operations on the node itself.
 
 use super::model::{Kind, Operation};
 use super::parts::{AFTER, LAST_EVENT_ID, LIMIT, READ, TIMEOUT, answer, json, parameter, text};
@@ -8,13 +8,13 @@ use crate::{
     VaultQuery, codes, paths,
 };
 
-/// In the order in which they are shown.
+/// The operations, in the order of the description.
 pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         path: paths::BALANCES,
         id: "balances",
         tag: "vault",
-        summary: "Sums of unconsumed fungible states, once the vault's view shows what was acknowledged before.",
+        summary: "Sums of unconsumed fungible states, once the vault's view shows everything acknowledged before.",
         query: &[TIMEOUT],
         answers: &[answer(
             200,
@@ -62,7 +62,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: paths::VAULT_QUERY,
         id: "queryVault",
         tag: "vault",
-        summary: "States by criteria, consumed ones as well, or counts and sums of them, once the vault's view shows what was acknowledged before.",
+        summary: "States by criteria, consumed ones as well, or counts and sums of them, once the vault's view shows everything acknowledged before.",
         body: json::<VaultQuery>(
             r#"{"where":{"and":[{"is":{"field":"symbol","value":"GBP"}},{"between":{"field":"quantity","from":100}}]},"sort":[{"field":"quantity","descending":true}]}"#,
         ),
@@ -88,7 +88,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: paths::VAULT_EVENTS,
         id: "followVault",
         tag: "vault",
-        summary: "Server-sent events: `start` (a VaultStart) at once, then `change` (a VaultChange) for each transaction that changes the vault, once the vault's view shows it; at last, if the node ends them, `cut` (a Problem). Without `after` or Last-Event-ID only new changes. Who may query some contracts only is told of their states alone; what is passed over moves the id without an event.",
+        summary: "Server-sent events: `start` (a VaultStart) at once, then `change` (a VaultChange) for each transaction that changes the vault, once the vault's view shows it; at last, if the node ends them, `cut` (a Problem). Without `after` or Last-Event-ID only new changes. A user who may query only some contracts gets only their states; a change without such states advances the id without an event.",
         query: &[
             parameter(
                 "after",
@@ -142,7 +142,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: paths::CONSUMED,
         id: "consumed",
         tag: "notary",
-        summary: "Consumed states and what consumed them; notaries only.",
+        summary: "Consumed states and the transactions that consumed them; notaries only.",
         query: &[
             parameter(
                 "after",
@@ -275,7 +275,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: paths::DRAIN,
         id: "drain",
         tag: "node",
-        summary: "Accepts no new starts and finishes what runs. Parked and paused flows are not waited for: they stay as they are, over a restart too.",
+        summary: "Accepts no new starts and finishes the running flows. It does not wait for parked and paused flows: they stay as they are, also over a restart.",
         answers: &[answer(
             202,
             "Draining.",

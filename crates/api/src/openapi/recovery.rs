@@ -6,13 +6,13 @@ use crate::{FinishRecovery, RecoveryView, codes, paths};
 
 const VIEW: &str = r#"{"life":3,"number":120,"links":[]}"#;
 
-/// In the order in which they are shown.
+/// The operations, in the order of the description.
 pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         path: paths::RECOVERY,
         id: "recovery",
         tag: "node",
-        summary: "How the node's data stands against what others have seen of it: proof of a rollback, contradictions, and how far a recovery is.",
+        summary: "Contradictions between the node's data and the data that others have seen of it: proof of a rollback, findings of peers, and the progress of a recovery.",
         answers: &[answer(200, "All of it.", json::<RecoveryView>(VIEW))],
         ..READ
     },
@@ -21,7 +21,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: paths::RECOVERY,
         id: "beginRecovery",
         tag: "node",
-        summary: "Fetches from all other nodes what concerns this one. A recovery that runs goes on.",
+        summary: "Fetches all transactions that concern this node from the other nodes. A running recovery continues.",
         answers: &[answer(200, "How it stands.", json::<RecoveryView>(VIEW))],
         ..READ
     },

@@ -23,7 +23,7 @@ const BODY: &[&ErrorInfo] = &[
     &codes::USERS_FILE,
 ];
 
-/// In the order in which they are shown.
+/// The operations, in the order of the description.
 pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         path: paths::USERS,
@@ -47,7 +47,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: paths::USERS,
         id: "addUser",
         tag: "users",
-        summary: "Adds a user. Nobody can grant what they may not do themselves.",
+        summary: "Adds a user. A user can grant only permissions that they have themselves.",
         body: json::<NewUser>(
             r#"{"name":"ann","password":"secret","permissions":["flow.start:cash.*","flow.read"]}"#,
         ),
@@ -82,7 +82,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: paths::USER,
         id: "changeUser",
         tag: "users",
-        summary: "Enables or disables a user, sets permissions or a password. Nobody can change a user who may do more than they themselves.",
+        summary: "Enables or disables a user, sets permissions or a password. A user cannot change another user with permissions that they lack themselves.",
         segments: &[NAME],
         body: json::<UserChange>(r#"{"enabled":false}"#),
         answers: &[THE_USER],

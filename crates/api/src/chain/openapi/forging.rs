@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// In the order in which they are shown.
+/// The operations, in the order of the description.
 pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         path: paths::FORGING,
@@ -46,7 +46,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: paths::FORGERS,
         id: "forgers",
         tag: "forging",
-        summary: "Who is to forge the next block: accounts that forged lately and those of this node.",
+        summary: "The candidates for the next block: accounts that forged lately and those of this node.",
         query: &[LIMIT],
         answers: &[answer(
             200,
@@ -102,7 +102,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: paths::RATES,
         id: "rates",
         tag: "forging",
-        summary: "What bundlers of the whole network ask, as they have signed and sent it round.",
+        summary: "The signed offers of the bundlers of the whole network.",
         answers: &[answer(
             200,
             "The rates.",

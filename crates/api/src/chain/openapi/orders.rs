@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// In the order in which they are shown.
+/// The operations, in the order of the description.
 pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         path: paths::PEERS,

@@ -2,13 +2,13 @@
 
 use super::*;
 
-/// In the order in which they are shown.
+/// The operations, in the order of the description.
 pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         path: paths::CONSTANTS,
         id: "constants",
         tag: "chain",
-        summary: "What never changes in the network: genesis, parameters, chains.",
+        summary: "The network's constants: genesis, parameters, chains.",
         answers: &[answer(200, "The constants.", json::<Constants>(""))],
         codes: ANY,
         ..OPEN
@@ -101,7 +101,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: paths::ACCOUNT,
         id: "account",
         tag: "accounts",
-        summary: "An account: balances, forging balance, leases. One that nobody has paid has zeroes.",
+        summary: "An account: balances, forging balance, leases. They are zero for an account that was never paid.",
         segments: &[ACCOUNT],
         answers: &[answer(200, "The account.", json::<AccountView>(""))],
         ..OPEN
@@ -153,7 +153,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: paths::EVENTS,
         id: "follow",
         tag: "chain",
-        summary: "Server-sent events: `status` (a ChainStatus) at once, then `added` (a BlockAdded), `popped` (a BlockPopped), `forked` (a Forked), `left` (a TransactionLeft) and `stuck` (a Stuck) as they happen; at last, if the node ends them, `cut` (a Problem). They begin now, whatever Last-Event-ID says.",
+        summary: "Server-sent events: `status` (a ChainStatus) at once, then `added` (a BlockAdded), `popped` (a BlockPopped), `forked` (a Forked), `left` (a TransactionLeft) and `stuck` (a Stuck) as they happen; at last, if the node ends them, `cut` (a Problem). They start with the present and ignore Last-Event-ID.",
         answers: &[answer(
             200,
             "Events without end.",

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// In the order in which they are shown.
+/// The operations, in the order of the description.
 pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         path: paths::TRANSACTION,
@@ -97,7 +97,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: paths::SIGN_AND_SEND,
         id: "signAndSend",
         tag: "transactions",
-        summary: "For test networks: the node signs with a passphrase that it is told, and submits. Refused unless the node's settings allow it: whoever runs the node learns the passphrase.",
+        summary: "For test networks: the node signs with a passphrase from the request, and submits. Refused unless the node's settings allow it, because the operator of the node can learn the passphrase.",
         body: json::<SignAndSend>(r#"{"passphrase":"0","recipient":"TLY-","amount":100}"#),
         answers: &[answer(200, "It is in the pool.", json::<Submitted>(""))],
         codes: &[
